@@ -1,0 +1,38 @@
+import type { Faults } from '../faults.ts';
+
+/** An account on a simulated trading server, as `/_local/platforms/{connection_id}/accounts` shows it. */
+export interface SimulatedAccount {
+  login: number;
+  group: string;
+  leverage: number;
+  name: string;
+  email: string;
+  /** Trading is disabled. */
+  readonly: boolean;
+  balance: number;
+  comment: string;
+}
+
+/** A simulated trading server that listens on 127.0.0.1 and speaks its real protocol. */
+export interface SimulatedServer {
+  readonly port: number;
+  /** `web-api` only: the PEM of the certificate that the server shows. */
+  readonly ca?: string;
+  /** What goes wrong with the next commands; authentication and keep-alive do not count as commands. */
+  readonly faults: Faults;
+  accounts(): SimulatedAccount[];
+  /** What this password opens. */
+  access(login: number, password: string): 'master' | 'investor' | 'none';
+  /** How many commands (beside authentication and keep-alive) were received. */
+  readonly commands: number;
+  close(): Promise<void>;
+}
+
+/** A group of a simulated server. */
+export interface SimulatedGroup {
+  name: string;
+  /** The shortest password that the group accepts; the platform's own rule where absent. */
+  minPasswordLength?: number;
+  /** False: the manager has no permission for the group. */
+  permitted?: boolean;
+}

@@ -1,0 +1,124 @@
+import {
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  DynamoDBServiceException,
+} from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
+
+export type Item = Record<string, unknown>;
+export type Key = Record<string, string>;
+
+/** The database did not do what it was asked; `reason` is the service's error name. */
+export class DatabaseFailure extends Error {
+  override readonly name = 'DatabaseFailure';
+  readonly reason: string;
+
+  constructor(reason: string, cause?: unknown) {
+    super(reason, { cause });
+    this.reason = reason;
+  }
+}
+
+/** The condition of a write did not hold: nothing was written. */
+export class ConditionFailed extends Error {
+  override readonly name = 'ConditionFailed';
+}
+
+export interface Expression {
+  update?: string;
+  condition?: string;
+  names?: Record<string, string>;
+  values?: Item;
+}
+
+/** One table, read and written item by item; every call is one round trip and ends with its signal. */
+export interface Table {
+  get(key: Key, signal: AbortSignal): Promise<Item | undefined>;
+  /** Up to 100 items by key, in any order; missing ones are left out. */
+  getMany(keys: Key[], signal: AbortSignal): Promise<Item[]>;
+  put(item: Item, signal: AbortSignal, expression?: Expression): Promise<void>;
+  /** @returns the item as it stands after the update */
+  update(key: Key, expression: Expression & { update: string }, signal: AbortSignal): Promise<Item>;
+  delete(key: Key, signal: AbortSignal, expression?: Expression): Promise<void>;
+}
+
+/** The client of all tables. It repeats a failed call twice: every write here is conditional or may be written again. */
+export function databaseClient(config: DynamoDBClientConfig = {}): DynamoDBDocumentClient {
+  const client = new DynamoDBClient({
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000 },
+    ...config,
+  });
+  return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+}
+
+/** @throws DatabaseFailure, and ConditionFailed where a condition was given */
+export function table(client: DynamoDBDocumentClient, TableName: string): Table {
+  return {
+    get: async (Key, abortSignal) =>
+      (await call(() => client.send(new GetCommand({ TableName, Key, ConsistentRead: true }), { abortSignal }))).Item,
+
+    getMany: async (keys, abortSignal) => {
+      const found: Item[] = [];
+      let wanted: Key[] = keys;
+      for (let attempt = 0; wanted.length > 0; attempt += 1) {
+        if (attempt === 3) throw new DatabaseFailure('UnprocessedKeys');
+        const Keys = wanted;
+        const answer = await call(() =>
+          client.send(new BatchGetCommand({ RequestItems: { [TableName]: { Keys, ConsistentRead: true } } }), {
+            abortSignal,
+          }),
+        );
+        found.push(...(answer.Responses?.[TableName] ?? []));
+        wanted = (answer.UnprocessedKeys?.[TableName]?.Keys ?? []) as Key[];
+      }
+      return found;
+    },
+
+    put: async (Item, abortSignal, expression) => {
+      await call(() => client.send(new PutCommand({ TableName, Item, ...toInput(expression) }), { abortSignal }));
+    },
+
+    update: async (Key, expression, abortSignal) => {
+      const command = new UpdateCommand({
+        TableName,
+        Key,
+        UpdateExpression: expression.update,
+        ReturnValues: 'ALL_NEW',
+        ...toInput(expression),
+      });
+      return (await call(() => client.send(command, { abortSignal }))).Attributes ?? {};
+    },
+
+    delete: async (Key, abortSignal, expression) => {
+      await call(() => client.send(new DeleteCommand({ TableName, Key, ...toInput(expression) }), { abortSignal }));
+    },
+  };
+}
+
+function toInput(expression: Expression = {}) {
+  return {
+    ConditionExpression: expression.condition,
+    ExpressionAttributeNames: expression.names,
+    ExpressionAttributeValues: expression.values,
+  };
+}
+
+async function call<T>(send: () => Promise<T>): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException)
+      throw new ConditionFailed('condition failed', { cause: error });
+    if (error instanceof DynamoDBServiceException) throw new DatabaseFailure(error.name, error);
+    throw new DatabaseFailure(error instanceof Error ? error.name : 'unknown', error);
+  }
+}

@@ -1,0 +1,50 @@
+import {
+  GetSecretValueCommand,
+  SecretsManagerClient,
+  type SecretsManagerClientConfig,
+} from '@aws-sdk/client-secrets-manager';
+
+/** A secret could not be read; `reason` is the service's error name. The secret's value is never part of it. */
+export class SecretFailure extends Error {
+  override readonly name = 'SecretFailure';
+  readonly reason: string;
+
+  constructor(reason: string, cause?: unknown) {
+    super(reason, { cause });
+    this.reason = reason;
+  }
+}
+
+/** Reads a secret by name or ARN, as the text that stands in it. */
+export type ReadSecret = (name: string, signal: AbortSignal) => Promise<string>;
+
+/** How long a value is used before it is read again, in milliseconds: a rotated secret is in use after this long. */
+const FRESH_MS = 5 * 60_000;
+
+/**
+ * Secrets, kept in memory for five minutes. When a refresh fails the value at hand goes on being used.
+ * @throws SecretFailure when a secret was never read and cannot be now
+ */
+export function secretReader(config: SecretsManagerClientConfig = {}, now: () => number = Date.now): ReadSecret {
+  const client = new SecretsManagerClient({
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000 },
+    ...config,
+  });
+  const kept = new Map<string, { value: string; readAt: number }>();
+
+  return async (name, signal) => {
+    const known = kept.get(name);
+    if (known !== undefined && now() - known.readAt < FRESH_MS) return known.value;
+    try {
+      const answer = await client.send(new GetSecretValueCommand({ SecretId: name }), { abortSignal: signal });
+      if (answer.SecretString === undefined) throw new SecretFailure('NoSecretString');
+      kept.set(name, { value: answer.SecretString, readAt: now() });
+      return answer.SecretString;
+    } catch (error) {
+      if (known !== undefined) return known.value;
+      if (error instanceof SecretFailure) throw error;
+      throw new SecretFailure(error instanceof Error ? error.name : 'unknown', error);
+    }
+  };
+}
