@@ -94,4 +94,8 @@ export class PlatformFailure extends Error {
     this.kind = kind;
     this.options = options;
   }
+
+  get reason(): string {
+    return this.options.reason;
+  }
 }

@@ -1,0 +1,206 @@
+import middy from '@middy/core';
+import httpJsonBodyParser from '@middy/http-json-body-parser';
+import type {
+  APIGatewayEventRequestContextV2,
+  APIGatewayProxyEventV2WithRequestContext,
+  APIGatewayProxyStructuredResultV2,
+  Context,
+} from 'aws-lambda';
+import * as v from 'valibot';
+import { describeError, type Telemetry } from '../telemetry.ts';
+import { toFaults } from '../validators/primitives.ts';
+import { idempotencyKey } from './idempotency.ts';
+import { type FieldFault, Problem } from './problem.ts';
+
+/** What the gateway's authorizer tells of the caller; absent on an open route. */
+interface Authorizer {
+  iam?: { userArn?: string } | null;
+  jwt?: { claims: Record<string, unknown> };
+}
+
+type Event = APIGatewayProxyEventV2WithRequestContext<APIGatewayEventRequestContextV2 & { authorizer?: Authorizer }>;
+
+/** A request that keeps the rules of its schema. */
+export interface Request<Body> {
+  body: Body;
+  /** The body as it was sent, for the idempotency fingerprint. */
+  sentBody: unknown;
+  parameters: Record<string, string>;
+  idempotencyKey: string | undefined;
+  /** The address that called, as the gateway saw it. */
+  source: string;
+  /** Who called: the IAM principal or the JWT's subject; on an open route the address. */
+  caller: string;
+  /** When this invocation is over at the latest, in epoch milliseconds. */
+  endsAt: number;
+}
+
+export interface Answer {
+  body?: unknown;
+  /** True when an earlier answer is given again. */
+  replayed?: boolean;
+}
+
+export interface EndpointOptions<Body extends v.GenericSchema> {
+  body: Body;
+  parameters?: Record<string, v.GenericSchema<unknown, string>>;
+  /** The rules of our own answer; absent where there is no body (204). */
+  answer?: v.GenericSchema;
+  /** Bytes of the largest body that is read. */
+  maxBodyBytes: number;
+  telemetry: Telemetry;
+  handle(request: Request<v.InferOutput<Body>>, telemetry: Telemetry, signal: AbortSignal): Promise<Answer>;
+}
+
+export type Handler = (event: Event, context: Context) => Promise<APIGatewayProxyStructuredResultV2>;
+
+/** How long before the function's end the use case is told to stop, in milliseconds: enough to settle and to answer. */
+const STOP_BEFORE_END_MS = 4_000;
+
+/**
+ * The one chain of every route: JSON → rules → use case → rules on the answer → response. Whatever goes wrong is
+ * answered with a problem of the one table; nothing that was sent stands in the answer or the log.
+ */
+export function endpoint<Body extends v.GenericSchema>(options: EndpointOptions<Body>): Handler {
+  const handler = middy<Event, APIGatewayProxyStructuredResultV2>({
+    timeoutEarlyInMillis: 500,
+    timeoutEarlyResponse: () => {
+      throw new Problem('internal_error', { cause: new Error('The function ran out of time.') });
+    },
+  })
+    .use(respondWithProblem(options.telemetry))
+    .before(({ event }) => refuseLargeBody(event, options.maxBodyBytes))
+    .use(httpJsonBodyParser())
+    .handler(async (event, context, { signal }) => {
+      const request = parseRequest(event, context, options);
+      const deadline = AbortSignal.timeout(Math.max(1, request.endsAt - STOP_BEFORE_END_MS - Date.now()));
+      const telemetry = options.telemetry.with({ request_id: event.requestContext.requestId, route: event.routeKey });
+      const answer = await options.handle(request, telemetry, AbortSignal.any([signal, deadline]));
+      return respond(event, answer, options.answer);
+    });
+  return async (event, context) => {
+    try {
+      return await handler(event, context);
+    } finally {
+      options.telemetry.flush();
+    }
+  };
+}
+
+function parseRequest<Body extends v.GenericSchema>(
+  event: Event,
+  context: Context,
+  options: EndpointOptions<Body>,
+): Request<v.InferOutput<Body>> {
+  const sentBody: unknown = event.body;
+  if (typeof sentBody !== 'object' || sentBody === null || Array.isArray(sentBody)) throw new Problem('malformed_json');
+
+  const faults: FieldFault[] = [];
+  const parameters: Record<string, string> = {};
+  for (const [name, schema] of Object.entries(options.parameters ?? {})) {
+    const result = v.safeParse(schema, event.pathParameters?.[name]);
+    if (result.success) parameters[name] = result.output;
+    else faults.push(...toFaults(result.issues).map(({ rule, detail }) => ({ parameter: name, rule, detail })));
+  }
+  const key = idempotencyKey(event.headers['idempotency-key']);
+  if ('fault' in key) faults.push(key.fault);
+  const body = v.safeParse(options.body, sentBody);
+  if (!body.success) faults.push(...toFaults(body.issues));
+  if (!body.success || faults.length > 0 || 'fault' in key) throw invalid(faults);
+
+  const { requestContext } = event;
+  const source = requestContext.http.sourceIp;
+  return {
+    body: body.output,
+    sentBody,
+    parameters,
+    idempotencyKey: key.key,
+    source,
+    caller: callerOf(requestContext) ?? source,
+    endsAt: Date.now() + context.getRemainingTimeInMillis(),
+  };
+}
+
+/** The problem that lists these faults. */
+export function invalid(errors: FieldFault[]): Problem {
+  const detail = errors.length === 1 ? '1 field needs attention.' : `${errors.length} fields need attention.`;
+  return new Problem('validation_failed', { detail, errors });
+}
+
+function callerOf(requestContext: Event['requestContext']): string | undefined {
+  const { iam, jwt } = requestContext.authorizer ?? {};
+  if (iam?.userArn !== undefined) return `iam:${iam.userArn}`;
+  const subject = jwt?.claims.sub ?? jwt?.claims.client_id;
+  return typeof subject === 'string' ? `jwt:${subject}` : undefined;
+}
+
+function refuseLargeBody(event: Event, maxBytes: number): void {
+  const { body = '', isBase64Encoded } = event;
+  const bytes = isBase64Encoded ? Math.ceil((body.length * 3) / 4) : Buffer.byteLength(body);
+  if (bytes > maxBytes) {
+    throw new Problem('payload_too_large', { detail: `The body may have at most ${maxBytes} bytes.` });
+  }
+}
+
+function respond(event: Event, answer: Answer, schema: v.GenericSchema | undefined): APIGatewayProxyStructuredResultV2 {
+  const headers = {
+    ...standardHeaders(event),
+    ...(answer.replayed === true ? { 'idempotent-replayed': 'true' } : {}),
+  };
+  if (schema === undefined) return { statusCode: 204, headers };
+  const body = v.safeParse(schema, answer.body);
+  if (!body.success) throw new Error('The answer breaks its own rules.');
+  return {
+    statusCode: 200,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body.output),
+  };
+}
+
+function standardHeaders(event: Event): Record<string, string> {
+  return {
+    'cache-control': 'no-store',
+    'x-request-id': event.requestContext.requestId,
+    'x-content-type-options': 'nosniff',
+  };
+}
+
+/** Answers whatever was thrown, below it in the chain, with a problem. */
+function respondWithProblem(telemetry: Telemetry): middy.MiddlewareObj<Event, APIGatewayProxyStructuredResultV2> {
+  return {
+    onError: (request) => {
+      const { event } = request;
+      const problem = toProblem(request.error);
+      const fields = {
+        request_id: event.requestContext.requestId,
+        route: event.routeKey,
+        status: problem.status,
+        type: problem.type,
+      };
+      if (problem.type === 'internal_error') {
+        telemetry.event('InternalError', { ...fields, ...describeError(problem.options.cause) });
+      } else {
+        telemetry.event('RequestRefused', fields);
+      }
+      const { retryAfterSeconds } = problem.options;
+      request.response = {
+        statusCode: problem.status,
+        headers: {
+          ...standardHeaders(event),
+          ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+          'content-type': 'application/problem+json',
+        },
+        body: JSON.stringify(problem.toDocument(event.requestContext.requestId)),
+      };
+    },
+  };
+}
+
+/** The JSON parser's failures by their status (its cause holds the body and is dropped); all else is ours. */
+function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
+  if (status === 415) return new Problem('unsupported_media_type');
+  if (status === 400 || status === 422) return new Problem('malformed_json');
+  return new Problem('internal_error', { cause: error });
+}

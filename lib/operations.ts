@@ -1,0 +1,229 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import * as v from 'valibot';
+import { ConditionFailed, DatabaseFailure, type Item, type Table } from './aws/dynamodb.ts';
+import { Problem } from './http/problem.ts';
+
+/**
+ * The at-most-once record. Every request that may open an account, and every one with an `Idempotency-Key`, is an
+ * operation:
+ *
+ *     running ──▶ sent ──▶ finished          running: nothing that cannot be repeated has happened
+ *        ▲  └──────┴──▶ (gone)               sent: the bytes that open the account or carry the code may have left
+ *        └─ taken over by a retry            (gone): certainly nothing was created or sent; a retry starts anew
+ *
+ * Whoever works on it holds its lease; every step is one conditional write under that lease, so a worker that was
+ * thought dead cannot go on behind the back of the one that took over.
+ */
+export interface Operation {
+  readonly pk: string;
+  /** Travels in the account's comment. */
+  readonly operationId: string;
+  /** From which absent passwords are derived (base64url, 16 bytes); gone when the operation is. */
+  readonly nonce: string;
+  readonly lease: string;
+}
+
+/** What a finished operation keeps to give its answer again. */
+export interface OperationResult {
+  login?: number | undefined;
+  /** False: the account is open, but its record could not be written yet; a replay writes it. */
+  recorded?: boolean | undefined;
+}
+
+export type Claim =
+  /** Ours to work on: new, or an earlier try ended before anything was sent. */
+  | { kind: 'fresh'; operation: Operation }
+  /** Ours to settle: an earlier try may have acted. Absence is certain from `settleAt` (epoch ms) on. */
+  | { kind: 'undecided'; operation: Operation; settleAt: number }
+  | { kind: 'finished'; operation: Operation; result: OperationResult }
+  | { kind: 'in_progress'; retryAfterSeconds: number }
+  /** The key was used with another body. */
+  | { kind: 'reused' };
+
+export interface Operations {
+  /**
+   * @param scope what the idempotency key is unique within, and the key itself; undefined for a request without one
+   * @param fingerprints of the body; the first is kept, any may match (keys rotate)
+   * @param leaseMs how long this try lasts at most
+   */
+  claim(scope: string[] | undefined, fingerprints: string[], leaseMs: number, signal: AbortSignal): Promise<Claim>;
+  /**
+   * Notes that from now on the account may exist or the message be out.
+   * @param settleAt when a look-up that finds nothing may be believed, in epoch ms
+   * @param details plain facts for the operator who may have to settle it; nothing personal, no password
+   * @throws LeaseLost when another try has taken over: nothing may be sent
+   */
+  markSent(operation: Operation, settleAt: number, details: Item, signal: AbortSignal): Promise<void>;
+  finish(operation: Operation, result: OperationResult, signal: AbortSignal): Promise<void>;
+  /** Certainly nothing was created or sent: the operation disappears, and a retry starts anew. */
+  release(operation: Operation, signal: AbortSignal): Promise<void>;
+  /** The outcome stays unknown: gives the lease up, so that a retry may settle it at once. */
+  giveUp(operation: Operation, settleAt: number, signal: AbortSignal): Promise<void>;
+}
+
+/** Another try holds the operation now. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}
+
+/** A claim that may be worked on, settled or answered from; @throws Problem 409 or 422 for the others */
+export function workable(claim: Claim): Exclude<Claim, { kind: 'in_progress' | 'reused' }> {
+  if (claim.kind === 'reused') throw new Problem('idempotency_key_reused');
+  if (claim.kind === 'in_progress') {
+    throw new Problem('request_in_progress', { retryAfterSeconds: claim.retryAfterSeconds });
+  }
+  return claim;
+}
+
+/** How long an operation, and with it the `Idempotency-Key`, is kept: 24 hours. */
+const KEPT_SECONDS = 24 * 60 * 60;
+
+const StoredOperation = v.object({
+  pk: v.string(),
+  operation_id: v.string(),
+  nonce: v.string(),
+  fingerprint: v.string(),
+  state: v.picklist(['running', 'sent', 'finished']),
+  lease: v.string(),
+  lease_until: v.number(),
+  settle_at: v.optional(v.number(), 0),
+  result: v.optional(v.object({ login: v.optional(v.number()), recorded: v.optional(v.boolean()) }), {}),
+  expires_at: v.number(),
+});
+type StoredOperation = v.InferOutput<typeof StoredOperation>;
+
+/** Operations in DynamoDB: one item each, one round trip each step. */
+export function operationsIn(table: Table, now: () => number = Date.now): Operations {
+  const underLease = 'lease = :lease';
+
+  async function takeOver(known: StoredOperation, leaseMs: number, signal: AbortSignal): Promise<Claim> {
+    const operation = { ...toOperation(known), lease: randomUUID() };
+    try {
+      await table.update(
+        { pk: known.pk },
+        {
+          update: 'SET lease = :new, lease_until = :until',
+          condition: 'lease = :old AND lease_until = :known',
+          values: {
+            ':new': operation.lease,
+            ':until': now() + leaseMs,
+            ':old': known.lease,
+            ':known': known.lease_until,
+          },
+        },
+        signal,
+      );
+    } catch (error) {
+      if (error instanceof ConditionFailed) return { kind: 'in_progress', retryAfterSeconds: 1 };
+      throw error;
+    }
+    return known.state === 'sent'
+      ? { kind: 'undecided', operation, settleAt: known.settle_at }
+      : { kind: 'fresh', operation };
+  }
+
+  return {
+    async claim(scope, fingerprints, leaseMs, signal) {
+      const operationId = randomUUID();
+      const operation: Operation = {
+        pk: scope === undefined ? `operation#${operationId}` : `key#${digest(scope)}`,
+        operationId,
+        nonce: randomBytes(16).toString('base64url'),
+        lease: randomUUID(),
+      };
+      const at = now();
+      const item: Item = {
+        pk: operation.pk,
+        operation_id: operationId,
+        nonce: operation.nonce,
+        fingerprint: fingerprints[0],
+        state: 'running',
+        lease: operation.lease,
+        lease_until: at + leaseMs,
+        expires_at: Math.floor(at / 1_000) + KEPT_SECONDS,
+      };
+      try {
+        await table.put(item, signal, {
+          condition: 'attribute_not_exists(pk) OR expires_at <= :now',
+          values: { ':now': Math.floor(at / 1_000) },
+        });
+        return { kind: 'fresh', operation };
+      } catch (error) {
+        if (!(error instanceof ConditionFailed)) throw error;
+      }
+      const stored = await table.get({ pk: operation.pk }, signal);
+      // It ended between the two calls: the caller may try again at once.
+      if (stored === undefined) return { kind: 'in_progress', retryAfterSeconds: 1 };
+      const known = parseStored(stored);
+      // Our own write, whose answer was lost and which was repeated.
+      if (known.lease === operation.lease) return { kind: 'fresh', operation };
+      if (!fingerprints.includes(known.fingerprint)) return { kind: 'reused' };
+      if (known.state === 'finished') {
+        return { kind: 'finished', operation: toOperation(known), result: known.result };
+      }
+      const left = known.lease_until - now();
+      if (left > 0) return { kind: 'in_progress', retryAfterSeconds: Math.min(5, Math.ceil(left / 1_000)) };
+      return takeOver(known, leaseMs, signal);
+    },
+
+    async markSent(operation, settleAt, details, signal) {
+      try {
+        await table.update(
+          { pk: operation.pk },
+          {
+            update: 'SET #state = :sent, settle_at = :settle_at, details = :details',
+            condition: underLease,
+            names: { '#state': 'state' },
+            values: { ':sent': 'sent', ':settle_at': settleAt, ':details': details, ':lease': operation.lease },
+          },
+          signal,
+        );
+      } catch (error) {
+        if (error instanceof ConditionFailed) throw new LeaseLost('Another try has taken over.', { cause: error });
+        throw error;
+      }
+    },
+
+    async finish(operation, result, signal) {
+      await table.update(
+        { pk: operation.pk },
+        {
+          update: 'SET #state = :finished, #result = :result',
+          condition: underLease,
+          names: { '#state': 'state', '#result': 'result' },
+          values: { ':finished': 'finished', ':result': result, ':lease': operation.lease },
+        },
+        signal,
+      );
+    },
+
+    release: (operation, signal) =>
+      table.delete({ pk: operation.pk }, signal, { condition: underLease, values: { ':lease': operation.lease } }),
+
+    async giveUp(operation, settleAt, signal) {
+      await table.update(
+        { pk: operation.pk },
+        {
+          update: 'SET lease_until = :ended, settle_at = :settle_at',
+          condition: underLease,
+          values: { ':ended': 0, ':settle_at': settleAt, ':lease': operation.lease },
+        },
+        signal,
+      );
+    },
+  };
+}
+
+function digest(scope: string[]): string {
+  return createHash('sha256').update(JSON.stringify(scope)).digest('base64url');
+}
+
+function parseStored(item: Item): StoredOperation {
+  const result = v.safeParse(StoredOperation, item);
+  if (!result.success) throw new DatabaseFailure('OperationMalformed');
+  return result.output;
+}
+
+function toOperation(stored: StoredOperation): Operation {
+  return { pk: stored.pk, operationId: stored.operation_id, nonce: stored.nonce, lease: stored.lease };
+}

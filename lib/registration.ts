@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import type { Directory } from './crm/directory.ts';
+import type { Documents } from './crm/documents.ts';
+import type { Delivery, PendingRegistration, Registrations } from './crm/registrations.ts';
+import { type Answer, invalid, type Request } from './http/endpoint.ts';
+import { fingerprint } from './http/idempotency.ts';
+import { Problem } from './http/problem.ts';
+import type { LimitDecision, LimitTicket, SendLimits } from './limits/send-limits.ts';
+import { LeaseLost, type Operation, type Operations, workable } from './operations.ts';
+import { type Channel, DeliveryFailure, type Message, type OtpChannel } from './otp/channel.ts';
+import { CODE_VALID_MINUTES, type Pepper, sealCode } from './otp/code.ts';
+import { describeError, quietly, type Telemetry } from './telemetry.ts';
+import type { Form } from './validators/crm-records.ts';
+import type { CheckedDocument } from './validators/custom-fields.ts';
+import { checkCustomFields, type RegistrationRequest } from './validators/registration.ts';
+
+/** What a registration needs; tests pass fakes. */
+export interface RegistrationParts {
+  directory: Directory;
+  operations: Operations;
+  registrations: Registrations;
+  documents: Documents;
+  channels: { readonly available: readonly Channel[]; channel(name: Channel): Promise<OtpChannel> };
+  /** The secret keys that codes are sealed with; the limits know addresses only under one of them. */
+  pepper(signal: AbortSignal): Promise<Pepper>;
+  limits(pepper: Pepper): SendLimits;
+  hashPassword(password: string): Promise<string>;
+  makeCode(): string;
+  now(): number;
+}
+
+interface Attempt {
+  parts: RegistrationParts;
+  pepper: Pepper;
+  request: Request<RegistrationRequest>;
+  operation: Operation | undefined;
+  telemetry: Telemetry;
+  signal: AbortSignal;
+}
+
+/**
+ * Keeps a pending registration and sends its one-time password (specification, 4.1). Whether the address is a
+ * client's shows neither in the answer nor in the calls that are made: its owner gets a notice instead of a code.
+ * @throws Problem for every outcome but 204
+ */
+export async function requestRegistration(
+  parts: RegistrationParts,
+  request: Request<RegistrationRequest>,
+  telemetry: Telemetry,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { body } = request;
+  const pepper = await parts.pepper(signal);
+  const [claimed, records] = await Promise.allSettled([
+    request.idempotencyKey === undefined
+      ? undefined
+      : parts.operations.claim(
+          ['registration', request.caller, request.idempotencyKey],
+          pepper.keys.map((key) => fingerprint(request.sentBody, key)),
+          request.endsAt - parts.now() + 1_000,
+          signal,
+        ),
+    parts.directory.forRegistration({ formId: body.form_id, referralCode: body.referrer_id }, signal),
+  ]);
+  if (claimed.status === 'rejected') throw claimed.reason;
+  const claim = claimed.value === undefined ? undefined : workable(claimed.value);
+  // An earlier try that may have sent is never sent again: its answer was, or would have been, this one.
+  if (claim?.kind === 'finished' || claim?.kind === 'undecided') return { replayed: true };
+
+  const operation = claim?.operation;
+  const attempt: Attempt = { parts, pepper, request, operation, telemetry, signal };
+  try {
+    if (records.status === 'rejected') throw records.reason;
+    await register(attempt, records.value.form, records.value.referrerId);
+  } catch (error) {
+    if (error instanceof LeaseLost) throw new Problem('request_in_progress', { retryAfterSeconds: 1 });
+    if (operation !== undefined) {
+      await quietly(telemetry, 'release', (settling) => parts.operations.release(operation, settling));
+    }
+    throw error;
+  }
+  return {};
+}
+
+async function register(attempt: Attempt, form: Form | undefined, referrerUserId: string | undefined): Promise<void> {
+  const { parts, pepper, request, telemetry, signal } = attempt;
+  const { body } = request;
+  if (form === undefined) throw new Problem('form_not_found');
+  const custom = checkCustomFields(form, body.customFields);
+  if (!custom.ok)
+    throw custom.tooLarge ? new Problem('payload_too_large', { errors: custom.faults }) : invalid(custom.faults);
+  const wrongDocuments = await parts.documents.inspect(custom.documents);
+  if (wrongDocuments.length > 0) throw invalid(wrongDocuments);
+  const { available } = parts.channels;
+  if (!available.includes(body.otp_type)) throw new Problem('otp_type_unavailable', { members: { available } });
+  if (body.referrer_id !== undefined && referrerUserId === undefined) throw new Problem('referrer_not_found');
+
+  const limits = parts.limits(pepper);
+  const address = body.otp_type === 'email' ? body.emailKey : (body.phoneE164 ?? '');
+  const decision = await limits.count({ channel: body.otp_type, recipient: address, source: request.source }, signal);
+  const ticket = admit(decision, body.otp_type, telemetry);
+  try {
+    await prepareAndSend(attempt, address, custom, referrerUserId);
+  } catch (error) {
+    // Certainly nothing was sent: the caller may try again at once.
+    if (ticket !== undefined) await quietly(telemetry, 'limits', (settling) => limits.release(ticket, settling));
+    throw error;
+  }
+}
+
+/** @returns the ticket to give back when nothing is sent; @throws Problem when a limit is reached */
+function admit(decision: LimitDecision, channel: Channel, telemetry: Telemetry): LimitTicket | undefined {
+  if (decision.kind === 'allowed') return decision.ticket;
+  if (decision.kind === 'reached') {
+    telemetry.event('LimitReached', { channel });
+    throw new Problem('too_many_requests', { retryAfterSeconds: decision.retryAfterSeconds });
+  }
+  telemetry.event('LimitUncheckable', { channel });
+  // A text or a call costs money: without its limit it is not sent. A mail goes on.
+  if (channel !== 'email') throw new Error('The send limits could not be checked.');
+  return undefined;
+}
+
+/** Everything from the password's hash to the sent message; @throws when certainly nothing was sent */
+async function prepareAndSend(
+  attempt: Attempt,
+  address: string,
+  custom: { fields: Record<string, unknown>; documents: CheckedDocument[] },
+  referrerUserId: string | undefined,
+): Promise<void> {
+  const { parts, pepper, request, operation, telemetry, signal } = attempt;
+  const { body } = request;
+  const registrationId = randomUUID();
+  const [password_hash, documents, channel] = await all([
+    parts.hashPassword(body.password),
+    parts.documents.store(registrationId, custom.documents, signal),
+    parts.channels.channel(body.otp_type),
+  ]);
+
+  const requestedAt = parts.now();
+  const code = parts.makeCode();
+  const binding = { registrationId, channel: body.otp_type, address };
+  const registration: PendingRegistration = {
+    registration_id: registrationId,
+    type: body.type,
+    otp_type: body.otp_type,
+    address,
+    email: body.email,
+    email_key: body.emailKey,
+    name: body.name,
+    phone: body.phoneE164,
+    password_hash,
+    form_id: body.form_id,
+    referrer_id: body.referrer_id,
+    referrer_user_id: referrerUserId,
+    custom_fields: custom.fields,
+    documents,
+    language: body.language,
+    code: sealCode(code, binding, pepper, requestedAt),
+    requested_at: new Date(requestedAt).toISOString(),
+  };
+  // Side by side: the record does not depend on whether the address is a client's, the message does.
+  const [known] = await all([
+    parts.directory.isClient({ emailKey: body.emailKey, phone: body.phoneE164 }, signal),
+    parts.registrations.put(registration, requestedAt, signal),
+    operation && parts.operations.markSent(operation, requestedAt, { registration_id: registrationId }, signal),
+  ]);
+  signal.throwIfAborted();
+
+  const isOwners = body.otp_type === 'email' ? known.email : known.phone;
+  const message: Message = isOwners
+    ? { kind: 'owner_notice' }
+    : { kind: 'code', code, validMinutes: CODE_VALID_MINUTES };
+  const to = body.otp_type === 'email' ? body.email : address;
+  const sent = await send(channel, to, message, attempt, registrationId);
+
+  const delivery: Delivery = { kind: message.kind, ...sent, email_taken: known.email };
+  await Promise.all([
+    quietly(telemetry, 'delivery', (settling) => parts.registrations.noteDelivery(registration, delivery, settling)),
+    operation && quietly(telemetry, 'finish', (settling) => parts.operations.finish(operation, {}, settling)),
+  ]);
+}
+
+/** @throws Problem `otp_delivery_failed` when certainly nothing went out; an unknown outcome counts as sent */
+async function send(
+  channel: OtpChannel,
+  to: string,
+  message: Message,
+  { request, telemetry, signal }: Attempt,
+  registrationId: string,
+): Promise<Pick<Delivery, 'outcome' | 'message_id'>> {
+  const scoped = telemetry.with({ channel: request.body.otp_type, registration_id: registrationId });
+  try {
+    const { messageId } = await channel.send(to, message, request.body.language, signal);
+    scoped.event('OtpSent', { message_id: messageId });
+    return { outcome: 'sent', message_id: messageId };
+  } catch (error) {
+    if (error instanceof DeliveryFailure && error.kind !== 'unknown_outcome') {
+      scoped.event('OtpDeliveryFailed', { kind: error.kind, reason: error.reason });
+      throw new Problem('otp_delivery_failed', { cause: error });
+    }
+    scoped.event('OtpOutcomeUnknown', describeError(error));
+    return { outcome: 'unknown' };
+  }
+}
+
+/** Like `Promise.all`, but fails only when all have ended: nothing goes on behind an answer. */
+async function all<const T extends readonly unknown[]>(work: T): Promise<{ -readonly [I in keyof T]: Awaited<T[I]> }> {
+  const results = await Promise.allSettled(work);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return Promise.all(work);
+}

@@ -1,0 +1,139 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+
+/**
+ * What happened, in words that alarms and operators know. Each event is one log line and one count of the metric of
+ * the same name in the namespace `BrokerApi`.
+ */
+const EVENTS = {
+  RegistrationAccepted: 'info',
+  OtpSent: 'info',
+  OtpDeliveryFailed: 'error',
+  OtpOutcomeUnknown: 'error',
+  LimitReached: 'warn',
+  LimitUncheckable: 'error',
+  AccountOpened: 'info',
+  AccountOutcomeUnknown: 'error',
+  AccountNotRecorded: 'error',
+  DepositFailed: 'error',
+  NoticeFailed: 'error',
+  PlatformRefused: 'error',
+  PlatformUnavailable: 'error',
+  OperationNotSettled: 'error',
+  RequestRefused: 'info',
+  InternalError: 'critical',
+} as const;
+export type EventName = keyof typeof EVENTS;
+
+/** The only fields that may stand in a log line. None of them holds what a person typed. */
+export interface EventFields {
+  request_id?: string;
+  route?: string;
+  status?: number;
+  type?: string;
+  /** A word of ours or the error name of a service. */
+  reason?: string;
+  channel?: string;
+  message_id?: string;
+  operation_id?: string;
+  registration_id?: string;
+  connection_id?: string;
+  user_id?: string;
+  version?: string;
+  login?: number;
+  notice?: string;
+  kind?: string;
+  step?: string;
+  /** The places of an error's stack, without its message. */
+  stack?: string[];
+}
+
+const FIELD_NAMES: ReadonlySet<string> = new Set<keyof EventFields>([
+  'request_id',
+  'route',
+  'status',
+  'type',
+  'reason',
+  'channel',
+  'message_id',
+  'operation_id',
+  'registration_id',
+  'connection_id',
+  'user_id',
+  'version',
+  'login',
+  'notice',
+  'kind',
+  'step',
+  'stack',
+]);
+
+export interface Telemetry {
+  /** Logs the event with its allowed fields and counts it; `channel` becomes a dimension of the metric. */
+  event(name: EventName, fields?: EventFields): void;
+  /** The same, with these fields in every event. */
+  with(fields: EventFields): Telemetry;
+  /** Writes the counted metrics out; at the end of every invocation. */
+  flush(): void;
+}
+
+/** Logger and metrics of one function (Powertools for AWS Lambda). */
+export function telemetry(service: string): Telemetry {
+  const logger = new Logger({ serviceName: service });
+  const metrics = new Metrics({ namespace: 'BrokerApi', serviceName: service });
+  metrics.setThrowOnEmptyMetrics(false);
+
+  function scoped(base: EventFields): Telemetry {
+    return {
+      event(name, fields = {}) {
+        const all = { ...base, ...fields };
+        logger[EVENTS[name]](name, allowed(all));
+        if (all.channel === undefined) {
+          metrics.addMetric(name, MetricUnit.Count, 1);
+          return;
+        }
+        metrics.singleMetric().addDimension('channel', all.channel).addMetric(name, MetricUnit.Count, 1);
+        metrics.addMetric(name, MetricUnit.Count, 1);
+      },
+      with: (fields) => scoped({ ...base, ...fields }),
+      flush: () => metrics.publishStoredMetrics(),
+    };
+  }
+  return scoped({});
+}
+
+/** Keeps the allow-listed fields, and of their values only numbers and plain words. */
+export function allowed(fields: EventFields): Record<string, string | number | string[]> {
+  const kept: Record<string, string | number | string[]> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (!FIELD_NAMES.has(name)) continue;
+    if (typeof value === 'number') kept[name] = value;
+    else if (typeof value === 'string') kept[name] = /^[\w .:/{}#()+-]{1,200}$/.test(value) ? value : 'withheld';
+    else if (Array.isArray(value)) kept[name] = value;
+  }
+  return kept;
+}
+
+/** What may be logged of an error: its reason (a word of ours) or its name, and where it was thrown; never its message. */
+export function describeError(error: unknown): Pick<EventFields, 'reason' | 'stack'> {
+  if (!(error instanceof Error)) return { reason: typeof error };
+  const reason = 'reason' in error && typeof error.reason === 'string' ? error.reason : error.name;
+  const stack = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return { reason, stack: stack.slice(0, 12).map((line) => line.trim()) };
+}
+
+/** How long a step may take that is done though the request's time is up, in milliseconds. */
+const SETTLING_MS = 2_000;
+
+/** Does a step whose failure changes nothing in the answer: it is logged and counted. */
+export async function quietly(
+  telemetry: Telemetry,
+  step: string,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  try {
+    await work(AbortSignal.timeout(SETTLING_MS));
+  } catch (error) {
+    telemetry.event('OperationNotSettled', { step, ...describeError(error) });
+  }
+}

@@ -1,0 +1,366 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AccountRecord, Accounts } from './crm/accounts.ts';
+import type { Directory } from './crm/directory.ts';
+import type { Answer, Request } from './http/endpoint.ts';
+import { fingerprint } from './http/idempotency.ts';
+import { Problem } from './http/problem.ts';
+import type { AccountNotices, OpenedAccount } from './notices/account-notices.ts';
+import { LeaseLost, type Operation, type Operations, workable } from './operations.ts';
+import {
+  type AccountOrder,
+  type PasswordRole,
+  PlatformFailure,
+  type PlatformVersion,
+  type TradingPlatform,
+} from './platform/platform.ts';
+import { describeError, quietly, type Telemetry } from './telemetry.ts';
+import type { AccountType, Client, Connection } from './validators/crm-records.ts';
+import { normalizePhone } from './validators/primitives.ts';
+import type { TradingAccountRequest } from './validators/trading-account.ts';
+
+/** What the opening of an account needs; tests pass fakes. */
+export interface TradingAccountParts {
+  directory: Directory;
+  operations: Operations;
+  accounts: Accounts;
+  notices: AccountNotices;
+  platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
+  /** The secret that generated passwords and fingerprints are derived from. */
+  passwordKey(signal: AbortSignal): Promise<string>;
+  derivePassword(from: { key: string; nonce: string; role: PasswordRole; version: PlatformVersion }): string;
+  /** How long after its bytes have left a silent call may yet open the account, in milliseconds. */
+  settleMs: number;
+  now(): number;
+}
+
+/** The platform's time for one opening, in milliseconds; the rest of the 25 seconds is for looking a lost answer up. */
+const OPENING_MS = 17_000;
+/** After this long, counted from the start of the request, nothing is looked up any more. */
+const ASKING_MS = 20_500;
+/** One look-up. */
+const FINDING_MS = 5_000;
+/** What is done after the outcome is known, though the time is up. */
+const SETTLING_MS = 2_000;
+/** When the server itself ended the connection, its work is over sooner than when it keeps silent: by this factor. */
+const CLOSED_SETTLES_FASTER = 6;
+
+/** Everything that one try knows. */
+interface Attempt {
+  parts: TradingAccountParts;
+  operation: Operation;
+  order: AccountOrder;
+  platform: TradingPlatform;
+  details: Omit<AccountRecord, 'login' | 'opened_at'>;
+  telemetry: Telemetry;
+  startedAt: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Opens a trading account, never a second one for the same request: the operation is written before the platform is
+ * called, and a lost answer is looked up before anything is tried again (specification, 4.2 and 4.3).
+ * @throws Problem for every outcome but an opened account
+ */
+export async function openTradingAccount(
+  parts: TradingAccountParts,
+  version: PlatformVersion,
+  request: Request<TradingAccountRequest>,
+  telemetry: Telemetry,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { body } = request;
+  const userId = request.parameters.user_id ?? '';
+  const startedAt = parts.now();
+  const key = await parts.passwordKey(signal);
+  const [claimed, records] = await Promise.allSettled([
+    parts.operations.claim(
+      request.idempotencyKey === undefined ? undefined : [version, request.caller, userId, request.idempotencyKey],
+      [fingerprint(request.sentBody, key)],
+      request.endsAt - startedAt + 1_000,
+      signal,
+    ),
+    parts.directory.forAccount(
+      {
+        userId,
+        connectionId: body.connection_id,
+        accountTypeId: body.account_type_id,
+        rebateUserId: body.rebate_user_id,
+      },
+      signal,
+    ),
+  ]);
+  if (claimed.status === 'rejected') throw claimed.reason;
+  const claim = workable(claimed.value);
+  const { operation } = claim;
+  const scoped = telemetry.with({ operation_id: operation.operationId, version, user_id: userId });
+  const password = (role: PasswordRole) => parts.derivePassword({ key, nonce: operation.nonce, role, version });
+  const passwords = {
+    master_password: body.master_password ?? password('master'),
+    investor_password: body.investor_password ?? password('investor'),
+  };
+  const details = accountDetails(version, userId, body, operation);
+
+  if (claim.kind === 'finished') {
+    const { login, recorded } = claim.result;
+    if (login === undefined) throw new Error('A finished operation has no login.');
+    if (recorded === false) await record(parts, operation, { ...details, login }, scoped, signal);
+    return { body: { login, ...passwords }, replayed: true };
+  }
+
+  let attempt: Attempt;
+  let found: Found;
+  try {
+    if (records.status === 'rejected') throw records.reason;
+    found = check(version, body, records.value);
+    const platform = await parts.platform(found.connection, signal);
+    const order = toOrder(body, found, operation, passwords);
+    const unsupported = platform.unsupported(order);
+    if (unsupported.length > 0) throw new Problem('not_supported_by_connection', { errors: unsupported });
+    attempt = { parts, operation, order, platform, details, telemetry: scoped, startedAt, signal };
+  } catch (error) {
+    if (claim.kind === 'undecided') throw await outcomeUnknown(parts, operation, claim.settleAt, scoped, 504);
+    await release(parts, operation, scoped);
+    throw error instanceof PlatformFailure ? toProblem(error, scoped) : error;
+  }
+
+  const earlier = claim.kind === 'undecided' ? await settle(attempt, claim.settleAt, 409) : undefined;
+  const login = earlier ?? (await open(attempt));
+  await complete(attempt, found, login, { certainlyEmpty: earlier === undefined, body });
+  return { body: { login, ...passwords }, replayed: earlier !== undefined };
+}
+
+interface Found {
+  client: Client;
+  connection: Connection;
+  accountType: AccountType | undefined;
+}
+
+/** The records that the request names, in the contract's order; @throws Problem for the first that is missing or of the other version */
+function check(
+  version: PlatformVersion,
+  body: TradingAccountRequest,
+  records: Awaited<ReturnType<Directory['forAccount']>>,
+): Found {
+  const { client, connection, accountType, rebateUser } = records;
+  if (client === undefined) throw new Problem('user_not_found');
+  if (connection === undefined || connection.platform !== version) throw new Problem(`${version}_connection_not_found`);
+  if (body.account_type_id === undefined) {
+    if (connection.demo) throw new Problem('account_type_required');
+  } else if (accountType === undefined || accountType.platform !== version) {
+    throw new Problem('account_type_not_found');
+  }
+  if (body.rebate_user_id !== undefined && rebateUser === undefined) throw new Problem('rebate_user_not_found');
+  if (!offers(connection, body.group)) throw new Problem('group_not_found');
+  return { client, connection, accountType };
+}
+
+function offers({ groups }: Connection, group: string): boolean {
+  if (groups === undefined) return true;
+  return Array.isArray(groups) ? groups.includes(group) : Object.hasOwn(groups, group);
+}
+
+function toOrder(
+  body: TradingAccountRequest,
+  { client, connection, accountType }: Found,
+  operation: Operation,
+  passwords: { master_password: string; investor_password: string },
+): AccountOrder {
+  const phone = client.phone === undefined ? undefined : normalizePhone(client.phone.country_code, client.phone.number);
+  const deposit = connection.demo ? (accountType?.deposit ?? 0) : 0;
+  return {
+    operationId: operation.operationId,
+    group: body.group,
+    leverage: body.leverage,
+    ...(body.login === undefined ? {} : { login: body.login }),
+    masterPassword: passwords.master_password,
+    investorPassword: passwords.investor_password,
+    name: client.name,
+    email: client.email,
+    ...(phone === undefined ? {} : { phone }),
+    ...(client.country === undefined ? {} : { country: client.country }),
+    ...(client.language === undefined ? {} : { language: client.language }),
+    readonly: body.enable_readonly ?? false,
+    ...(deposit > 0 ? { deposit } : {}),
+  };
+}
+
+function accountDetails(
+  version: PlatformVersion,
+  userId: string,
+  body: TradingAccountRequest,
+  operation: Operation,
+): Attempt['details'] {
+  return {
+    user_id: userId,
+    version,
+    connection_id: body.connection_id,
+    group: body.group,
+    leverage: body.leverage,
+    account_type_id: body.account_type_id,
+    enable_readonly: body.enable_readonly ?? false,
+    enable_rebate: body.enable_rebate ?? false,
+    rebate_user_id: body.rebate_user_id,
+    operation_id: operation.operationId,
+  };
+}
+
+/** @returns the new account's login; @throws Problem */
+async function open(attempt: Attempt): Promise<number> {
+  const { parts, operation, order, platform, telemetry, signal } = attempt;
+  let sentAt: number | undefined;
+  const beforeSending = async () => {
+    const at = parts.now();
+    await parts.operations.markSent(operation, at + parts.settleMs, { ...attempt.details }, signal);
+    sentAt = at;
+  };
+  try {
+    const opening = AbortSignal.any([signal, AbortSignal.timeout(OPENING_MS)]);
+    return (await platform.open(order, beforeSending, opening)).login;
+  } catch (error) {
+    if (error instanceof LeaseLost) throw new Problem('request_in_progress', { retryAfterSeconds: 1 });
+    const failure = error instanceof PlatformFailure ? error : undefined;
+    if (sentAt === undefined || (failure !== undefined && failure.kind !== 'account_outcome_unknown')) {
+      await release(parts, operation, telemetry);
+      throw failure === undefined ? error : toProblem(failure, telemetry);
+    }
+    const patience =
+      failure?.options.connectionClosed === true ? parts.settleMs / CLOSED_SETTLES_FASTER : parts.settleMs;
+    telemetry.event('OperationNotSettled', { step: 'open', ...describeError(error) });
+    const login = await settle(attempt, sentAt + patience, 504);
+    if (login !== undefined) return login;
+    await release(parts, operation, telemetry);
+    throw new Problem('platform_unavailable', { retryAfterSeconds: 1 });
+  }
+}
+
+/**
+ * Asks the platform until the account is found or its absence is certain, as long as the request's time allows.
+ * @returns the login, or undefined when certainly no account was opened
+ * @throws Problem `account_outcome_unknown`
+ */
+async function settle(attempt: Attempt, settleAt: number, cannotTellStatus: 409 | 504): Promise<number | undefined> {
+  const { parts, operation, order, platform, telemetry, signal } = attempt;
+  const stopAt = attempt.startedAt + ASKING_MS;
+  // When certainty is out of reach, a few seconds are enough to see whether the account is there already.
+  const askUntil = settleAt <= stopAt ? stopAt : Math.min(stopAt, parts.now() + GLANCE_MS);
+  for (;;) {
+    const askedAt = parts.now();
+    const finding = await find(platform, order, AbortSignal.any([signal, AbortSignal.timeout(FINDING_MS)]));
+    if (finding.kind === 'found') return finding.login;
+    if (finding.kind === 'cannot_tell') {
+      throw await outcomeUnknown(parts, operation, settleAt, telemetry, cannotTellStatus);
+    }
+    if (finding.kind === 'absent' && askedAt >= settleAt) return undefined;
+    const pause = Math.min(1_000, Math.max(50, settleAt - parts.now()));
+    if (parts.now() + pause > askUntil || signal.aborted) break;
+    await sleep(pause);
+  }
+  throw await outcomeUnknown(parts, operation, settleAt, telemetry, 504);
+}
+
+async function find(platform: TradingPlatform, order: AccountOrder, signal: AbortSignal) {
+  try {
+    return await platform.find(order, signal);
+  } catch {
+    return { kind: 'unreachable' } as const;
+  }
+}
+
+/** Gives the lease up, so that a retry may settle at once; @returns the problem to throw */
+async function outcomeUnknown(
+  parts: TradingAccountParts,
+  operation: Operation,
+  settleAt: number,
+  telemetry: Telemetry,
+  status: 409 | 504,
+): Promise<Problem> {
+  telemetry.event('AccountOutcomeUnknown', { status });
+  await quietly(telemetry, 'give_up', (signal) => parts.operations.giveUp(operation, settleAt, signal));
+  return new Problem('account_outcome_unknown', {
+    status,
+    members: { operation_id: operation.operationId },
+    ...(status === 504 ? { retryAfterSeconds: Math.max(1, Math.ceil((settleAt - parts.now()) / 1_000)) } : {}),
+  });
+}
+
+/** Everything after the account exists; nothing of it changes the answer any more. */
+async function complete(
+  attempt: Attempt,
+  found: Found,
+  login: number,
+  { certainlyEmpty, body }: { certainlyEmpty: boolean; body: TradingAccountRequest },
+): Promise<void> {
+  const { parts, order, platform, details, operation, signal } = attempt;
+  const telemetry = attempt.telemetry.with({ login, connection_id: details.connection_id });
+  telemetry.event('AccountOpened');
+  if (order.deposit !== undefined) {
+    try {
+      await platform.fund(order, login, certainlyEmpty, signal);
+    } catch (error) {
+      telemetry.event('DepositFailed', describeError(error));
+    }
+  }
+  await record(parts, operation, { ...details, login }, telemetry, signal);
+
+  const account: OpenedAccount = {
+    login,
+    version: details.version,
+    group: order.group,
+    leverage: order.leverage,
+    readonly: order.readonly,
+    demo: found.connection.demo,
+    ...(found.connection.name === undefined ? {} : { serverName: found.connection.name }),
+  };
+  const language = body.language ?? found.client.language;
+  const noticed = async (notice: string, send: () => Promise<void>) => {
+    try {
+      await send();
+    } catch (error) {
+      telemetry.event('NoticeFailed', { notice, ...describeError(error) });
+    }
+  };
+  await Promise.all([
+    body.send_email === true && noticed('email', () => parts.notices.email(found.client, account, language, signal)),
+    body.send_pop_up === true &&
+      noticed('popup', () => parts.notices.popUp(found.client.id, account, language, signal)),
+  ]);
+}
+
+/** Writes the account's record, then the operation's end; a replay makes up for a record that could not be written. */
+async function record(
+  parts: TradingAccountParts,
+  operation: Operation,
+  account: Omit<AccountRecord, 'opened_at'>,
+  telemetry: Telemetry,
+  signal: AbortSignal,
+): Promise<void> {
+  let recorded = true;
+  try {
+    await parts.accounts.put({ ...account, opened_at: new Date(parts.now()).toISOString() }, signal);
+  } catch (error) {
+    recorded = false;
+    telemetry.event('AccountNotRecorded', { login: account.login, ...describeError(error) });
+  }
+  await quietly(telemetry, 'finish', (settling) =>
+    parts.operations.finish(operation, { login: account.login, recorded }, settling),
+  );
+}
+
+function release(parts: TradingAccountParts, operation: Operation, telemetry: Telemetry): Promise<void> {
+  return quietly(telemetry, 'release', (signal) => parts.operations.release(operation, signal));
+}
+
+/** A failure of the platform that certainly opened nothing, as the public problem. */
+function toProblem(failure: PlatformFailure, telemetry: Telemetry): Problem {
+  const { reason, errors, retryAfterSeconds } = failure.options;
+  if (failure.kind === 'platform_refused') telemetry.event('PlatformRefused', { reason });
+  if (failure.kind === 'platform_unavailable') telemetry.event('PlatformUnavailable', { reason });
+  return new Problem(failure.kind, {
+    ...(errors === undefined ? {} : { errors }),
+    ...(retryAfterSeconds !== undefined
+      ? { retryAfterSeconds }
+      : failure.kind === 'platform_unavailable'
+        ? { retryAfterSeconds: 5 }
+        : {}),
+  });
+}
