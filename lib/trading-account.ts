@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type AccountDetails, accountDetails, findRecords, type NamedRecords, toOrder } from './account-order.ts';
 import type { AccountRecord, Accounts } from './crm/accounts.ts';
 import type { Directory } from './crm/directory.ts';
 import type { Answer, Request } from './http/endpoint.ts';
@@ -14,8 +15,7 @@ import {
   type TradingPlatform,
 } from './platform/platform.ts';
 import { describeError, quietly, type Telemetry } from './telemetry.ts';
-import type { AccountType, Client, Connection } from './validators/crm-records.ts';
-import { normalizePhone } from './validators/primitives.ts';
+import type { Connection } from './validators/crm-records.ts';
 import type { TradingAccountRequest } from './validators/trading-account.ts';
 
 /** What the opening of an account needs; tests pass fakes. */
@@ -39,8 +39,8 @@ const OPENING_MS = 17_000;
 const ASKING_MS = 20_500;
 /** One look-up. */
 const FINDING_MS = 5_000;
-/** What is done after the outcome is known, though the time is up. */
-const SETTLING_MS = 2_000;
+/** How long is asked for an account whose absence cannot become certain within this request. */
+const GLANCE_MS = 2_000;
 /** When the server itself ended the connection, its work is over sooner than when it keeps silent: by this factor. */
 const CLOSED_SETTLES_FASTER = 6;
 
@@ -50,7 +50,7 @@ interface Attempt {
   operation: Operation;
   order: AccountOrder;
   platform: TradingPlatform;
-  details: Omit<AccountRecord, 'login' | 'opened_at'>;
+  details: AccountDetails;
   telemetry: Telemetry;
   startedAt: number;
   signal: AbortSignal;
@@ -108,10 +108,10 @@ export async function openTradingAccount(
   }
 
   let attempt: Attempt;
-  let found: Found;
+  let found: NamedRecords;
   try {
     if (records.status === 'rejected') throw records.reason;
-    found = check(version, body, records.value);
+    found = findRecords(version, body, records.value);
     const platform = await parts.platform(found.connection, signal);
     const order = toOrder(body, found, operation, passwords);
     const unsupported = platform.unsupported(order);
@@ -127,81 +127,6 @@ export async function openTradingAccount(
   const login = earlier ?? (await open(attempt));
   await complete(attempt, found, login, { certainlyEmpty: earlier === undefined, body });
   return { body: { login, ...passwords }, replayed: earlier !== undefined };
-}
-
-interface Found {
-  client: Client;
-  connection: Connection;
-  accountType: AccountType | undefined;
-}
-
-/** The records that the request names, in the contract's order; @throws Problem for the first that is missing or of the other version */
-function check(
-  version: PlatformVersion,
-  body: TradingAccountRequest,
-  records: Awaited<ReturnType<Directory['forAccount']>>,
-): Found {
-  const { client, connection, accountType, rebateUser } = records;
-  if (client === undefined) throw new Problem('user_not_found');
-  if (connection === undefined || connection.platform !== version) throw new Problem(`${version}_connection_not_found`);
-  if (body.account_type_id === undefined) {
-    if (connection.demo) throw new Problem('account_type_required');
-  } else if (accountType === undefined || accountType.platform !== version) {
-    throw new Problem('account_type_not_found');
-  }
-  if (body.rebate_user_id !== undefined && rebateUser === undefined) throw new Problem('rebate_user_not_found');
-  if (!offers(connection, body.group)) throw new Problem('group_not_found');
-  return { client, connection, accountType };
-}
-
-function offers({ groups }: Connection, group: string): boolean {
-  if (groups === undefined) return true;
-  return Array.isArray(groups) ? groups.includes(group) : Object.hasOwn(groups, group);
-}
-
-function toOrder(
-  body: TradingAccountRequest,
-  { client, connection, accountType }: Found,
-  operation: Operation,
-  passwords: { master_password: string; investor_password: string },
-): AccountOrder {
-  const phone = client.phone === undefined ? undefined : normalizePhone(client.phone.country_code, client.phone.number);
-  const deposit = connection.demo ? (accountType?.deposit ?? 0) : 0;
-  return {
-    operationId: operation.operationId,
-    group: body.group,
-    leverage: body.leverage,
-    ...(body.login === undefined ? {} : { login: body.login }),
-    masterPassword: passwords.master_password,
-    investorPassword: passwords.investor_password,
-    name: client.name,
-    email: client.email,
-    ...(phone === undefined ? {} : { phone }),
-    ...(client.country === undefined ? {} : { country: client.country }),
-    ...(client.language === undefined ? {} : { language: client.language }),
-    readonly: body.enable_readonly ?? false,
-    ...(deposit > 0 ? { deposit } : {}),
-  };
-}
-
-function accountDetails(
-  version: PlatformVersion,
-  userId: string,
-  body: TradingAccountRequest,
-  operation: Operation,
-): Attempt['details'] {
-  return {
-    user_id: userId,
-    version,
-    connection_id: body.connection_id,
-    group: body.group,
-    leverage: body.leverage,
-    account_type_id: body.account_type_id,
-    enable_readonly: body.enable_readonly ?? false,
-    enable_rebate: body.enable_rebate ?? false,
-    rebate_user_id: body.rebate_user_id,
-    operation_id: operation.operationId,
-  };
 }
 
 /** @returns the new account's login; @throws Problem */
@@ -286,7 +211,7 @@ async function outcomeUnknown(
 /** Everything after the account exists; nothing of it changes the answer any more. */
 async function complete(
   attempt: Attempt,
-  found: Found,
+  found: NamedRecords,
   login: number,
   { certainlyEmpty, body }: { certainlyEmpty: boolean; body: TradingAccountRequest },
 ): Promise<void> {

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fingerprint, idempotencyKey } from '../../../lib/http/idempotency.ts';
+
+describe('The header Idempotency-Key', () => {
+  it.each([
+    ['abc', 'abc'],
+    ['"abc"', 'abc'],
+    [' abc ', 'abc'],
+    ['8e03978e-40d5-43dd-bc93-6894a57f9324', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
+    ['x'.repeat(255), 'x'.repeat(255)],
+    ['a"b', 'a"b'],
+  ])('%j is the key %j', (header, key) => {
+    expect(idempotencyKey(header)).toEqual({ key });
+  });
+
+  it.each(['', ' ', '""', 'a b', 'é', 'x'.repeat(256), '"abc', 'a\tb'])('%j is refused', (header) => {
+    expect(idempotencyKey(header)).toMatchObject({ fault: { header: 'Idempotency-Key', rule: 'format' } });
+  });
+
+  it('may be absent', () => {
+    expect(idempotencyKey(undefined)).toEqual({ key: undefined });
+  });
+});
+
+describe('The fingerprint of a body', () => {
+  it('does not depend on the order of members', () => {
+    expect(fingerprint({ a: 1, b: { c: 2, d: 3 } }, 'k')).toBe(fingerprint({ b: { d: 3, c: 2 }, a: 1 }, 'k'));
+  });
+
+  it('differs for another body, an array in another order, and another key', () => {
+    expect(fingerprint({ a: [1, 2] }, 'k')).not.toBe(fingerprint({ a: [2, 1] }, 'k'));
+    expect(fingerprint({ a: 1 }, 'k')).not.toBe(fingerprint({ a: '1' }, 'k'));
+    expect(fingerprint({ a: 1 }, 'k')).not.toBe(fingerprint({ a: 1 }, 'l'));
+    expect(fingerprint({ a: {} }, 'k')).not.toBe(fingerprint({ a: [] }, 'k'));
+  });
+
+  it('is the same for what is the same JSON, and differs otherwise', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()), (a, b) => {
+        const sorted = (value: unknown): unknown =>
+          Array.isArray(value)
+            ? value.map(sorted)
+            : typeof value === 'object' && value !== null
+              ? Object.fromEntries(
+                  Object.entries(value)
+                    .sort(([x], [y]) => (x < y ? -1 : 1))
+                    .map(([k, m]) => [k, sorted(m)]),
+                )
+              : value;
+        const same = JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
+        expect(fingerprint(a, 'k') === fingerprint(b, 'k')).toBe(same);
+      }),
+    );
+  });
+});
