@@ -26,12 +26,23 @@ export interface Fault {
 export class Faults {
   #waiting: (Fault & { after: number })[] = [];
 
+  /** Called when faults were set or cleared: `down` must close its port before the next call comes. */
+  onChange: () => void = () => {};
+
   set(fault: Fault): void {
     this.#waiting = fault.times === 0 ? [] : [{ ...fault, after: fault.after ?? 0 }];
+    this.onChange();
   }
 
   clear(): void {
     this.#waiting = [];
+    this.onChange();
+  }
+
+  /** The fault that the next call will have; counts nothing. */
+  peek(): Fault | undefined {
+    const [fault] = this.#waiting;
+    return fault === undefined || fault.after > 0 ? undefined : { ...fault };
   }
 
   list(): Fault[] {

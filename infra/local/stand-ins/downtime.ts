@@ -1,0 +1,54 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Faults } from '../faults.ts';
+
+/**
+ * Makes the fault `down` real: while it is the next one, the port is closed, and clients are refused as by a service that
+ * is not there. Nobody hears of a refused connection but the client; the clients run in this process, so their sockets
+ * are watched, and every refusal uses the fault up once. Works for any protocol over TCP.
+ *
+ * @param server listens already; `faults.next()` is the caller's for connections that do come in, followed by `check()`
+ */
+export function downtime(server: Server, faults: Faults): { check(): void; stop(): void } {
+  const { address, port } = server.address() as AddressInfo;
+  let open = true;
+  let stopped = false;
+
+  function check(): void {
+    const down = faults.peek()?.kind === 'down';
+    if (stopped || down !== open) return;
+    open = !down;
+    if (down) {
+      subscribe('net.client.socket', watch);
+      server.close();
+    } else {
+      unsubscribe('net.client.socket', watch);
+      server.listen(port, address);
+    }
+  }
+
+  function watch(message: unknown): void {
+    (message as { socket: Socket }).socket.once('error', (error: NodeJS.ErrnoException & { port?: number }) => {
+      if (open || error.code !== 'ECONNREFUSED' || error.port !== port) return;
+      faults.next();
+      check();
+    });
+  }
+
+  function reopen(error: NodeJS.ErrnoException): void {
+    // An outgoing connection may sit on the port for a moment.
+    if (error.code === 'EADDRINUSE' && open && !stopped) setTimeout(() => server.listen(port, address), 20);
+  }
+
+  server.on('error', reopen);
+  faults.onChange = check;
+  check();
+  return {
+    check,
+    stop() {
+      stopped = true;
+      faults.onChange = () => {};
+      if (!open) unsubscribe('net.client.socket', watch);
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Faults } from '../faults.ts';
+import type { OutboxEntry } from '../outbox-entry.ts';
+import { downtime } from './downtime.ts';
+
+export interface StandInOptions {
+  /** 0 or absent: a free one. */
+  port?: number;
+  faults: Faults;
+  /** Called with every message that the service took on. */
+  record: (entry: OutboxEntry) => void;
+}
+
+/** A service of AWS on 127.0.0.1, for one deployment, speaking its wire format. */
+export interface StandIn {
+  readonly url: string;
+  /** How many requests were read, whatever became of them. */
+  readonly requests: number;
+  close(): Promise<void>;
+}
+
+export interface Call {
+  path: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** How one service answers. */
+export interface Service {
+  /** The name of the service in a signature's credential scope. */
+  signingName: string;
+  answer(call: Call): Answer | Promise<Answer>;
+  /** The answer to a request that is not signed for this service. */
+  unsigned(): Answer;
+  throttled(): Answer;
+  refused(): Answer;
+}
+
+/** Serves a service over HTTP, with the faults that were asked for. */
+export async function serve(service: Service, { port = 0, faults }: Pick<StandInOptions, 'port' | 'faults'>) {
+  const closing = new AbortController();
+  let requests = 0;
+
+  const server = createServer((request, response) => {
+    work(request)
+      .then((answer) => {
+        if (answer === 'down') request.socket.destroy();
+        else response.writeHead(answer.status, { 'x-amzn-requestid': requestId(), ...answer.headers }).end(answer.body);
+      })
+      .catch(() => request.socket.destroy());
+  });
+
+  async function work(request: IncomingMessage): Promise<Answer | 'down'> {
+    const body = await read(request);
+    requests += 1;
+    const fault = faults.next();
+    down.check();
+    switch (fault?.kind) {
+      case 'throttled':
+        return service.throttled();
+      case 'refused':
+        return service.refused();
+      case 'down':
+        // On a connection that was kept from before.
+        return 'down';
+      case 'slow':
+        await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
+    }
+    const scope = new RegExp(
+      `^AWS4-HMAC-SHA256 Credential=[^/]+/\\d{8}/[a-z0-9-]+/${service.signingName}/aws4_request,`,
+    );
+    if (!scope.test(request.headers.authorization ?? '')) return service.unsigned();
+    return service.answer({ path: request.url ?? '/', headers: request.headers, body });
+  }
+
+  await listen(server, port);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const down = downtime(server, faults);
+
+  return {
+    url,
+    get requests() {
+      return requests;
+    },
+    async close() {
+      down.stop();
+      closing.abort();
+      await closed(server);
+    },
+  } satisfies StandIn;
+}
+
+export async function listen(server: Server, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Closes a server with all its connections. */
+export async function closed(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+/** Of the form that AWS uses for request and message ids. */
+export function requestId(): string {
+  return crypto.randomUUID();
+}
+
+/** No service here takes more in one request. */
+const MAX_BODY_BYTES = 16_000_000;
+
+async function read(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) throw new Error('body too large');
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,76 @@
+import { SESClient, type SESClientConfig, SendEmailCommand } from '@aws-sdk/client-ses';
+import type { DeliveryFailureKind } from '../otp/channel.ts';
+import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
+
+/** A mail to one recipient. All addresses in ASCII: SES takes international domains as punycode only. */
+export interface Mail {
+  from: { name: string; address: string };
+  replyTo: string;
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+  configurationSet?: string | undefined;
+  /** What sort of mail it is, for the sending statistics: ASCII letters, digits, `_` and `-`. */
+  kind: string;
+}
+
+/** @throws DeliveryFailure */
+export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<{ messageId: string }>;
+
+/** Sends mails through SES, each at most once. */
+export function sesMailer(config: SESClientConfig = {}): SendMail {
+  const client = new SESClient({ ...AT_MOST_ONCE, ...config });
+  return (mail, signal) =>
+    deliver(
+      new SendEmailCommand({
+        Source: mailbox(mail.from.name, mail.from.address),
+        ReplyToAddresses: [mail.replyTo],
+        Destination: { ToAddresses: [mail.to] },
+        Message: { Subject: utf8(mail.subject), Body: { Text: utf8(mail.text), Html: utf8(mail.html) } },
+        ConfigurationSetName: mail.configurationSet,
+        Tags: [{ Name: 'kind', Value: mail.kind }],
+      }),
+      async (command, options) => (await client.send(command, options)).MessageId,
+      meaning,
+      signal,
+    );
+}
+
+/**
+ * `"Name" <address>` as a mail header takes it: a quoted string, or encoded words (RFC 2047) where the name is not ASCII.
+ * An encoded word holds at most 75 characters, hence the pieces of 45 bytes, cut between characters.
+ */
+export function mailbox(name: string, address: string): string {
+  const plain = name.replaceAll(/[\x00-\x1f\x7f]+/g, ' ').trim();
+  if (plain === '') return address;
+  if (/^[\x20-\x7e]*$/.test(plain)) return `"${plain.replaceAll(/["\\]/g, '\\$&')}" <${address}>`;
+  const pieces: string[] = [];
+  for (const character of plain) {
+    const piece = `${pieces.at(-1) ?? ''}${character}`;
+    if (pieces.length > 0 && Buffer.byteLength(piece) <= 45) pieces[pieces.length - 1] = piece;
+    else pieces.push(character);
+  }
+  return `${pieces.map((piece) => `=?UTF-8?B?${Buffer.from(piece).toString('base64')}?=`).join(' ')} <${address}>`;
+}
+
+function utf8(Data: string) {
+  return { Data, Charset: 'UTF-8' };
+}
+
+function meaning({ name, message }: ServiceAnswer): DeliveryFailureKind | undefined {
+  switch (name) {
+    case 'Throttling':
+    case 'ThrottlingException':
+      // The rate is over in a second; the daily quota only within hours.
+      return /daily/i.test(message) ? 'over_budget' : 'retryable';
+    case 'MessageRejected':
+      // `Email address is not verified` names an identity of ours, or says that the account is still in the sandbox.
+      return /not verified/i.test(message) ? 'misconfigured' : 'refused_recipient';
+    case 'InvalidParameterValue':
+      // `Illegal address`, `Missing final '@domain'`, `User name is missing` and their like.
+      return /address|domain|user name/i.test(message) ? 'refused_recipient' : 'misconfigured';
+    default:
+      return undefined;
+  }
+}

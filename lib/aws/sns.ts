@@ -1,0 +1,48 @@
+import { type MessageAttributeValue, PublishCommand, SNSClient, type SNSClientConfig } from '@aws-sdk/client-sns';
+import type { DeliveryFailureKind } from '../otp/channel.ts';
+import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
+
+/** One publication: a text to a phone number (E.164), or a message to the subscribers of a topic. */
+export type Publication = ({ phoneNumber: string } | { topicArn: string }) & {
+  message: string;
+  /** Attributes by name; those without a value are left out. */
+  attributes: Record<string, { type: 'String' | 'Number'; value: string | undefined }>;
+};
+
+/** @throws DeliveryFailure */
+export type Publish = (publication: Publication, signal: AbortSignal) => Promise<{ messageId: string }>;
+
+/** Publishes through SNS, each message at most once. */
+export function snsPublisher(config: SNSClientConfig = {}): Publish {
+  const client = new SNSClient({ ...AT_MOST_ONCE, ...config });
+  return (publication, signal) => {
+    const MessageAttributes: Record<string, MessageAttributeValue> = {};
+    for (const [name, { type, value }] of Object.entries(publication.attributes)) {
+      if (value !== undefined) MessageAttributes[name] = { DataType: type, StringValue: value };
+    }
+    return deliver(
+      new PublishCommand({
+        ...('topicArn' in publication ? { TopicArn: publication.topicArn } : { PhoneNumber: publication.phoneNumber }),
+        Message: publication.message,
+        MessageAttributes,
+      }),
+      async (command, options) => (await client.send(command, options)).MessageId,
+      meaning,
+      signal,
+    );
+  };
+}
+
+function meaning({ name, message }: ServiceAnswer): DeliveryFailureKind | undefined {
+  switch (name) {
+    case 'OptedOutException':
+      return 'opted_out';
+    case 'KMSThrottlingException':
+      return 'retryable';
+    case 'InvalidParameterException':
+      // `Invalid parameter: PhoneNumber Reason: … is not valid to publish to`; other parameters are ours.
+      return /PhoneNumber/.test(message) ? 'refused_recipient' : 'misconfigured';
+    default:
+      return undefined;
+  }
+}

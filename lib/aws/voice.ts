@@ -1,0 +1,92 @@
+import {
+  PinpointSMSVoiceV2Client,
+  type PinpointSMSVoiceV2ClientConfig,
+  SendVoiceMessageCommand,
+  type VoiceId,
+} from '@aws-sdk/client-pinpoint-sms-voice-v2';
+import type { DeliveryFailureKind } from '../otp/channel.ts';
+import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
+
+/** A call in which an Amazon Polly voice reads a text. */
+export interface VoiceCall {
+  /** E.164. */
+  to: string;
+  /** The number or pool that calls. */
+  from: string;
+  ssml: string;
+  voiceId: VoiceId;
+  /** After how many seconds the call is no longer to be tried. */
+  timeToLiveSeconds: number;
+  configurationSet?: string | undefined;
+  protectConfiguration?: string | undefined;
+  /** US dollars, such as `0.30`. */
+  maxPricePerMinute?: string | undefined;
+}
+
+/** @throws DeliveryFailure */
+export type PlaceCall = (call: VoiceCall, signal: AbortSignal) => Promise<{ messageId: string }>;
+
+/** Calls through AWS End User Messaging SMS and Voice v2, each at most once. */
+export function voiceCaller(config: PinpointSMSVoiceV2ClientConfig = {}): PlaceCall {
+  const client = new PinpointSMSVoiceV2Client({ ...AT_MOST_ONCE, ...config });
+  return (call, signal) =>
+    deliver(
+      new SendVoiceMessageCommand({
+        DestinationPhoneNumber: call.to,
+        OriginationIdentity: call.from,
+        MessageBody: call.ssml,
+        MessageBodyTextType: 'SSML',
+        VoiceId: call.voiceId,
+        TimeToLive: call.timeToLiveSeconds,
+        ConfigurationSetName: call.configurationSet,
+        ProtectConfigurationId: call.protectConfiguration,
+        // The service takes an amount with a point only.
+        MaxPricePerMinute: call.maxPricePerMinute && Number(call.maxPricePerMinute).toFixed(4),
+      }),
+      async (command, options) => (await client.send(command, options)).MessageId,
+      meaning,
+      signal,
+    );
+}
+
+function meaning({ name, Reason, Fields }: ServiceAnswer): DeliveryFailureKind | undefined {
+  switch (name) {
+    case 'ServiceQuotaExceededException':
+      return 'over_budget';
+    case 'ConflictException':
+      return ofConflict(Reason);
+    case 'ValidationException':
+      if (Fields?.some((field) => field.Name === 'DestinationPhoneNumber')) return 'refused_recipient';
+      return ofValidation(Reason);
+    default:
+      return undefined;
+  }
+}
+
+function ofConflict(reason: string | undefined): DeliveryFailureKind {
+  switch (reason) {
+    case 'DESTINATION_PHONE_NUMBER_OPTED_OUT':
+      return 'opted_out';
+    case 'DESTINATION_PHONE_NUMBER_BLOCKED_BY_PROTECT_NUMBER_OVERRIDE':
+      return 'refused_recipient';
+    case 'DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION':
+      return 'blocked_country';
+    default:
+      // Among them DESTINATION_PHONE_NUMBER_NOT_VERIFIED: the account is still in the sandbox.
+      return 'misconfigured';
+  }
+}
+
+function ofValidation(reason: string | undefined): DeliveryFailureKind {
+  switch (reason) {
+    case 'PRICE_OVER_THRESHOLD':
+      return 'over_budget';
+    case 'COUNTRY_NOT_ENABLED':
+    case 'DESTINATION_COUNTRY_BLOCKED':
+    case 'INTERNATIONAL_SENDING_NOT_SUPPORTED':
+    case 'INVALID_IDENTITY_FOR_DESTINATION_COUNTRY':
+      return 'blocked_country';
+    default:
+      return 'misconfigured';
+  }
+}
