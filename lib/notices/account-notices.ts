@@ -1,0 +1,81 @@
+import type { SendMail } from '../aws/ses.ts';
+import type { Publish } from '../aws/sns.ts';
+import { type AccountFacts, accountMail, accountPopUp } from '../messages/account.ts';
+import type { Brand } from '../messages/brand.ts';
+import { type EmailSettings, sentBy } from '../otp/sender.ts';
+import type { Client } from '../validators/crm-records.ts';
+import { asciiEmail } from '../validators/email.ts';
+
+/** What a notice tells of an account; there is no place for a password. */
+export type OpenedAccount = AccountFacts;
+
+/** Tells a client that an account was opened. Every notice is sent at most once and fails with `DeliveryFailure`. */
+export interface AccountNotices {
+  /** @param language BCP 47, as asked for or as the client's record has it */
+  email(
+    client: Pick<Client, 'email'>,
+    account: OpenedAccount,
+    language: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** One message on the topic of client notifications; whoever shows popups subscribes to it. */
+  popUp(userId: string, account: OpenedAccount, language: string | undefined, signal: AbortSignal): Promise<void>;
+}
+
+export interface NoticeSettings {
+  brand: Brand;
+  email: EmailSettings;
+  notificationsTopicArn: string;
+}
+
+/** How the two services are reached; opened with the first notice. */
+export interface NoticeServices {
+  mailer(): Promise<SendMail>;
+  publisher(): Promise<Publish>;
+}
+
+/** Most accounts are opened without a notice: the SDK clients are loaded on first use and stay out of the cold start. */
+const SERVICES: NoticeServices = {
+  mailer: async () => (await import('../aws/ses.ts')).sesMailer(),
+  publisher: async () => (await import('../aws/sns.ts')).snsPublisher(),
+};
+
+/** The notices by SES mail and SNS topic. */
+export function accountNotices(settings: NoticeSettings, services: NoticeServices = SERVICES): AccountNotices {
+  const { brand, email, notificationsTopicArn } = settings;
+  const sender = sentBy(email, brand);
+  let mailer: Promise<SendMail> | undefined;
+  let publisher: Promise<Publish> | undefined;
+  return {
+    async email(client, account, language, signal) {
+      mailer ??= services.mailer();
+      const { subject, text, html } = accountMail(account, language, brand);
+      const sendMail = await mailer;
+      await sendMail({ ...sender, to: asciiEmail(client.email), subject, text, html, kind: 'account_opened' }, signal);
+    },
+
+    async popUp(userId, account, language, signal) {
+      publisher ??= services.publisher();
+      const popUp = accountPopUp(account, language);
+      const message = JSON.stringify({
+        user_id: userId,
+        kind: 'account_opened',
+        language: popUp.language,
+        title: popUp.title,
+        text: popUp.text,
+        login: account.login,
+        version: account.version,
+      });
+      const publish = await publisher;
+      await publish(
+        {
+          topicArn: notificationsTopicArn,
+          message,
+          // Subscribers filter by it.
+          attributes: { kind: { type: 'String', value: 'account_opened' } },
+        },
+        signal,
+      );
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { type SendWhatsApp, type WhatsAppTemplate, whatsAppSender } from '../aws/social.ts';
+import { whatsappLanguage } from '../messages/whatsapp.ts';
+import type { Message, OtpChannel } from './channel.ts';
+
+export interface WhatsAppSettings {
+  /** `phone-number-id-…` of the sending number. */
+  phoneNumberId: string;
+  /** The name of the approved authentication template. */
+  codeTemplate: string;
+  /** The name of the approved utility template, without parameters, which tells an owner of the attempt. */
+  noticeTemplate: string;
+  /** Of Meta's API, such as `v20.0`. */
+  apiVersion: string;
+}
+
+/** The channel `whatsapp`: template messages through AWS End User Messaging. Their words stand in Meta's templates. */
+export function whatsAppChannel(settings: WhatsAppSettings, sendWhatsApp: SendWhatsApp = whatsAppSender()): OtpChannel {
+  const { phoneNumberId, apiVersion } = settings;
+  return {
+    send(to, message, language, signal) {
+      const template = templateOf(message, whatsappLanguage(language), settings);
+      return sendWhatsApp({ to, phoneNumberId, apiVersion, template }, signal);
+    },
+  };
+}
+
+function templateOf(message: Message, language: string, settings: WhatsAppSettings): WhatsAppTemplate {
+  if (message.kind === 'owner_notice') return { name: settings.noticeTemplate, language, components: [] };
+  const code = [{ type: 'text' as const, text: message.code }];
+  return {
+    name: settings.codeTemplate,
+    language,
+    components: [
+      { type: 'body', parameters: code },
+      // Of the type `url` also where the button copies the code.
+      { type: 'button', sub_type: 'url', index: '0', parameters: code },
+    ],
+  };
+}
