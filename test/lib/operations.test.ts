@@ -1,0 +1,208 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LeaseLost, type Operation, type Operations, operationsIn, workable } from '../../lib/operations.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+
+const signal = () => AbortSignal.timeout(10_000);
+const DAY = 24 * 60 * 60 * 1_000;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase(afterAll);
+});
+
+/** Operations under a clock of their own. */
+function world(start = 1_800_000_000_000) {
+  const clock = { now: start };
+  return { clock, operations: operationsIn(database.tables.operations, () => clock.now) };
+}
+
+let scopes = 0;
+const newScope = () => {
+  scopes += 1;
+  return ['tp5', 'caller', 'CLIENT01', `key-${scopes}`];
+};
+
+async function fresh(operations: Operations, scope: string[] | undefined): Promise<Operation> {
+  const claim = await operations.claim(scope, ['f'], 1_000, signal());
+  if (claim.kind !== 'fresh') throw new Error(`not fresh but ${claim.kind}`);
+  return claim.operation;
+}
+
+describe('A request with an Idempotency-Key', () => {
+  it('that is still running answers a second one with request_in_progress and when to come back', async () => {
+    const { operations } = world();
+    const scope = newScope();
+    await fresh(operations, scope);
+    const second = await operations.claim(scope, ['f'], 1_000, signal());
+    expect(second).toEqual({ kind: 'in_progress', retryAfterSeconds: 1 });
+    expect(() => workable(second)).toThrow('request_in_progress');
+  });
+
+  it('and another body is refused with idempotency_key_reused, running or finished', async () => {
+    const { operations } = world();
+    const scope = newScope();
+    const operation = await fresh(operations, scope);
+    expect(await operations.claim(scope, ['g'], 1_000, signal())).toEqual({ kind: 'reused' });
+    await operations.finish(operation, { login: 7 }, signal());
+    const claim = await operations.claim(scope, ['g'], 1_000, signal());
+    expect(() => workable(claim)).toThrow('idempotency_key_reused');
+  });
+
+  it('that is finished gives its login and nonce again', async () => {
+    const { operations } = world();
+    const scope = newScope();
+    const operation = await fresh(operations, scope);
+    await operations.finish(operation, { login: 7, recorded: true }, signal());
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
+      kind: 'finished',
+      operation: { operationId: operation.operationId, nonce: operation.nonce },
+      result: { login: 7, recorded: true },
+    });
+  });
+
+  it('matches the fingerprint under any key of a rotation', async () => {
+    const { operations } = world();
+    const scope = newScope();
+    await operations.finish(await fresh(operations, scope), {}, signal());
+    expect(await operations.claim(scope, ['new', 'f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
+  });
+
+  it('whose first try failed before anything was sent is worked on anew', async () => {
+    const { operations } = world();
+    const scope = newScope();
+    await operations.release(await fresh(operations, scope), signal());
+    expect(await operations.claim(scope, ['g'], 1_000, signal())).toMatchObject({ kind: 'fresh' });
+  });
+
+  it('whose first try died before anything was sent is taken over when its lease is over', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    const first = await fresh(operations, scope);
+    clock.now += 1_001;
+    const second = await fresh(operations, scope);
+    expect(second).toMatchObject({ operationId: first.operationId, nonce: first.nonce });
+    await expect(operations.markSent(first, clock.now, {}, signal())).rejects.toThrow(LeaseLost);
+    await operations.markSent(second, clock.now, {}, signal());
+  });
+
+  it('whose first try died after it may have sent is handed over to be settled', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    const first = await fresh(operations, scope);
+    await operations.markSent(first, clock.now + 60_000, { group: 'real' }, signal());
+    clock.now += 1_001;
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
+      kind: 'undecided',
+      settleAt: clock.now - 1_001 + 60_000,
+      operation: { operationId: first.operationId, nonce: first.nonce },
+    });
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'in_progress' });
+  });
+
+  it('that gave up may be settled by a retry at once', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    const first = await fresh(operations, scope);
+    await operations.markSent(first, clock.now + 60_000, {}, signal());
+    await operations.giveUp(first, clock.now + 10_000, signal());
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
+      kind: 'undecided',
+      settleAt: clock.now + 10_000,
+    });
+  });
+
+  it('is kept for 24 hours, and forgotten then though the table still has it', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    await operations.finish(await fresh(operations, scope), { login: 7 }, signal());
+    clock.now += DAY - 1_000;
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
+    clock.now += 1_000;
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'fresh' });
+  });
+
+  it('is another operation for another caller, user, version or key', async () => {
+    const { operations } = world();
+    for (const scope of [
+      ['a', 'b', 'c'],
+      ['a', 'b', 'd'],
+      ['a', 'bc'],
+      ['ab', 'c'],
+    ])
+      await fresh(operations, scope);
+  });
+});
+
+describe('A request without an Idempotency-Key', () => {
+  it('is an operation of its own every time', async () => {
+    const { operations } = world();
+    const [first, second] = [await fresh(operations, undefined), await fresh(operations, undefined)];
+    expect(first.operationId).not.toBe(second.operationId);
+  });
+});
+
+describe('However many tries race for one key', () => {
+  it('exactly one of them works on it', async () => {
+    const { operations } = world();
+    const scope = newScope();
+    const claims = await Promise.all(Array.from({ length: 20 }, () => operations.claim(scope, ['f'], 1_000, signal())));
+    expect(claims.filter(({ kind }) => kind === 'fresh')).toHaveLength(1);
+    expect(claims.filter(({ kind }) => kind === 'in_progress')).toHaveLength(19);
+  });
+
+  it('exactly one of them settles what a dead one left', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    await operations.markSent(await fresh(operations, scope), clock.now, {}, signal());
+    clock.now += 1_001;
+    const claims = await Promise.all(Array.from({ length: 20 }, () => operations.claim(scope, ['f'], 1_000, signal())));
+    expect(claims.filter(({ kind }) => kind === 'undecided')).toHaveLength(1);
+  });
+
+  it('never two of them may send between two certain failures, whatever they do and whenever they die', async () => {
+    const step = fc.record({
+      worker: fc.nat(2),
+      does: fc.constantFrom('claim', 'send', 'finish', 'release', 'giveUp', 'time passes'),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const { operations, clock } = world();
+        const scope = newScope();
+        const held = new Map<number, { operation: Operation; mayOpen: boolean }>();
+        // How many accounts could exist that no one has looked for.
+        let opened = 0;
+        for (const { worker, does } of steps) {
+          const mine = held.get(worker);
+          if (does === 'time passes') clock.now += 1_001;
+          if (does === 'claim' && mine === undefined) {
+            const claim = await operations.claim(scope, ['f'], 1_000, signal());
+            if (claim.kind === 'fresh') {
+              expect(opened).toBe(0);
+              held.set(worker, { operation: claim.operation, mayOpen: true });
+            }
+            // Who settles finds the account of the one that died, and must not open.
+            if (claim.kind === 'undecided') held.set(worker, { operation: claim.operation, mayOpen: false });
+            if (claim.kind === 'finished') expect(opened).toBe(1);
+          }
+          if (mine === undefined || does === 'claim' || does === 'time passes') continue;
+          held.delete(worker);
+          try {
+            if (does === 'send' && mine.mayOpen) {
+              await operations.markSent(mine.operation, clock.now, {}, signal());
+              opened += 1;
+              held.set(worker, { ...mine, mayOpen: false });
+            }
+            if (does === 'finish' && opened === 1) await operations.finish(mine.operation, { login: 1 }, signal());
+            if (does === 'release' && mine.mayOpen) await operations.release(mine.operation, signal());
+            if (does === 'giveUp' && !mine.mayOpen) await operations.giveUp(mine.operation, clock.now, signal());
+          } catch {
+            // The lease was lost: nothing was sent.
+          }
+          expect(opened).toBeLessThanOrEqual(1);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
