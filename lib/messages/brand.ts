@@ -1,0 +1,30 @@
+/** Whose messages these are; a setting of the deployment. */
+export interface Brand {
+  /** As people read it. */
+  name: string;
+  /** Where a person who has a question writes to. */
+  supportEmail: string;
+  /** `#rrggbb`; the header of mails. */
+  color: string;
+}
+
+/** A colour of the brand as red, green and blue from 0 to 255. */
+export function channelsOf(color: string): [red: number, green: number, blue: number] {
+  const value = Number.parseInt(color.slice(1), 16);
+  return [(value >> 16) & 0xff, (value >> 8) & 0xff, value & 0xff];
+}
+
+/** Black or white, whichever is easier to read on the colour: at least 4.5:1 (WCAG 2, AA) on every colour. */
+export function readableOn(color: string): 'black' | 'white' {
+  const [red, green, blue] = channelsOf(color).map(linear) as [number, number, number];
+  const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  const onWhite = 1.05 / (luminance + 0.05);
+  const onBlack = (luminance + 0.05) / 0.05;
+  return onBlack > onWhite ? 'black' : 'white';
+}
+
+/** One channel of sRGB as linear light from 0 to 1 (WCAG 2, relative luminance). */
+function linear(channel: number): number {
+  const share = channel / 255;
+  return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+}

@@ -1,0 +1,183 @@
+import { type Brand, channelsOf, readableOn } from './brand.ts';
+import { escapeMarkup } from './escape.ts';
+import { directionOf, type Language } from './language.ts';
+import { FRAME_WORDS, fill } from './words.ts';
+
+/** A mail, ready to be sent. */
+export interface Mail {
+  subject: string;
+  text: string;
+  html: string;
+  /** The language it is really written in. */
+  language: Language;
+}
+
+/** The same words as plain text and as HTML, which needs no further escaping. */
+interface Rich {
+  text: string;
+  html: string;
+}
+
+/** What stands between the header and the footer, in this order, in both parts of the mail. */
+type Block =
+  | { kind: 'heading'; words: string }
+  | { kind: 'paragraph'; words: Rich }
+  | { kind: 'code'; code: string }
+  | { kind: 'rows'; rows: { label: string; value: string }[] }
+  | { kind: 'note'; heading?: string; words: Rich };
+
+interface MailContent {
+  language: Language;
+  brand: Brand;
+  subject: string;
+  /** What an inbox shows beside the subject, also on a locked screen: never the code. */
+  preheader: string;
+  blocks: Block[];
+}
+
+/**
+ * A value inside a sentence. In HTML, and in plain text written from right to left, it is isolated from the direction of
+ * the words around it.
+ */
+export function isolated(value: string, language: Language): Rich {
+  return {
+    text: directionOf(language) === 'rtl' ? `\u2068${value}\u2069` : value,
+    html: `<bdi>${escapeMarkup(value)}</bdi>`,
+  };
+}
+
+/** A phrase with its values, in both forms; values given as text are words of ours that need no isolation. */
+export function rich(phrase: string, values: Record<string, Rich | string> = {}): Rich {
+  const entries = Object.entries(values);
+  const pick = (form: 'text' | 'html', plain: (value: string) => string) =>
+    Object.fromEntries(entries.map(([name, value]) => [name, typeof value === 'string' ? plain(value) : value[form]]));
+  return {
+    text: fill(
+      phrase,
+      pick('text', (value) => value),
+    ),
+    html: fill(escapeMarkup(phrase), pick('html', escapeMarkup)),
+  };
+}
+
+/**
+ * The frame of every mail: header in the brand's colour, content, support address, footer. Tables and inline styles,
+ * because mail programs know little else; a style element for dark mode; nothing is loaded from anywhere.
+ */
+export function framedMail(content: MailContent): Mail {
+  const { language, brand, subject } = content;
+  const words = FRAME_WORDS[language];
+  const closing = {
+    // At the end of its line and without marks around it, so that it can be copied from plain text.
+    support: rich(words.support, { email: addressLink(brand.supportEmail) }),
+    automatic: rich(words.automatic, { brand: isolated(brand.name, language) }),
+  };
+  const text = [
+    brand.name,
+    ...content.blocks.map(blockAsText),
+    closing.support.text,
+    `--\n${closing.automatic.text}`,
+  ].join('\n\n');
+  return { subject, text: `${text}\n`, html: asHtml(content, closing), language };
+}
+
+function addressLink(email: string): Rich {
+  const address = escapeMarkup(email);
+  const href = escapeMarkup(encodeURI(email));
+  return {
+    text: email,
+    html: `<a class="ink" href="mailto:${href}" dir="ltr" style="color:#1c2430;text-decoration:underline"><bdi>${address}</bdi></a>`,
+  };
+}
+
+function blockAsText(block: Block): string {
+  switch (block.kind) {
+    case 'heading':
+      return block.words;
+    case 'paragraph':
+      return block.words.text;
+    case 'code':
+      return block.code;
+    case 'rows':
+      return block.rows.map(({ label, value }) => `${label}: ${value}`).join('\n');
+    case 'note':
+      return block.heading === undefined ? block.words.text : `${block.heading}\n${block.words.text}`;
+  }
+}
+
+const FONT = "-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Noto Sans',sans-serif";
+const MONOSPACE = "ui-monospace,'SF Mono',Menlo,Consolas,'Liberation Mono',monospace";
+
+/** Lines end between phrases or words where programs can do that, not in the middle of one. */
+const WORD_BREAK: Partial<Record<Language, string>> = { ja: 'auto-phrase', ko: 'keep-all' };
+
+/** Colours of text and surfaces in dark mode; the light ones stand inline, for programs that drop style elements. */
+const STYLE = `:root{color-scheme:light dark;supported-color-schemes:light dark}
+a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important}
+@media (max-width:480px){.pad{padding-left:20px!important;padding-right:20px!important}.page{padding:0!important}.card{border-radius:0!important;border-width:0!important}}
+@media (prefers-color-scheme:dark){.page{background:#0f1318!important}.card{background:#1b212a!important;border-color:#2e3744!important}.ink{color:#eef1f5!important}.soft{color:#a9b3c0!important}.box{background:#262e3a!important;border-color:#3a4553!important}.line{border-color:#2e3744!important}}`;
+
+function asHtml(content: MailContent, closing: { support: Rich; automatic: Rich }): string {
+  const { language, brand } = content;
+  const direction = directionOf(language);
+  // As rgb(), so that no six digits but those of the code stand in the mail.
+  const color = `rgb(${channelsOf(brand.color).join(',')})`;
+  const ink = readableOn(brand.color);
+  const wordBreak = WORD_BREAK[language] ?? 'normal';
+  return `<!doctype html>
+<html lang="${language}" dir="${direction}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="supported-color-schemes" content="light dark">
+<meta name="format-detection" content="telephone=no,date=no,address=no,email=no">
+<meta name="x-apple-disable-message-reformatting">
+<title>${escapeMarkup(content.subject)}</title>
+<style>${STYLE}</style>
+</head>
+<body class="page" style="margin:0;padding:0;background:#f1f4f8">
+<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${escapeMarkup(content.preheader)}${'&#847;&zwnj;&nbsp;'.repeat(90)}</div>
+<table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:#f1f4f8;padding:24px 12px" dir="${direction}"><tr><td align="center">
+<!--[if mso]><table role="presentation" width="560" cellpadding="0" cellspacing="0"><tr><td><![endif]-->
+<table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:560px;background:#fff;border:1px solid #d9e0e8;border-radius:12px;border-collapse:separate;overflow:hidden;font-family:${FONT};text-align:start;word-break:${wordBreak}">
+<tr><td class="pad" style="padding:20px 32px;background:${color};color:${ink};font-size:20px;line-height:1.3;font-weight:700"><bdi>${escapeMarkup(brand.name)}</bdi></td></tr>
+<tr><td class="pad" style="padding:32px 32px 8px">
+${content.blocks.map(blockAsHtml).join('\n')}
+</td></tr>
+<tr><td class="pad" style="padding:0 32px 28px">
+<div class="line ink" style="border-top:1px solid #e3e8ee;padding-top:20px;color:#1c2430;font-size:15px;line-height:1.55;overflow-wrap:anywhere">${closing.support.html}</div>
+<div class="soft" style="padding-top:12px;color:#5b6777;font-size:13px;line-height:1.5">${closing.automatic.html}</div>
+</td></tr>
+</table>
+<!--[if mso]></td></tr></table><![endif]-->
+</td></tr></table>
+</body>
+</html>
+`;
+}
+
+function blockAsHtml(block: Block): string {
+  switch (block.kind) {
+    case 'heading':
+      return `<h1 class="ink" style="margin:0 0 16px;color:#1c2430;font-size:24px;line-height:1.3;font-weight:700;text-wrap:balance">${escapeMarkup(block.words)}</h1>`;
+    case 'paragraph':
+      return `<p class="ink" style="margin:0 0 16px;color:#1c2430;font-size:16px;line-height:1.55">${block.words.html}</p>`;
+    case 'code':
+      // The gaps are spacing, not spaces: the code is copied as it must be typed. The indent balances the last gap.
+      return `<div class="box ink" dir="ltr" style="margin:8px 0 24px;padding:18px 8px;background:#f1f4f8;border:1px solid #d9e0e8;border-radius:10px;color:#1c2430;text-align:center;font-family:${MONOSPACE};font-size:34px;line-height:1.2;font-weight:700;letter-spacing:.25em;text-indent:.25em;white-space:nowrap;-webkit-user-select:all;user-select:all">${escapeMarkup(block.code)}</div>`;
+    case 'rows':
+      return `<table role="presentation" class="box" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 24px;padding:6px 18px;background:#f1f4f8;border:1px solid #d9e0e8;border-radius:10px;border-collapse:separate">${block.rows
+        .map(
+          ({ label, value }) =>
+            `<tr><td class="soft" style="padding:8px 0;color:#5b6777;font-size:15px;line-height:1.4;vertical-align:top">${escapeMarkup(label)}</td><td class="ink" style="padding:8px 0;padding-inline-start:16px;color:#1c2430;font-size:16px;line-height:1.4;font-weight:700;text-align:end;overflow-wrap:anywhere"><bdi dir="ltr">${escapeMarkup(value)}</bdi></td></tr>`,
+        )
+        .join('')}</table>`;
+    case 'note':
+      return `<p class="soft" style="margin:0 0 20px;color:#5b6777;font-size:15px;line-height:1.55">${
+        block.heading === undefined
+          ? ''
+          : `<strong class="ink" style="color:#1c2430">${escapeMarkup(block.heading)}</strong><br>`
+      }${block.words.html}</p>`;
+  }
+}

@@ -1,0 +1,59 @@
+import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+
+export const frame: FrameWords = {
+  support: 'Haben Sie Fragen? Unser Kundenservice hilft Ihnen gern: {email}',
+  automatic: 'Dies ist eine automatische Nachricht von {brand}.',
+};
+
+export const otp: OtpWords = {
+  minutes: {
+    one: '{n} Minute',
+    other: '{n} Minuten',
+  },
+  mail: {
+    subject: 'Ihr Bestätigungscode von {brand}',
+    heading: 'Bestätigen Sie Ihre Registrierung',
+    intro: 'Geben Sie diesen Code ein, um Ihre Registrierung bei {brand} abzuschließen:',
+    expiry: 'Der Code ist {minutes} gültig und kann nur einmal verwendet werden.',
+    secrecy: 'Geben Sie ihn an niemanden weiter. Unsere Mitarbeiter werden Sie nie danach fragen.',
+    notYouHeading: 'Das waren nicht Sie?',
+    notYou:
+      'Wenn Sie diesen Code nicht angefordert haben, können Sie diese E-Mail einfach ignorieren. Ohne den Code kann niemand eine Registrierung mit Ihrer Adresse abschließen.',
+  },
+  ownerMail: {
+    subject: 'Sie haben bereits ein Konto bei {brand}',
+    heading: 'Sie haben bereits ein Konto',
+    what: 'Soeben hat jemand versucht, sich mit Ihrer E-Mail-Adresse bei {brand} zu registrieren. Da Sie bereits ein Konto bei uns haben, wurde kein neues eröffnet, und nichts hat sich geändert.',
+    ifYou:
+      'Wenn Sie es waren, melden Sie sich einfach mit Ihrem bestehenden Konto an. Falls Sie Ihr Passwort vergessen haben, hilft Ihnen unser Kundenservice.',
+    ifNotYou: 'Wenn Sie es nicht waren, müssen Sie nichts weiter tun.',
+  },
+  sms: {
+    code: [
+      '{code} ist Ihr Bestätigungscode von {brand}. Er ist {minutes} gültig. Geben Sie ihn an niemanden weiter.',
+      '{brand}: Code {code}',
+    ],
+    codeAlone: 'Code: {code}',
+    ownerNotice: [
+      '{brand}: Jemand wollte sich mit Ihren Daten registrieren, Sie haben aber schon ein Konto. Waren Sie es, melden Sie sich an, sonst ist nichts zu tun.',
+      '{brand}: Registrierungsversuch mit Ihren Daten.',
+    ],
+  },
+};
+
+export const account: AccountWords = {
+  subject: '{brand}: Ihr Handelskonto {login}',
+  heading: 'Ihr Handelskonto ist eröffnet',
+  demoHeading: 'Ihr Demokonto ist eröffnet',
+  intro: 'Wir haben bei {brand} ein neues Handelskonto für Sie eröffnet. Hier sind die Daten:',
+  demoIntro: 'Wir haben bei {brand} ein neues Demokonto für Sie eröffnet. Hier sind die Daten:',
+  login: 'Login',
+  version: 'Plattformversion',
+  server: 'Server',
+  group: 'Gruppe',
+  leverage: 'Hebel',
+  readonly: 'Der Handel ist auf diesem Konto derzeit nicht möglich; Sie können es nur einsehen.',
+  passwords: 'Zu Ihrer Sicherheit versenden wir Passwörter nie per E-Mail.',
+  notYou: 'Sie haben diese Nachricht nicht erwartet? Bitte wenden Sie sich umgehend an uns.',
+  popUp: 'Der Login Ihres neuen Kontos lautet {login}.',
+};

@@ -1,0 +1,59 @@
+import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+
+export const frame: FrameWords = {
+  support: 'Questions? Our support team is happy to help: {email}',
+  automatic: 'This is an automated message from {brand}.',
+};
+
+export const otp: OtpWords = {
+  minutes: {
+    one: '{n} minute',
+    other: '{n} minutes',
+  },
+  mail: {
+    subject: 'Your {brand} verification code',
+    heading: 'Confirm your registration',
+    intro: 'Enter this code to complete your registration with {brand}:',
+    expiry: 'The code is valid for {minutes} and can be used only once.',
+    secrecy: 'Please do not share it with anyone. Our staff will never ask you for it.',
+    notYouHeading: 'Wasn’t this you?',
+    notYou:
+      'If you did not request this code, you can safely ignore this email. Without the code, nobody can complete a registration with your address.',
+  },
+  ownerMail: {
+    subject: 'You already have an account with {brand}',
+    heading: 'You already have an account',
+    what: 'Someone has just tried to register with {brand} using your email address. You are already a client of ours, so no new account was opened and nothing has changed.',
+    ifYou:
+      'If this was you, simply sign in with your existing account. If you have forgotten your password, our support team will help you.',
+    ifNotYou: 'If this wasn’t you, there is nothing you need to do.',
+  },
+  sms: {
+    code: [
+      '{code} is your {brand} verification code. It is valid for {minutes}. Never share it with anyone.',
+      '{brand} code: {code}',
+    ],
+    codeAlone: 'Code: {code}',
+    ownerNotice: [
+      '{brand}: someone tried to register with your details, but you already have an account. If it was you, please sign in. If not, just ignore this.',
+      '{brand}: sign-up attempt with your details.',
+    ],
+  },
+};
+
+export const account: AccountWords = {
+  subject: '{brand}: your trading account {login}',
+  heading: 'Your trading account is open',
+  demoHeading: 'Your demo account is open',
+  intro: 'We have opened a new trading account for you at {brand}. Here are its details:',
+  demoIntro: 'We have opened a new demo account for you at {brand}. Here are its details:',
+  login: 'Login',
+  version: 'Platform version',
+  server: 'Server',
+  group: 'Group',
+  leverage: 'Leverage',
+  readonly: 'Trading on this account is currently disabled; you can sign in to view it.',
+  passwords: 'For your security, we never send passwords by email.',
+  notYou: 'Were you not expecting this message? Please contact us at once.',
+  popUp: 'The login of your new account is {login}.',
+};

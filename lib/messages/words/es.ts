@@ -1,0 +1,59 @@
+import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+
+export const frame: FrameWords = {
+  support: '¿Tiene alguna pregunta? Nuestro equipo de soporte le ayudará con gusto: {email}',
+  automatic: 'Este es un mensaje automático de {brand}.',
+};
+
+export const otp: OtpWords = {
+  minutes: {
+    one: '{n} minuto',
+    other: '{n} minutos',
+  },
+  mail: {
+    subject: 'Su código de verificación de {brand}',
+    heading: 'Confirme su registro',
+    intro: 'Utilice este código para completar su registro en {brand}:',
+    expiry: 'El código es válido durante {minutes} y solo puede usarse una vez.',
+    secrecy: 'No lo comparta con nadie. Nuestro personal nunca se lo pedirá.',
+    notYouHeading: '¿No ha sido usted?',
+    notYou:
+      'Si no ha solicitado este código, puede ignorar este correo. Sin el código, nadie puede completar un registro con su dirección.',
+  },
+  ownerMail: {
+    subject: 'Ya tiene una cuenta en {brand}',
+    heading: 'Ya tiene una cuenta',
+    what: 'Alguien acaba de intentar registrarse en {brand} con su dirección de correo electrónico. Usted ya es cliente nuestro, por lo que no se ha abierto ninguna cuenta nueva ni ha cambiado nada.',
+    ifYou:
+      'Si ha sido usted, inicie sesión con su cuenta actual. Si ha olvidado su contraseña, nuestro equipo de soporte le ayudará.',
+    ifNotYou: 'Si no ha sido usted, no tiene que hacer nada.',
+  },
+  sms: {
+    code: [
+      '{code} es su clave de registro en {brand}. Vence en {minutes}. No la comparta con nadie.',
+      '{brand}: su clave es {code}',
+    ],
+    codeAlone: 'Clave: {code}',
+    ownerNotice: [
+      '{brand}: alguien ha intentado registrarse con sus datos, pero usted ya tiene una cuenta. Si ha sido usted, entre en ella. Si no, ignore este aviso.',
+      '{brand}: intento de registro con sus datos.',
+    ],
+  },
+};
+
+export const account: AccountWords = {
+  subject: '{brand}: su cuenta de trading {login}',
+  heading: 'Su cuenta de trading está abierta',
+  demoHeading: 'Su cuenta demo está abierta',
+  intro: 'Hemos abierto una nueva cuenta de trading para usted en {brand}. Estos son los datos:',
+  demoIntro: 'Hemos abierto una nueva cuenta demo para usted en {brand}. Estos son los datos:',
+  login: 'Número de cuenta',
+  version: 'Versión de la plataforma',
+  server: 'Servidor',
+  group: 'Grupo',
+  leverage: 'Apalancamiento',
+  readonly: 'Por el momento no se puede operar en esta cuenta; solo está disponible para consulta.',
+  passwords: 'Por su seguridad, nunca enviamos contraseñas por correo electrónico.',
+  notYou: '¿No esperaba este mensaje? Póngase en contacto con nosotros de inmediato.',
+  popUp: 'El número de su nueva cuenta es {login}.',
+};

@@ -1,0 +1,60 @@
+import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+
+export const frame: FrameWords = {
+  support: 'Une question\u00a0? Notre service client est à votre disposition\u00a0: {email}',
+  automatic: 'Ceci est un message automatique de {brand}.',
+};
+
+export const otp: OtpWords = {
+  minutes: {
+    one: '{n} minute',
+    other: '{n} minutes',
+  },
+  mail: {
+    subject: 'Votre code de vérification {brand}',
+    heading: 'Confirmez votre inscription',
+    intro: 'Saisissez ce code pour terminer votre inscription chez {brand}\u00a0:',
+    expiry: 'Ce code est valable {minutes} et ne peut être utilisé qu’une seule fois.',
+    secrecy: 'Ne le communiquez à personne. Nos collaborateurs ne vous le demanderont jamais.',
+    notYouHeading: 'Ce n’était pas vous\u00a0?',
+    notYou:
+      'Si vous n’avez pas demandé ce code, ignorez simplement cet e-mail. Sans ce code, personne ne peut terminer une inscription avec votre adresse.',
+  },
+  ownerMail: {
+    subject: 'Vous avez déjà un compte chez {brand}',
+    heading: 'Vous avez déjà un compte',
+    what: 'Quelqu’un vient d’essayer de s’inscrire chez {brand} avec votre adresse e-mail. Vous êtes déjà client chez nous\u00a0: aucun nouveau compte n’a été ouvert et rien n’a changé.',
+    ifYou:
+      'Si c’était vous, connectez-vous simplement à votre compte existant. Si vous avez oublié votre mot de passe, notre service client vous aidera.',
+    ifNotYou: 'Si ce n’était pas vous, vous n’avez rien à faire.',
+  },
+  sms: {
+    code: [
+      "{code} est votre code d'inscription {brand}. Il expire dans {minutes}. Ne le communiquez à personne.",
+      '{brand} : code {code}',
+    ],
+    codeAlone: 'Code : {code}',
+    ownerNotice: [
+      "{brand} : une inscription a été tentée avec vos données, mais vous avez déjà un compte. Si c'était vous, connectez-vous. Sinon, ignorez ce message.",
+      "{brand} : tentative d'inscription à votre nom.",
+    ],
+  },
+};
+
+export const account: AccountWords = {
+  subject: '{brand}\u00a0: votre compte de trading {login}',
+  heading: 'Votre compte de trading est ouvert',
+  demoHeading: 'Votre compte de démonstration est ouvert',
+  intro: 'Nous avons ouvert pour vous un nouveau compte de trading chez {brand}. En voici les détails\u00a0:',
+  demoIntro: 'Nous avons ouvert pour vous un nouveau compte de démonstration chez {brand}. En voici les détails\u00a0:',
+  login: 'Identifiant',
+  version: 'Version de la plateforme',
+  server: 'Serveur',
+  group: 'Groupe',
+  leverage: 'Effet de levier',
+  readonly:
+    'Il n’est pas possible de négocier sur ce compte pour le moment\u00a0; il est accessible en consultation uniquement.',
+  passwords: 'Pour votre sécurité, nous n’envoyons jamais de mots de passe par e-mail.',
+  notYou: 'Vous n’attendiez pas ce message\u00a0? Contactez-nous immédiatement.',
+  popUp: 'L’identifiant de votre nouveau compte est {login}.',
+};

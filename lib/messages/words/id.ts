@@ -1,0 +1,58 @@
+import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+
+export const frame: FrameWords = {
+  support: 'Ada pertanyaan? Tim dukungan kami siap membantu: {email}',
+  automatic: 'Ini adalah pesan otomatis dari {brand}.',
+};
+
+export const otp: OtpWords = {
+  minutes: {
+    other: '{n} menit',
+  },
+  mail: {
+    subject: 'Kode verifikasi {brand} Anda',
+    heading: 'Konfirmasikan pendaftaran Anda',
+    intro: 'Masukkan kode ini untuk menyelesaikan pendaftaran Anda di {brand}:',
+    expiry: 'Kode ini berlaku selama {minutes} dan hanya dapat digunakan satu kali.',
+    secrecy: 'Jangan berikan kode ini kepada siapa pun. Staf kami tidak akan pernah memintanya.',
+    notYouHeading: 'Bukan Anda?',
+    notYou:
+      'Jika Anda tidak meminta kode ini, abaikan saja email ini. Tanpa kode tersebut, tidak seorang pun dapat menyelesaikan pendaftaran dengan alamat Anda.',
+  },
+  ownerMail: {
+    subject: 'Anda sudah memiliki akun di {brand}',
+    heading: 'Anda sudah memiliki akun',
+    what: 'Seseorang baru saja mencoba mendaftar di {brand} dengan alamat email Anda. Anda sudah menjadi nasabah kami, sehingga tidak ada akun baru yang dibuka dan tidak ada yang berubah.',
+    ifYou:
+      'Jika itu Anda, silakan masuk ke akun Anda yang sudah ada. Jika Anda lupa kata sandi, tim dukungan kami akan membantu.',
+    ifNotYou: 'Jika bukan Anda, tidak ada yang perlu dilakukan.',
+  },
+  sms: {
+    code: [
+      '{code} adalah kode verifikasi {brand} Anda. Berlaku {minutes}. Jangan berikan kepada siapa pun.',
+      'Kode {brand}: {code}',
+    ],
+    codeAlone: 'Kode: {code}',
+    ownerNotice: [
+      '{brand}: seseorang mencoba mendaftar dengan data Anda, tetapi Anda sudah memiliki akun. Jika itu Anda, silakan masuk. Jika bukan, abaikan.',
+      '{brand}: upaya pendaftaran dengan data Anda.',
+    ],
+  },
+};
+
+export const account: AccountWords = {
+  subject: '{brand}: akun trading {login} Anda',
+  heading: 'Akun trading Anda telah dibuka',
+  demoHeading: 'Akun demo Anda telah dibuka',
+  intro: 'Kami telah membuka akun trading baru untuk Anda di {brand}. Berikut rinciannya:',
+  demoIntro: 'Kami telah membuka akun demo baru untuk Anda di {brand}. Berikut rinciannya:',
+  login: 'Login',
+  version: 'Versi platform',
+  server: 'Server',
+  group: 'Grup',
+  leverage: 'Leverage',
+  readonly: 'Saat ini akun tersebut tidak dapat digunakan untuk trading dan hanya dapat dilihat.',
+  passwords: 'Demi keamanan Anda, kami tidak pernah mengirim kata sandi melalui email.',
+  notYou: 'Anda tidak meminta akun ini? Segera hubungi kami.',
+  popUp: 'Login akun baru Anda adalah {login}.',
+};

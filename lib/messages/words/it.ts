@@ -1,0 +1,59 @@
+import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+
+export const frame: FrameWords = {
+  support: 'Ha bisogno di aiuto? Il nostro servizio clienti è a Sua disposizione: {email}',
+  automatic: 'Questo è un messaggio automatico di {brand}.',
+};
+
+export const otp: OtpWords = {
+  minutes: {
+    one: '{n} minuto',
+    other: '{n} minuti',
+  },
+  mail: {
+    subject: 'Il Suo codice di verifica {brand}',
+    heading: 'Confermi la Sua registrazione',
+    intro: 'Inserisca questo codice per completare la registrazione presso {brand}:',
+    expiry: 'Il codice è valido per {minutes} e può essere utilizzato una sola volta.',
+    secrecy: 'Non lo comunichi a nessuno. Il nostro personale non Le chiederà mai questo codice.',
+    notYouHeading: 'Non ha richiesto Lei il codice?',
+    notYou:
+      'Può semplicemente ignorare questa e-mail. Senza il codice, nessuno può completare una registrazione con il Suo indirizzo.',
+  },
+  ownerMail: {
+    subject: 'Lei ha già un conto presso {brand}',
+    heading: 'Lei ha già un conto',
+    what: 'Qualcuno ha appena tentato di registrarsi presso {brand} con il Suo indirizzo e-mail. Lei è già nostro cliente, quindi non è stato aperto alcun nuovo conto e nulla è cambiato.',
+    ifYou:
+      'Se è stato Lei, acceda semplicemente con le Sue credenziali. Se ha dimenticato la password, il nostro servizio clienti La aiuterà.',
+    ifNotYou: 'In caso contrario, non deve fare nulla.',
+  },
+  sms: {
+    code: [
+      '{code} è il Suo codice di registrazione {brand}. Scade tra {minutes}. Non lo comunichi a nessuno.',
+      '{brand}: codice {code}',
+    ],
+    codeAlone: 'Codice: {code}',
+    ownerNotice: [
+      '{brand}: qualcuno ha tentato di registrarsi con i Suoi dati, ma Lei ha già un conto. Se è stato Lei, acceda. Altrimenti ignori questo avviso.',
+      '{brand}: tentata registrazione con i Suoi dati.',
+    ],
+  },
+};
+
+export const account: AccountWords = {
+  subject: '{brand}: il Suo conto di trading {login}',
+  heading: 'Il Suo conto di trading è aperto',
+  demoHeading: 'Il Suo conto demo è aperto',
+  intro: 'Abbiamo aperto per Lei un nuovo conto di trading presso {brand}. Ecco i dettagli:',
+  demoIntro: 'Abbiamo aperto per Lei un nuovo conto demo presso {brand}. Ecco i dettagli:',
+  login: 'Login',
+  version: 'Versione della piattaforma',
+  server: 'Server',
+  group: 'Gruppo',
+  leverage: 'Leva',
+  readonly: 'Al momento non è possibile operare su questo conto, disponibile in sola consultazione.',
+  passwords: 'Per la Sua sicurezza, non inviamo mai password per e-mail.',
+  notYou: 'Non si aspettava questo messaggio? Ci contatti immediatamente.',
+  popUp: 'Il login del Suo nuovo conto è {login}.',
+};

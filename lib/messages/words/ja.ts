@@ -1,0 +1,58 @@
+import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+
+export const frame: FrameWords = {
+  support: 'ご不明な点は、サポート窓口までお問い合わせください：{email}',
+  automatic: 'このメールは {brand} から自動送信されています。',
+};
+
+export const otp: OtpWords = {
+  minutes: {
+    other: '{n}分',
+  },
+  mail: {
+    subject: '【{brand}】認証コードのお知らせ',
+    heading: 'ご登録の確認',
+    intro: '{brand} へのご登録を完了するには、次のコードを入力してください。',
+    expiry: 'コードの有効期限は{minutes}で、一度のみご利用いただけます。',
+    secrecy: 'このコードは誰にも教えないでください。当社の担当者がコードをお尋ねすることは一切ありません。',
+    notYouHeading: 'お心当たりがない場合',
+    notYou:
+      'このメールは破棄していただいて問題ありません。コードがなければ、第三者がお客様のメールアドレスで登録を完了することはできません。',
+  },
+  ownerMail: {
+    subject: '【{brand}】すでにアカウントをお持ちです',
+    heading: 'すでにアカウントをお持ちです',
+    what: '先ほど、お客様のメールアドレスで {brand} への新規登録が試みられました。お客様はすでにご登録済みのため、新しいアカウントは作成されておらず、変更もございません。',
+    ifYou:
+      'お客様ご本人による操作の場合は、既存のアカウントでログインしてください。パスワードをお忘れの場合は、サポート窓口がご案内いたします。',
+    ifNotYou: 'お心当たりがない場合も、特にお手続きは必要ありません。',
+  },
+  sms: {
+    code: [
+      '【{brand}】認証コード：{code}（有効期限{minutes}）。他人に教えないでください。',
+      '【{brand}】認証コード：{code}',
+    ],
+    codeAlone: '認証コード：{code}',
+    ownerNotice: [
+      '【{brand}】お客様の情報で新規登録が試みられました。アカウントに変更はありません。',
+      '【{brand}】お客様の情報で新規登録が試みられました。',
+    ],
+  },
+};
+
+export const account: AccountWords = {
+  subject: '【{brand}】取引口座 {login} 開設のお知らせ',
+  heading: '取引口座が開設されました',
+  demoHeading: 'デモ口座が開設されました',
+  intro: '{brand} で新しい取引口座を開設いたしました。口座の詳細は以下のとおりです。',
+  demoIntro: '{brand} で新しいデモ口座を開設いたしました。口座の詳細は以下のとおりです。',
+  login: 'ログインID',
+  version: 'プラットフォームのバージョン',
+  server: 'サーバー',
+  group: 'グループ',
+  leverage: 'レバレッジ',
+  readonly: 'この口座では現在お取引いただけません。閲覧のみ可能です。',
+  passwords: '安全のため、パスワードをメールでお送りすることはありません。',
+  notYou: 'お心当たりがない場合は、直ちに当社までご連絡ください。',
+  popUp: '新しい口座のログインIDは {login} です。',
+};

@@ -1,0 +1,58 @@
+import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+
+export const frame: FrameWords = {
+  support: 'Ada pertanyaan? Pasukan sokongan kami sedia membantu: {email}',
+  automatic: 'Ini ialah mesej automatik daripada {brand}.',
+};
+
+export const otp: OtpWords = {
+  minutes: {
+    other: '{n} minit',
+  },
+  mail: {
+    subject: 'Kod pengesahan {brand} anda',
+    heading: 'Sahkan pendaftaran anda',
+    intro: 'Masukkan kod ini untuk melengkapkan pendaftaran anda dengan {brand}:',
+    expiry: 'Kod ini sah selama {minutes} dan hanya boleh digunakan sekali.',
+    secrecy: 'Jangan kongsi kod ini dengan sesiapa. Kakitangan kami tidak akan memintanya daripada anda.',
+    notYouHeading: 'Bukan anda?',
+    notYou:
+      'Jika anda tidak meminta kod ini, abaikan sahaja e-mel ini. Tanpa kod ini, tiada sesiapa boleh melengkapkan pendaftaran menggunakan alamat anda.',
+  },
+  ownerMail: {
+    subject: 'Anda sudah mempunyai akaun dengan {brand}',
+    heading: 'Anda sudah mempunyai akaun',
+    what: 'Seseorang baru sahaja cuba mendaftar dengan {brand} menggunakan alamat e-mel anda. Anda sudah menjadi pelanggan kami, jadi tiada akaun baharu dibuka dan tiada apa-apa yang berubah.',
+    ifYou:
+      'Jika itu anda, sila log masuk ke akaun sedia ada anda. Jika anda terlupa kata laluan, pasukan sokongan kami akan membantu.',
+    ifNotYou: 'Jika bukan anda, anda tidak perlu berbuat apa-apa.',
+  },
+  sms: {
+    code: [
+      '{code} ialah kod pengesahan {brand} anda. Sah selama {minutes}. Jangan kongsi dengan sesiapa.',
+      'Kod {brand}: {code}',
+    ],
+    codeAlone: 'Kod: {code}',
+    ownerNotice: [
+      '{brand}: seseorang cuba mendaftar dengan butiran anda, tetapi anda sudah ada akaun. Jika itu anda, sila log masuk. Jika bukan, abaikan.',
+      '{brand}: cubaan mendaftar dengan butiran anda.',
+    ],
+  },
+};
+
+export const account: AccountWords = {
+  subject: '{brand}: akaun dagangan {login} anda',
+  heading: 'Akaun dagangan anda telah dibuka',
+  demoHeading: 'Akaun demo anda telah dibuka',
+  intro: 'Kami telah membuka akaun dagangan baharu untuk anda di {brand}. Butirannya seperti berikut:',
+  demoIntro: 'Kami telah membuka akaun demo baharu untuk anda di {brand}. Butirannya seperti berikut:',
+  login: 'Login',
+  version: 'Versi platform',
+  server: 'Pelayan',
+  group: 'Kumpulan',
+  leverage: 'Leveraj',
+  readonly: 'Akaun ini tidak boleh digunakan untuk berdagang buat masa ini; ia hanya boleh dilihat.',
+  passwords: 'Demi keselamatan anda, kami tidak sekali-kali menghantar kata laluan melalui e-mel.',
+  notYou: 'Anda tidak meminta akaun ini? Sila hubungi kami dengan segera.',
+  popUp: 'Login akaun baharu anda ialah {login}.',
+};

@@ -1,0 +1,56 @@
+import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+
+export const frame: FrameWords = {
+  support: 'W razie pytań prosimy o kontakt z naszym działem obsługi klienta: {email}',
+  automatic: 'Wiadomość wysłana automatycznie przez {brand}.',
+};
+
+export const otp: OtpWords = {
+  minutes: {
+    one: '{n} minutę',
+    few: '{n} minuty',
+    other: '{n} minut',
+  },
+  mail: {
+    subject: 'Państwa kod weryfikacyjny {brand}',
+    heading: 'Potwierdzenie rejestracji',
+    intro: 'Aby dokończyć rejestrację w {brand}, prosimy wpisać ten kod:',
+    expiry: 'Kod jest ważny przez {minutes} i można go użyć tylko raz.',
+    secrecy: 'Prosimy nikomu go nie podawać. Nasi pracownicy nigdy o niego nie poproszą.',
+    notYouHeading: 'Nie prosili Państwo o ten kod?',
+    notYou: 'Prosimy zignorować tę wiadomość. Bez kodu nikt nie dokończy rejestracji z użyciem Państwa adresu.',
+  },
+  ownerMail: {
+    subject: 'Mają już Państwo konto w {brand}',
+    heading: 'Mają już Państwo u nas konto',
+    what: 'Ktoś przed chwilą próbował zarejestrować się w {brand} z użyciem Państwa adresu e-mail. Są już Państwo naszym klientem, dlatego nie założono nowego konta i nic się nie zmieniło.',
+    ifYou:
+      'Jeśli to Państwo, wystarczy zalogować się na istniejące konto. W razie zapomnienia hasła pomoże nasz dział obsługi klienta.',
+    ifNotYou: 'Jeśli to nie Państwo, nie trzeba nic robić.',
+  },
+  sms: {
+    code: ['{brand}: kod rejestracyjny {code}. Wygasa za {minutes}. Kod jest poufny.', '{brand}: kod {code}'],
+    codeAlone: 'Kod: {code}',
+    ownerNotice: [
+      '{brand}: próba rejestracji z Państwa danymi. Nic się nie zmieniło.',
+      '{brand}: próba rejestracji z Państwa danymi.',
+    ],
+  },
+};
+
+export const account: AccountWords = {
+  subject: '{brand}: rachunek transakcyjny {login}',
+  heading: 'Państwa rachunek transakcyjny jest otwarty',
+  demoHeading: 'Państwa rachunek demo jest otwarty',
+  intro: 'Otworzyliśmy dla Państwa nowy rachunek transakcyjny w {brand}. Oto jego dane:',
+  demoIntro: 'Otworzyliśmy dla Państwa nowy rachunek demo w {brand}. Oto jego dane:',
+  login: 'Login',
+  version: 'Wersja platformy',
+  server: 'Serwer',
+  group: 'Grupa',
+  leverage: 'Dźwignia',
+  readonly: 'Obecnie na tym rachunku nie można zawierać transakcji; jest dostępny tylko do wglądu.',
+  passwords: 'Ze względów bezpieczeństwa nigdy nie wysyłamy haseł e-mailem.',
+  notYou: 'Nie spodziewali się Państwo tej wiadomości? Prosimy o niezwłoczny kontakt z nami.',
+  popUp: 'Login nowego rachunku: {login}.',
+};

@@ -1,0 +1,59 @@
+import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+
+export const frame: FrameWords = {
+  support: 'Alguma dúvida? Nossa equipe de suporte terá prazer em ajudar: {email}',
+  automatic: 'Esta é uma mensagem automática da {brand}.',
+};
+
+export const otp: OtpWords = {
+  minutes: {
+    one: '{n} minuto',
+    other: '{n} minutos',
+  },
+  mail: {
+    subject: 'Seu código de verificação da {brand}',
+    heading: 'Confirme seu cadastro',
+    intro: 'Use este código para concluir seu cadastro na {brand}:',
+    expiry: 'O código é válido por {minutes} e só pode ser usado uma vez.',
+    secrecy: 'Não o compartilhe com ninguém. Nossa equipe nunca solicitará este código.',
+    notYouHeading: 'Não foi você?',
+    notYou:
+      'Se você não solicitou este código, basta ignorar este e-mail. Sem o código, ninguém consegue concluir um cadastro com o seu endereço.',
+  },
+  ownerMail: {
+    subject: 'Você já tem uma conta na {brand}',
+    heading: 'Você já tem uma conta',
+    what: 'Alguém acabou de tentar se cadastrar na {brand} com o seu endereço de e-mail. Você já é nosso cliente; por isso, nenhuma conta nova foi aberta e nada mudou.',
+    ifYou:
+      'Se foi você, basta entrar com a sua conta atual. Se você esqueceu a senha, nossa equipe de suporte ajudará.',
+    ifNotYou: 'Se não foi você, não é preciso fazer nada.',
+  },
+  sms: {
+    code: [
+      '{code} é seu token de cadastro na {brand}. Expira em {minutes}. Nunca o informe a ninguém.',
+      '{brand}: token {code}',
+    ],
+    codeAlone: 'Token: {code}',
+    ownerNotice: [
+      '{brand}: alguém tentou se cadastrar com os seus dados. Nada mudou na sua conta. Se a tentativa foi sua, acesse-a normalmente. Se foi de outra pessoa, ignore.',
+      '{brand}: tentativa de cadastro com seus dados.',
+    ],
+  },
+};
+
+export const account: AccountWords = {
+  subject: '{brand}: sua conta de trading {login}',
+  heading: 'Sua conta de trading está aberta',
+  demoHeading: 'Sua conta demo está aberta',
+  intro: 'Abrimos uma nova conta de trading para você na {brand}. Estes são os dados:',
+  demoIntro: 'Abrimos uma nova conta demo para você na {brand}. Estes são os dados:',
+  login: 'Número da conta',
+  version: 'Versão da plataforma',
+  server: 'Servidor',
+  group: 'Grupo',
+  leverage: 'Alavancagem',
+  readonly: 'No momento, não é possível operar nesta conta; ela está disponível apenas para consulta.',
+  passwords: 'Para sua segurança, nunca enviamos senhas por e-mail.',
+  notYou: 'Não esperava esta mensagem? Entre em contato conosco imediatamente.',
+  popUp: 'O número da sua nova conta é {login}.',
+};

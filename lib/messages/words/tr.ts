@@ -1,0 +1,54 @@
+import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+
+export const frame: FrameWords = {
+  support: 'Sorunuz mu var? Destek ekibimiz size memnuniyetle yardımcı olur: {email}',
+  automatic: 'Bu, {brand} tarafından gönderilen otomatik bir iletidir.',
+};
+
+export const otp: OtpWords = {
+  minutes: {
+    other: '{n} dakika',
+  },
+  mail: {
+    subject: '{brand} doğrulama kodunuz',
+    heading: 'Kaydınızı onaylayın',
+    intro: '{brand} kaydınızı tamamlamak için bu kodu girin:',
+    expiry: 'Kod {minutes} boyunca geçerlidir ve yalnızca bir kez kullanılabilir.',
+    secrecy: 'Kodu kimseyle paylaşmayın. Çalışanlarımız sizden bu kodu asla istemez.',
+    notYouHeading: 'Bu kodu siz istemediniz mi?',
+    notYou: 'Bu e-postayı dikkate almayabilirsiniz. Kod olmadan hiç kimse adresinizle kayıt işlemini tamamlayamaz.',
+  },
+  ownerMail: {
+    subject: '{brand} hesabınız zaten var',
+    heading: 'Zaten bir hesabınız var',
+    what: 'Az önce birisi e-posta adresinizle {brand} kaydı oluşturmaya çalıştı. Zaten müşterimiz olduğunuz için yeni bir hesap açılmadı ve hiçbir şey değişmedi.',
+    ifYou:
+      'Bu kişi sizseniz mevcut hesabınızla giriş yapmanız yeterlidir. Şifrenizi unuttuysanız destek ekibimiz size yardımcı olur.',
+    ifNotYou: 'Siz değilseniz bir şey yapmanıza gerek yoktur.',
+  },
+  sms: {
+    code: ['{brand} kodunuz: {code}. Süresi {minutes} sonra dolar. Bu kodu kimseye vermeyin.', '{brand} kodu: {code}'],
+    codeAlone: 'Kod: {code}',
+    ownerNotice: [
+      '{brand}: Birisi bilgilerinizle kaydolmak istedi. Zaten üyemizsiniz; herhangi bir önlem almaya gerek yok.',
+      '{brand}: Bilgilerinizle kaydolma denemesi oldu.',
+    ],
+  },
+};
+
+export const account: AccountWords = {
+  subject: '{brand}: {login} numaralı işlem hesabınız',
+  heading: 'İşlem hesabınız açıldı',
+  demoHeading: 'Demo hesabınız açıldı',
+  intro: '{brand} bünyesinde sizin için yeni bir işlem hesabı açtık. Hesap bilgileri:',
+  demoIntro: '{brand} bünyesinde sizin için yeni bir demo hesap açtık. Hesap bilgileri:',
+  login: 'Hesap numarası',
+  version: 'Platform sürümü',
+  server: 'Sunucu',
+  group: 'Grup',
+  leverage: 'Kaldıraç',
+  readonly: 'Bu hesapta şu anda işlem yapılamaz; hesap yalnızca görüntülenebilir.',
+  passwords: 'Güvenliğiniz için şifreleri asla e-postayla göndermeyiz.',
+  notYou: 'Bu iletiyi beklemiyor muydunuz? Lütfen hemen bizimle iletişime geçin.',
+  popUp: 'Yeni hesabınızın numarası: {login}.',
+};

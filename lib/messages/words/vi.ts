@@ -1,0 +1,60 @@
+import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+
+export const frame: FrameWords = {
+  support: 'Quý khách cần hỗ trợ? Vui lòng liên hệ: {email}',
+  automatic: 'Đây là thư tự động từ {brand}.',
+};
+
+export const otp: OtpWords = {
+  minutes: {
+    other: '{n} phút',
+  },
+  mail: {
+    subject: 'Mã xác minh {brand} của quý khách',
+    heading: 'Xác nhận đăng ký',
+    intro: 'Vui lòng nhập mã sau để hoàn tất đăng ký tại {brand}:',
+    expiry: 'Mã có hiệu lực trong {minutes} và chỉ dùng được một lần.',
+    secrecy:
+      'Vui lòng không chia sẻ mã với bất kỳ ai. Nhân viên của chúng tôi không bao giờ yêu cầu quý khách cung cấp mã này.',
+    notYouHeading: 'Không phải quý khách?',
+    notYou:
+      'Nếu quý khách không yêu cầu mã này, vui lòng bỏ qua thư. Không có mã, không ai có thể hoàn tất đăng ký bằng địa chỉ của quý khách.',
+  },
+  ownerMail: {
+    subject: 'Quý khách đã có tài khoản tại {brand}',
+    heading: 'Quý khách đã có tài khoản',
+    what: 'Vừa có người tìm cách đăng ký tại {brand} bằng địa chỉ email của quý khách. Quý khách đã là khách hàng của chúng tôi, vì vậy không có tài khoản mới nào được mở và không có gì thay đổi.',
+    ifYou:
+      'Nếu đó là quý khách, vui lòng đăng nhập vào tài khoản hiện có. Nếu quên mật khẩu, bộ phận hỗ trợ sẽ giúp quý khách.',
+    ifNotYou: 'Nếu không phải quý khách, quý khách không cần làm gì thêm.',
+  },
+  sms: {
+    code: [
+      'Mã {brand}: {code}, hiệu lực {minutes}. Không chia sẻ với bất kỳ ai.',
+      'Mã {brand}: {code} ({minutes}). Không chia sẻ với ai.',
+      'Mã {brand}: {code}',
+    ],
+    codeAlone: 'Mã: {code}',
+    ownerNotice: [
+      '{brand}: có người tìm cách đăng ký bằng thông tin của quý khách.',
+      '{brand}: có người thử đăng ký với tên quý khách.',
+    ],
+  },
+};
+
+export const account: AccountWords = {
+  subject: '{brand}: tài khoản giao dịch {login} của quý khách',
+  heading: 'Tài khoản giao dịch đã được mở',
+  demoHeading: 'Tài khoản demo đã được mở',
+  intro: 'Chúng tôi đã mở một tài khoản giao dịch mới cho quý khách tại {brand}. Thông tin tài khoản:',
+  demoIntro: 'Chúng tôi đã mở một tài khoản demo mới cho quý khách tại {brand}. Thông tin tài khoản:',
+  login: 'Số tài khoản',
+  version: 'Phiên bản nền tảng',
+  server: 'Máy chủ',
+  group: 'Nhóm',
+  leverage: 'Đòn bẩy',
+  readonly: 'Hiện không thể giao dịch trên tài khoản này; quý khách chỉ có thể xem.',
+  passwords: 'Để bảo mật, chúng tôi không bao giờ gửi mật khẩu qua email.',
+  notYou: 'Quý khách không yêu cầu mở tài khoản này? Vui lòng liên hệ ngay với chúng tôi.',
+  popUp: 'Số tài khoản mới của quý khách là {login}.',
+};

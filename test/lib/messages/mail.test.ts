@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AccountFacts, accountMail, accountPopUp } from '../../../lib/messages/account.ts';
+import { type Brand, channelsOf, readableOn } from '../../../lib/messages/brand.ts';
+import { LANGUAGES } from '../../../lib/messages/language.ts';
+import { otpMail } from '../../../lib/messages/otp-mail.ts';
+import { minutesIn } from '../../../lib/messages/words.ts';
+import type { Message } from '../../../lib/otp/channel.ts';
+
+const BRAND: Brand = { name: 'Northwind Markets', supportEmail: 'support@northwind.example', color: '#112233' };
+const CODE: Message = { kind: 'code', code: '048213', validMinutes: 10 };
+const NOTICE: Message = { kind: 'owner_notice' };
+const ACCOUNT: AccountFacts = {
+  login: 50012345,
+  version: 'tp5',
+  group: 'real\\standard',
+  leverage: 100,
+  serverName: 'Northwind Live',
+};
+
+/** What a person sees of a mail, without tags. */
+const seen = (html: string) =>
+  html
+    .replace(/^[\s\S]*<\/head>/, '')
+    .replace(/<div style="display:none[^>]*>.*?<\/div>/, '')
+    .replace(/<!--.*?-->/g, '')
+    .replace(/<[^>]+>/g, '');
+const withoutIsolates = (text: string) => text.replace(/[\u2068\u2069]/g, '');
+
+describe.each(LANGUAGES)('the mail with a code in %s', (language) => {
+  const mail = otpMail(CODE, language, BRAND);
+
+  it('has the code once as six digits together, in the text on a line of its own', () => {
+    expect(mail.text.match(/\d{6}/g)).toEqual(['048213']);
+    expect(mail.text.split('\n')).toContain('048213');
+    expect(mail.html.match(/\d{6}/g)).toEqual(['048213']);
+  });
+
+  it('shows no code in its subject, title and preview', () => {
+    expect(mail.subject).toContain(BRAND.name);
+    expect(mail.subject).not.toMatch(/\d/);
+    expect(mail.html.slice(0, mail.html.indexOf('<table'))).not.toContain('048213');
+  });
+
+  it('says in both parts whose it is, how long the code is valid, and where to ask', () => {
+    for (const part of [mail.text, seen(mail.html)]) {
+      expect(part).toContain(BRAND.name);
+      expect(part).toContain(minutesIn(language, 10));
+      expect(part).toContain(BRAND.supportEmail);
+    }
+  });
+
+  it('says the same in both parts', () => {
+    const words = (part: string) =>
+      withoutIsolates(part).replaceAll('&#39;', "'").replace(/^--$/m, '').replace(/\s+/g, '');
+    expect(words(seen(mail.html))).toBe(words(mail.text));
+  });
+
+  it('names its language and direction', () => {
+    expect(mail.language).toBe(language);
+    expect(mail.html).toContain(`<html lang="${language}" dir="${language === 'ar' ? 'rtl' : 'ltr'}">`);
+  });
+});
+
+describe.each(LANGUAGES)('the other mails in %s', (language) => {
+  it('tell an owner that nothing has changed, without a code', () => {
+    const mail = otpMail(NOTICE, language, BRAND);
+    expect(mail.subject).toContain(BRAND.name);
+    expect(mail.text).not.toMatch(/\d/);
+    expect(seen(mail.html)).not.toMatch(/\d/);
+    expect(mail.text).toContain(BRAND.supportEmail);
+  });
+
+  it('tell a client of the account all that is known, in both parts', () => {
+    const mail = accountMail(ACCOUNT, language, BRAND);
+    expect(mail.subject).toContain('50012345');
+    for (const part of [mail.text, seen(mail.html)])
+      for (const fact of ['50012345', 'real\\standard', '1:100', 'Northwind Live', BRAND.name])
+        expect(part).toContain(fact);
+  });
+
+  it('tell a demo account and one without trading apart from others', () => {
+    const texts = [
+      accountMail(ACCOUNT, language, BRAND),
+      accountMail({ ...ACCOUNT, demo: true }, language, BRAND),
+      accountMail({ ...ACCOUNT, readonly: true }, language, BRAND),
+    ].map((mail) => mail.text);
+    expect(new Set(texts).size).toBe(3);
+  });
+
+  it('have a popup with the same heading and the login', () => {
+    const popUp = accountPopUp({ ...ACCOUNT, readonly: true }, language);
+    expect(popUp.language).toBe(language);
+    expect(popUp.text).toContain('50012345');
+    expect(accountMail(ACCOUNT, language, BRAND).text).toContain(popUp.title);
+    expect(accountPopUp({ ...ACCOUNT, demo: true }, language).title).not.toBe(popUp.title);
+    expect(accountPopUp(ACCOUNT, language).text.length).toBeLessThan(popUp.text.length);
+  });
+});
+
+describe('every mail', () => {
+  const hostile: Brand = {
+    name: `<script>alert("x")</script> & 'Co' {code}`,
+    supportEmail: '"><img src=x>@example.com',
+    color: '#ffffff',
+  };
+  const mails = (brand: Brand) =>
+    LANGUAGES.flatMap((language) => [
+      otpMail(CODE, language, brand),
+      otpMail(NOTICE, language, brand),
+      accountMail({ ...ACCOUNT, group: '<b>', serverName: '"><script>' }, language, brand),
+    ]);
+
+  it('escapes every value', () => {
+    for (const { html } of mails(hostile)) {
+      expect(html).not.toMatch(/<script|<img|<b>/);
+      expect(html).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;Co&#39; {code}');
+    }
+  });
+
+  it('loads nothing from anywhere and runs nothing', () => {
+    for (const { html } of mails(BRAND)) {
+      expect(html).not.toMatch(/https?:|src=|url\(|@import|<script|<link|<img/i);
+      expect([...html.matchAll(/href="([^"]*)"/g)].map((match) => match[1])).toEqual([`mailto:${BRAND.supportEmail}`]);
+    }
+  });
+
+  it('fits dark mode and narrow screens', () => {
+    for (const { html } of mails(BRAND)) {
+      expect(html).toContain('prefers-color-scheme:dark');
+      expect(html).toContain('<meta name="color-scheme" content="light dark">');
+      expect(html).toContain('max-width:560px');
+    }
+  });
+
+  it('is smaller than what mail programs cut off', () => {
+    for (const { html } of mails(BRAND)) expect(Buffer.byteLength(html)).toBeLessThan(20_000);
+  });
+
+  it('leaves out the facts of an account that are not known', () => {
+    const { text } = accountMail({ login: 7, version: 'tp4' }, 'en', BRAND);
+    expect(text).toContain('Login: 7\nPlatform version: 4\n\n');
+    expect(text).not.toMatch(/undefined|Server|Group|Leverage/);
+  });
+
+  it('isolates the name from the right-to-left words around it, and nothing that is copied', () => {
+    const { text, html } = otpMail(CODE, 'ar', BRAND);
+    expect(text).toContain('\u2068Northwind Markets\u2069');
+    expect(text).toContain(` ${BRAND.supportEmail}\n`);
+    expect(html).toContain('<bdi>Northwind Markets</bdi>');
+    expect(html).toMatch(/<div class="box ink" dir="ltr"[^>]*>048213<\/div>/);
+    expect(otpMail(CODE, 'en', BRAND).text).not.toMatch(/[\u2066-\u2069]/);
+  });
+
+  it('falls back to English for a language that it is not written in', () => {
+    expect(otpMail(CODE, 'nl-NL', BRAND)).toEqual(otpMail(CODE, 'en', BRAND));
+    expect(accountMail(ACCOUNT, undefined, BRAND).language).toBe('en');
+  });
+});
+
+describe('the header of a mail', () => {
+  it('is readable on every colour: contrast 4.5 to 1 or more', () => {
+    const luminance = (channels: number[]) => {
+      const [red, green, blue] = channels.map((channel) => {
+        const share = channel / 255;
+        return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+      }) as [number, number, number];
+      return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    };
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 0xffffff }), (value) => {
+        const color = `#${value.toString(16).padStart(6, '0')}`;
+        const channels = [value >> 16, (value >> 8) & 255, value & 255];
+        expect(channelsOf(color)).toEqual(channels);
+        const text = readableOn(color) === 'white' ? 1 : 0;
+        const [dark, light] = [luminance(channels), text].sort((a, b) => a - b) as [number, number];
+        expect((light + 0.05) / (dark + 0.05)).toBeGreaterThanOrEqual(4.5);
+      }),
+    );
+  });
+
+  it.each([
+    ['#0b5fff', 'white'],
+    ['#ffd400', 'black'],
+    ['#ffffff', 'black'],
+    ['#000000', 'white'],
+  ])('on %s is written in %s', (color, ink) => {
+    expect(readableOn(color)).toBe(ink);
+  });
+});
