@@ -35,7 +35,7 @@ export const otp: OtpWords = {
     ],
     codeAlone: 'Token: {code}',
     ownerNotice: [
-      '{brand}: alguém tentou se cadastrar com os seus dados. Nada mudou na sua conta. Se a tentativa foi sua, acesse-a normalmente. Se foi de outra pessoa, ignore.',
+      '{brand}: alguém tentou se cadastrar com os seus dados. Nada mudou na sua conta. Se a tentativa foi sua, acesse-a. Se foi outra pessoa, ignore.',
       '{brand}: tentativa de cadastro com seus dados.',
     ],
   },
