@@ -42,7 +42,7 @@ async function startRecording(): Promise<{ url: string; events: GatewayEvent[]; 
   return { url, events, contexts };
 }
 
-function post(url: string, body: BodyInit, headers: Record<string, string> = { 'content-type': 'application/json' }) {
+function post(url: string, body: string, headers: Record<string, string> = { 'content-type': 'application/json' }) {
   return fetch(url, { method: 'POST', body, headers });
 }
 
