@@ -4,7 +4,7 @@ import { Problem } from './http/problem.ts';
 import type { Operation } from './operations.ts';
 import type { AccountOrder, PlatformVersion } from './platform/platform.ts';
 import type { AccountType, Client, Connection } from './validators/crm-records.ts';
-import { normalizePhone } from './validators/primitives.ts';
+import { normalizePhone } from './validators/phone.ts';
 import type { TradingAccountRequest } from './validators/trading-account.ts';
 
 /** The records of the CRM that a request names. */
@@ -42,13 +42,14 @@ function offers({ groups }: Connection, group: string): boolean {
 export type AccountDetails = Omit<AccountRecord, 'login' | 'opened_at'>;
 
 /** What the platform is asked for. */
-export function toOrder(
+export async function toOrder(
   body: TradingAccountRequest,
   { client, connection, accountType }: NamedRecords,
   operation: Operation,
   passwords: { master_password: string; investor_password: string },
-): AccountOrder {
-  const phone = client.phone === undefined ? undefined : normalizePhone(client.phone.country_code, client.phone.number);
+): Promise<AccountOrder> {
+  const phone =
+    client.phone === undefined ? undefined : await normalizePhone(client.phone.country_code, client.phone.number);
   const deposit = connection.demo ? (accountType?.deposit ?? 0) : 0;
   return {
     operationId: operation.operationId,

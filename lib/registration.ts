@@ -86,7 +86,7 @@ async function register(attempt: Attempt, form: Form | undefined, referrerUserId
   const { parts, pepper, request, telemetry, signal } = attempt;
   const { body } = request;
   if (form === undefined) throw new Problem('form_not_found');
-  const custom = checkCustomFields(form, body.customFields);
+  const custom = await checkCustomFields(form, body.customFields);
   if (!custom.ok)
     throw custom.tooLarge ? new Problem('payload_too_large', { errors: custom.faults }) : invalid(custom.faults);
   const wrongDocuments = await parts.documents.inspect(custom.documents);

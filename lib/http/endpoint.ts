@@ -41,7 +41,10 @@ export interface Answer {
   replayed?: boolean;
 }
 
-export interface EndpointOptions<Body extends v.GenericSchema> {
+/** Schemas may be asynchronous: large tables of rules are loaded on first use. */
+type BodySchema = v.GenericSchema | v.GenericSchemaAsync;
+
+export interface EndpointOptions<Body extends BodySchema> {
   body: Body;
   parameters?: Record<string, v.GenericSchema<unknown, string>>;
   /** The rules of our own answer; absent where there is no body (204). */
@@ -61,7 +64,7 @@ const STOP_BEFORE_END_MS = 4_000;
  * The one chain of every route: JSON → rules → use case → rules on the answer → response. Whatever goes wrong is
  * answered with a problem of the one table; nothing that was sent stands in the answer or the log.
  */
-export function endpoint<Body extends v.GenericSchema>(options: EndpointOptions<Body>): Handler {
+export function endpoint<Body extends BodySchema>(options: EndpointOptions<Body>): Handler {
   const handler = middy<Event, APIGatewayProxyStructuredResultV2>({
     timeoutEarlyInMillis: 500,
     timeoutEarlyResponse: () => {
@@ -72,7 +75,7 @@ export function endpoint<Body extends v.GenericSchema>(options: EndpointOptions<
     .before(({ event }) => refuseLargeBody(event, options.maxBodyBytes))
     .use(httpJsonBodyParser())
     .handler(async (event, context, { signal }) => {
-      const request = parseRequest(event, context, options);
+      const request = await parseRequest(event, context, options);
       const deadline = AbortSignal.timeout(Math.max(1, request.endsAt - STOP_BEFORE_END_MS - Date.now()));
       const telemetry = options.telemetry.with({ request_id: event.requestContext.requestId, route: event.routeKey });
       const answer = await options.handle(request, telemetry, AbortSignal.any([signal, deadline]));
@@ -87,11 +90,11 @@ export function endpoint<Body extends v.GenericSchema>(options: EndpointOptions<
   };
 }
 
-function parseRequest<Body extends v.GenericSchema>(
+async function parseRequest<Body extends BodySchema>(
   event: Event,
   context: Context,
   options: EndpointOptions<Body>,
-): Request<v.InferOutput<Body>> {
+): Promise<Request<v.InferOutput<Body>>> {
   const sentBody: unknown = event.body;
   if (typeof sentBody !== 'object' || sentBody === null || Array.isArray(sentBody)) throw new Problem('malformed_json');
 
@@ -104,7 +107,7 @@ function parseRequest<Body extends v.GenericSchema>(
   }
   const key = idempotencyKey(event.headers['idempotency-key']);
   if ('fault' in key) faults.push(key.fault);
-  const body = v.safeParse(options.body, sentBody);
+  const body = await v.safeParseAsync(options.body, sentBody);
   if (!body.success) faults.push(...toFaults(body.issues));
   if (!body.success || faults.length > 0 || 'fault' in key) throw invalid(faults);
 
