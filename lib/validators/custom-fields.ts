@@ -1,0 +1,257 @@
+import * as v from 'valibot';
+import { CountrySchema } from './countries.ts';
+import type { FormField } from './crm-records.ts';
+import { EmailSchema } from './email.ts';
+import { normalizePhone, PhoneSchema } from './phone.ts';
+import {
+  type BodyFault,
+  closedObject,
+  isObject,
+  type Key,
+  listOf,
+  NumberSchema,
+  openObject,
+  rule,
+  text,
+  toFaults,
+  toPointer,
+} from './primitives.ts';
+
+/** What keeps a registration's record within the 400 KB of a database item. Characters are code points. */
+const MOST_CHARACTERS = 10_000;
+const MOST_CHOICES = 500;
+const MOST_PEOPLE = 100;
+/** Of a value of open shape, written as JSON. */
+const MOST_JSON_CHARACTERS = 20_000;
+/** Of all custom fields but documents, written as JSON. */
+const MOST_JSON_BYTES = 200_000;
+const DEEPEST = 20;
+
+const MEGABYTE = 1024 * 1024;
+const MOST_DOCUMENTS = 10;
+const LARGEST_DOCUMENT = 3 * MEGABYTE;
+const LARGEST_DOCUMENTS = 4 * MEGABYTE;
+
+/** A document that came with a registration, decoded. Its media type is not checked here: that takes its content. */
+export interface CheckedDocument {
+  fieldKey: string;
+  /** Its place in the field's array. */
+  index: number;
+  id: string;
+  name: string;
+  bytes: Uint8Array;
+  /** The media types that the form accepts; absent: any. */
+  accept?: readonly string[];
+}
+
+const TextSchema = text(0, MOST_CHARACTERS);
+const ChoicesSchema = listOf(TextSchema, MOST_CHOICES);
+const ShortTextSchema = text(0, 255);
+
+const DocumentSchema = closedObject({
+  id: ShortTextSchema,
+  name: ShortTextSchema,
+  doc: v.pipe(
+    v.string(),
+    v.check((base64) => base64 !== '', rule('length', 'must not be empty')),
+    v.check(isBase64, rule('base64', 'must be base64 with padding, and nothing else')),
+    v.check((base64) => decodedSize(base64) <= LARGEST_DOCUMENT, rule('size', 'must be at most 3 MB')),
+    v.metadata({ contentEncoding: 'base64' }),
+  ),
+});
+
+const PeopleSchema = v.pipe(
+  listOf(openObject({ id: v.exactOptional(ShortTextSchema), name: v.exactOptional(ShortTextSchema) }), MOST_PEOPLE),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const fault = dataset.typed ? openValueFault(dataset.value) : undefined;
+    if (fault !== undefined) addIssue({ message: fault });
+  }),
+);
+
+/** The value that each type of form field takes (specification, 2.2). */
+export const CUSTOM_FIELD_VALUES = {
+  text: TextSchema,
+  textarea: TextSchema,
+  description: TextSchema,
+  number: NumberSchema,
+  number_string: v.pipe(
+    text(0, 255),
+    v.regex(/^[+-]?(?:\d*\.)?\d+$/, rule('format', 'must be a decimal number in a string')),
+  ),
+  boolean: v.boolean(),
+  radio: TextSchema,
+  select: TextSchema,
+  dynamicSelect: v.pipe(
+    v.unknown(),
+    v.rawCheck(({ dataset, addIssue }) => {
+      const fault = openValueFault(dataset.value);
+      if (fault !== undefined) addIssue({ message: fault });
+    }),
+  ),
+  multiselect: ChoicesSchema,
+  checkbox: ChoicesSchema,
+  date: v.pipe(
+    v.string(),
+    v.check(isDate, rule('date', 'must be a date as YYYY-MM-DD')),
+    v.metadata({ format: 'date' }),
+  ),
+  document: listOf(DocumentSchema, MOST_DOCUMENTS),
+  phone: PhoneSchema,
+  email: EmailSchema,
+  country: CountrySchema,
+  nation: CountrySchema,
+  location: closedObject({ country: ShortTextSchema, state: ShortTextSchema, city: ShortTextSchema }),
+  participants: PeopleSchema,
+  leads: PeopleSchema,
+} as const satisfies Record<FormField['type'], v.GenericSchema>;
+
+/** The faults of one value by its field of the form; what documents weigh together is not looked at here. */
+export async function customFieldFaults(field: FormField, value: unknown): Promise<BodyFault[]> {
+  if (field.required === true && field.type !== 'dynamicSelect' && isEmpty(value)) {
+    return [{ pointer: toPointer([field.key]), rule: 'required', detail: 'must not be empty' }];
+  }
+  const result = v.safeParse(CUSTOM_FIELD_VALUES[field.type], value);
+  if (!result.success) return toFaults(result.issues, [field.key]);
+  if (field.type === 'phone') return phoneFaults(field, v.parse(PhoneSchema, value));
+  return CHOICES.has(field.type) ? choiceFaults(field, value) : [];
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === '' || (Array.isArray(value) && value.length === 0);
+}
+
+async function phoneFaults({ key }: FormField, phone: v.InferOutput<typeof PhoneSchema>): Promise<BodyFault[]> {
+  const number = await normalizePhone(phone.country_code, phone.number);
+  return number === undefined ? [{ pointer: toPointer([key, 'number']), ...INVALID_PHONE }] : [];
+}
+
+export const INVALID_PHONE = {
+  rule: 'phone',
+  detail: 'must be a valid phone number in the country of its dial code',
+} as const satisfies Pick<BodyFault, 'rule' | 'detail'>;
+
+const CHOICES: ReadonlySet<string> = new Set([
+  'radio',
+  'select',
+  'multiselect',
+  'checkbox',
+] satisfies FormField['type'][]);
+
+/** Choices are checked when the form lists options. */
+function choiceFaults({ key, options = [] }: FormField, value: unknown): BodyFault[] {
+  if (options.length === 0) return [];
+  const chosen: [Key[], unknown][] = Array.isArray(value) ? value.map((one, i) => [[key, i], one]) : [[[key], value]];
+  const offered = new Set<unknown>(options);
+  return chosen
+    .filter(([, choice]) => !offered.has(choice))
+    .map(([keys]) => ({ pointer: toPointer(keys), rule: 'one_of', detail: 'must be one of the options of the form' }));
+}
+
+/** What the custom fields break together: the number and size of all documents, and the size of all the rest. */
+export function togetherFaults(fields: readonly FormField[], values: Readonly<Record<string, unknown>>): BodyFault[] {
+  const faults: BodyFault[] = [];
+  const sent = sentDocuments(fields, values);
+  const surplus = sent[MOST_DOCUMENTS];
+  if (surplus !== undefined) {
+    faults.push({
+      pointer: toPointer([surplus.field.key, surplus.index]),
+      rule: 'too_many',
+      detail: `a request may have at most ${MOST_DOCUMENTS} documents`,
+    });
+  }
+  let bytes = 0;
+  const straw = sent.find(({ doc }) => {
+    const size = decodedSize(doc);
+    if (size <= LARGEST_DOCUMENT) bytes += size;
+    return bytes > LARGEST_DOCUMENTS;
+  });
+  if (straw !== undefined) {
+    faults.push({
+      pointer: toPointer([straw.field.key, straw.index, 'doc']),
+      rule: 'size',
+      detail: 'the documents of a request may have at most 4 MB together',
+    });
+  }
+  return faults;
+}
+
+/** True when everything but the documents, written as JSON, is more than a record can hold. Only for checked values. */
+export function isTooLarge(fields: Readonly<Record<string, unknown>>): boolean {
+  return Buffer.byteLength(JSON.stringify(fields)) > MOST_JSON_BYTES;
+}
+
+/** The documents of values that have no faults. */
+export function toDocuments(
+  fields: readonly FormField[],
+  values: Readonly<Record<string, unknown>>,
+): CheckedDocument[] {
+  return sentDocuments(fields, values).map(({ field, index, element }) => {
+    const { id, name, doc } = v.parse(DocumentSchema, element);
+    return {
+      fieldKey: field.key,
+      index,
+      id,
+      name,
+      bytes: Buffer.from(doc, 'base64'),
+      ...(field.accept === undefined ? {} : { accept: field.accept }),
+    };
+  });
+}
+
+function sentDocuments(fields: readonly FormField[], values: Readonly<Record<string, unknown>>) {
+  return fields.flatMap((field) => {
+    const value = field.type === 'document' && Object.hasOwn(values, field.key) ? values[field.key] : [];
+    if (!Array.isArray(value) || value.length > MOST_DOCUMENTS) return [];
+    return value.map((element: unknown, index) => {
+      const doc = isObject(element) && typeof element.doc === 'string' ? element.doc : '';
+      return { field, index, element, doc };
+    });
+  });
+}
+
+/** Alphabet, padding, and zeros in the bits that the padding leaves over (RFC 4648, 3.5). */
+function isBase64(text: string): boolean {
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return false;
+  const end = text.slice(-4);
+  return Buffer.from(end, 'base64').toString('base64') === end;
+}
+
+/** Bytes that base64 stands for, told without decoding it. */
+function decodedSize(base64: string): number {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
+  return Math.floor((base64.length * 3) / 4) - padding;
+}
+
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
+
+/** What keeps a value of open shape from being kept, as the message of an action. */
+function openValueFault(value: unknown): string | undefined {
+  if (isDeep(value)) return rule('nesting', `must be nested at most ${DEEPEST} levels deep`);
+  const broken = strangeness(value);
+  if (broken !== undefined) return broken;
+  return JSON.stringify(value).length > MOST_JSON_CHARACTERS
+    ? rule('length', `must be at most ${MOST_JSON_CHARACTERS} characters of JSON`)
+    : undefined;
+}
+
+/** True of a value that is nested more deeply than is ever kept. It never goes deeper than that itself. */
+export function isDeep(value: unknown, levels = DEEPEST): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeep(member, levels - 1));
+}
+
+function strangeness(value: unknown): string | undefined {
+  if (typeof value === 'string' && !value.isWellFormed()) return rule('characters', 'must be well-formed Unicode');
+  if (typeof value === 'number' && !Number.isFinite(value)) return rule('type', 'must hold finite numbers only');
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, member] of Object.entries(value)) {
+    if (key === '__proto__') return rule('unknown_field', 'must have no member of the name __proto__');
+    const broken = strangeness(key) ?? strangeness(member);
+    if (broken !== undefined) return broken;
+  }
+  return undefined;
+}

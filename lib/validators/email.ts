@@ -1,0 +1,64 @@
+import { domainToASCII } from 'node:url';
+import * as v from 'valibot';
+import { rule } from './primitives.ts';
+
+/** RFC 5321, 4.5.3.1: a path of 256 octets has two angle brackets. */
+const MOST_CHARACTERS = 254;
+const LONGEST_LOCAL_PART = 64;
+/** RFC 5322, 3.2.3: a dot-atom. Quoted local parts and such beyond ASCII, which SES cannot send to, are refused. */
+const LOCAL_PART = /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
+/** Of ASCII only letters, digits, hyphen and dot; everything beyond it is for IDNA to judge. */
+const TYPED_DOMAIN = /^[A-Za-z0-9.\u0080-\uffff-]+$/;
+/** At least two labels, the last of which is no number. */
+const ASCII_DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
+
+/** An e-mail address: local part in ASCII, domain international or not; nothing is trimmed. */
+export const EmailSchema = v.pipe(
+  v.string(),
+  v.check(fits, rule('length', `must be at most ${MOST_CHARACTERS} characters`)),
+  v.check((email) => !fits(email) || isEmail(email), rule('format', 'must be an e-mail address')),
+  v.metadata({ format: 'idn-email', maxLength: MOST_CHARACTERS }),
+);
+
+function fits(email: string): boolean {
+  return email.length <= MOST_CHARACTERS && asciiEmail(email).length <= MOST_CHARACTERS;
+}
+
+function isEmail(email: string): boolean {
+  const { local, domain } = split(email);
+  return (
+    local.length <= LONGEST_LOCAL_PART &&
+    LOCAL_PART.test(local) &&
+    TYPED_DOMAIN.test(domain) &&
+    ASCII_DOMAIN.test(domainToASCII(domain))
+  );
+}
+
+function split(email: string): { local: string; domain: string } {
+  const at = email.lastIndexOf('@');
+  return at === -1 ? { local: email, domain: '' } : { local: email.slice(0, at), domain: email.slice(at + 1) };
+}
+
+/** The address as mail carries it: local part as typed, domain in punycode. */
+export function asciiEmail(email: string): string {
+  const { local, domain } = split(email);
+  return `${local}@${domainToASCII(domain) || domain.toLowerCase()}`;
+}
+
+/** The address as it is looked up: lower case, domain in punycode. */
+export function emailKey(email: string): string {
+  return asciiEmail(email).toLowerCase();
+}
+
+/**
+ * The address as limits count it: spellings that one mailbox receives are one. The plus-tag goes everywhere, dots in
+ * the local part go at Gmail, which ignores them, and its other name becomes `gmail.com`.
+ */
+export function foldedEmail(email: string): string {
+  const { local, domain } = split(emailKey(email));
+  const tag = local.indexOf('+');
+  const untagged = tag > 0 ? local.slice(0, tag) : local;
+  return domain === 'gmail.com' || domain === 'googlemail.com'
+    ? `${untagged.replaceAll('.', '')}@gmail.com`
+    : `${untagged}@${domain}`;
+}

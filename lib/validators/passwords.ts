@@ -1,0 +1,59 @@
+import * as v from 'valibot';
+import { rule } from './primitives.ts';
+
+/** The kinds of characters that password rules speak of. Special is every other printable ASCII character; a space is none. */
+export const CHARACTER_CLASSES = {
+  lowercase: 'abcdefghijklmnopqrstuvwxyz',
+  uppercase: 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
+  digit: '0123456789',
+  special: '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~',
+} as const;
+export type CharacterClass = keyof typeof CHARACTER_CLASSES;
+
+interface PasswordRules {
+  min: number;
+  max: number;
+  /** At least `atLeast` of these classes must be there. */
+  classes: readonly CharacterClass[];
+  atLeast: number;
+  detail: string;
+}
+
+/** The password rules of both platform versions (specification, 2.3). */
+export const PASSWORD_RULES = {
+  tp5: {
+    min: 8,
+    max: 15,
+    classes: ['lowercase', 'uppercase', 'digit', 'special'],
+    atLeast: 4,
+    detail: 'must hold a lowercase letter, an uppercase letter, a digit and a special character',
+  },
+  tp4: {
+    min: 5,
+    max: 15,
+    classes: ['lowercase', 'uppercase', 'digit'],
+    atLeast: 2,
+    detail: 'must hold at least two of: lowercase letters, uppercase letters, digits',
+  },
+} as const satisfies Record<string, PasswordRules>;
+
+/** True when the characters of a password are mixed as the version asks for, whatever its length. */
+export function isMixed(password: string, version: keyof typeof PASSWORD_RULES): boolean {
+  const { classes, atLeast }: PasswordRules = PASSWORD_RULES[version];
+  const present = classes.filter((name) =>
+    [...CHARACTER_CLASSES[name]].some((character) => password.includes(character)),
+  );
+  return present.length >= atLeast;
+}
+
+/** A master or investor password of a trading account. */
+export function tradingPasswordSchema(version: keyof typeof PASSWORD_RULES) {
+  const { min, max, detail }: PasswordRules = PASSWORD_RULES[version];
+  return v.pipe(
+    v.string(),
+    v.check(({ length }) => length >= min && length <= max, rule('length', `must be ${min} to ${max} characters`)),
+    v.regex(/^[\x21-\x7e]*$/, rule('characters', 'must be printable ASCII characters without spaces')),
+    v.check((password) => isMixed(password, version), rule('complexity', detail)),
+    v.metadata({ minLength: min, maxLength: max }),
+  );
+}

@@ -1,0 +1,33 @@
+import * as v from 'valibot';
+import { closedObject, rule, text } from './primitives.ts';
+
+/** A phone number with its plus and no spaces, as +447400123456. */
+export type E164 = `+${string}`;
+
+/** A dial code, with or without `+`, also one with an area, as +1-684. Empty: not given. */
+const DIAL_CODE = /^(?:\+?[1-9][0-9 -]{0,6})?$/;
+/** Digits (European and Arabic ones), a plus, and what people write between. No letters: neither words nor extensions. */
+const NUMBER = /^\s*\+?[\d\uff10-\uff19\u0660-\u0669\u06f0-\u06f9\s()./\u2010-\u2015-]+$/;
+
+export const DialCodeSchema = v.pipe(
+  v.string(),
+  v.regex(DIAL_CODE, rule('format', 'must be a dial code such as 44 or +44')),
+);
+export const PhoneNumberSchema = text(0, 40);
+
+/** The value of a custom field of type phone. Whether the number exists is asked of `normalizePhone`. */
+export const PhoneSchema = closedObject({ country_code: DialCodeSchema, number: PhoneNumberSchema });
+
+/**
+ * The number in E.164, or undefined when dial code and number make no valid one. A national trunk zero is handled, and
+ * a number that repeats its dial code after a plus. The library with the numbering plans is large and loaded on first use.
+ */
+export async function normalizePhone(countryCode: string, number: string): Promise<E164 | undefined> {
+  const dialCode = countryCode.replace(/[^0-9]/g, '');
+  if (dialCode === '' || !DIAL_CODE.test(countryCode) || number.length > 40 || !NUMBER.test(number)) return undefined;
+  const { parsePhoneNumberFromString } = await import('./phone-numbers.ts');
+  const international = number.trim().startsWith('+') ? number : `+${dialCode}${number}`;
+  const parsed = parsePhoneNumberFromString(international, { extract: false });
+  if (parsed?.isValid() !== true || parsed.ext !== undefined) return undefined;
+  return parsed.number.startsWith(`+${dialCode}`) ? `+${parsed.number.slice(1)}` : undefined;
+}

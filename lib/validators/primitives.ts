@@ -1,0 +1,246 @@
+import * as v from 'valibot';
+
+/** The words that name a broken rule in an answer. Integrators switch on them: none is ever renamed. */
+export const RULES = [
+  'required',
+  'type',
+  'unknown_field',
+  'one_of',
+  'format',
+  'characters',
+  'length',
+  'minimum',
+  'maximum',
+  'integer',
+  'unique',
+  'password_mismatch',
+  'complexity',
+  'phone',
+  'date',
+  'country',
+  'language',
+  'base64',
+  'media_type',
+  'too_many',
+  'nesting',
+  'size',
+] as const;
+export type Rule = (typeof RULES)[number];
+
+/** One fault of a body: where it stands, as a JSON Pointer (RFC 6901) in a URI fragment, which rule it broke, and a sentence. */
+export interface BodyFault {
+  pointer: string;
+  rule: Rule;
+  detail: string;
+}
+
+export type Key = string | number;
+/** What `toFaults` reads of an issue; the received value is not among it. */
+type Issue = Pick<v.BaseIssue<unknown>, 'kind' | 'type' | 'expected' | 'input' | 'message' | 'path'>;
+
+/** More faults than these are not listed, lest a hostile body make an answer larger than itself. */
+export const MOST_FAULTS = 100;
+/** Longer names of members never stand in an answer; the pointer then names the object that has the member. */
+const LONGEST_NAME = 255;
+
+/** The message of an action: the rule's word and a sentence about the field, which never holds the received value. */
+export function rule(word: Rule, detail: string): `${Rule}: ${string}` {
+  return `${word}: ${detail}`;
+}
+
+/**
+ * The faults of a parse, in the order of the schema. The messages of valibot quote the received value and are never
+ * used: the sentence is the one of `rule`, or made here from what the schema expects.
+ * @param under where the parsed value stands in the body
+ */
+export function toFaults(issues: readonly Issue[], under: readonly Key[] = []): BodyFault[] {
+  const faults: BodyFault[] = [];
+  const seen = new Set<string>();
+  for (const issue of issues) {
+    if (faults.length === MOST_FAULTS) break;
+    const keys = (issue.path ?? []).map(({ key }) => (typeof key === 'number' ? key : String(key)));
+    const fault = { pointer: toPointer([...under, ...keys]), ...explain(issue) };
+    const identity = `${fault.rule} ${fault.pointer}`;
+    if (!seen.has(identity)) faults.push(fault);
+    seen.add(identity);
+  }
+  return faults;
+}
+
+/** A JSON Pointer as a URI fragment: `~` and `/` escaped, then percent-encoded as UTF-8. */
+export function toPointer(keys: readonly Key[]): string {
+  const long = keys.findIndex((key) => String(key).length > LONGEST_NAME);
+  const named = long === -1 ? keys : keys.slice(0, long);
+  const segments = named.map((key) => String(key).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1'));
+  return ['#', ...segments.map(encodeURIComponent)].join('/');
+}
+
+function explain(issue: Issue): Pick<BodyFault, 'rule' | 'detail'> {
+  const [word, ...sentence] = issue.message.split(': ');
+  const own = RULES.find((name) => name === word);
+  if (own !== undefined) return { rule: own, detail: sentence.join(': ') };
+  if (issue.kind !== 'schema') return { rule: 'format', detail: 'is not valid' };
+  if (issue.expected === 'never') return { rule: 'unknown_field', detail: 'is not a field of this request' };
+  if (issue.input === undefined) return { rule: 'required', detail: 'is required' };
+  const options = ['picklist', 'literal', 'variant'].includes(issue.type);
+  if (options && typeof issue.input === 'string') {
+    return {
+      rule: 'one_of',
+      detail: `must be ${issue.expected?.replace(/^\((.*)\)$/, '$1').replaceAll(' | ', ' or ')}`,
+    };
+  }
+  return { rule: 'type', detail: `must be ${options ? 'a string' : (TYPE_NAMES[issue.type] ?? 'of another type')}` };
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'an array',
+  record: 'an object',
+  object: 'an object',
+  loose_object: 'an object',
+  strict_object: 'an object',
+};
+
+/** The path of an issue that an action adds by itself. */
+export function pathTo(first: Key, ...more: Key[]): [v.UnknownPathItem, ...v.UnknownPathItem[]] {
+  const item = (key: Key): v.UnknownPathItem => ({
+    type: 'unknown',
+    origin: 'value',
+    input: undefined,
+    key,
+    value: undefined,
+  });
+  return [item(first), ...more.map(item)];
+}
+
+/** True of what JSON calls an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * An object of exactly these members. Unlike `v.strictObject` it refuses an array, and names every unknown member
+ * instead of the first one.
+ */
+export function closedObject<const E extends v.ObjectEntries>(entries: E): v.StrictObjectSchema<E, undefined> {
+  const schema = v.strictObject(entries);
+  return v._standardSchema<typeof schema>({
+    ...schema,
+    '~run'(dataset, config) {
+      const input = dataset.value;
+      if (!isObject(input)) return schema['~run']({ value: null }, config);
+      const result = schema['~run'](dataset, config);
+      const first = result.issues?.find(({ expected, path }) => expected === 'never' && path?.length === 1);
+      if (first === undefined) return result;
+      const unknown = Object.keys(input).filter((key) => !Object.hasOwn(entries, key));
+      for (const key of unknown.slice(1, MOST_FAULTS)) {
+        result.issues?.push({ ...first, path: [{ type: 'object', origin: 'key', input, key, value: undefined }] });
+      }
+      return result;
+    },
+  });
+}
+
+/**
+ * An object of these members and any others, which are kept as they came. Unlike `v.looseObject` it refuses an array,
+ * and keeps members with names such as `constructor`, so that a later rule can speak of them.
+ */
+export function openObject<const E extends v.ObjectEntries>(entries: E): v.LooseObjectSchema<E, undefined> {
+  const schema = v.looseObject(entries);
+  return v._standardSchema<typeof schema>({
+    ...schema,
+    '~run'(dataset, config) {
+      const input = dataset.value;
+      if (!isObject(input)) return schema['~run']({ value: null }, config);
+      const result = schema['~run'](dataset, config);
+      for (const name of ['__proto__', 'constructor', 'prototype']) {
+        if (!Object.hasOwn(input, name)) continue;
+        Object.defineProperty(result.value, name, {
+          value: input[name],
+          enumerable: true,
+          writable: true,
+          configurable: true,
+        });
+      }
+      return result;
+    },
+  });
+}
+
+/** An array of at most so many elements. A longer one is refused before its elements are looked at. */
+export function listOf<const S extends v.GenericSchema>(item: S, most: number) {
+  const schema = v.array(item);
+  const guarded = v._standardSchema<typeof schema>({
+    ...schema,
+    '~run'(dataset, config) {
+      const { value } = dataset;
+      if (!Array.isArray(value) || value.length <= most) return schema['~run'](dataset, config);
+      return tooMany['~run']({ typed: true, value: [] }, config);
+    },
+  });
+  const tooMany = v.check<v.InferOutput<S>[], string>(
+    () => false,
+    rule('too_many', `must have at most ${most} elements`),
+  );
+  return v.pipe(guarded, v.metadata({ maxItems: most }));
+}
+
+/** The number of Unicode code points, which is what people call characters. */
+function countCharacters(text: string): number {
+  return v._getCodePointCount(text);
+}
+
+/** A string of so many characters (code points), without halves of surrogate pairs, which no UTF-8 can carry. */
+export function text(least: number, most: number) {
+  return v.pipe(
+    v.string(),
+    v.check(
+      (value) => {
+        const count = countCharacters(value);
+        return count >= least && count <= most;
+      },
+      rule('length', `must be ${inWords(least, most)}`),
+    ),
+    v.check((value) => value.isWellFormed(), rule('characters', 'must be well-formed Unicode')),
+    v.metadata({ ...(least > 0 ? { minLength: least } : {}), maxLength: most }),
+  );
+}
+
+function inWords(least: number, most: number): string {
+  if (least === most) return `${most} characters`;
+  return least === 0 ? `at most ${most} characters` : `${least} to ${most} characters`;
+}
+
+/** A text on one line: no control characters. */
+export function line(least: number, most: number) {
+  return v.pipe(
+    text(least, most),
+    v.regex(/^[^\x00-\x1f\x7f-\x9f]*$/, rule('characters', 'must hold no control characters')),
+  );
+}
+
+/** The ids and codes of the CRM: exactly 8 visible ASCII characters. */
+export const IdSchema = v.pipe(
+  text(8, 8),
+  v.regex(/^[\x21-\x7e]*$/, rule('characters', 'must be visible ASCII characters')),
+);
+
+/** A number that JSON can carry: `1e999` is read as infinity and refused. */
+export const NumberSchema = v.pipe(v.number(), v.finite(rule('type', 'must be a finite number')));
+
+/** A language tag that is well-formed by BCP 47, as `Intl` understands it. */
+export const LanguageSchema = v.pipe(
+  v.string(),
+  v.check(isLanguageTag, rule('language', 'must be a BCP 47 language tag such as en or pt-BR')),
+);
+
+function isLanguageTag(tag: string): boolean {
+  if (tag.length > 64) return false;
+  try {
+    return Intl.getCanonicalLocales(tag).length === 1;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,209 @@
+import * as v from 'valibot';
+import { FIXED_FIELDS, type Form } from './crm-records.ts';
+import {
+  type CheckedDocument,
+  customFieldFaults,
+  INVALID_PHONE,
+  isDeep,
+  isTooLarge,
+  toDocuments,
+  togetherFaults,
+} from './custom-fields.ts';
+import { EmailSchema, emailKey } from './email.ts';
+import { DialCodeSchema, normalizePhone, PhoneNumberSchema, PhoneSchema } from './phone.ts';
+import {
+  type BodyFault,
+  closedObject,
+  IdSchema,
+  isObject,
+  LanguageSchema,
+  line,
+  MOST_FAULTS,
+  openObject,
+  pathTo,
+  rule,
+  text,
+  toPointer,
+} from './primitives.ts';
+
+/** The channels that a one-time password can be asked for on (specification, 2.1). */
+const OTP_TYPES = ['email', 'sms', 'call', 'whatsapp'] as const;
+
+/**
+ * The body of a registration request (specification, 2.1): the fixed fields, and beside them the fields of the form.
+ * This half of the rules is what OpenAPI shows; `RegistrationRequestSchema` adds those between fields.
+ */
+export const RegistrationBodySchema = v.pipe(
+  openObject({
+    email: v.pipe(EmailSchema, v.description('The email of the user.'), v.examples(['ann@example.com'])),
+    type: v.pipe(v.literal('trader'), v.description('The type of user.')),
+    name: v.pipe(line(1, 128), v.description('The name of the user.'), v.examples(['Ann Lee'])),
+    phone: v.exactOptional(
+      v.pipe(
+        closedObject({
+          country_code: v.exactOptional(
+            v.pipe(
+              DialCodeSchema,
+              v.description('Phone country code: a dial code, with or without `+`.'),
+              v.examples(['44']),
+            ),
+          ),
+          number: v.exactOptional(
+            v.pipe(
+              PhoneNumberSchema,
+              v.description('Phone number; a national trunk zero, spaces and dashes are fine.'),
+              v.examples(['07400 123456']),
+            ),
+          ),
+        }),
+        v.description(
+          'The phone of the user. Both members are required when `otp_type` is `sms`, `call` or `whatsapp`.',
+        ),
+      ),
+    ),
+    otp_type: v.exactOptional(
+      v.pipe(
+        v.picklist(OTP_TYPES),
+        v.description(
+          'Channel used to deliver the one-time password. `email` is always available, the others only when a messaging-provider integration is installed.',
+        ),
+      ),
+      'email',
+    ),
+    password: v.pipe(
+      text(8, 128),
+      v.description('The password of the user.'),
+      v.metadata({ format: 'password', writeOnly: true }),
+      v.examples(['correct horse battery']),
+    ),
+    repeat_password: v.pipe(
+      v.string(),
+      v.description('The password repeated.'),
+      v.metadata({ format: 'password', writeOnly: true }),
+      v.examples(['correct horse battery']),
+    ),
+    form_id: v.pipe(IdSchema, v.description('Id of the registration form.'), v.examples(['FORM0001'])),
+    referrer_id: v.exactOptional(
+      v.pipe(IdSchema, v.description('Referral code of the referrer.'), v.examples(['REFANN01'])),
+    ),
+    language: v.exactOptional(
+      v.pipe(LanguageSchema, v.description('Language of the message, a BCP 47 tag.'), v.examples(['pt-BR'])),
+    ),
+  } satisfies Record<(typeof FIXED_FIELDS)[number], v.GenericSchema>),
+  v.description(
+    'A registration request. Fields of the registration form stand beside the fixed fields, each under its key in the form.',
+  ),
+);
+
+const isFixedField = (key: string) => (FIXED_FIELDS as readonly string[]).includes(key);
+
+/**
+ * A registration request whose fixed fields keep all rules; nothing outside this process is asked. The keys that are
+ * not fixed fields are collected, for `checkCustomFields` to judge when the form is known.
+ */
+export const RegistrationRequestSchema = v.pipeAsync(
+  RegistrationBodySchema,
+  v.rawCheck(checkBetweenFields),
+  v.rawCheckAsync(checkPhone),
+  v.transformAsync(async (body) => {
+    const { email, type, name, phone, otp_type, password, form_id, referrer_id, language } = body;
+    const { country_code = '', number = '' } = phone ?? {};
+    return {
+      /** As typed; mail goes there. */
+      email,
+      /** As it is looked up. */
+      emailKey: emailKey(email),
+      type,
+      name,
+      /** Where both parts of a phone were given. */
+      phoneE164: await normalizePhone(country_code, number),
+      otp_type,
+      password,
+      form_id,
+      referrer_id,
+      language,
+      /** Not checked yet. */
+      customFields: Object.fromEntries(Object.entries(body).filter(([key]) => !isFixedField(key))),
+    };
+  }),
+);
+export type RegistrationRequest = v.InferOutput<typeof RegistrationRequestSchema>;
+
+type BodyContext = v.RawCheckContext<v.InferOutput<typeof RegistrationBodySchema>>;
+
+/** Rules between fields are checked also when others are broken, so that all problems are told at once. */
+function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
+  const { otp_type, phone = {}, password, repeat_password, ...others } = membersOf(dataset.value);
+  if (typeof password === 'string' && typeof repeat_password === 'string' && password !== repeat_password) {
+    addIssue({ message: rule('password_mismatch', 'must equal password'), path: pathTo('repeat_password') });
+  }
+  if ((otp_type === 'sms' || otp_type === 'call' || otp_type === 'whatsapp') && isObject(phone)) {
+    for (const member of ['country_code', 'number']) {
+      if (phone[member] !== undefined && phone[member] !== '') continue;
+      const message = rule('required', `is required when otp_type is ${otp_type}`);
+      addIssue({ message, path: pathTo('phone', member) });
+    }
+  }
+  for (const [key, value] of Object.entries(others)) {
+    if (!isFixedField(key) && isDeep(value)) {
+      addIssue({ message: rule('nesting', 'is nested too deeply'), path: pathTo(key) });
+    }
+  }
+}
+
+/** A phone of which both parts are given and well-formed must be a valid number, whatever the channel. */
+async function checkPhone({ dataset, addIssue }: BodyContext): Promise<void> {
+  const { phone } = membersOf(dataset.value);
+  if (!v.is(PhoneSchema, phone) || phone.country_code === '' || phone.number === '') return;
+  if ((await normalizePhone(phone.country_code, phone.number)) === undefined) {
+    addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: pathTo('phone', 'number') });
+  }
+}
+
+function membersOf(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
+}
+
+export type CustomFieldsOutcome =
+  | {
+      ok: true;
+      /** All but documents, as they were sent. */
+      fields: Record<string, unknown>;
+      documents: CheckedDocument[];
+    }
+  | {
+      ok: false;
+      faults: BodyFault[];
+      /** True when something is over its size, which decides the answer's type (413), whatever else is wrong. */
+      tooLarge: boolean;
+    };
+
+/** Checks the keys of a request that are not fixed fields against its form; all faults are told at once. */
+export async function checkCustomFields(
+  form: Form,
+  values: Readonly<Record<string, unknown>>,
+): Promise<CustomFieldsOutcome> {
+  const faults: BodyFault[] = [];
+  for (const field of form.fields) {
+    if (Object.hasOwn(values, field.key)) faults.push(...(await customFieldFaults(field, values[field.key])));
+    else if (field.required === true) {
+      faults.push({ pointer: toPointer([field.key]), rule: 'required', detail: 'is required by the form' });
+    }
+  }
+  const known = new Set(form.fields.map(({ key }) => key));
+  const unknown = Object.keys(values).filter((key) => !known.has(key));
+  for (const key of unknown.slice(0, MOST_FAULTS)) {
+    faults.push({ pointer: toPointer([key]), rule: 'unknown_field', detail: 'is not a field of the form' });
+  }
+  faults.push(...togetherFaults(form.fields, values));
+
+  const kept = form.fields.filter(({ type, key }) => type !== 'document' && Object.hasOwn(values, key));
+  const fields = Object.fromEntries(kept.map(({ key }) => [key, values[key]]));
+  if (faults.length === 0 && isTooLarge(fields)) {
+    faults.push({ pointer: '#', rule: 'size', detail: 'the fields of the form may have at most 200 kB together' });
+  }
+  if (faults.length > 0) {
+    return { ok: false, faults: faults.slice(0, MOST_FAULTS), tooLarge: faults.some((fault) => fault.rule === 'size') };
+  }
+  return { ok: true, fields, documents: toDocuments(form.fields, values) };
+}

@@ -1,0 +1,114 @@
+import * as v from 'valibot';
+import { PASSWORD_RULES, tradingPasswordSchema } from './passwords.ts';
+import {
+  type BodyFault,
+  closedObject,
+  IdSchema,
+  LanguageSchema,
+  line,
+  NumberSchema,
+  rule,
+  toFaults,
+} from './primitives.ts';
+
+type Version = keyof typeof PASSWORD_RULES;
+
+/** The largest login that the platform can hold: tp5 has 64 bits, of which JSON carries 53; tp4 has 31. */
+const LARGEST_LOGIN = { tp5: Number.MAX_SAFE_INTEGER, tp4: 2 ** 31 - 1 } as const satisfies Record<Version, number>;
+
+const LoginSchema = (largest: number) =>
+  v.pipe(
+    NumberSchema,
+    v.integer(rule('integer', 'must be an integer')),
+    v.minValue(1, rule('minimum', 'must be at least 1')),
+    v.maxValue(largest, rule('maximum', `must be at most ${largest}`)),
+  );
+
+/** The id of a client in the path (specification, 2.3). */
+export const UserIdSchema = v.pipe(IdSchema, v.description('Unique id of the client.'), v.examples(['CLIENT01']));
+
+/** The faults of the path parameter `user_id`. */
+export function userIdFaults(userId: unknown): { parameter: 'user_id'; rule: string; detail: string }[] {
+  const result = v.safeParse(UserIdSchema, userId);
+  const faults: BodyFault[] = result.success ? [] : toFaults(result.issues);
+  return faults.map(({ rule, detail }) => ({ parameter: 'user_id', rule, detail }));
+}
+
+const schemas = { tp5: requestSchema('tp5'), tp4: requestSchema('tp4') };
+
+/** The body of a request for a trading account (specification, 2.3), with the rules of the platform version. */
+export function tradingAccountRequestSchema(version: Version) {
+  return schemas[version];
+}
+export type TradingAccountRequest = v.InferOutput<typeof schemas.tp5>;
+
+function requestSchema(version: Version) {
+  const password = (role: string) =>
+    v.exactOptional(
+      v.pipe(
+        tradingPasswordSchema(version),
+        v.description(`The ${role} password; generated when absent. It ${PASSWORD_RULES[version].detail}.`),
+        v.metadata({ format: 'password' }),
+        v.examples([role === 'master' ? 'Tr4de-It-Now' : 'L00k-Only-Pls']),
+      ),
+    );
+  const flag = (meaning: string) => v.exactOptional(v.pipe(v.boolean(), v.description(meaning)));
+  return closedObject({
+    connection_id: v.pipe(
+      line(1, 255),
+      v.description('Id of the trading-platform server which hosts the account.'),
+      v.examples([`${version}-live-1`]),
+    ),
+    group: v.pipe(
+      line(1, 64),
+      v.description('Group of the account: a platform group name.'),
+      v.examples([version === 'tp5' ? 'real\\standard' : 'standard']),
+    ),
+    leverage: v.pipe(
+      NumberSchema,
+      v.integer(rule('integer', 'must be an integer')),
+      v.minValue(1, rule('minimum', 'must be at least 1')),
+      v.maxValue(5000, rule('maximum', 'must be at most 5000')),
+      v.description('Account leverage.'),
+      v.examples([100]),
+    ),
+    login: v.exactOptional(
+      v.pipe(
+        LoginSchema(LARGEST_LOGIN[version]),
+        v.description('Custom account login; the platform chooses one when absent.'),
+        v.examples([700123]),
+      ),
+    ),
+    account_type_id: v.exactOptional(
+      v.pipe(
+        IdSchema,
+        v.description('Account type of the CRM; required when creating and funding a demo account.'),
+        v.examples(['ATDEMO01']),
+      ),
+    ),
+    rebate_user_id: v.exactOptional(
+      v.pipe(IdSchema, v.description('CRM user that receives the commission.'), v.examples(['CLIENT02'])),
+    ),
+    master_password: password('master'),
+    investor_password: password('investor'),
+    enable_readonly: flag('When true, trading on the account is disallowed.'),
+    enable_rebate: flag('When true, the account is set as a commission-receiving account.'),
+    send_email: flag('Send the CRM user an email about the account creation.'),
+    send_pop_up: flag('Send the CRM user an in-app popup about the account creation.'),
+    language: v.exactOptional(
+      v.pipe(LanguageSchema, v.description('User language for the email or popup, a BCP 47 tag.'), v.examples(['en'])),
+    ),
+  });
+}
+
+/** The answer to an opened account (specification, 2.4). */
+export const TradingAccountAnswerSchema = v.object({
+  login: v.pipe(LoginSchema(LARGEST_LOGIN.tp5), v.description('Account login.'), v.examples([700123])),
+  master_password: v.pipe(v.string(), v.nonEmpty(), v.description('Master password.'), v.examples(['Tr4de-It-Now'])),
+  investor_password: v.pipe(
+    v.string(),
+    v.nonEmpty(),
+    v.description('Investor password.'),
+    v.examples(['L00k-Only-Pls']),
+  ),
+});

@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { derivePassword, parsePasswordKey } from '../../../lib/platform/passwords.ts';
+import { CHARACTER_CLASSES, type CharacterClass, tradingPasswordSchema } from '../../../lib/validators/passwords.ts';
+
+const VERSIONS = ['tp5', 'tp4'] as const;
+const ROLES = ['master', 'investor'] as const;
+const origin = { key: 'the deployment’s secret', nonce: 'n1', role: 'master', version: 'tp5' } as const;
+
+const bytes = fc.uint8Array({ minLength: 16, maxLength: 32 });
+const origins = fc.record({
+  key: bytes,
+  nonce: fc.oneof(bytes, fc.string({ minLength: 1 })),
+  role: fc.constantFrom(...ROLES),
+  version: fc.constantFrom(...VERSIONS),
+});
+
+describe('a generated password', () => {
+  test('keeps every rule of its version, has 12 characters, no look-alikes and nothing that a protocol gives a meaning', () => {
+    fc.assert(
+      fc.property(origins, (from) => {
+        const password = derivePassword(from);
+        expect(v.is(tradingPasswordSchema(from.version), password)).toBe(true);
+        expect(password).toMatch(/^[\x21-\x7e]{12}$/);
+        expect(password).not.toMatch(/[0O1lI|=\\"'&<>]/);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('is the same for the same origin, and another for another key, nonce, role or version', () => {
+    const changed = [
+      { ...origin, key: 'another secret' },
+      { ...origin, nonce: 'n2' },
+      { ...origin, role: 'investor' },
+      { ...origin, version: 'tp4' },
+    ] as const;
+    fc.assert(
+      fc.property(origins, (from) => {
+        expect(derivePassword({ ...from })).toBe(derivePassword(from));
+      }),
+    );
+    expect(new Set([origin, ...changed].map(derivePassword)).size).toBe(5);
+  });
+
+  test('never changes between releases, for a replay must answer it again', () => {
+    const made = VERSIONS.flatMap((version) => ROLES.map((role) => derivePassword({ ...origin, version, role })));
+    expect(made).toMatchInlineSnapshot(`
+      [
+        "{oGS3;%k^:xV",
+        "RB3^y@]A$s$D",
+        "m/pB]^FB-R)\`",
+        "?Mp.iwQ{6o.X",
+      ]
+    `);
+  });
+
+  test('for the investor is never the one for the master', () => {
+    fc.assert(
+      fc.property(origins, (from) => {
+        expect(derivePassword({ ...from, role: 'investor' })).not.toBe(derivePassword({ ...from, role: 'master' }));
+      }),
+    );
+  });
+});
+
+/**
+ * What is expected where passwords are uniform over all that the rules allow: by inclusion and exclusion over the
+ * classes that are missing. The characters of one class are alike, and so are the places.
+ */
+describe.each(VERSIONS)('over many operations the passwords of %s', (version) => {
+  const LENGTH = 12;
+  const SAMPLES = 12_000;
+  const alphabet = Object.entries(CHARACTER_CLASSES).map(([name, characters]) => ({
+    name: name as CharacterClass,
+    characters: [...characters].filter((character) => !'0O1lI|=\\"\'&<>'.includes(character)),
+  }));
+  const samples = Array.from({ length: SAMPLES }, (_, index) =>
+    derivePassword({ ...origin, nonce: `sample ${index}`, version }),
+  );
+
+  /** How many passwords of so many characters are allowed when these classes are there already. */
+  function allowed(length: number, present: ReadonlySet<CharacterClass>): number {
+    const required: CharacterClass[] =
+      version === 'tp5' ? ['lowercase', 'uppercase', 'digit', 'special'] : ['lowercase', 'uppercase', 'digit'];
+    const least = version === 'tp5' ? 4 : 2;
+    let sum = 0;
+    for (let used = 0; used < 16; used += 1) {
+      const inUse = alphabet.filter((_, index) => used & (1 << index));
+      const seen = new Set([...present, ...inUse.map(({ name }) => name)]);
+      if (required.filter((name) => seen.has(name)).length < least) continue;
+      sum += exactly(
+        length,
+        inUse.map(({ characters }) => characters.length),
+      );
+    }
+    return sum;
+  }
+
+  /** How many texts have characters of each of these classes and of no other. */
+  function exactly(length: number, sizes: number[]): number {
+    let sum = 0;
+    for (let subset = 0; subset < 1 << sizes.length; subset += 1) {
+      const kept = sizes.filter((_, index) => subset & (1 << index));
+      const sign = (sizes.length - kept.length) % 2 === 0 ? 1 : -1;
+      sum += sign * kept.reduce((total, size) => total + size, 0) ** length;
+    }
+    return sum;
+  }
+
+  const total = allowed(LENGTH, new Set());
+  const expectedShare = new Map(
+    alphabet.flatMap(({ name, characters }) => {
+      const share = allowed(LENGTH - 1, new Set([name])) / total;
+      return characters.map((character) => [character, share] as const);
+    }),
+  );
+
+  /** Chi-square over its degrees of freedom, as a number of standard deviations (Wilson and Hilferty). */
+  function deviation(observed: Map<string, number>, count: number): number {
+    let chiSquare = 0;
+    for (const [character, share] of expectedShare) {
+      chiSquare += ((observed.get(character) ?? 0) - count * share) ** 2 / (count * share);
+    }
+    const freedom = expectedShare.size - 1;
+    const spread = 2 / (9 * freedom);
+    return ((chiSquare / freedom) ** (1 / 3) - (1 - spread)) / Math.sqrt(spread);
+  }
+
+  function countOf(characters: Iterable<string>): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const character of characters) counts.set(character, (counts.get(character) ?? 0) + 1);
+    return counts;
+  }
+
+  test('use 81 characters, whose expected shares add up to one', () => {
+    expect(expectedShare.size).toBe(81);
+    expect([...expectedShare.values()].reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 9);
+    expect([...countOf(samples.join('')).keys()].sort()).toEqual([...expectedShare.keys()].sort());
+  });
+
+  // The operations are always the same ones, so the figures are too. A byte taken modulo 81 would deviate by more than 8.
+  test('have every character as often as is expected, in each of the 12 places', () => {
+    for (let place = 0; place < LENGTH; place += 1) {
+      const observed = countOf(samples.map((password) => password.charAt(place)));
+      expect(Math.abs(deviation(observed, SAMPLES)), `place ${place}`).toBeLessThan(3.5);
+    }
+  });
+
+  test('have no character that another one foretells: neighbours are equal as often as chance has it', () => {
+    const chance = [...expectedShare.values()].reduce((sum, share) => sum + share ** 2, 0);
+    const pairs = SAMPLES * (LENGTH - 1);
+    let equal = 0;
+    for (const password of samples) {
+      for (let place = 1; place < LENGTH; place += 1) equal += password[place] === password[place - 1] ? 1 : 0;
+    }
+    expect(Math.abs(equal - pairs * chance) / Math.sqrt(pairs * chance)).toBeLessThan(5);
+  });
+
+  test('are all different', () => {
+    expect(new Set(samples).size).toBe(SAMPLES);
+  });
+});
+
+describe('the password secret', () => {
+  const key = Buffer.alloc(32, 1).toString('base64');
+
+  test('holds a key of at least 32 bytes in base64', () => {
+    expect(parsePasswordKey(JSON.stringify({ key }))).toBe(key);
+  });
+
+  test.each(['', 'hunter2', '{}', 'null', '{"key":"hunter2"}', `{"key":"${key.slice(4)}"}`, `{"key":["${key}"]}`])(
+    'is refused in another shape, without being quoted: %s',
+    (secret) => {
+      expect(() => parsePasswordKey(secret)).toThrow('The password secret must be {"key": "<32 bytes in base64>"}.');
+    },
+  );
+});

@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { asciiEmail, EmailSchema, emailKey, foldedEmail } from '../../../lib/validators/email.ts';
+import { toFaults } from '../../../lib/validators/primitives.ts';
+
+const rulesOf = (email: unknown) => {
+  const result = v.safeParse(EmailSchema, email);
+  return result.success ? [] : toFaults(result.issues).map(({ rule }) => rule);
+};
+
+const label = 'd'.repeat(63);
+
+describe('an e-mail address', () => {
+  test.each([
+    'ann@example.com',
+    'Ann.Lee+news@Example.CO.UK',
+    "o'hara_-!#$%&*/=?^`{|}~@example.com",
+    'ann@münchen.de',
+    'ann@例え.テスト',
+    'ann@xn--mnchen-3ya.de',
+    'ann@a-b.c1.example',
+    'a@b.co',
+    '1@1.com',
+    `${'a'.repeat(64)}@${label}.${label}.${'d'.repeat(57)}.com`,
+  ])('may be %s', (email) => {
+    expect(rulesOf(email)).toEqual([]);
+  });
+
+  test.each([
+    '',
+    'ann',
+    '@example.com',
+    'ann@',
+    'ann@localhost',
+    'ann@@example.com',
+    'ann@example..com',
+    'ann@.example.com',
+    'ann@example.com.',
+    'ann@-example.com',
+    'ann@example-.com',
+    'ann@exa_mple.com',
+    'ann@exa mple.com',
+    'ann@example.c',
+    'ann@1.2.3.4',
+    'ann@[1.2.3.4]',
+    'ann@1.2.3',
+    'ann@0x7f.1',
+    'ann@ex%41mple.com',
+    'ann@example.com/x',
+    'ann@example.com:25',
+    'ann@example.com?x',
+    '.ann@example.com',
+    'ann.@example.com',
+    'an..n@example.com',
+    'a n@example.com',
+    ' ann@example.com',
+    'ann@example.com ',
+    'ann@example.com\n',
+    'ann\r\nbcc:eve@example.com',
+    'ann,eve@example.com',
+    'Ann <ann@example.com>',
+    '"a b"@example.com',
+    'ä@example.com',
+    'ann@exa\u200dmple.com',
+    'ann@a\ud800b.com',
+    `${'a'.repeat(65)}@example.com`,
+    `ann@${'d'.repeat(64)}.com`,
+  ])('may not be %j', (email) => {
+    expect(rulesOf(email)).toEqual(['format']);
+  });
+
+  test('has at most 254 characters, also as mail carries it', () => {
+    expect(rulesOf(`${'a'.repeat(64)}@${label}.${label}.${'d'.repeat(58)}.com`)).toEqual(['length']);
+    const name = String.fromCodePoint(...Array.from({ length: 16 }, (_, index) => 0x4e00 + index * 997));
+    expect(rulesOf(`ann@${name}.com`)).toEqual([]);
+    expect(rulesOf(`ann@${Array(5).fill(name).join('.')}.com`)).toEqual(['length']);
+    expect(rulesOf('a'.repeat(5_000_000))).toEqual(['length']);
+  });
+
+  test.each([[null], [7], [true], [[]], [{}]])('is a string, not %j', (email) => {
+    expect(rulesOf(email)).toEqual(['type']);
+  });
+
+  test('is sent with its domain in punycode and its local part as typed', () => {
+    expect(asciiEmail('Ann.Lee@MÜNCHEN.de')).toBe('Ann.Lee@xn--mnchen-3ya.de');
+    expect(asciiEmail('Ann@Example.com')).toBe('Ann@example.com');
+  });
+
+  test('is looked up without regard to case, and to how its domain is written', () => {
+    expect(emailKey('Ann.Lee@MÜNCHEN.de')).toBe('ann.lee@xn--mnchen-3ya.de');
+    expect(emailKey('ann.lee@XN--MNCHEN-3YA.DE')).toBe('ann.lee@xn--mnchen-3ya.de');
+    expect(emailKey('ann@ｅxample。com')).toBe('ann@example.com');
+  });
+
+  test.each([
+    ['Ann.Lee+news@Example.com', 'ann.lee@example.com'],
+    ['A.n.N+x+y@gmail.com', 'ann@gmail.com'],
+    ['ann@GoogleMail.com', 'ann@gmail.com'],
+    ['a.nn@mygmail.com', 'a.nn@mygmail.com'],
+    ['+ann@example.com', '+ann@example.com'],
+  ])('is counted by limits without tag, Gmail dots and case: %s as %s', (email, folded) => {
+    expect(foldedEmail(email)).toBe(folded);
+  });
+
+  test('is folded and keyed to a fixed point, whatever was typed', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.emailAddress(), fc.string({ unit: 'binary' })), (email) => {
+        expect(emailKey(emailKey(email))).toBe(emailKey(email));
+        if (rulesOf(email).length === 0) {
+          expect(rulesOf(asciiEmail(email))).toEqual([]);
+          expect(foldedEmail(foldedEmail(email))).toBe(foldedEmail(email));
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,296 @@
+import fc from 'fast-check';
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { CHANNELS } from '../../../lib/otp/channel.ts';
+import { FIXED_FIELDS } from '../../../lib/validators/crm-records.ts';
+import { RULES, toFaults } from '../../../lib/validators/primitives.ts';
+import { RegistrationBodySchema, RegistrationRequestSchema } from '../../../lib/validators/registration.ts';
+
+const least = {
+  email: 'ann@example.com',
+  type: 'trader',
+  name: 'Ann Lee',
+  password: 'correct horse',
+  repeat_password: 'correct horse',
+  form_id: 'FORM0001',
+};
+const phone = { country_code: '44', number: '07400 123456' };
+
+const parse = async (body: unknown) => v.parseAsync(RegistrationRequestSchema, body);
+const faultsOf = async (body: unknown) => {
+  const result = await v.safeParseAsync(RegistrationRequestSchema, body);
+  return result.success ? [] : toFaults(result.issues);
+};
+const rulesOf = async (body: unknown) => (await faultsOf(body)).map(({ pointer, rule }) => `${pointer} ${rule}`);
+
+describe('a registration request', () => {
+  test('with the required fields alone is accepted, and its code goes by e-mail', async () => {
+    expect(await parse(least)).toEqual({
+      email: 'ann@example.com',
+      emailKey: 'ann@example.com',
+      type: 'trader',
+      name: 'Ann Lee',
+      phoneE164: undefined,
+      otp_type: 'email',
+      password: 'correct horse',
+      form_id: 'FORM0001',
+      referrer_id: undefined,
+      language: undefined,
+      customFields: {},
+    });
+  });
+
+  test('with every field is accepted; the e-mail is kept as typed, the phone in E.164, the rest for the form', async () => {
+    const body = {
+      ...least,
+      email: 'Ann.Lee@MÜNCHEN.de',
+      phone,
+      otp_type: 'sms',
+      referrer_id: 'REFANN01',
+      language: 'pt-BR',
+      k3J9xQ: 'some',
+      d0cUpl: [],
+    };
+    expect(await parse(body)).toEqual({
+      email: 'Ann.Lee@MÜNCHEN.de',
+      emailKey: 'ann.lee@xn--mnchen-3ya.de',
+      type: 'trader',
+      name: 'Ann Lee',
+      phoneE164: '+447400123456',
+      otp_type: 'sms',
+      password: 'correct horse',
+      form_id: 'FORM0001',
+      referrer_id: 'REFANN01',
+      language: 'pt-BR',
+      customFields: { k3J9xQ: 'some', d0cUpl: [] },
+    });
+  });
+
+  test('without its required fields is told of each', async () => {
+    expect(await rulesOf({})).toEqual(
+      ['email', 'type', 'name', 'password', 'repeat_password', 'form_id'].map((field) => `#/${field} required`),
+    );
+  });
+
+  test.each([
+    ['email', 'ann', 'format'],
+    ['email', null, 'type'],
+    ['type', 'Trader', 'one_of'],
+    ['type', 'partner', 'one_of'],
+    ['type', 7, 'type'],
+    ['type', null, 'type'],
+    ['name', '', 'length'],
+    ['name', 'n'.repeat(129), 'length'],
+    ['name', 'Ann\nLee', 'characters'],
+    ['name', 'Ann\u0085Lee', 'characters'],
+    ['name', 'Ann\ud800', 'characters'],
+    ['name', 7, 'type'],
+    ['phone', null, 'type'],
+    ['phone', '+447400123456', 'type'],
+    ['phone', [], 'type'],
+    ['otp_type', 'fax', 'one_of'],
+    ['otp_type', '', 'one_of'],
+    ['otp_type', null, 'type'],
+    ['otp_type', ['email'], 'type'],
+    ['form_id', 'FORM001', 'length'],
+    ['form_id', 'FORM00001', 'length'],
+    ['form_id', 'FORM 001', 'characters'],
+    ['form_id', 10000001, 'type'],
+    ['referrer_id', 'REF', 'length'],
+    ['referrer_id', null, 'type'],
+    ['language', 'english please', 'language'],
+    ['language', null, 'type'],
+  ])('with %s %j breaks rule %s', async (field, value, rule) => {
+    expect(await rulesOf({ ...least, [field]: value })).toEqual([`#/${field} ${rule}`]);
+  });
+
+  test('has a name of 1 to 128 characters, in any script', async () => {
+    for (const name of ['A', 'Zoë', '李 雷', 'Åsa Öberg-O’Neil', '👩‍💻', '👍'.repeat(128)]) {
+      expect(await rulesOf({ ...least, name })).toEqual([]);
+    }
+  });
+
+  test.each(['12345678', 'p'.repeat(128), '🔒'.repeat(8), 'пароль-пароль', '        ', 'a\tb\nc\u0000defg'])(
+    'has a password of 8 to 128 characters of any kind: %j',
+    async (password) => {
+      expect(await rulesOf({ ...least, password, repeat_password: password })).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['1234567', 'length'],
+    ['p'.repeat(129), 'length'],
+    ['🔒'.repeat(7), 'length'],
+    ['', 'length'],
+    ['12345678\ud800', 'characters'],
+  ])('has no password such as %j (%s)', async (password, rule) => {
+    expect(await rulesOf({ ...least, password, repeat_password: password })).toEqual([`#/password ${rule}`]);
+  });
+
+  test('repeats its password exactly', async () => {
+    const mismatch = ['#/repeat_password password_mismatch'];
+    expect(await rulesOf({ ...least, repeat_password: 'correct horsE' })).toEqual(mismatch);
+    expect(await rulesOf({ ...least, repeat_password: '' })).toEqual(mismatch);
+    expect(await rulesOf({ ...least, password: 'é'.repeat(8), repeat_password: 'e\u0301'.repeat(8) })).toEqual(
+      mismatch,
+    );
+    expect(await rulesOf({ ...least, repeat_password: 7 })).toEqual(['#/repeat_password type']);
+  });
+
+  test('is told of a repetition that differs also when the password itself or another field is wrong', async () => {
+    expect(await rulesOf({ ...least, email: 'x', password: 'short', repeat_password: 'shorter' })).toEqual([
+      '#/email format',
+      '#/password length',
+      '#/repeat_password password_mismatch',
+    ]);
+  });
+});
+
+describe('the phone of a registration request', () => {
+  const none = ['#/phone/country_code required', '#/phone/number required'];
+
+  test.each(['sms', 'call', 'whatsapp'])('is needed whole for %s', async (otp_type) => {
+    expect(await rulesOf({ ...least, otp_type, phone })).toEqual([]);
+    expect(await rulesOf({ ...least, otp_type })).toEqual(none);
+    expect(await rulesOf({ ...least, otp_type, phone: {} })).toEqual(none);
+    expect(await rulesOf({ ...least, otp_type, phone: { country_code: '', number: '' } })).toEqual(none);
+    expect(await faultsOf({ ...least, otp_type, phone: { country_code: '44' } })).toEqual([
+      { pointer: '#/phone/number', rule: 'required', detail: `is required when otp_type is ${otp_type}` },
+    ]);
+    expect(await rulesOf({ ...least, otp_type, phone: { number: '7400123456' } })).toEqual(none.slice(0, 1));
+  });
+
+  test('is told missing also when other fields are wrong', async () => {
+    expect(await rulesOf({ ...least, email: 'x', otp_type: 'sms' })).toEqual(['#/email format', ...none]);
+  });
+
+  test('is optional for email, whole or in part', async () => {
+    for (const part of [undefined, {}, { country_code: '44' }, { number: '7' }, { country_code: '', number: '' }]) {
+      const body = part === undefined ? least : { ...least, phone: part };
+      expect((await parse(body)).phoneE164).toBeUndefined();
+    }
+    expect((await parse({ ...least, phone })).phoneE164).toBe('+447400123456');
+  });
+
+  test.each(['email', 'sms'])('is checked for %s when it is whole', async (otp_type) => {
+    const invalid = { country_code: '44', number: '123' };
+    expect(await rulesOf({ ...least, otp_type, phone: invalid })).toEqual(['#/phone/number phone']);
+    expect(await rulesOf({ ...least, otp_type, phone: invalid, name: '' })).toEqual([
+      '#/name length',
+      '#/phone/number phone',
+    ]);
+  });
+
+  test('has a dial code, and no other members', async () => {
+    expect(await rulesOf({ ...least, phone: { ...phone, country_code: 'GB' } })).toEqual([
+      '#/phone/country_code format',
+    ]);
+    expect(await rulesOf({ ...least, phone: { ...phone, country_code: 44 } })).toEqual(['#/phone/country_code type']);
+    expect(await rulesOf({ ...least, phone: { ...phone, number: null } })).toEqual(['#/phone/number type']);
+    expect(await rulesOf({ ...least, phone: { ...phone, number: '1'.repeat(41) } })).toEqual(['#/phone/number length']);
+    expect(await rulesOf({ ...least, phone: { ...phone, ext: '5', type: 'x' } })).toEqual([
+      '#/phone/ext unknown_field',
+      '#/phone/type unknown_field',
+    ]);
+  });
+});
+
+describe('the keys that are no fixed field', () => {
+  test('are all kept for the form to judge, whatever their names', async () => {
+    const body = { ...least, ...JSON.parse('{"a":1}') };
+    const hostile = JSON.parse(
+      `${JSON.stringify(body).slice(0, -1)},"__proto__":{"email":"x"},"constructor":1,"toString":2}`,
+    );
+    const { customFields } = await parse(hostile);
+    expect(Object.keys(customFields).sort()).toEqual(['__proto__', 'a', 'constructor', 'toString']);
+    expect(Object.getPrototypeOf(customFields)).toBe(Object.prototype);
+  });
+
+  test('are refused when they are nested too deeply to be looked at', async () => {
+    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+    expect(await rulesOf({ ...least, k3J9xQ: deep })).toEqual(['#/k3J9xQ nesting']);
+    expect(await rulesOf({ ...least, email: deep })).toEqual(['#/email type']);
+  });
+});
+
+describe('the rules', () => {
+  const entries = RegistrationBodySchema.entries;
+
+  test('know the fixed fields of the specification, and the channels that the service has', () => {
+    expect(Object.keys(entries)).toEqual([...FIXED_FIELDS]);
+    expect(entries.otp_type.wrapped.options).toEqual(CHANNELS);
+  });
+
+  test('give every field its meaning, and examples that they accept themselves', async () => {
+    const examples = Object.entries(entries).map(([key, schema]) => {
+      const inner: v.GenericSchema = 'wrapped' in schema ? schema.wrapped : schema;
+      expect(v.getDescription(inner), key).toBeTruthy();
+      return [key, (v.getExamples(inner) as readonly unknown[])[0]] as const;
+    });
+    const body = { type: 'trader', ...Object.fromEntries(examples.filter(([, example]) => example !== undefined)) };
+    expect(await rulesOf(body)).toEqual([]);
+  });
+});
+
+describe('whatever is sent', () => {
+  const mark = 'hunter2-SECRET';
+  const marked = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 20 }).map((text) => `${mark}${text}`),
+    fc.constantFrom(null, 0, -1, 12345678, true, [], {}),
+  );
+  const value = fc.oneof(
+    marked,
+    fc.array(marked),
+    fc.dictionary(fc.constantFrom('country_code', 'number', 'x'), marked),
+  );
+  const field = fc.constantFrom(...FIXED_FIELDS, 'k3J9xQ', '__proto__', 'constructor', 'toString', 'length');
+  const body = fc.array(fc.tuple(field, fc.oneof(value, fc.jsonValue())), { maxLength: 14 }).map((members) => {
+    return JSON.parse(
+      `{${members.map(([key, member]) => `${JSON.stringify(key)}:${JSON.stringify(member)}`).join(',')}}`,
+    );
+  });
+
+  test('is accepted or answered with faults of the known rules, which hold nothing of what was sent', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          body,
+          body.map((members) => ({ ...least, ...members })),
+        ),
+        async (sent) => {
+          const faults = await faultsOf(sent);
+          expect(JSON.stringify(faults)).not.toContain(mark);
+          for (const { pointer, rule, detail } of faults) {
+            expect(pointer).toMatch(/^#(\/[\w%.~!*'()-]*)*$/);
+            expect(RULES).toContain(rule);
+            expect(detail).toMatch(/^(must|is) /);
+            expect(detail).not.toBe('is not valid');
+          }
+          expect(await faultsOf(sent)).toEqual(faults);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test('of JSON at all is accepted or refused, never a crash', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue({ noUnicodeString: false }), async (sent) => {
+        expect((await faultsOf(sent)).length).toBeGreaterThan(0);
+      }),
+    );
+  });
+
+  test('and is accepted, is accepted again to the same request', async () => {
+    const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
+    const password = fc.string({ unit: 'grapheme', minLength: 8, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(name, password, fc.dictionary(fc.string(), fc.jsonValue()), async (name, password, others) => {
+        const sent = { ...others, ...least, name, password, repeat_password: password };
+        const first = await v.safeParseAsync(RegistrationRequestSchema, sent);
+        const again = await v.safeParseAsync(RegistrationRequestSchema, JSON.parse(JSON.stringify(sent)));
+        expect(again.output).toEqual(first.output);
+      }),
+    );
+  });
+});
