@@ -28,8 +28,12 @@ export interface AccountOrder {
   deposit?: number;
 }
 
-/** What a later look-up needs to know of an order whose answer was lost. */
-export type OrderTrace = Pick<AccountOrder, 'operationId' | 'group' | 'login'>;
+/**
+ * What a later look-up needs to know of an order whose answer was lost. A platform that cannot show the comment tells
+ * our account from another's by the master password, where it is given.
+ */
+export type OrderTrace = Pick<AccountOrder, 'operationId' | 'group' | 'login'> &
+  Partial<Pick<AccountOrder, 'masterPassword'>>;
 
 /**
  * `absent` is what the platform says now; a call that is still under way may yet create the account, so the use case

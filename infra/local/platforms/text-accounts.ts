@@ -1,0 +1,171 @@
+import iconv from 'iconv-lite';
+import type { SimulatedAccount } from './simulated-server.ts';
+import type { Reply, TextServerOptions } from './text-server.ts';
+
+/** Bytes with the final NUL that the server has for a value. */
+const SIZES = { group: 16, password: 16, name: 128, email: 48, country: 32, comment: 64, phone: 32, other: 256 };
+
+interface Kept extends SimulatedAccount {
+  master: string;
+  investor: string;
+}
+
+/**
+ * The commands of both dialects, read as the real servers read them: a parameter is the first `KEY=` anywhere in the
+ * line, its value runs to the next `|`, more than fits is cut, and nothing of it is checked.
+ */
+export class TextAccounts {
+  readonly #options: TextServerOptions;
+  readonly #codePage: string;
+  readonly #accounts = new Map<number, Kept>();
+  /** When an `IP=` last opened an account. */
+  readonly #visitors = new Map<string, number>();
+  #nextLogin: number;
+
+  constructor(options: TextServerOptions) {
+    this.#options = options;
+    this.#codePage = options.codePage ?? 'windows-1252';
+    this.#nextLogin = options.firstLogin ?? 100_001;
+  }
+
+  list(): SimulatedAccount[] {
+    return [...this.#accounts.values()].map(({ master: _master, investor: _investor, ...account }) => account);
+  }
+
+  access(login: number, password: string): 'master' | 'investor' | 'none' {
+    const account = this.#accounts.get(login);
+    if (account === undefined || password === '') return 'none';
+    if (account.master === password) return 'master';
+    return account.investor === password ? 'investor' : 'none';
+  }
+
+  /** @param line one line as it came, a character for each byte */
+  work(line: string): Reply {
+    // To the server's language a text ends with its first NUL.
+    const [command = ''] = line.slice(line.startsWith('W') ? 1 : 0).split('\0');
+    if (this.#options.dialect === 'web-registration') {
+      return command.startsWith('NEWACCOUNT') && line.startsWith('W') ? this.#register(command) : undefined;
+    }
+    const master = cut(find(command, 'MASTER='), SIZES.other);
+    if (master === undefined) return error('miss MASTER');
+    if (master !== this.#options.master) return error('invalid MASTER');
+    if (command.startsWith('NEWACCOUNT')) return this.#create(command);
+    if (this.#options.looksUp !== false) {
+      if (command.startsWith('CHKACCOUNT')) return this.#checkAccount(command);
+      if (command.startsWith('CHECKPASS')) return this.#checkPassword(command);
+    }
+    return error('invalid CMD');
+  }
+
+  /** The plug-in: groups by index, every login its own, one `invalid data` for most faults. */
+  #register(command: string): Reply {
+    if (cut(find(command, 'MASTER='), SIZES.other) !== this.#options.master) return error('invalid data');
+    const ip = cut(find(command, 'IP='), SIZES.other);
+    const group = this.#options.groups[integer(find(command, 'GROUP=')) - 1];
+    if (ip === undefined || group === undefined || group.permitted === false) return error('invalid data');
+    const account = this.#read(command, group.name);
+    if (isSimple(account.master, group.minPasswordLength)) return error('simple password');
+    if (account.name === '' || account.leverage < 1) return error('invalid data');
+    const { floodSeconds = 20, now = Date.now } = this.#options;
+    const last = this.#visitors.get(ip);
+    if (last !== undefined && now() - last < floodSeconds * 1_000) {
+      return error(`IP is blocked. Please wait ${floodSeconds} secs and try again.`);
+    }
+    this.#visitors.set(ip, now());
+    const deposit = Math.min(Math.max(number(find(command, 'DEPOSIT=')), 0), 100_000_000);
+    return this.#add({ ...account, login: 0, readonly: false, balance: group.name.startsWith('demo') ? deposit : 0 });
+  }
+
+  /** The gateway: groups by name, the login and the read-only flag read, an error for each fault. */
+  #create(command: string): Reply {
+    const name = this.#decode(find(command, 'GROUP=') ?? '', SIZES.group);
+    const group = this.#options.groups.find((candidate) => candidate.name === name);
+    if (group === undefined || group.permitted === false) return error('invalid GROUP');
+    for (const key of ['NAME', 'PASSWORD', 'INVESTOR']) {
+      if (find(command, `${key}=`) === undefined) return error(`miss ${key}`);
+    }
+    const account = this.#read(command, name);
+    if (isSimple(account.master, group.minPasswordLength)) return error('invalid PASSWORD');
+    if (account.name === '') return error('invalid NAME');
+    if (account.leverage < 1) return error('invalid LEVERAGE');
+    const balance = number(find(command, 'BALANCE='));
+    const reply = this.#add({
+      ...account,
+      login: integer(find(command, 'LOGIN=')),
+      readonly: integer(find(command, 'READONLY=')) !== 0,
+      balance: balance >= 0.01 ? balance : 0,
+    });
+    // The bonus of a first deposit, asked for without its code: the account stands all the same.
+    const half = balance >= 0.01 && integer(find(command, 'CREDITWAY=')) === 1 && !command.includes('BNSCODE=');
+    return half && reply?.[0] === 'OK' ? [...reply, 'miss BNSCODE'] : reply;
+  }
+
+  #read(command: string, group: string): Omit<Kept, 'login' | 'readonly' | 'balance'> {
+    const text = (key: string, size: number) => this.#decode(find(command, key) ?? '', size);
+    return {
+      group,
+      leverage: integer(find(command, 'LEVERAGE=') ?? '100'),
+      name: text('NAME=', SIZES.name),
+      email: text('EMAIL=', SIZES.email),
+      comment: text('COMMENT=', SIZES.comment),
+      master: text('PASSWORD=', SIZES.password),
+      investor: text('INVESTOR=', SIZES.password),
+    };
+  }
+
+  #add(account: Kept): Reply {
+    if (account.login > 0 && this.#accounts.has(account.login)) return error('account create failed');
+    while (this.#accounts.has(this.#nextLogin)) this.#nextLogin += 1;
+    const login = account.login > 0 ? account.login : this.#nextLogin;
+    this.#accounts.set(login, { ...account, login });
+    return ['OK', `LOGIN=${login}`];
+  }
+
+  #checkAccount(command: string): Reply {
+    const login = find(command, 'LOGIN=');
+    if (login === undefined) return error('miss LOGIN');
+    return this.#accounts.has(integer(login)) ? ['OK', 'user check successful'] : error('user check failed');
+  }
+
+  #checkPassword(command: string): Reply {
+    const [login, password] = [find(command, 'LOGIN='), find(command, 'PASSWORD=')];
+    if (login === undefined || password === undefined)
+      return error(`miss ${login === undefined ? 'LOGIN' : 'PASSWORD'}`);
+    const right = this.access(integer(login), this.#decode(password, SIZES.password)) === 'master';
+    return right ? ['OK', 'password is right'] : error('password is wrong');
+  }
+
+  #decode(bytes: string, size: number): string {
+    return iconv.decode(Buffer.from(cut(bytes, size) ?? '', 'latin1'), this.#codePage);
+  }
+}
+
+/** `strstr` for the key, then up to `|`. */
+function find(command: string, key: string): string | undefined {
+  const at = command.indexOf(key);
+  return at === -1 ? undefined : command.slice(at + key.length).split('|', 1)[0];
+}
+
+function cut<T extends string | undefined>(bytes: T, size: number): T | string {
+  return bytes === undefined ? bytes : bytes.slice(0, size - 1);
+}
+
+/** `atof`: leading blanks, then as many characters as make a number; else 0. */
+function number(text: string | undefined): number {
+  return Number(/^\s*[+-]?\d+(\.\d+)?(e[+-]?\d+)?/i.exec(text ?? '')?.[0] ?? 0);
+}
+
+/** `atoi` */
+function integer(text: string | undefined): number {
+  return Number(/^\s*[+-]?\d+/.exec(text ?? '')?.[0] ?? 0);
+}
+
+/** Fewer than five characters, or only one of lower case, upper case, digits; any other character makes up for one. */
+function isSimple(password: string, minLength = 5): boolean {
+  const classes = [/[a-z]/, /[A-Z]/, /\d/].filter((one) => one.test(password)).length;
+  return password.length < Math.max(5, minLength) || (classes < 2 && !/[^A-Za-z\d]/.test(password));
+}
+
+function error(reason: string): Reply {
+  return ['ERROR', reason];
+}

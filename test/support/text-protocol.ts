@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import type { AccountOrder, PlatformFailure } from '../../lib/platform/platform.ts';
+import { textProtocolPlatform } from '../../lib/platform/text-protocol.ts';
+import type { TextProtocolConnection } from '../../lib/validators/crm-records.ts';
+
+export const MASTER = 'c2VjcmV0IG9mIHRoZSBwbHVnLWlu==';
+export const GROUPS = ['standard', 'demoforex', 'demo-eur'];
+
+const shared = {
+  id: 'tp4-test',
+  platform: 'tp4',
+  host: '127.0.0.1',
+  demo: true,
+  secret: 'platform/tp4-test',
+  code_page: 'windows-1252',
+} as const;
+
+/** A platform adapter for a server on this port, with short time limits. */
+export function textPlatform(
+  protocol: 'web-registration' | 'interface-gateway',
+  port: number,
+  changes: { code_page?: string; master?: string; connectTimeoutMs?: number; answerTimeoutMs?: number } = {},
+) {
+  const { master = MASTER, connectTimeoutMs = 1_000, answerTimeoutMs = 400, ...rest } = changes;
+  const connection: TextProtocolConnection =
+    protocol === 'web-registration'
+      ? { ...shared, ...rest, port, protocol, groups: { standard: 1, demoforex: 2, 'demo-eur': 3 } }
+      : { ...shared, ...rest, port, protocol };
+  return textProtocolPlatform(connection, { master }, { connectTimeoutMs, answerTimeoutMs });
+}
+
+export function anOrder(changes: Partial<AccountOrder> = {}): AccountOrder {
+  return {
+    operationId: randomUUID(),
+    group: 'demoforex',
+    leverage: 100,
+    masterPassword: 'Master77',
+    investorPassword: 'Invest88',
+    name: 'Ann Lee',
+    email: 'ann@example.com',
+    readonly: false,
+    ...changes,
+  };
+}
+
+export const forever = new AbortController().signal;
+export const noop = async () => {};
+
+/** What was thrown, as kind and options. */
+export async function failureOf(promise: Promise<unknown>): Promise<Pick<PlatformFailure, 'kind' | 'options'>> {
+  try {
+    await promise;
+  } catch (error) {
+    const { kind, options } = error as PlatformFailure;
+    if (kind === undefined) throw error;
+    return { kind, options };
+  }
+  throw new Error('Nothing was thrown.');
+}
