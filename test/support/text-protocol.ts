@@ -15,13 +15,16 @@ const shared = {
   code_page: 'windows-1252',
 } as const;
 
-/** A platform adapter for a server on this port, with short time limits. */
+/** Time limits for a test that waits for them to pass. */
+export const HASTY = { answerTimeoutMs: 250 };
+
+/** A platform adapter for a server on this port. */
 export function textPlatform(
   protocol: 'web-registration' | 'interface-gateway',
   port: number,
   changes: { code_page?: string; master?: string; connectTimeoutMs?: number; answerTimeoutMs?: number } = {},
 ) {
-  const { master = MASTER, connectTimeoutMs = 1_000, answerTimeoutMs = 400, ...rest } = changes;
+  const { master = MASTER, connectTimeoutMs = 3_000, answerTimeoutMs = 5_000, ...rest } = changes;
   const connection: TextProtocolConnection =
     protocol === 'web-registration'
       ? { ...shared, ...rest, port, protocol, groups: { standard: 1, demoforex: 2, 'demo-eur': 3 } }

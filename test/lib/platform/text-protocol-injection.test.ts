@@ -72,7 +72,7 @@ describe.each(['web-registration', 'interface-gateway'] as const)('%s', (dialect
     afterAll(() => server.close());
 
     test('the account has exactly what was asked for, or nothing was sent', async () => {
-      const platform = textPlatform(dialect, server.port, { code_page: codePage, answerTimeoutMs: 5_000 });
+      const platform = textPlatform(dialect, server.port, { code_page: codePage });
       await fc.assert(
         fc.asyncProperty(orders, async (random) => {
           const order = wanted(random, dialect);

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startTextServer, type TextServerOptions } from '../../../infra/local/platforms/text-server.ts';
 import { type ScriptedTcp, scriptedTcp } from '../../support/scripted-tcp.ts';
-import { anOrder, failureOf, forever, GROUPS, MASTER, noop, textPlatform } from '../../support/text-protocol.ts';
+import { anOrder, failureOf, forever, GROUPS, HASTY, MASTER, noop, textPlatform } from '../../support/text-protocol.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -109,7 +109,7 @@ describe.each(dialects)('%s', (protocol) => {
 
   test('twenty accounts are opened at once', async () => {
     const server = await aServer({ dialect: protocol });
-    const platform = textPlatform(protocol, server.port, { answerTimeoutMs: 5_000 });
+    const platform = textPlatform(protocol, server.port);
     const logins = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
         const { login } = await platform.open(anOrder({ leverage: index + 1 }), noop, forever);
@@ -135,7 +135,7 @@ describe.each(dialects)('%s', (protocol) => {
 
     test('without end, on a connection that stays open: the account is open, without a long wait', async () => {
       const server = await answering('OK\r\nLOGIN=123\r\n', { close: false });
-      const platform = textPlatform(protocol, server.port, { answerTimeoutMs: 10_000 });
+      const platform = textPlatform(protocol, server.port);
       const startedAt = Date.now();
       await expect(platform.open(anOrder(), noop, forever)).resolves.toEqual({ login: 123 });
       expect(Date.now() - startedAt).toBeLessThan(2_000);
@@ -169,14 +169,15 @@ describe.each(dialects)('%s', (protocol) => {
         socket.on('drain', pour);
         pour();
       });
-      const platform = textPlatform(protocol, server.port, { answerTimeoutMs: 10_000 });
+      const platform = textPlatform(protocol, server.port);
       const { kind } = await failureOf(platform.open(anOrder(), noop, forever));
       expect(kind).toBe('account_outcome_unknown');
     });
 
     test('silence: the outcome is unknown when the time is up, and the server did not end it', async () => {
       const server = await aScript(() => {});
-      const { kind, options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), noop, forever));
+      const platform = textPlatform(protocol, server.port, HASTY);
+      const { kind, options } = await failureOf(platform.open(anOrder(), noop, forever));
       expect(kind).toBe('account_outcome_unknown');
       expect(options).toMatchObject({ reason: 'no_answer', connectionClosed: false });
     });
@@ -190,7 +191,7 @@ describe.each(dialects)('%s', (protocol) => {
 
     test('the signal ends the wait: the outcome is unknown', async () => {
       const server = await aScript(() => {});
-      const platform = textPlatform(protocol, server.port, { answerTimeoutMs: 10_000 });
+      const platform = textPlatform(protocol, server.port);
       const startedAt = Date.now();
       const { kind } = await failureOf(platform.open(anOrder(), noop, AbortSignal.timeout(100)));
       expect(kind).toBe('account_outcome_unknown');
@@ -364,12 +365,14 @@ describe.each(dialects)('%s', (protocol) => {
       ['retcode', { code: 10 }, 'platform_unavailable', 0],
     ] as const)('%s %o: %s, and the next order is worked off', async (kind, more, expected, accounts) => {
       const server = await aServer({ dialect: protocol });
-      const platform = textPlatform(protocol, server.port);
+      const waits = kind === 'slow' || kind === 'silence';
+      const platform = textPlatform(protocol, server.port, waits ? HASTY : {});
       server.faults.set({ kind, times: 1, ...more });
       expect((await failureOf(platform.open(anOrder(), noop, forever))).kind).toBe(expected);
-      if (kind === 'slow') await new Promise((resolve) => setTimeout(resolve, 700));
-      expect(server.accounts()).toHaveLength(accounts);
-      await expect(platform.open(anOrder(), noop, forever)).resolves.toEqual({ login: 100_001 + accounts });
+      await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(accounts);
+      await expect(textPlatform(protocol, server.port).open(anOrder(), noop, forever)).resolves.toEqual({
+        login: 100_001 + accounts,
+      });
     });
 
     test('a slow answer that still comes in time is an account', async () => {
@@ -494,7 +497,7 @@ describe('interface-gateway', () => {
       const server = await aServer({ dialect: gateway });
       server.faults.set({ kind, times: 1 });
       let sending = false;
-      const opening = textPlatform(gateway, server.port).open(
+      const opening = textPlatform(gateway, server.port, kind === 'silence' ? HASTY : {}).open(
         anOrder({ login: 777 }),
         async () => {
           sending = true;
@@ -547,7 +550,7 @@ describe('interface-gateway', () => {
 
     test('an answer that does not come, or another one, is no finding', async () => {
       const silent = await aScript(() => {});
-      const { kind } = await failureOf(textPlatform(gateway, silent.port).find(anOrder({ login: 5 }), forever));
+      const { kind } = await failureOf(textPlatform(gateway, silent.port, HASTY).find(anOrder({ login: 5 }), forever));
       expect(kind).toBe('platform_unavailable');
       const other = await answering('ERROR\r\nsomething else\r\nend\r\n');
       const finding = textPlatform(gateway, other.port).find(anOrder({ login: 5 }), forever);
