@@ -3,13 +3,16 @@ import { DeliveryFailure, type DeliveryFailureKind } from '../otp/channel.ts';
 /** How long one send may take, in milliseconds, whatever time the caller has left. */
 const SEND_LIMIT_MS = 10_000;
 
+/** Without a bound, because waiting for a turn would count as connecting. */
+const OWN_CONNECTION = { keepAlive: false, maxSockets: Number.POSITIVE_INFINITY };
+
 /**
  * Client settings of everything that must go out at most once. No repeats; and a connection of its own for each send: a
  * kept one may have died while the function was frozen, and then nobody could tell whether the message had left.
  */
 export const AT_MOST_ONCE = {
   maxAttempts: 1,
-  requestHandler: { connectionTimeout: 1_500, httpAgent: { keepAlive: false }, httpsAgent: { keepAlive: false } },
+  requestHandler: { connectionTimeout: 3_000, httpAgent: OWN_CONNECTION, httpsAgent: OWN_CONNECTION },
 };
 
 /** The part of an SDK command that `deliver` needs: its list of steps, to notice the moment when the request leaves. */
@@ -81,6 +84,7 @@ export async function deliver<C extends Command>(
   send: (command: C, options: { abortSignal: AbortSignal }) => Promise<string | undefined>,
   meaning: Meaning,
   signal: AbortSignal,
+  limitMs = SEND_LIMIT_MS,
 ): Promise<{ messageId: string }> {
   if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft');
   let handedOver = false;
@@ -94,7 +98,7 @@ export async function deliver<C extends Command>(
 
   let messageId: string | undefined;
   try {
-    messageId = await send(command, { abortSignal: AbortSignal.any([signal, AbortSignal.timeout(SEND_LIMIT_MS)]) });
+    messageId = await send(command, { abortSignal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]) });
   } catch (error) {
     throw failure(error, handedOver, meaning);
   }

@@ -3,7 +3,7 @@ import type { DeliveryFailureKind } from '../otp/channel.ts';
 import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
 
 /** One publication: a text to a phone number (E.164), or a message to the subscribers of a topic. */
-export type Publication = ({ phoneNumber: string } | { topicArn: string }) & {
+type Publication = ({ phoneNumber: string } | { topicArn: string }) & {
   message: string;
   /** Attributes by name; those without a value are left out. */
   attributes: Record<string, { type: 'String' | 'Number'; value: string | undefined }>;

@@ -21,7 +21,7 @@ interface TextParameter {
   text: string;
 }
 
-export interface WhatsAppMessage {
+interface WhatsAppMessage {
   /** E.164. */
   to: string;
   /** `phone-number-id-…` of the sending number. */

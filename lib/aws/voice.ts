@@ -8,7 +8,7 @@ import type { DeliveryFailureKind } from '../otp/channel.ts';
 import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
 
 /** A call in which an Amazon Polly voice reads a text. */
-export interface VoiceCall {
+interface VoiceCall {
   /** E.164. */
   to: string;
   /** The number or pool that calls. */

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { type AddressInfo, Server, type Socket } from 'node:net';
 import type { Faults } from '../faults.ts';
 
 /**
@@ -20,7 +20,8 @@ export function downtime(server: Server, faults: Faults): { check(): void; stop(
     open = !down;
     if (down) {
       subscribe('net.client.socket', watch);
-      server.close();
+      // Not the HTTP server's own `close`, which also ends idle connections: a call that comes on one of them must be counted.
+      Server.prototype.close.call(server);
     } else {
       unsubscribe('net.client.socket', watch);
       server.listen(port, address);

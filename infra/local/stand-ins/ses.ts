@@ -1,5 +1,7 @@
+import { Agent, request } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import embeddedSes from 'aws-ses-v2-local';
+import { text } from 'node:stream/consumers';
 import { list, queryError } from './query-protocol.ts';
 import { type Answer, type Call, closed, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
@@ -9,6 +11,9 @@ export interface SesOptions extends StandInOptions {
   /** Configuration sets that there are. */
   configurationSets?: string[];
 }
+
+/** The package is CommonJS, and its default export is told in different ways by different loaders. */
+type EmbeddedSes = typeof import('aws-ses-v2-local', { with: { 'resolution-mode': 'require' }});
 
 const SES = { namespace: 'http://ses.amazonaws.com/doc/2010-12-01/' };
 const REGION = 'local';
@@ -22,8 +27,10 @@ const KEPT_MAILS = 200;
  * which parses and keeps it.
  */
 export async function startSes({ verified, configurationSets = [], record, ...options }: SesOptions): Promise<StandIn> {
+  const embeddedSes: EmbeddedSes = createRequire(import.meta.url)('aws-ses-v2-local');
   const embedded = await embeddedSes.default({ host: '127.0.0.1', port: 0 });
   const embeddedUrl = `http://127.0.0.1:${(embedded.address() as AddressInfo).port}`;
+  const agent = new Agent({ keepAlive: true });
   let kept = 0;
 
   async function answer({ body, headers }: Call): Promise<Answer> {
@@ -31,18 +38,12 @@ export async function startSes({ verified, configurationSets = [], record, ...op
     const fault = refusal(form, verified, configurationSets);
     if (fault !== undefined) return fault;
 
-    const authorization = headers.authorization ?? '';
-    const stored = await fetch(embeddedUrl, {
-      method: 'POST',
-      headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
-      body,
-    });
-    const answerBody = await stored.text();
-    if (!stored.ok) return queryError(SES, 500, 'InternalFailure', `The embedded service answered ${stored.status}.`);
+    const stored = await post(`${embeddedUrl}/`, body, headers.authorization, agent);
+    if (stored.status !== 200) return queryError(SES, 500, 'InternalFailure', 'The embedded service failed.');
     for (const to of recipients(form)) record(entry(form, to));
     kept += 1;
-    if (kept % KEPT_MAILS === 0) await fetch(`${embeddedUrl}/clear-store`, { method: 'POST' });
-    return { status: 200, headers: { 'content-type': 'text/xml' }, body: answerBody };
+    if (kept % KEPT_MAILS === 0) await post(`${embeddedUrl}/clear-store`, '', undefined, agent);
+    return { status: 200, headers: { 'content-type': 'text/xml' }, body: stored.body };
   }
 
   const front = await serve(
@@ -62,9 +63,24 @@ export async function startSes({ verified, configurationSets = [], record, ...op
     },
     close: async () => {
       await front.close();
+      agent.destroy();
       await closed(embedded);
     },
   };
+}
+
+function post(url: string, body: string, authorization: string | undefined, agent: Agent) {
+  return new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      ...(authorization === undefined ? {} : { authorization }),
+    };
+    request(url, { method: 'POST', headers, agent }, (response) => {
+      text(response).then((answer) => resolve({ status: response.statusCode, body: answer }), reject);
+    })
+      .on('error', reject)
+      .end(body);
+  });
 }
 
 /** What SES says to a request that it does not take. */
@@ -81,9 +97,9 @@ function refusal(form: URLSearchParams, verified: string[], configurationSets: s
   if (form.get('Source') === null || subject === null) {
     return queryError(SES, 400, 'ValidationError', '1 validation error detected: Member must not be null');
   }
-  const text = form.get('Message.Body.Text.Data') ?? '';
+  const plain = form.get('Message.Body.Text.Data') ?? '';
   const html = form.get('Message.Body.Html.Data') ?? '';
-  if (text === '' && html === '') return invalid('Message body is empty');
+  if (plain === '' && html === '') return invalid('Message body is empty');
   if (/[\r\n]/.test(subject)) return invalid('Subject contains control characters');
 
   const to = recipients(form);
@@ -108,7 +124,7 @@ function refusal(form: URLSearchParams, verified: string[], configurationSets: s
   if (set !== null && !configurationSets.includes(set)) {
     return queryError(SES, 400, 'ConfigurationSetDoesNotExist', `Configuration set <${set}> does not exist.`);
   }
-  const length = Buffer.byteLength(subject + text + html);
+  const length = Buffer.byteLength(subject + plain + html);
   if (length > MAX_MESSAGE_BYTES)
     return invalid(`Message length is more than ${MAX_MESSAGE_BYTES} bytes long: '${length}'.`);
   return undefined;

@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { CHANNELS, type Channel, type OtpChannel } from '../../../lib/otp/channel.ts';
+import { installedChannels } from '../../../lib/otp/channels.ts';
+import { BRAND, failureOf } from '../../support/senders.ts';
+
+const CHANNEL: OtpChannel = { send: async () => ({ messageId: 'm-1' }) };
+
+function settings(channels: Channel[]) {
+  return {
+    channels,
+    brand: BRAND,
+    email: { senderAddress: 'no-reply@example.com' },
+    sms: {},
+    call: { originationIdentity: '+441234567890' },
+    whatsapp: { phoneNumberId: '', codeTemplate: '', noticeTemplate: '', apiVersion: 'v20.0' },
+  };
+}
+
+function counted() {
+  const opened: Channel[] = [];
+  const opener = (name: Channel) => () => {
+    opened.push(name);
+    return CHANNEL;
+  };
+  return {
+    opened,
+    openers: { email: opener('email'), sms: opener('sms'), call: opener('call'), whatsapp: opener('whatsapp') },
+  };
+}
+
+describe('The installed channels', () => {
+  it('are those of the settings, in the order of the specification', () => {
+    expect(installedChannels(settings(['whatsapp', 'email'])).available).toEqual(['email', 'whatsapp']);
+    expect(installedChannels(settings(['email'])).available).toEqual(['email']);
+  });
+
+  it('open what is used, once', async () => {
+    const { opened, openers } = counted();
+    const channels = installedChannels(settings(['email', 'sms', 'call']), openers);
+    expect(opened).toEqual(['email']);
+    await Promise.all([channels.channel('call'), channels.channel('call'), channels.channel('email')]);
+    expect(opened).toEqual(['email', 'call']);
+  });
+
+  it('do not open what is not installed', async () => {
+    const { opened, openers } = counted();
+    const channels = installedChannels(settings(['email']), openers);
+    expect(await failureOf(channels.channel('sms'))).toMatchObject({ kind: 'misconfigured' });
+    expect(opened).toEqual(['email']);
+  });
+
+  it('are real ones unless told otherwise', async () => {
+    const channels = installedChannels(settings([...CHANNELS]));
+    for (const name of CHANNELS) expect(await channels.channel(name)).toHaveProperty('send');
+  });
+
+  it('load at start the SDK client of email only', () => {
+    const script = `
+      import { registerHooks } from 'node:module';
+      const loaded = new Set();
+      registerHooks({ load(url, context, next) {
+        const client = /@aws-sdk\\/(client-[a-z0-9-]+)\\//.exec(url)?.[1];
+        if (client !== undefined) loaded.add(client);
+        return next(url, context);
+      } });
+      const { installedChannels } = await import('./lib/otp/channels.ts');
+      const channels = installedChannels(${JSON.stringify(settings([...CHANNELS]))});
+      const atStart = [...loaded];
+      await channels.channel('call');
+      console.log(JSON.stringify({ atStart, afterCall: [...loaded] }));`;
+    const root = new URL('../../..', import.meta.url).pathname;
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect(JSON.parse(output)).toEqual({
+      atStart: ['client-ses'],
+      afterCall: ['client-ses', 'client-pinpoint-sms-voice-v2'],
+    });
+  });
+});

@@ -1,0 +1,63 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { Faults } from '../../infra/local/faults.ts';
+import type { OutboxEntry } from '../../infra/local/outbox-entry.ts';
+import type { StandIn, StandInOptions } from '../../infra/local/stand-ins/stand-in.ts';
+import { DeliveryFailure } from '../../lib/otp/channel.ts';
+
+export const BRAND = { name: 'Example Markets', supportEmail: 'help@example.com', color: '#0b5cad' };
+
+/** What an SDK client needs to call a server of this machine. */
+export function clientOf(server: { url: string }) {
+  return {
+    endpoint: server.url,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  };
+}
+
+/** A signal that never comes in the time of a test. */
+export function patient(): AbortSignal {
+  return new AbortController().signal;
+}
+
+/** Starts a stand-in for one test, with its faults and its outbox. */
+export async function started<O extends object>(start: (options: O & StandInOptions) => Promise<StandIn>, options: O) {
+  const faults = new Faults();
+  const outbox: OutboxEntry[] = [];
+  const standIn = await start({ ...options, faults, record: (entry) => outbox.push(entry) });
+  onTestFinished(() => standIn.close());
+  return { standIn, faults, outbox };
+}
+
+/** A server that answers every request it has read as it is told. */
+export async function answering(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const seen = { requests: 0, connections: 0 };
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      seen.requests += 1;
+      answer(request, response);
+    });
+  });
+  server.on('connection', () => {
+    seen.connections += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** The failure that a send ends with. */
+export async function failureOf(send: Promise<unknown>): Promise<DeliveryFailure> {
+  try {
+    await send;
+  } catch (error) {
+    if (error instanceof DeliveryFailure) return error;
+    throw error;
+  }
+  throw new Error('the message was sent');
+}
