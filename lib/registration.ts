@@ -153,7 +153,7 @@ async function prepareAndSend(
     form_id: body.form_id,
     referrer_id: body.referrer_id,
     referrer_user_id: referrerUserId,
-    custom_fields: custom.fields,
+    custom_fields: JSON.stringify(custom.fields),
     documents,
     language: body.language,
     code: sealCode(code, binding, pepper, requestedAt),

@@ -1,4 +1,4 @@
-import type { Item, Table } from '../aws/dynamodb.ts';
+import type { Table } from '../aws/dynamodb.ts';
 import type { Channel } from '../otp/channel.ts';
 import type { SealedCode } from '../otp/code.ts';
 import type { StoredDocument } from './documents.ts';
@@ -25,7 +25,8 @@ export interface PendingRegistration {
   referrer_id?: string | undefined;
   /** The client whose referral code it is. */
   referrer_user_id?: string | undefined;
-  custom_fields: Item;
+  /** As JSON: the database's own numbers and maps cannot carry all that JSON can. */
+  custom_fields: string;
   documents: StoredDocument[];
   language?: string | undefined;
   code: SealedCode;
