@@ -56,12 +56,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
   },
   {
     of: /^lib\/(otp|notices)\//,
-    may: [
-      /^node:crypto$/,
-      /^valibot$/,
-      /^lib\/(otp|notices|messages|aws|validators)\//,
-      /^lib\/(config|telemetry)\.ts$/,
-    ],
+    may: [/^node:/, /^valibot$/, /^lib\/(otp|notices|messages|aws|validators)\//, /^lib\/(config|telemetry)\.ts$/],
   },
   {
     of: /^lib\/platform\//,
