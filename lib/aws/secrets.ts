@@ -28,7 +28,7 @@ const FRESH_MS = 5 * 60_000;
 export function secretReader(config: SecretsManagerClientConfig = {}, now: () => number = Date.now): ReadSecret {
   const client = new SecretsManagerClient({
     maxAttempts: 3,
-    requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000 },
+    requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
     ...config,
   });
   const kept = new Map<string, { value: string; readAt: number }>();

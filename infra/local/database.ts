@@ -1,0 +1,159 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { Faults } from './faults.ts';
+import { downtime } from './stand-ins/downtime.ts';
+import { closed, listen } from './stand-ins/stand-in.ts';
+
+/** One call that DynamoDB was asked for, whatever became of it. */
+export interface DatabaseCall {
+  /** Such as `UpdateItem`. */
+  operation: string;
+  table: string;
+}
+
+export interface DatabaseOptions {
+  /** 0 or absent: a free one. */
+  port?: number;
+  faults?: Faults;
+}
+
+export interface DatabaseTables {
+  crm: string;
+  operations: string;
+  registrations: string;
+  limits: string;
+  accounts: string;
+}
+
+/** DynamoDB on 127.0.0.1, in memory. */
+export interface Database {
+  readonly url: string;
+  readonly faults: Faults;
+  /** Every call so far, oldest first; emptied by whoever wants to count from zero. */
+  readonly calls: DatabaseCall[];
+  createTables(names: DatabaseTables): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The tables by the keys they have; all but the accounts' have a partition key alone. */
+const SORT_KEYS: Partial<Record<keyof DatabaseTables, string>> = { accounts: 'sk' };
+
+const createDynalite = createRequire(import.meta.url)('dynalite') as (options: {
+  createTableMs: number;
+}) => ReturnType<typeof createServer>;
+
+/**
+ * Stands in for DynamoDB: dynalite, behind a server that counts its calls and makes the faults that were asked for.
+ * Dynalite has no transactions and no expiry, so neither is used.
+ */
+export async function startDatabase({ port = 0, faults = new Faults() }: DatabaseOptions = {}): Promise<Database> {
+  const dynalite = createDynalite({ createTableMs: 0 });
+  const calls: DatabaseCall[] = [];
+  const closing = new AbortController();
+
+  const server = createServer((request, response) => {
+    work(request, response).catch(() => request.socket.destroy());
+  });
+
+  async function work(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const operation = operationOf(request);
+    const fault = isAdministration(operation) ? undefined : faults.next();
+    down.check();
+    note(request, operation);
+    switch (fault?.kind) {
+      case 'throttled':
+        return fail(request, response, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException');
+      case 'refused':
+        return fail(request, response, 'com.amazon.coral.service#AccessDeniedException');
+      case 'down':
+        // On a connection that was kept from before.
+        request.socket.destroy();
+        return;
+      case 'slow':
+        request.pause();
+        await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
+    }
+    dynalite.emit('request', request, response);
+    request.resume();
+  }
+
+  /** The table stands in the body, which dynalite reads: this reads along. */
+  function note(request: IncomingMessage, operation: string): void {
+    if (isAdministration(operation)) return;
+    const call: DatabaseCall = { operation, table: '' };
+    calls.push(call);
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      call.table = tableOf(Buffer.concat(chunks).toString('utf8'));
+    });
+  }
+
+  await listen(server, port);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const down = downtime(server, faults);
+
+  return {
+    url,
+    faults,
+    calls,
+    async createTables(names) {
+      const client = new DynamoDBClient({
+        endpoint: url,
+        region: 'eu-west-1',
+        credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+      });
+      const entries = Object.entries(names) as [keyof DatabaseTables, string][];
+      await Promise.all(entries.map(([kind, name]) => client.send(new CreateTableCommand(tableInput(kind, name)))));
+      client.destroy();
+    },
+    async close() {
+      down.stop();
+      closing.abort();
+      await closed(server);
+    },
+  };
+}
+
+function tableInput(kind: keyof DatabaseTables, TableName: string) {
+  const sortKey = SORT_KEYS[kind];
+  const names = sortKey === undefined ? ['pk'] : ['pk', sortKey];
+  return {
+    TableName,
+    BillingMode: 'PAY_PER_REQUEST' as const,
+    AttributeDefinitions: names.map((AttributeName) => ({ AttributeName, AttributeType: 'S' as const })),
+    KeySchema: names.map((AttributeName, index) => ({
+      AttributeName,
+      KeyType: index === 0 ? ('HASH' as const) : ('RANGE' as const),
+    })),
+  };
+}
+
+function operationOf(request: IncomingMessage): string {
+  return String(request.headers['x-amz-target'] ?? '').split('.')[1] ?? '';
+}
+
+/** Calls about tables, not items: they neither count nor fail. */
+function isAdministration(operation: string): boolean {
+  return !operation.endsWith('Item') && operation !== 'Query' && operation !== 'Scan';
+}
+
+function tableOf(body: string): string {
+  try {
+    const { TableName, RequestItems } = JSON.parse(body) as { TableName?: string; RequestItems?: object };
+    return TableName ?? Object.keys(RequestItems ?? {}).join(',');
+  } catch {
+    return '';
+  }
+}
+
+/** An error as DynamoDB's JSON 1.0 protocol words it. */
+function fail(request: IncomingMessage, response: ServerResponse, __type: string): void {
+  request.resume();
+  response
+    .writeHead(400, { 'content-type': 'application/x-amz-json-1.0' })
+    .end(JSON.stringify({ __type, message: 'Asked for by the local service.' }));
+}

@@ -1,0 +1,53 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+
+/** argon2id as OWASP's Password Storage Cheat Sheet has it: 19 MiB, two passes, one lane. */
+const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 };
+const SALT_BYTES = 16;
+const TAG_BYTES = 32;
+
+const derive = promisify(argon2);
+
+/** `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`, base64 without padding (the PHC string format). */
+const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,64})\$([A-Za-z0-9+/]{16,86})$/;
+
+/** Hashes a password with a salt of its own, off the main thread; about 30 to 60 ms of one core. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const tag = await derive('argon2id', {
+    ...PARAMETERS,
+    message: toBytes(password),
+    nonce: salt,
+    tagLength: TAG_BYTES,
+  });
+  const { memory, passes, parallelism } = PARAMETERS;
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
+}
+
+/** Whether this is the password, by the parameters that stand in the string; a string that is no such hash is no match. */
+export async function verifyPassword(phc: string, password: string): Promise<boolean> {
+  const [, memory, passes, parallelism, salt, tag] = PHC.exec(phc) ?? [];
+  if (salt === undefined || tag === undefined) return false;
+  const expected = Buffer.from(tag, 'base64');
+  const actual = await derive('argon2id', {
+    message: toBytes(password),
+    nonce: Buffer.from(salt, 'base64'),
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+    tagLength: expected.length,
+  });
+  return timingSafeEqual(expected, actual);
+}
+
+/**
+ * In Unicode's composed form (NFC, as RFC 8265 has passwords), because keyboards differ in how they write `é`. Not the
+ * compatibility form: it makes different characters alike.
+ */
+function toBytes(password: string): Buffer {
+  return Buffer.from(password.normalize('NFC'), 'utf8');
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '');
+}

@@ -1,0 +1,33 @@
+import { onTestFinished } from 'vitest';
+import { type Database, type DatabaseTables, startDatabase } from '../../infra/local/database.ts';
+import { databaseClient, type Table, table } from '../../lib/aws/dynamodb.ts';
+
+/** Settings with which an SDK client talks to a stand-in. */
+export function clientSettings(endpoint: string) {
+  return { endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
+}
+
+export interface TestDatabase extends Database {
+  readonly client: ReturnType<typeof databaseClient>;
+  readonly tables: Record<keyof DatabaseTables, Table>;
+}
+
+/** A database of its own, with empty tables and a real client; it ends with the test that asked for it. */
+export async function testDatabase(ends: (close: () => Promise<void>) => void = onTestFinished): Promise<TestDatabase> {
+  const database = await startDatabase();
+  const names: DatabaseTables = {
+    crm: 'crm',
+    operations: 'operations',
+    registrations: 'registrations',
+    limits: 'limits',
+    accounts: 'accounts',
+  };
+  await database.createTables(names);
+  const client = databaseClient(clientSettings(database.url));
+  ends(async () => {
+    client.destroy();
+    await database.close();
+  });
+  const tables = Object.fromEntries(Object.entries(names).map(([kind, name]) => [kind, table(client, name)]));
+  return { ...database, client, tables: tables as TestDatabase['tables'] };
+}
