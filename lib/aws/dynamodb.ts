@@ -1,9 +1,4 @@
-import {
-  ConditionalCheckFailedException,
-  DynamoDBClient,
-  type DynamoDBClientConfig,
-  DynamoDBServiceException,
-} from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
   DeleteCommand,
@@ -12,6 +7,7 @@ import {
   PutCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
+import { failureReason } from './failure-reason.ts';
 
 export type Item = Record<string, unknown>;
 export type Key = Record<string, string>;
@@ -118,7 +114,6 @@ async function call<T>(send: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof ConditionalCheckFailedException)
       throw new ConditionFailed('condition failed', { cause: error });
-    if (error instanceof DynamoDBServiceException) throw new DatabaseFailure(error.name, error);
-    throw new DatabaseFailure(error instanceof Error ? error.name : 'unknown', error);
+    throw new DatabaseFailure(failureReason(error), error);
   }
 }

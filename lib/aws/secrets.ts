@@ -3,6 +3,7 @@ import {
   SecretsManagerClient,
   type SecretsManagerClientConfig,
 } from '@aws-sdk/client-secrets-manager';
+import { failureReason } from './failure-reason.ts';
 
 /** A secret could not be read; `reason` is the service's error name. The secret's value is never part of it. */
 export class SecretFailure extends Error {
@@ -44,7 +45,7 @@ export function secretReader(config: SecretsManagerClientConfig = {}, now: () =>
     } catch (error) {
       if (known !== undefined) return known.value;
       if (error instanceof SecretFailure) throw error;
-      throw new SecretFailure(error instanceof Error ? error.name : 'unknown', error);
+      throw new SecretFailure(failureReason(error), error);
     }
   };
 }
