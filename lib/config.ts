@@ -69,7 +69,9 @@ const RegistrationEnvironment = v.object({
   WEB_OTP_DOMAIN: v.optional(word),
   CALL_ORIGINATION_IDENTITY: v.optional(word),
   CALL_CONFIGURATION_SET: v.optional(word),
-  CALL_MAX_PRICE_PER_MINUTE: v.optional(amount),
+  CALL_MAX_PRICE_PER_MINUTE: v.optional(
+    v.pipe(v.string(), v.regex(/^\d{1,2}(\.\d{1,5})?$/, 'must be an amount below 100')),
+  ),
   CALL_PROTECT_CONFIGURATION: v.optional(word),
   WHATSAPP_PHONE_NUMBER_ID: v.optional(word),
   WHATSAPP_CODE_TEMPLATE: v.optional(word),

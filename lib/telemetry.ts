@@ -77,10 +77,10 @@ export interface Telemetry {
   flush(): void;
 }
 
-/** Logger and metrics of one function (Powertools for AWS Lambda). */
-export function telemetry(service: string): Telemetry {
+/** Logger and metrics of one function (Powertools for AWS Lambda). Every metric has the dimensions `service` and `stage`. */
+export function telemetry(service: string, stage: string): Telemetry {
   const logger = new Logger({ serviceName: service });
-  const metrics = new Metrics({ namespace: 'BrokerApi', serviceName: service });
+  const metrics = new Metrics({ namespace: 'BrokerApi', serviceName: service, defaultDimensions: { stage } });
   metrics.setThrowOnEmptyMetrics(false);
 
   function scoped(base: EventFields): Telemetry {
@@ -108,7 +108,7 @@ export function allowed(fields: EventFields): Record<string, string | number | s
   for (const [name, value] of Object.entries(fields)) {
     if (!FIELD_NAMES.has(name)) continue;
     if (typeof value === 'number') kept[name] = value;
-    else if (typeof value === 'string') kept[name] = /^[\w .:/{}#()+-]{1,200}$/.test(value) ? value : 'withheld';
+    else if (typeof value === 'string') kept[name] = /^[\w .:/{}#()=+-]{1,200}$/.test(value) ? value : 'withheld';
     else if (Array.isArray(value)) kept[name] = value;
   }
   return kept;
