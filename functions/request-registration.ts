@@ -34,6 +34,6 @@ const parts = {
 export const handler = endpoint({
   body: RegistrationRequestSchema,
   maxBodyBytes: 5_900_000,
-  telemetry: telemetry('request-registration'),
+  telemetry: telemetry('request-registration', config.stage),
   handle: (request, telemetry, signal) => requestRegistration(parts, request, telemetry, signal),
 });

@@ -34,7 +34,7 @@ export function tradingAccountEndpoint(version: PlatformVersion): Handler {
     parameters: { user_id: UserIdSchema },
     answer: TradingAccountAnswerSchema,
     maxBodyBytes: 65_536,
-    telemetry: telemetry(`create-${version}-account`),
+    telemetry: telemetry(`create-${version}-account`, config.stage),
     handle: (request, telemetry, signal) => openTradingAccount(parts, version, request, telemetry, signal),
   });
 }
