@@ -22,15 +22,18 @@ export interface StandIn {
 }
 
 export interface Call {
+  method: string;
   path: string;
   headers: IncomingMessage['headers'];
   body: string;
+  /** The body as it came. */
+  bytes: Buffer;
 }
 
 export interface Answer {
   status: number;
   headers: Record<string, string>;
-  body: string;
+  body: string | Uint8Array;
 }
 
 /** How one service answers. */
@@ -59,7 +62,7 @@ export async function serve(service: Service, { port = 0, faults }: Pick<StandIn
   });
 
   async function work(request: IncomingMessage): Promise<Answer | 'down'> {
-    const body = await read(request);
+    const bytes = await read(request);
     requests += 1;
     const fault = faults.next();
     down.check();
@@ -78,7 +81,8 @@ export async function serve(service: Service, { port = 0, faults }: Pick<StandIn
       `^AWS4-HMAC-SHA256 Credential=[^/]+/\\d{8}/[a-z0-9-]+/${service.signingName}/aws4_request,`,
     );
     if (!scope.test(request.headers.authorization ?? '')) return service.unsigned();
-    return service.answer({ path: request.url ?? '/', headers: request.headers, body });
+    const { method = '', url: path = '/', headers } = request;
+    return service.answer({ method, path, headers, body: bytes.toString('utf8'), bytes });
   }
 
   await listen(server, port);
@@ -124,7 +128,7 @@ export function requestId(): string {
 /** No service here takes more in one request. */
 const MAX_BODY_BYTES = 16_000_000;
 
-async function read(request: IncomingMessage): Promise<string> {
+async function read(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -132,5 +136,5 @@ async function read(request: IncomingMessage): Promise<string> {
     length += chunk.length;
     if (length > MAX_BODY_BYTES) throw new Error('body too large');
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }

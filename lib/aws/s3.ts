@@ -1,0 +1,59 @@
+import { PutObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { failureReason } from './failure-reason.ts';
+
+/** An object could not be stored; `reason` is the service's error name. */
+export class StorageFailure extends Error {
+  override readonly name = 'StorageFailure';
+  readonly reason: string;
+
+  constructor(reason: string, cause?: unknown) {
+    super(reason, { cause });
+    this.reason = reason;
+  }
+}
+
+export interface NewObject {
+  key: string;
+  body: Uint8Array;
+  mediaType: string;
+  /** SHA-256 of the body, base64: the service refuses what arrives otherwise. */
+  sha256: string;
+  /** ASCII; 2 KB together. */
+  metadata: Record<string, string>;
+}
+
+export interface ObjectStore {
+  /** @throws StorageFailure; the object may stand there all the same */
+  put(object: NewObject, signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * One private bucket, which encrypts and expires what is in it. A failed put is repeated twice: the same object under the same
+ * key is the same object.
+ */
+export function objectStore(bucket: string, config: S3ClientConfig = {}): ObjectStore {
+  const client = new S3Client({
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
+    ...config,
+  });
+  return {
+    async put({ key, body, mediaType, sha256, metadata }, abortSignal) {
+      const command = new PutObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        Body: body,
+        ContentType: mediaType,
+        // Whoever opens it in a browser gets a download, never a page of this origin.
+        ContentDisposition: 'attachment',
+        ChecksumSHA256: sha256,
+        Metadata: metadata,
+      });
+      try {
+        await client.send(command, { abortSignal });
+      } catch (error) {
+        throw new StorageFailure(failureReason(error), error);
+      }
+    },
+  };
+}
