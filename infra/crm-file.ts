@@ -69,15 +69,18 @@ const MAX_RECORD_BYTES = 390_000;
  * @throws CrmFileError with every fault
  */
 export async function parseCrmFile(text: string): Promise<CrmFile> {
-  let content: unknown;
+  return checkCrmFile(parseJson(text));
+}
+
+/** Reads the text of one record, as a CRM file has it. @throws CrmFileError with every fault, paths within the record */
+export async function parseCrmRecord(kind: CrmKind, text: string): Promise<CrmRecords> {
   try {
-    content = JSON.parse(text.replace(/^\uFEFF/, ''));
+    return await checkCrmFile({ [kind]: [parseJson(text)] });
   } catch (error) {
-    // The parser's message quotes the file, so only the place is taken from it.
-    const place = /\(line \d+ column \d+\)/.exec(error instanceof Error ? error.message : '')?.[0];
-    throw new CrmFileError([{ path: '', rule: ['is not JSON', place].filter(Boolean).join(' ') }]);
+    if (!(error instanceof CrmFileError)) throw error;
+    const within = (path: string) => path.slice(path === '' ? 0 : `${kind}[0]`.length).replace(/^\./, '');
+    throw new CrmFileError(error.faults.map(({ path, rule }) => ({ path: within(path), rule })));
   }
-  return checkCrmFile(content);
 }
 
 /** @throws CrmFileError with every fault */
@@ -110,6 +113,16 @@ export async function checkCrmFile(content: unknown): Promise<CrmFile> {
   if (faults.length > 0) throw new CrmFileError(faults);
   for (const one of placed) add(file, one);
   return file;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    // The parser's message quotes the file, so only the place is taken from it.
+    const place = /\(line \d+ column \d+\)/.exec(error instanceof Error ? error.message : '')?.[0];
+    throw new CrmFileError([{ path: '', rule: ['is not JSON', place].filter(Boolean).join(' ') }]);
+  }
 }
 
 /** A record and where it stands. */
@@ -227,19 +240,18 @@ async function phoneOf({ phone }: Client): Promise<string | undefined> {
   return phone === undefined ? undefined : await normalizePhone(phone.country_code, phone.number);
 }
 
-/** The records that stand in these items; pointers are passed over. @throws CrmFileError naming the item */
-export function fromItems(items: CrmItem[]): CrmRecords {
+/** The records that stand in these items, and what is wrong with those that cannot be read; pointers are passed over. */
+export function fromItems(items: readonly CrmItem[]): { records: CrmRecords; faults: CrmFault[] } {
   const records = noRecords();
   const faults: CrmFault[] = [];
-  for (const { pk, record } of [...items].sort((a, b) => (a.pk < b.pk ? -1 : 1))) {
+  for (const { pk, record } of items.toSorted((a, b) => (a.pk < b.pk ? -1 : 1))) {
     const kind = CRM_KINDS.find((name) => pk.startsWith(KINDS[name].key('')));
     if (kind === undefined) continue;
     const result = v.safeParse(KINDS[kind].schema, record);
     if (result.success) add(records, { path: pk, kind, record: result.output } as Placed);
     for (const issue of result.issues ?? []) faults.push({ path: pathOf(pk, issue), rule: ruleOf(issue) });
   }
-  if (faults.length > 0) throw new CrmFileError(faults);
-  return records;
+  return { records, faults };
 }
 
 /** The key under which a record of this kind stands in the table. */

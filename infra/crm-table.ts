@@ -1,25 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { BatchWriteCommand, DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { BatchWriteCommand, DynamoDBDocumentClient, GetCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { CrmItem } from './crm-file.ts';
 
-/** What changes in the table, in the order in which it is written. */
-export interface CrmWrite {
-  put?: CrmItem;
-  /** The key of an item to delete. */
-  delete?: string;
-}
+/** A change of one item: what it shall be, or the key of one that shall be gone. */
+export type CrmWrite = { put: CrmItem } | { delete: string };
 
 /** The table of CRM records, as its operators see it: whole. */
 export interface CrmTable {
   readAll(): Promise<CrmItem[]>;
-  /** Writes in batches, one after the other. @param progress told after each batch how many are written */
-  write(writes: readonly CrmWrite[], progress?: (written: number) => void): Promise<void>;
+  read(key: string): Promise<CrmItem | undefined>;
+  /** Writes in batches, in no order; no two writes may be of one item. @param progress told of each batch how many it wrote */
+  write(writes: readonly CrmWrite[], progress?: (count: number) => void): Promise<void>;
   close(): void;
 }
 
-/** What DynamoDB takes in one batch, and how often it is asked again for what it left. */
+/** What DynamoDB takes in one batch, how many are under way at once, and how often it is asked again for what it left. */
 const BATCH = 25;
+const AT_ONCE = 4;
 const MOST_ROUNDS = 12;
 
 export function crmTable(TableName: string, config: DynamoDBClientConfig = {}): CrmTable {
@@ -27,9 +25,9 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}): 
   const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 
   async function writeBatch(writes: readonly CrmWrite[]): Promise<void> {
-    let waiting = writes.map(({ put, delete: pk }) =>
-      put === undefined ? { DeleteRequest: { Key: { pk } } } : { PutRequest: { Item: put } },
-    ) as Record<string, unknown>[];
+    let waiting: Record<string, unknown>[] = writes.map((write) =>
+      'put' in write ? { PutRequest: { Item: write.put } } : { DeleteRequest: { Key: { pk: write.delete } } },
+    );
     for (let round = 0; waiting.length > 0; round += 1) {
       if (round === MOST_ROUNDS) throw new Error('The database is too busy to take the records. Try again later.');
       if (round > 0) await sleep(Math.random() * Math.min(5_000, 100 * 2 ** round));
@@ -51,11 +49,21 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}): 
       } while (from !== undefined);
       return items;
     },
+    async read(pk) {
+      const answer = await documents.send(new GetCommand({ TableName, Key: { pk }, ConsistentRead: true }));
+      return answer.Item as CrmItem | undefined;
+    },
     async write(writes, progress) {
-      for (let start = 0; start < writes.length; start += BATCH) {
-        await writeBatch(writes.slice(start, start + BATCH));
-        progress?.(Math.min(start + BATCH, writes.length));
-      }
+      let next = 0;
+      const worker = async () => {
+        while (next < writes.length) {
+          const batch = writes.slice(next, next + BATCH);
+          next += batch.length;
+          await writeBatch(batch);
+          progress?.(batch.length);
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, worker));
     },
     close: () => client.destroy(),
   };

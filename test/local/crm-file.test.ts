@@ -310,16 +310,16 @@ describe('the items of the table', () => {
 
   it('become the same records again', async () => {
     const { local_secrets: _, ...records } = DEMO_RECORDS;
-    const again = fromItems(await toItems(records));
+    const { records: again } = fromItems(await toItems(records));
     for (const kind of ['forms', 'clients', 'account_types', 'connections'] as const) {
       expect(again[kind]).toEqual(records[kind].toSorted((a, b) => (a.id < b.id ? -1 : 1)));
     }
   });
 
-  it('are refused where a record is damaged, the item named', () => {
-    expect(() => fromItems([{ pk: 'client#CLIENT01', record: { id: 'CLIENT01' } }])).toThrow(
-      'client#CLIENT01.email: is required',
-    );
+  it('name the faults of a damaged record, and leave it out', () => {
+    const { records, faults } = fromItems([{ pk: 'client#CLIENT01', record: { id: 'CLIENT01', name: 'x' } }]);
+    expect(records.clients).toEqual([]);
+    expect(faults).toEqual([{ path: 'client#CLIENT01.email', rule: 'is required' }]);
   });
 });
 

@@ -1,0 +1,334 @@
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../../lib/validators/crm-records.ts';
+import type { FunctionName } from '../bundle.ts';
+import { type CrmFile, type CrmItem, LOCAL_HOST, toItems } from '../crm-file.ts';
+import { crmTable } from '../crm-table.ts';
+import { type Database, startDatabase } from './database.ts';
+import { DEMO_RECORDS } from './demo-records.ts';
+import { Faults } from './faults.ts';
+import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
+import { localRoutes } from './local-routes.ts';
+import { Outbox } from './outbox.ts';
+import type { SimulatedGroup, SimulatedServer } from './platforms/simulated-server.ts';
+import { startTextServer } from './platforms/text-server.ts';
+import { startWebApiServer } from './platforms/web-api-server.ts';
+import { startS3 } from './stand-ins/s3.ts';
+import { startSecrets } from './stand-ins/secrets.ts';
+import { startSes } from './stand-ins/ses.ts';
+import { startSns } from './stand-ins/sns.ts';
+import { startSocial } from './stand-ins/social.ts';
+import type { StandIn } from './stand-ins/stand-in.ts';
+import { startVoice } from './stand-ins/voice.ts';
+
+export interface ServiceOptions {
+  /** 0 (or nothing) picks a free one. */
+  port?: number;
+  /** Instead of the demo records. */
+  records?: CrmFile;
+  /** Settings of the functions that differ from the local ones, by the names of `lib/config.ts`. */
+  environment?: Record<string, string>;
+  /** False: the functions log to the standard output, as they do to CloudWatch. */
+  quiet?: boolean;
+  /** Loads a function; the bundled ones can be run this way. Called once the environment is set. */
+  load?: (name: FunctionName) => Promise<LambdaHandler>;
+}
+
+/** The services of AWS that run inside; each is a target of faults. */
+const SERVICES = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets'] as const;
+export type ServiceName = (typeof SERVICES)[number];
+
+export interface LocalService {
+  url: string;
+  port: number;
+  outbox: Outbox;
+  /** The faults of an embedded service or, by connection id, of a simulated trading server. */
+  faults(target: string): Faults;
+  /** The simulated trading servers by connection id. */
+  platforms: ReadonlyMap<string, SimulatedServer>;
+  database: Database;
+  /** The other embedded services, with their counts of requests. */
+  standIns: Readonly<Record<Exclude<ServiceName, 'dynamodb'>, StandIn>>;
+  /** What the functions were given. */
+  environment: Readonly<Record<string, string>>;
+  /** Ends everything at once. */
+  close(): Promise<void>;
+}
+
+const REGION = 'eu-west-1';
+const TABLES = {
+  crm: 'crm',
+  operations: 'operations',
+  registrations: 'registrations',
+  limits: 'limits',
+  accounts: 'accounts',
+};
+const BUCKET = 'documents';
+const TOPIC = `arn:aws:sns:${REGION}:000000000000:client-notifications`;
+const PHONE_NUMBER_ID = 'phone-number-id-00000000000000000000000000000001';
+const ORIGINATION_IDENTITY = '+12065550100';
+const PEPPER_SECRET = 'local/pepper';
+const PASSWORD_SECRET = 'local/password-key';
+
+/** The functions' own settings; AWS endpoints and credentials come beside them. */
+const SETTINGS = {
+  STAGE: 'local',
+  BRAND_NAME: 'Example Broker',
+  BRAND_SUPPORT_EMAIL: 'support@example.com',
+  BRAND_COLOR: '#0b5cad',
+  SENDER_ADDRESS: 'no-reply@example.com',
+  CRM_TABLE: TABLES.crm,
+  OPERATIONS_TABLE: TABLES.operations,
+  REGISTRATIONS_TABLE: TABLES.registrations,
+  LIMITS_TABLE: TABLES.limits,
+  ACCOUNTS_TABLE: TABLES.accounts,
+  DOCUMENTS_BUCKET: BUCKET,
+  PEPPER_SECRET,
+  PASSWORD_SECRET,
+  NOTIFICATIONS_TOPIC_ARN: TOPIC,
+  CHANNELS: 'email,sms,call,whatsapp',
+  CALL_ORIGINATION_IDENTITY: ORIGINATION_IDENTITY,
+  WHATSAPP_PHONE_NUMBER_ID: PHONE_NUMBER_ID,
+  WHATSAPP_CODE_TEMPLATE: 'one_time_password',
+  WHATSAPP_NOTICE_TEMPLATE: 'registration_attempt',
+};
+
+/** The groups of a simulated server whose connection names none. */
+const TP5_GROUPS = ['real\\standard', 'real\\raw', 'real\\strict', 'demo\\standard', 'demo\\forex', 'demoforex'];
+const TP4_GROUPS = ['standard', 'raw', 'strict', 'demostandard', 'demoforex'];
+/** A group of this name asks for longer passwords than the platform does, so that a rejection can be seen. */
+const STRICT = /strict$/;
+const STRICT_PASSWORD_LENGTH = 11;
+
+const ROUTES: Omit<Route, 'handler'>[] = [
+  {
+    method: 'POST',
+    path: '/public/v1/account/register/request',
+    functionName: 'request-registration',
+    timeoutMs: 20_000,
+    cors: true,
+  },
+  {
+    method: 'POST',
+    path: '/public/v1/users/{user_id}/tp5/accounts',
+    functionName: 'create-tp5-account',
+    timeoutMs: 29_000,
+  },
+  {
+    method: 'POST',
+    path: '/public/v1/users/{user_id}/tp4/accounts',
+    functionName: 'create-tp4-account',
+    timeoutMs: 29_000,
+  },
+];
+
+let running = false;
+let loads = 0;
+
+/**
+ * The whole service in this process: the functions of `functions/` with their real SDK clients behind a gateway,
+ * embedded stand-ins for what they call, and simulated trading servers. One at a time in a process, because the
+ * functions read the process's environment.
+ */
+export async function startService(options: ServiceOptions = {}): Promise<LocalService> {
+  if (running) throw new Error('One local service at a time runs in a process.');
+  running = true;
+  const opened: Closable[] = [];
+  let closed = false;
+  const close = async () => {
+    closed = true;
+    await Promise.all(opened.splice(0).map((one) => one.close()));
+    running = false;
+  };
+  const open: Open = async (starting) => {
+    const started = await starting;
+    opened.push(started);
+    if (closed) await close();
+    return started;
+  };
+  try {
+    return await start(options, open, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Closable {
+  close(): unknown;
+}
+/** Notes a thing that runs, so that it ends with the service, also with one that fails to start. */
+type Open = <T extends Closable>(starting: T | Promise<T>) => Promise<T>;
+
+async function start(options: ServiceOptions, open: Open, close: () => Promise<void>): Promise<LocalService> {
+  const records = options.records ?? DEMO_RECORDS;
+  const settings = { ...SETTINGS, ...options.environment };
+  const outbox = new Outbox();
+  const services = new Map(SERVICES.map((name) => [name as string, new Faults()]));
+  const faults = (target: string): Faults => {
+    const found = services.get(target) ?? platforms.get(target)?.faults;
+    if (found === undefined) throw new Error(`There is no target ${target}.`);
+    return found;
+  };
+  const secrets = makeSecrets(records);
+  const platforms = new Map<string, SimulatedServer>();
+  const simulated = records.connections.filter(({ host }) => host === LOCAL_HOST);
+  const standIn = (name: ServiceName) => ({ faults: faults(name), record: outbox.record.bind(outbox) });
+
+  const [database, ses, sns, voice, whatsapp, s3, secretsManager] = await Promise.all([
+    open(startDatabase({ faults: faults('dynamodb') })),
+    open(startSes({ ...standIn('ses'), verified: [settings.SENDER_ADDRESS] })),
+    open(startSns({ ...standIn('sns'), topics: [settings.NOTIFICATIONS_TOPIC_ARN] })),
+    open(startVoice({ ...standIn('voice'), originationIdentities: [settings.CALL_ORIGINATION_IDENTITY] })),
+    open(
+      startSocial({
+        ...standIn('whatsapp'),
+        phoneNumberIds: [settings.WHATSAPP_PHONE_NUMBER_ID],
+        codeTemplates: [settings.WHATSAPP_CODE_TEMPLATE],
+        noticeTemplates: [settings.WHATSAPP_NOTICE_TEMPLATE],
+      }),
+    ),
+    open(startS3({ ...standIn('s3'), buckets: [settings.DOCUMENTS_BUCKET] })),
+    open(startSecrets({ faults: faults('secrets'), secrets })),
+  ]);
+  const servers = await Promise.all(simulated.map((connection) => open(startPlatform(connection, secrets))));
+  for (const [index, { id }] of simulated.entries()) {
+    const server = servers[index];
+    if (server !== undefined) platforms.set(id, server);
+  }
+
+  const endpoints = {
+    AWS_ENDPOINT_URL_DYNAMODB: database.url,
+    AWS_ENDPOINT_URL_SES: ses.url,
+    AWS_ENDPOINT_URL_SNS: sns.url,
+    AWS_ENDPOINT_URL_PINPOINT_SMS_VOICE_V2: voice.url,
+    AWS_ENDPOINT_URL_SOCIALMESSAGING: whatsapp.url,
+    AWS_ENDPOINT_URL_S3: s3.url,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
+  };
+  const aws = { AWS_REGION: REGION, AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local', ...endpoints };
+  const environment = { ...settings, ...aws, ...(options.quiet === false ? {} : QUIET) };
+
+  await database.createTables(TABLES);
+  const connections = records.connections.map((connection) =>
+    withRealAddress(connection, platforms.get(connection.id)),
+  );
+  await writeRecords(await toItems({ ...records, connections }), database.url);
+
+  await open(setEnvironment(environment));
+  loads += 1;
+  const routes: Route[] = [];
+  for (const route of ROUTES) {
+    const handler = await (options.load ?? loadSource)(route.functionName as FunctionName);
+    routes.push({ ...route, handler });
+  }
+  const gateway = await open(
+    startGateway({
+      routes,
+      port: options.port ?? 0,
+      before: localRoutes({ outbox, platforms, services, environment: { ...aws, CRM_TABLE: settings.CRM_TABLE } }),
+    }),
+  );
+
+  return {
+    url: gateway.url,
+    port: gateway.port,
+    outbox,
+    faults,
+    platforms,
+    database,
+    standIns: { ses, sns, voice, whatsapp, s3, secrets: secretsManager },
+    environment,
+    close,
+  };
+}
+
+/** Loads a function anew, so that what it makes at cold start belongs to this service and to no earlier one. */
+async function loadSource(name: FunctionName): Promise<LambdaHandler> {
+  const url = new URL(`../../functions/${name}.ts?service=${loads}`, import.meta.url);
+  return ((await import(/* @vite-ignore */ url.href)) as { handler: LambdaHandler }).handler;
+}
+
+/** Keeps the functions from logging. */
+const QUIET = { POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' };
+
+/**
+ * Sets the process's environment to what a function finds, and puts the old one back on `close`. Whatever the machine
+ * says of AWS is taken away, so that nothing here ever reaches an account.
+ */
+function setEnvironment(environment: Record<string, string>): { close(): void } {
+  const before = { ...process.env };
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+  const nowhere = join(tmpdir(), 'no-such-directory', 'aws');
+  Object.assign(process.env, { AWS_CONFIG_FILE: nowhere, AWS_SHARED_CREDENTIALS_FILE: nowhere, ...environment });
+  return {
+    close() {
+      for (const name of Object.keys(process.env)) delete process.env[name];
+      Object.assign(process.env, before);
+    },
+  };
+}
+
+/** The values of all secrets by name: the file's own ones, and made-up ones for the simulated servers. */
+function makeSecrets({ connections, local_secrets: given }: CrmFile): Map<string, string> {
+  const key = () => randomBytes(32).toString('base64');
+  const values = new Map([
+    [PEPPER_SECRET, JSON.stringify({ current: '1', '1': key() })],
+    [PASSWORD_SECRET, JSON.stringify({ key: key() })],
+  ]);
+  for (const [name, value] of Object.entries(given)) values.set(name, JSON.stringify(value));
+  for (const { secret } of connections) {
+    if (values.has(secret)) continue;
+    // Members of both kinds of protocol, because connections may share a secret.
+    const password = `${randomBytes(9).toString('base64url')}aA1!`;
+    values.set(secret, JSON.stringify({ login: 1000, password, master: randomBytes(12).toString('base64url') }));
+  }
+  return values;
+}
+
+function startPlatform(connection: Connection, secrets: ReadonlyMap<string, string>): Promise<SimulatedServer> {
+  const secret: unknown = JSON.parse(secrets.get(connection.secret) ?? '{}');
+  if (connection.protocol === 'web-api') {
+    const { login, password } = v.parse(WebApiSecretSchema, secret);
+    return startWebApiServer({ manager: { login, password }, groups: groupsOf(connection, TP5_GROUPS) });
+  }
+  const { master } = v.parse(TextProtocolSecretSchema, secret);
+  return startTextServer({
+    dialect: connection.protocol,
+    master,
+    groups: groupsOf(connection, TP4_GROUPS),
+    codePage: connection.code_page,
+  });
+}
+
+/** The groups of a simulated server: those that its connection offers, at their index where it has one. */
+function groupsOf({ groups }: Connection, standard: string[]): SimulatedGroup[] {
+  let names = groups ?? standard;
+  if (!Array.isArray(names)) {
+    const byIndex = new Map(Object.entries(names).map(([name, index]) => [index, name]));
+    const count = Math.min(Math.max(0, ...byIndex.keys()), 1_000);
+    names = Array.from({ length: count }, (_, place) => byIndex.get(place + 1) ?? `group${place + 1}`);
+  }
+  return names.map((name) => (STRICT.test(name) ? { name, minPasswordLength: STRICT_PASSWORD_LENGTH } : { name }));
+}
+
+/** The connection as the functions see it: a simulated server stands on this machine, at the port it picked. */
+function withRealAddress(connection: Connection, server: SimulatedServer | undefined): Connection {
+  if (server === undefined) return connection;
+  const address = { host: '127.0.0.1', port: server.port };
+  if (connection.protocol !== 'web-api') return { ...connection, ...address };
+  const { fingerprint: _, ...rest } = connection;
+  return { ...rest, ...address, ...(server.ca === undefined ? {} : { ca: server.ca }) };
+}
+
+async function writeRecords(items: CrmItem[], endpoint: string): Promise<void> {
+  const table = crmTable(TABLES.crm, {
+    endpoint,
+    region: REGION,
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  });
+  await table.write(items.map((put) => ({ put })));
+  table.close();
+}

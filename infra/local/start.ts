@@ -1,0 +1,85 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type CrmFile, CrmFileError, localSecretFaults, parseCrmFile } from '../crm-file.ts';
+import { errorCode } from './gateway.ts';
+import { startService } from './service.ts';
+
+/**
+ * `npm start`: the whole service on this machine, in this one process. Prints `ready` and the address once it can be
+ * called, and the functions' log after that.
+ */
+
+/** The functions' settings that a person may change for a run: `CHANNELS=email npm start`. */
+const SETTINGS =
+  /^(BRAND_\w+|CHANNELS|LIMITS|SENDER_ADDRESS|SETTLE_SECONDS|SMS_\w+|CALL_\w+|WHATSAPP_\w+|WEB_OTP_DOMAIN)$/;
+const DEFAULT_PORT = '3000';
+const PARENT_WATCH_MS = 250;
+
+/** Something that the caller can mend; said in one line or a few, without a stack. */
+class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+const isNpmStart = process.env.npm_lifecycle_event === 'start';
+endWithItsCaller();
+try {
+  const { url } = await startService({
+    port: portOf(process.env.PORT ?? DEFAULT_PORT),
+    environment: settingsOf(process.env),
+    quiet: false,
+    ...(process.env.CRM_FILE ? { records: await readCrmFile(process.env.CRM_FILE) } : {}),
+  });
+  // Were this a Lambda function, the next call would find a fresh process: here the same one goes on.
+  process.on('uncaughtException', (error) => process.stderr.write(`${error.stack ?? error}\n`));
+  process.stdout.write(`ready ${url}\n`);
+} catch (error) {
+  process.stderr.write(`${explain(error)}\n`);
+  process.exit(1);
+}
+
+function portOf(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new UsageError('PORT must be a number from 0 to 65535.');
+  return Number(text);
+}
+
+function settingsOf(environment: NodeJS.ProcessEnv): Record<string, string> {
+  const settings: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) if (value && SETTINGS.test(name)) settings[name] = value;
+  return settings;
+}
+
+async function readCrmFile(name: string): Promise<CrmFile> {
+  // npm changes to the project's directory; the name is meant from where the person stands.
+  const path = resolve((isNpmStart && process.env.INIT_CWD) || '.', name);
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    const reason = errorCode(error) === 'ENOENT' ? 'there is no such file' : `it cannot be read (${errorCode(error)})`;
+    throw new UsageError(`CRM_FILE ${path}: ${reason}.`);
+  });
+  try {
+    const file = await parseCrmFile(text);
+    const faults = localSecretFaults(file);
+    if (faults.length > 0) throw new CrmFileError(faults);
+    return file;
+  } catch (error) {
+    if (!(error instanceof CrmFileError)) throw error;
+    const count = error.faults.length === 1 ? '1 fault' : `${error.faults.length} faults`;
+    throw new UsageError(`CRM_FILE ${path} has ${count}:\n${error.message.replace(/^/gm, '  ')}`);
+  }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof UsageError) return error.message;
+  if (errorCode(error) === 'EADDRINUSE') return 'The port is in use. PORT=0 npm start picks a free one.';
+  if (error instanceof Error && error.name === 'ConfigurationError') return `A setting is not valid: ${error.message}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Ends at once when it is told to, and, run by npm, also when npm is gone without a word. Nothing has to be saved. */
+function endWithItsCaller(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(0));
+  if (!isNpmStart) return;
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) process.exit(0);
+  }, PARENT_WATCH_MS).unref();
+}
