@@ -21,6 +21,8 @@ export type ReadSecret = (name: string, signal: AbortSignal) => Promise<string>;
 
 /** How long a value is used before it is read again, in milliseconds: a rotated secret is in use after this long. */
 const FRESH_MS = 5 * 60_000;
+/** How long after a failed refresh the next one is tried, in milliseconds: an outage delays few requests. */
+const NEXT_TRY_MS = 30_000;
 
 /**
  * Secrets, kept in memory for five minutes. When a refresh fails the value at hand goes on being used.
@@ -43,7 +45,10 @@ export function secretReader(config: SecretsManagerClientConfig = {}, now: () =>
       kept.set(name, { value: answer.SecretString, readAt: now() });
       return answer.SecretString;
     } catch (error) {
-      if (known !== undefined) return known.value;
+      if (known !== undefined) {
+        kept.set(name, { ...known, readAt: now() - FRESH_MS + NEXT_TRY_MS });
+        return known.value;
+      }
       if (error instanceof SecretFailure) throw error;
       throw new SecretFailure(failureReason(error), error);
     }

@@ -146,14 +146,10 @@ function accepts(list: readonly string[], type: string): boolean {
   return list.some((one) => [type, `${family}/*`, '*/*'].includes(one.toLowerCase()));
 }
 
-/** UTF-8, or UTF-16 with its mark, without control characters but tabs and the ends of lines and pages. */
+/** UTF-8, without control characters but tabs and the ends of lines and pages. */
 function isText(bytes: Uint8Array): boolean {
-  const [first, second] = bytes;
-  const encoding =
-    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
   try {
-    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
-    return !/[\x00-\x08\x0b\x0e-\x1f\x7f]/.test(text);
+    return !/[\x00-\x08\x0b\x0e-\x1f\x7f]/.test(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     return false;
   }

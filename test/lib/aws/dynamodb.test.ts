@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ConditionFailed, DatabaseFailure, type Table } from '../../../lib/aws/dynamodb.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+
+const signal = new AbortController().signal;
+let database: TestDatabase;
+let table: Table;
+const closes: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  database = await testDatabase((close) => closes.push(close));
+  table = database.tables.registrations;
+});
+afterAll(() => Promise.all(closes.map((close) => close())));
+beforeEach(() => {
+  database.faults.clear();
+  database.calls.length = 0;
+});
+
+async function failure(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+describe('A table', () => {
+  it('gives an item back as it was put, without what is undefined', async () => {
+    await table.put({ pk: 'a', list: [1, { deep: true }], absent: undefined, empty: '' }, signal);
+    expect(await table.get({ pk: 'a' }, signal)).toEqual({ pk: 'a', list: [1, { deep: true }], empty: '' });
+    expect(await table.get({ pk: 'nobody' }, signal)).toBeUndefined();
+  });
+
+  it('has many items at once, without those that are missing', async () => {
+    await Promise.all(['m1', 'm2', 'm3'].map((pk) => table.put({ pk }, signal)));
+    database.calls.length = 0;
+    const items = await table.getMany([{ pk: 'm1' }, { pk: 'missing' }, { pk: 'm3' }], signal);
+    expect(items.map(({ pk }) => pk).toSorted()).toEqual(['m1', 'm3']);
+    expect(database.calls).toEqual([{ operation: 'BatchGetItem', table: 'registrations' }]);
+    expect(await table.getMany([], signal)).toEqual([]);
+    expect(database.calls).toHaveLength(1);
+  });
+
+  it('updates what an expression names, and gives the item as it stands then', async () => {
+    const names = { '#count': 'count' };
+    await table.put({ pk: 'u', count: 1, other: 'stays' }, signal);
+    const update = { update: 'SET #count = #count + :one', names, values: { ':one': 1 } };
+    expect(await table.update({ pk: 'u' }, update, signal)).toEqual({ pk: 'u', count: 2, other: 'stays' });
+  });
+
+  it('writes nothing where a condition does not hold', async () => {
+    await table.put({ pk: 'c', value: 1 }, signal);
+    const condition = { condition: 'attribute_not_exists(pk)' };
+    expect(await failure(table.put({ pk: 'c', value: 2 }, signal, condition))).toBeInstanceOf(ConditionFailed);
+    expect(await failure(table.delete({ pk: 'c' }, signal, condition))).toBeInstanceOf(ConditionFailed);
+    const update = { update: 'SET #v = :two', names: { '#v': 'value' }, values: { ':two': 2 }, ...condition };
+    expect(await failure(table.update({ pk: 'c' }, update, signal))).toBeInstanceOf(ConditionFailed);
+    expect(await table.get({ pk: 'c' }, signal)).toEqual({ pk: 'c', value: 1 });
+  });
+
+  it('deletes, also what is not there', async () => {
+    await table.put({ pk: 'd' }, signal);
+    await table.delete({ pk: 'd' }, signal);
+    await table.delete({ pk: 'd' }, signal);
+    expect(await table.get({ pk: 'd' }, signal)).toBeUndefined();
+  });
+});
+
+describe('A failing database', () => {
+  it.each([
+    ['throttled', 'throttled', 2, 'ProvisionedThroughputExceededException'],
+    ['down', 'down', 2, 'ECONNREFUSED'],
+  ] as const)('that is %s is asked three times', async (_, kind, survived, reason) => {
+    await table.put({ pk: 'f' }, signal);
+    database.faults.set({ kind, times: survived });
+    expect(await table.get({ pk: 'f' }, signal)).toEqual({ pk: 'f' });
+    database.faults.set({ kind, times: survived + 1 });
+    const error = await failure(table.get({ pk: 'f' }, signal));
+    expect(error).toBeInstanceOf(DatabaseFailure);
+    expect(error).toMatchObject({ reason: expect.stringMatching(`${reason}|ECONNRESET`) });
+    expect(database.faults.list()).toEqual([]);
+    expect(await table.get({ pk: 'f' }, signal)).toEqual({ pk: 'f' });
+  });
+
+  it('that refuses is asked once', async () => {
+    database.faults.set({ kind: 'refused', times: 2 });
+    expect(await failure(table.get({ pk: 'f' }, signal))).toMatchObject({ reason: 'AccessDeniedException' });
+    expect(database.calls).toHaveLength(1);
+  });
+
+  it('that takes more than three seconds is asked again', async () => {
+    await table.put({ pk: 's' }, signal);
+    database.faults.set({ kind: 'slow', times: 1, ms: 20_000 });
+    const start = performance.now();
+    expect(await table.get({ pk: 's' }, signal)).toEqual({ pk: 's' });
+    expect(performance.now() - start).toBeLessThan(6_000);
+  });
+
+  it('is given up when the time is over', async () => {
+    database.faults.set({ kind: 'slow', times: 1, ms: 20_000 });
+    const start = performance.now();
+    const error = await failure(table.get({ pk: 's' }, AbortSignal.timeout(50)));
+    expect(error).toBeInstanceOf(DatabaseFailure);
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
+
+  it('says nothing of the item in its message', async () => {
+    const error = await failure(table.put({ pk: 'x'.repeat(3_000), secret: 'hidden' }, signal));
+    expect(error).toMatchObject({ name: 'DatabaseFailure', message: 'ValidationException' });
+  });
+});
+
+describe('The local database', () => {
+  it('counts the calls that are made, by operation and table', async () => {
+    await table.put({ pk: 'n' }, signal);
+    await database.tables.accounts.put({ pk: 'user', sk: 'tp5#c#1' }, signal);
+    await database.tables.limits.get({ pk: 'n' }, signal);
+    expect(database.calls).toEqual([
+      { operation: 'PutItem', table: 'registrations' },
+      { operation: 'PutItem', table: 'accounts' },
+      { operation: 'GetItem', table: 'limits' },
+    ]);
+  });
+
+  it('lets calls go well before a fault that was asked for later', async () => {
+    database.faults.set({ kind: 'refused', times: 1, after: 1 });
+    expect(await table.get({ pk: 'n' }, signal)).toEqual({ pk: 'n' });
+    expect(await failure(table.get({ pk: 'n' }, signal))).toBeInstanceOf(DatabaseFailure);
+    expect(await table.get({ pk: 'n' }, signal)).toEqual({ pk: 'n' });
+  });
+});

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Faults } from '../../../infra/local/faults.ts';
+import { type S3StandIn, startS3 } from '../../../infra/local/stand-ins/s3.ts';
+import { type NewObject, type ObjectStore, objectStore, StorageFailure } from '../../../lib/aws/s3.ts';
+import { clientSettings } from '../../support/database.ts';
+
+const signal = new AbortController().signal;
+
+let faults: Faults;
+let s3: S3StandIn;
+let store: ObjectStore;
+
+beforeEach(async () => {
+  faults = new Faults();
+  s3 = await startS3({ faults, buckets: ['documents'] });
+  onTestFinished(() => s3.close());
+  store = objectStore('documents', clientSettings(s3.url));
+});
+
+function object(key: string, content = 'content'): NewObject {
+  const body = Buffer.from(content);
+  const sha256 = createHash('sha256').update(body).digest('base64');
+  return { key, body, mediaType: 'application/pdf', sha256, metadata: { 'file-name': 'a%20b.pdf' } };
+}
+
+describe('An object', () => {
+  it('is put with its content, type and metadata, to be downloaded and not shown', async () => {
+    await store.put(object('registrations/r-1/1'), signal);
+    expect([...s3.objects.keys()]).toEqual(['documents/registrations/r-1/1']);
+    expect(s3.objects.get('documents/registrations/r-1/1')).toMatchObject({
+      body: Buffer.from('content'),
+      contentType: 'application/pdf',
+      contentDisposition: 'attachment',
+      metadata: { 'file-name': 'a%20b.pdf' },
+    });
+  });
+
+  it('of three megabytes arrives whole', async () => {
+    const large = object('large', 'x'.repeat(3 * 1024 * 1024));
+    await store.put(large, signal);
+    expect(s3.objects.get('documents/large')?.body.equals(large.body)).toBe(true);
+  });
+
+  it('that is damaged on the way is refused', async () => {
+    const damaged = { ...object('damaged'), body: Buffer.from('kontent') };
+    await expect(store.put(damaged, signal)).rejects.toMatchObject({ reason: 'BadDigest' });
+    expect(s3.objects.size).toBe(0);
+  });
+});
+
+describe('A failing object store', () => {
+  it.each([
+    ['throttled', 'SlowDown'],
+    ['down', 'ECONN(REFUSED|RESET)'],
+  ] as const)('that is %s is asked three times', async (kind, reason) => {
+    faults.set({ kind, times: 2 });
+    await store.put(object('second'), signal);
+    expect(s3.objects.size).toBe(1);
+    faults.set({ kind, times: 3 });
+    const failure: unknown = await store.put(object('third'), signal).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StorageFailure);
+    expect((failure as StorageFailure).reason).toMatch(new RegExp(`^${reason}$`));
+    expect(faults.list()).toEqual([]);
+  });
+
+  it('that refuses is asked once', async () => {
+    faults.set({ kind: 'refused', times: 1 });
+    await expect(store.put(object('refused'), signal)).rejects.toMatchObject({ reason: 'AccessDenied' });
+    expect(s3.requests).toBe(1);
+  });
+
+  it('is given up when the time is over', async () => {
+    faults.set({ kind: 'slow', times: 1, ms: 20_000 });
+    const start = performance.now();
+    await expect(store.put(object('slow'), AbortSignal.timeout(50))).rejects.toBeInstanceOf(StorageFailure);
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
+
+  it('without such a bucket says so', async () => {
+    const elsewhere = objectStore('elsewhere', clientSettings(s3.url));
+    await expect(elsewhere.put(object('key'), signal)).rejects.toMatchObject({ reason: 'NoSuchBucket' });
+  });
+});

@@ -1,0 +1,77 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Faults } from '../../../infra/local/faults.ts';
+import { startSecrets } from '../../../infra/local/stand-ins/secrets.ts';
+import { type ReadSecret, SecretFailure, secretReader } from '../../../lib/aws/secrets.ts';
+import { clientSettings } from '../../support/database.ts';
+
+const signal = new AbortController().signal;
+const MINUTE = 60_000;
+
+let faults: Faults;
+let secrets: Map<string, string>;
+let now: number;
+let read: ReadSecret;
+let requests: () => number;
+
+beforeEach(async () => {
+  faults = new Faults();
+  secrets = new Map([['platform/x', '{"password":"first"}']]);
+  now = Date.UTC(2026, 0, 1);
+  const manager = await startSecrets({ faults, secrets });
+  onTestFinished(() => manager.close());
+  requests = () => manager.requests;
+  read = secretReader(clientSettings(manager.url), () => now);
+});
+
+describe('A secret', () => {
+  it('is read by name, once in five minutes', async () => {
+    expect(await read('platform/x', signal)).toBe('{"password":"first"}');
+    secrets.set('platform/x', '{"password":"second"}');
+    now += 5 * MINUTE - 1;
+    expect(await read('platform/x', signal)).toBe('{"password":"first"}');
+    expect(requests()).toBe(1);
+    now += 1;
+    expect(await read('platform/x', signal)).toBe('{"password":"second"}');
+    expect(requests()).toBe(2);
+  });
+
+  it('that is at hand goes on being used when it cannot be read again, and is asked for again half a minute later', async () => {
+    await read('platform/x', signal);
+    secrets.set('platform/x', '{"password":"second"}');
+    now += 5 * MINUTE;
+    faults.set({ kind: 'refused', times: 1 });
+    expect(await read('platform/x', signal)).toBe('{"password":"first"}');
+    now += 30_000 - 1;
+    expect(await read('platform/x', signal)).toBe('{"password":"first"}');
+    expect(requests()).toBe(2);
+    now += 1;
+    expect(await read('platform/x', signal)).toBe('{"password":"second"}');
+  });
+
+  it.each([
+    ['throttled', 3, 'ThrottlingException'],
+    ['refused', 1, 'AccessDeniedException'],
+    ['down', 3, 'ECONN(REFUSED|RESET)'],
+  ] as const)(
+    'that was never read fails when the service is %s, and is read afterwards',
+    async (kind, times, reason) => {
+      faults.set({ kind, times });
+      const failure: unknown = await read('platform/x', signal).catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(SecretFailure);
+      expect((failure as SecretFailure).reason).toMatch(new RegExp(`^${reason}$`));
+      expect(faults.list()).toEqual([]);
+      expect(await read('platform/x', signal)).toBe('{"password":"first"}');
+    },
+  );
+
+  it('that is not there fails', async () => {
+    await expect(read('platform/y', signal)).rejects.toMatchObject({ reason: 'ResourceNotFoundException' });
+  });
+
+  it('is waited for no longer than there is time', async () => {
+    faults.set({ kind: 'slow', times: 1, ms: 20_000 });
+    const start = performance.now();
+    await expect(read('platform/x', AbortSignal.timeout(50))).rejects.toBeInstanceOf(SecretFailure);
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
+});
