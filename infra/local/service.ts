@@ -15,7 +15,7 @@ import { Outbox } from './outbox.ts';
 import type { SimulatedGroup, SimulatedServer } from './platforms/simulated-server.ts';
 import { startTextServer } from './platforms/text-server.ts';
 import { startWebApiServer } from './platforms/web-api-server.ts';
-import { startS3 } from './stand-ins/s3.ts';
+import { type S3StandIn, startS3 } from './stand-ins/s3.ts';
 import { startSecrets } from './stand-ins/secrets.ts';
 import { startSes } from './stand-ins/ses.ts';
 import { startSns } from './stand-ins/sns.ts';
@@ -49,8 +49,8 @@ export interface LocalService {
   /** The simulated trading servers by connection id. */
   platforms: ReadonlyMap<string, SimulatedServer>;
   database: Database;
-  /** The other embedded services, with their counts of requests. */
-  standIns: Readonly<Record<Exclude<ServiceName, 'dynamodb'>, StandIn>>;
+  /** The other embedded services, with their counts of requests and what they keep. */
+  standIns: Readonly<Record<Exclude<ServiceName, 'dynamodb' | 's3'>, StandIn> & { s3: S3StandIn }>;
   /** What the functions were given. */
   environment: Readonly<Record<string, string>>;
   /** Ends everything at once. */
