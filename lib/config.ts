@@ -23,11 +23,13 @@ function json<const S extends v.GenericSchema>(schema: S) {
   );
 }
 
-const count = v.pipe(v.number(), v.integer(), v.minValue(1));
+const seconds = v.pipe(v.number(), v.integer(), v.minValue(1));
+/** One database item counts up to a hundred (`lib/limits/sliding-window.ts`). */
+const count = v.pipe(seconds, v.maxValue(100, 'must be at most 100'));
 
 /** The limits of a registration; every one is a setting of the deployment. */
 const LimitsSchema = v.strictObject({
-  resendSeconds: v.optional(v.pipe(v.array(count), v.minLength(1), v.maxLength(9)), [60, 120, 300, 900]),
+  resendSeconds: v.optional(v.pipe(v.array(seconds), v.minLength(1), v.maxLength(9)), [60, 120, 300, 900]),
   recipientPerHour: v.optional(count, 5),
   recipientPerDay: v.optional(count, 10),
   sourcePer10Minutes: v.optional(count, 5),

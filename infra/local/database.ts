@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import dynalite from 'dynalite';
 import { Faults } from './faults.ts';
 import { downtime } from './stand-ins/downtime.ts';
 import { closed, listen } from './stand-ins/stand-in.ts';
 
 /** One call that DynamoDB was asked for, whatever became of it. */
-export interface DatabaseCall {
+interface DatabaseCall {
   /** Such as `UpdateItem`. */
   operation: string;
   table: string;
@@ -41,16 +41,12 @@ export interface Database {
 /** The tables by the keys they have; all but the accounts' have a partition key alone. */
 const SORT_KEYS: Partial<Record<keyof DatabaseTables, string>> = { accounts: 'sk' };
 
-const createDynalite = createRequire(import.meta.url)('dynalite') as (options: {
-  createTableMs: number;
-}) => ReturnType<typeof createServer>;
-
 /**
  * Stands in for DynamoDB: dynalite, behind a server that counts its calls and makes the faults that were asked for.
  * Dynalite has no transactions and no expiry, so neither is used.
  */
 export async function startDatabase({ port = 0, faults = new Faults() }: DatabaseOptions = {}): Promise<Database> {
-  const dynalite = createDynalite({ createTableMs: 0 });
+  const dynamo = dynalite({ createTableMs: 0 });
   const calls: DatabaseCall[] = [];
   const closing = new AbortController();
 
@@ -76,7 +72,7 @@ export async function startDatabase({ port = 0, faults = new Faults() }: Databas
         request.pause();
         await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
     }
-    dynalite.emit('request', request, response);
+    dynamo.emit('request', request, response);
     request.resume();
   }
 

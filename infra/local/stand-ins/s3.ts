@@ -8,7 +8,7 @@ export interface S3Options extends Pick<StandInOptions, 'port' | 'faults'> {
 }
 
 /** An object as it was put. */
-export interface S3Object {
+interface S3Object {
   body: Buffer;
   contentType: string;
   /** `x-amz-meta-…`, without the prefix. */
