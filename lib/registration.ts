@@ -5,7 +5,7 @@ import type { Delivery, PendingRegistration, Registrations } from './crm/registr
 import { type Answer, invalid, type Request } from './http/endpoint.ts';
 import { fingerprint } from './http/idempotency.ts';
 import { Problem } from './http/problem.ts';
-import type { LimitDecision, LimitTicket, SendLimits } from './limits/send-limits.ts';
+import type { SendLimits } from './limits/send-limits.ts';
 import { LeaseLost, type Operation, type Operations, workable } from './operations.ts';
 import { type Channel, DeliveryFailure, type Message, type OtpChannel } from './otp/channel.ts';
 import { CODE_VALID_MINUTES, type Pepper, sealCode } from './otp/code.ts';
@@ -98,27 +98,22 @@ async function register(attempt: Attempt, form: Form | undefined, referrerUserId
   const limits = parts.limits(pepper);
   const address = body.otp_type === 'email' ? body.emailKey : (body.phoneE164 ?? '');
   const decision = await limits.count({ channel: body.otp_type, recipient: address, source: request.source }, signal);
-  const ticket = admit(decision, body.otp_type, telemetry);
+  if (decision.kind === 'reached') {
+    telemetry.event('LimitReached', { channel: body.otp_type });
+    throw new Problem('too_many_requests', { retryAfterSeconds: decision.retryAfterSeconds });
+  }
   try {
+    if (decision.kind === 'unchecked') {
+      telemetry.event('LimitUncheckable', { channel: body.otp_type });
+      // A text or a call costs money: without its limits it is not sent. A mail goes on.
+      if (body.otp_type !== 'email') throw new Error('The send limits could not be checked.');
+    }
     await prepareAndSend(attempt, address, custom, referrerUserId);
   } catch (error) {
     // Certainly nothing was sent: the caller may try again at once.
-    if (ticket !== undefined) await quietly(telemetry, 'limits', (settling) => limits.release(ticket, settling));
+    await quietly(telemetry, 'limits', (settling) => limits.release(decision.ticket, settling));
     throw error;
   }
-}
-
-/** @returns the ticket to give back when nothing is sent; @throws Problem when a limit is reached */
-function admit(decision: LimitDecision, channel: Channel, telemetry: Telemetry): LimitTicket | undefined {
-  if (decision.kind === 'allowed') return decision.ticket;
-  if (decision.kind === 'reached') {
-    telemetry.event('LimitReached', { channel });
-    throw new Problem('too_many_requests', { retryAfterSeconds: decision.retryAfterSeconds });
-  }
-  telemetry.event('LimitUncheckable', { channel });
-  // A text or a call costs money: without its limit it is not sent. A mail goes on.
-  if (channel !== 'email') throw new Error('The send limits could not be checked.');
-  return undefined;
 }
 
 /** Everything from the password's hash to the sent message; @throws when certainly nothing was sent */
