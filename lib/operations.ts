@@ -97,15 +97,16 @@ export function operationsIn(table: Table, now: () => number = Date.now): Operat
   const underLease = 'lease = :lease';
 
   async function takeOver(known: StoredOperation, leaseMs: number, signal: AbortSignal): Promise<Claim> {
-    const operation = { ...toOperation(known), lease: randomUUID() };
+    const lease = randomUUID();
+    let taken: StoredOperation;
     try {
-      await table.update(
+      const item = await table.update(
         { pk: known.pk },
         {
           update: 'SET lease = :new, lease_until = :until',
           condition: 'lease = :old AND lease_until = :known',
           values: {
-            ':new': operation.lease,
+            ':new': lease,
             ':until': now() + leaseMs,
             ':old': known.lease,
             ':known': known.lease_until,
@@ -113,12 +114,16 @@ export function operationsIn(table: Table, now: () => number = Date.now): Operat
         },
         signal,
       );
+      taken = parseStored(item);
     } catch (error) {
       if (error instanceof ConditionFailed) return { kind: 'in_progress', retryAfterSeconds: 1 };
       throw error;
     }
-    return known.state === 'sent'
-      ? { kind: 'undecided', operation, settleAt: known.settle_at }
+    // As it stands since the lease is ours: the other worker may have gone on after we read it, and can no longer.
+    const operation = toOperation(taken);
+    if (taken.state === 'finished') return { kind: 'finished', operation, result: taken.result };
+    return taken.state === 'sent'
+      ? { kind: 'undecided', operation, settleAt: taken.settle_at }
       : { kind: 'fresh', operation };
   }
 
@@ -172,9 +177,16 @@ export function operationsIn(table: Table, now: () => number = Date.now): Operat
           { pk: operation.pk },
           {
             update: 'SET #state = :sent, settle_at = :settle_at, details = :details',
-            condition: underLease,
+            // Not a finished one: this may be the repeat of a write whose answer was lost, arriving late.
+            condition: `${underLease} AND #state <> :finished`,
             names: { '#state': 'state' },
-            values: { ':sent': 'sent', ':settle_at': settleAt, ':details': details, ':lease': operation.lease },
+            values: {
+              ':sent': 'sent',
+              ':finished': 'finished',
+              ':settle_at': settleAt,
+              ':details': details,
+              ':lease': operation.lease,
+            },
           },
           signal,
         );

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LeaseLost, type Operation, type Operations, operationsIn, workable } from '../../lib/operations.ts';
+import {
+  type Claim,
+  LeaseLost,
+  type Operation,
+  type Operations,
+  operationsIn,
+  workable,
+} from '../../lib/operations.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { everyOrder, interleave } from '../support/interleave.ts';
 
 const signal = () => AbortSignal.timeout(10_000);
 const DAY = 24 * 60 * 60 * 1_000;
@@ -98,6 +106,43 @@ describe('A request with an Idempotency-Key', () => {
       operation: { operationId: first.operationId, nonce: first.nonce },
     });
     expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'in_progress' });
+  });
+
+  it('whose first try was only frozen and sends after all is never worked on anew beside it, in any order', async () => {
+    const { clock } = world();
+    const orders = await everyOrder(async (choose) => {
+      const scope = newScope();
+      const first = await fresh(
+        operationsIn(database.tables.operations, () => clock.now),
+        scope,
+      );
+      const later = () => clock.now + 1_001;
+      const [sent, retry] = await interleave<boolean | Claim>(
+        database.tables.operations,
+        [
+          (table) =>
+            operationsIn(table, later)
+              .markSent(first, later(), {}, signal())
+              .then(
+                () => true,
+                () => false,
+              ),
+          (table) => operationsIn(table, later).claim(scope, ['f'], 1_000, signal()),
+        ],
+        choose,
+      );
+      expect(retry).toMatchObject({ kind: sent === true ? 'undecided' : 'fresh' });
+    });
+    expect(orders).toBeGreaterThan(2);
+  });
+
+  it('that is finished stays so when a write of an earlier step arrives late', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    const operation = await fresh(operations, scope);
+    await operations.finish(operation, { login: 7 }, signal());
+    await expect(operations.markSent(operation, clock.now, {}, signal())).rejects.toThrow();
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
   });
 
   it('that gave up may be settled by a retry at once', async () => {
