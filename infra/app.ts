@@ -1,0 +1,17 @@
+import { App, Validations } from 'aws-cdk-lib';
+import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { ServiceStack } from './service-stack.ts';
+import { readSettings, SettingsError } from './settings.ts';
+
+/** What `cdk` runs: reads the settings, puts the stack together, and has it checked by the rules of AWS Solutions. */
+const app = new App({ context: flags });
+Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+try {
+  const settings = readSettings(app.node.getAllContext());
+  new ServiceStack(app, `broker-api-${settings.stage}`, settings);
+} catch (error) {
+  if (!(error instanceof SettingsError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+}

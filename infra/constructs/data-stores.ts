@@ -1,0 +1,115 @@
+import { Duration, Fn, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { AttributeType, BillingMode, type CfnTable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
+import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+
+export interface DataStoresProps {
+  stage: string;
+  /** What the names of the trading servers' secrets begin with. */
+  platformSecrets: string;
+  /** False: data and secrets go with the stack. */
+  retain: boolean;
+}
+
+/** How many days back a table can be restored: as far as AWS goes, and no longer than the data itself was to be kept. */
+const LASTING_DAYS = 35;
+const PASSING_DAYS = 1;
+
+/**
+ * Everything that is kept. Logical ids are given by hand: a resource that gets another one is made anew, and its data
+ * is not in it.
+ */
+export class DataStores extends Construct {
+  /** What the functions read of the CRM; written by the operators' command. */
+  readonly crm: Table;
+  /** Opened accounts. */
+  readonly accounts: Table;
+  /** The at-most-once records: 24 hours. */
+  readonly operations: Table;
+  /** Pending registrations: 24 hours. */
+  readonly registrations: Table;
+  /** The counters of the send limits: 24 hours. */
+  readonly limits: Table;
+  /** The documents of pending registrations. */
+  readonly documents: Bucket;
+  /** What codes are sealed with. */
+  readonly pepper: Secret;
+  /** What generated passwords are derived from. */
+  readonly passwordKey: Secret;
+
+  constructor(scope: Construct, id: string, props: DataStoresProps) {
+    super(scope, id);
+    const removalPolicy = props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+
+    const table = (name: string, days: number, more: { expires?: true; sortKey?: true } = {}) => {
+      const made = new Table(this, name, {
+        partitionKey: { name: 'pk', type: AttributeType.STRING },
+        ...(more.sortKey ? { sortKey: { name: 'sk', type: AttributeType.STRING } } : {}),
+        ...(more.expires ? { timeToLiveAttribute: 'expires_at' } : {}),
+        billingMode: BillingMode.PAY_PER_REQUEST,
+        encryption: TableEncryption.AWS_MANAGED,
+        pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true, recoveryPeriodInDays: days },
+        deletionProtection: props.retain,
+        removalPolicy,
+      });
+      (made.node.defaultChild as CfnTable).overrideLogicalId(`${name}Table`);
+      return made;
+    };
+    this.crm = table('Crm', LASTING_DAYS);
+    this.accounts = table('Accounts', LASTING_DAYS, { sortKey: true });
+    this.operations = table('Operations', PASSING_DAYS, { expires: true });
+    this.registrations = table('Registrations', PASSING_DAYS, { expires: true });
+    this.limits = table('Limits', PASSING_DAYS, { expires: true });
+
+    this.documents = new Bucket(this, 'Documents', {
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
+      encryption: BucketEncryption.S3_MANAGED,
+      enforceSSL: true,
+      minimumTLSVersion: 1.2,
+      // S3 rounds up to the next midnight: 24 to 48 hours. After 24 the registration that they belong to is gone.
+      lifecycleRules: [{ expiration: Duration.days(1), abortIncompleteMultipartUploadAfter: Duration.days(1) }],
+      removalPolicy,
+    });
+    (this.documents.node.defaultChild as CfnBucket).overrideLogicalId('DocumentsBucket');
+    Validations.of(this.documents).acknowledge({
+      id: 'AwsSolutions-S1',
+      reason:
+        'Objects live for a day or two and are written by one function only, whose calls the access log and the trace show; a log bucket would keep their names for longer than the objects themselves.',
+    });
+
+    // Alone of its kind: a retained secret of an earlier stack may still hold the plain name.
+    const stackUuid = Fn.select(2, Fn.split('/', Stack.of(this).stackId));
+    this.pepper = new Secret(this, 'Pepper', {
+      description: 'What one-time passwords are sealed with: versions by number, and which of them is current.',
+      generateSecretString: {
+        ...RANDOM,
+        secretStringTemplate: JSON.stringify({ current: '1' }),
+        generateStringKey: '1',
+      },
+      removalPolicy,
+    });
+    this.passwordKey = new Secret(this, 'PasswordKey', {
+      secretName: `${props.platformSecrets}password-derivation-${props.stage}-${Fn.select(0, Fn.split('-', stackUuid))}`,
+      description: 'What generated account passwords are derived from.',
+      generateSecretString: { ...RANDOM, secretStringTemplate: '{}', generateStringKey: 'key' },
+      removalPolicy,
+    });
+    (this.pepper.node.defaultChild as CfnSecret).overrideLogicalId('PepperSecret');
+    (this.passwordKey.node.defaultChild as CfnSecret).overrideLogicalId('PasswordKeySecret');
+    Validations.of(this.pepper).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason:
+        'Rotated by hand, a version beside the old one (README): by the clock, codes under way would be worthless.',
+    });
+    Validations.of(this.passwordKey).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason:
+        'It protects nothing that is stored: with a new key, replays of the last 24 hours would answer other passwords.',
+    });
+  }
+}
+
+/** 64 letters and digits: 381 bits. A change of this makes Secrets Manager generate the value anew. */
+const RANDOM = { passwordLength: 64, excludePunctuation: true };

@@ -1,0 +1,83 @@
+import { CfnOutput, type RemovalPolicy } from 'aws-cdk-lib';
+import {
+  CfnEIP,
+  FlowLogDestination,
+  FlowLogMaxAggregationInterval,
+  FlowLogTrafficType,
+  GatewayVpcEndpointAwsService,
+  IpAddresses,
+  type ISecurityGroup,
+  type IVpc,
+  NatProvider,
+  Peer,
+  Port,
+  SecurityGroup,
+  SubnetType,
+  Vpc,
+} from 'aws-cdk-lib/aws-ec2';
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+
+export interface FixedEgressProps {
+  cidr: string;
+  removalPolicy: RemovalPolicy;
+  logRetention: RetentionDays;
+}
+
+/**
+ * A network from which all calls go out by one address, for trading servers that admit listed addresses only. One NAT
+ * gateway, and so one address: in an outage of its zone no account can be opened (README, decisions).
+ */
+export class FixedEgress extends Construct {
+  readonly vpc: IVpc;
+  readonly securityGroup: ISecurityGroup;
+
+  constructor(scope: Construct, id: string, props: FixedEgressProps) {
+    super(scope, id);
+    const address = new CfnEIP(this, 'Address', { domain: 'vpc' });
+    // The trading servers list it: it stays the same whatever becomes of the network.
+    address.overrideLogicalId('EgressAddress');
+    address.applyRemovalPolicy(props.removalPolicy);
+
+    const vpc = new Vpc(this, 'Vpc', {
+      ipAddresses: IpAddresses.cidr(props.cidr),
+      maxAzs: 2,
+      natGateways: 1,
+      natGatewayProvider: NatProvider.gateway({ eipAllocationIds: [address.attrAllocationId] }),
+      subnetConfiguration: [
+        { name: 'Public', subnetType: SubnetType.PUBLIC, mapPublicIpOnLaunch: false },
+        { name: 'Private', subnetType: SubnetType.PRIVATE_WITH_EGRESS },
+      ],
+      // It would take a function of CDK's own with far-reaching rights; nothing of ours is in that group.
+      restrictDefaultSecurityGroup: false,
+    });
+    vpc.addGatewayEndpoint('DynamoDb', { service: GatewayVpcEndpointAwsService.DYNAMODB });
+    vpc.addFlowLog('Refused', {
+      destination: FlowLogDestination.toCloudWatchLogs(
+        new LogGroup(this, 'FlowLog', { retention: props.logRetention, removalPolicy: props.removalPolicy }),
+      ),
+      trafficType: FlowLogTrafficType.REJECT,
+      maxAggregationInterval: FlowLogMaxAggregationInterval.TEN_MINUTES,
+    });
+    // The library's types of one thing disagree about what is optional.
+    this.vpc = vpc as IVpc;
+
+    const group = new SecurityGroup(this, 'Functions', {
+      vpc: this.vpc,
+      description: 'The account functions: call any server by TCP, are called by nobody.',
+      allowAllOutbound: false,
+    });
+    group.addEgressRule(Peer.anyIpv4(), Port.allTcp(), 'Trading servers, each on the port of its connection, and AWS');
+    this.securityGroup = group;
+
+    new CfnOutput(this, 'EgressAddressOutput', {
+      description: 'The address that trading servers must admit: every call of the account functions comes from it.',
+      value: address.attrPublicIp,
+    }).overrideLogicalId('EgressIpAddress');
+    new CfnOutput(this, 'VpcOutput', {
+      description:
+        'The network of the account functions, to be joined with that of trading servers without a public address.',
+      value: vpc.vpcId,
+    }).overrideLogicalId('VpcId');
+  }
+}

@@ -1,0 +1,81 @@
+import { CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import {
+  type CfnConfigurationSet,
+  type CfnEmailIdentity,
+  CloudWatchDimensionSource,
+  ConfigurationSet,
+  ConfigurationSetTlsPolicy,
+  EmailIdentity,
+  EmailSendingEvent,
+  EventDestination,
+  Identity,
+  SuppressionReasons,
+} from 'aws-cdk-lib/aws-ses';
+import { Construct } from 'constructs';
+import type { Settings } from '../settings.ts';
+
+/** What mails are sent from: one SES identity, and the configuration set that watches them. */
+export class MailSender extends Construct {
+  readonly configurationSetName: string;
+  /** To send mails from the sender address, and from no other. */
+  readonly right: PolicyStatement;
+
+  constructor(scope: Construct, id: string, settings: Settings) {
+    super(scope, id);
+    const { senderAddress, senderDomain, senderIdentity } = settings;
+    const configurationSet = new ConfigurationSet(this, 'ConfigurationSet', {
+      // A one-time password never travels in clear.
+      tlsPolicy: ConfigurationSetTlsPolicy.REQUIRE,
+      reputationMetrics: true,
+      suppressionReasons: SuppressionReasons.BOUNCES_AND_COMPLAINTS,
+    });
+    (configurationSet.node.defaultChild as CfnConfigurationSet).overrideLogicalId('MailConfigurationSet');
+    // Counted, not told: a message about a bounce would hold the address.
+    configurationSet.addEventDestination('Counts', {
+      destination: EventDestination.cloudWatchDimensions([
+        { source: CloudWatchDimensionSource.MESSAGE_TAG, name: 'kind', defaultValue: 'other' },
+      ]),
+      events: [
+        EmailSendingEvent.SEND,
+        EmailSendingEvent.DELIVERY,
+        EmailSendingEvent.BOUNCE,
+        EmailSendingEvent.COMPLAINT,
+        EmailSendingEvent.REJECT,
+        EmailSendingEvent.DELIVERY_DELAY,
+      ],
+    });
+    this.configurationSetName = configurationSet.configurationSetName;
+
+    const name = senderIdentity.endsWith('domain') ? senderDomain : senderAddress;
+    if (!senderIdentity.startsWith('existing')) this.verify(name, settings.retainData);
+    const stack = Stack.of(this);
+    this.right = new PolicyStatement({
+      sid: 'SendMail',
+      actions: ['ses:SendEmail'],
+      resources: [
+        stack.formatArn({ service: 'ses', resource: 'identity', resourceName: name }),
+        stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName: this.configurationSetName }),
+      ],
+      conditions: { StringEquals: { 'ses:FromAddress': senderAddress } },
+    });
+  }
+
+  private verify(name: string, retainData: boolean): void {
+    const isDomain = !name.includes('@');
+    const identity = new EmailIdentity(this, 'Identity', {
+      identity: isDomain ? Identity.domain(name) : Identity.email(name),
+    });
+    const resource = identity.node.defaultChild as CfnEmailIdentity;
+    resource.overrideLogicalId('MailIdentity');
+    // A verified domain is worth keeping: its DNS records would have to be made anew.
+    resource.applyRemovalPolicy(retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY);
+    if (!isDomain) return;
+    for (const [index, record] of identity.dkimRecords.entries()) {
+      new CfnOutput(this, `Dkim${index + 1}`, {
+        description: 'A CNAME record to set in the DNS of the sender domain, so that SES verifies it.',
+        value: `${record.name} CNAME ${record.value}`,
+      }).overrideLogicalId(`MailDnsRecord${index + 1}`);
+    }
+  }
+}

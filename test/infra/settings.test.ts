@@ -1,0 +1,193 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readSettings, SettingsError } from '../../infra/settings.ts';
+import { EVERYTHING, SENDER } from '../support/stack.ts';
+
+function faultsOf(context: Record<string, unknown>): readonly string[] {
+  try {
+    readSettings(context);
+    return [];
+  } catch (error) {
+    if (error instanceof SettingsError) return error.faults;
+    throw error;
+  }
+}
+
+describe('The settings of a deployment', () => {
+  it('need nothing but the sender address', () => {
+    expect(readSettings(SENDER)).toEqual({
+      stage: 'prod',
+      senderAddress: 'no-reply@acme.example',
+      senderDomain: 'acme.example',
+      senderIdentity: 'domain',
+      allowedOrigins: [],
+      channels: ['email'],
+      sms: {},
+      limits: {},
+      throttle: { registrationPerSecond: 20, registrationBurst: 40, accountsPerSecond: 20, accountsBurst: 40 },
+      brand: { name: 'acme.example', supportEmail: 'no-reply@acme.example', color: '#0b5cad' },
+      memory: { registration: 1769, accounts: 1024 },
+      concurrency: {},
+      vpc: false,
+      vpcCidr: '10.70.0.0/20',
+      platformSecrets: 'platform/',
+      spend: { smsUsdPerMonth: 50, callUsdPerMonth: 50, whatsappMessagesPerDay: 500 },
+      logRetentionDays: 90,
+      retainData: true,
+    });
+  });
+
+  it('mean the same on the command line, where everything is a text and a dot leads into a group', () => {
+    const inFile = readSettings({
+      ...SENDER,
+      channels: ['email', 'sms', 'call'],
+      allowedOrigins: ['https://www.acme.example', 'https://acme.example'],
+      jwtIssuer: 'https://login.acme.example/',
+      jwtAudience: ['accounts'],
+      sms: { senderId: 'ACME', maxPrice: 0.25, entityId: 1101 },
+      call: { originationIdentity: 'pool-0a1b' },
+      limits: { resendSeconds: [30, 60], recipientPerHour: 3 },
+      memory: { accounts: 2048 },
+      vpc: true,
+      logRetentionDays: 30,
+      retainData: false,
+    });
+    const onCommandLine = readSettings({
+      ...SENDER,
+      channels: 'email, sms,call',
+      allowedOrigins: 'https://www.acme.example,https://acme.example',
+      jwtIssuer: 'https://login.acme.example/',
+      jwtAudience: 'accounts',
+      sms: '{"senderId": "ACME", "maxPrice": "0.25"}',
+      'sms.entityId': '1101',
+      call: '{"originationIdentity": "pool-0a1b"}',
+      'limits.resendSeconds': '30,60',
+      'limits.recipientPerHour': '3',
+      'memory.accounts': '2048',
+      vpc: 'true',
+      logRetentionDays: '30',
+      retainData: 'false',
+    });
+    expect(onCommandLine).toEqual(inFile);
+  });
+
+  it('on the command line count more than the same group in cdk.json', () => {
+    const { brand } = readSettings({ ...SENDER, 'brand.name': 'Beta', brand: { name: 'Acme', color: '#000000' } });
+    expect(brand).toEqual({ name: 'Beta', color: '#000000', supportEmail: 'no-reply@acme.example' });
+  });
+
+  it('leave the entries of CDK itself alone', () => {
+    const context = { ...SENDER, 'aws:cdk:bundling-stacks': ['**'], '@aws-cdk/core:x': true, 'cli-telemetry': false };
+    expect(faultsOf(context)).toEqual([]);
+  });
+
+  it('have the sender address with its domain in punycode, as SES wants it', () => {
+    expect(readSettings({ senderAddress: 'Info@Bücher.example' })).toMatchObject({
+      senderAddress: 'Info@xn--bcher-kva.example',
+      senderDomain: 'xn--bcher-kva.example',
+    });
+  });
+
+  it('list the channels in the order of the specification, each once', () => {
+    const channels = ['sms', 'email', 'sms'];
+    expect(readSettings({ ...SENDER, channels }).channels).toEqual(['email', 'sms']);
+  });
+
+  it('are all accepted together', () => {
+    expect(faultsOf({ ...SENDER, ...EVERYTHING })).toEqual([]);
+  });
+});
+
+describe('Faulty settings', () => {
+  it('are all listed at once, each by its name', () => {
+    const faults = faultsOf({
+      senderAdress: 'no-reply@acme.example',
+      stage: 'Production!',
+      channels: 'sms,fax',
+      'sms.senderId': '12345',
+      'limits.recipientPerHour': '0',
+      'brand.colour': '#000000',
+      jwtIssuer: 'login.acme.example',
+      memory: '1769',
+    });
+    expect([...faults].sort()).toEqual([
+      'brand.colour: is no setting',
+      'channels: must list email, sms, call or whatsapp',
+      'jwtAudience: is required where jwtIssuer is given',
+      'jwtIssuer: must be an https address',
+      'limits.recipientPerHour: must be a whole number from 1 to 100',
+      'memory: must be a group of settings, in JSON',
+      'senderAddress: is required',
+      'senderAdress: is no setting',
+      'sms.senderId: must be 1 to 11 letters and digits, one a letter',
+      'stage: must be up to 20 small letters, digits and hyphens',
+    ]);
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['a sender that is no address', { senderAddress: 'acme.example' }, 'senderAddress: must be an e-mail address'],
+    ['an unknown kind of identity', { senderIdentity: 'none' }, 'senderIdentity: must be domain, address'],
+    ['channels without email', { channels: 'sms' }, 'channels: must list email'],
+    ['any origin', { allowedOrigins: '*' }, 'allowedOrigins: must be origins'],
+    ['an origin without TLS', { allowedOrigins: 'http://www.acme.example' }, 'allowedOrigins: must be origins'],
+    ['an origin with a path', { allowedOrigins: 'https://www.acme.example/' }, 'allowedOrigins: must be origins'],
+    ['an audience without an issuer', { jwtAudience: 'a' }, 'jwtIssuer: is required where jwtAudience is given'],
+    ['calls without what calls', { channels: 'email,call' }, 'call: is required by the channel call'],
+    [
+      'calls from a plain number, to which no right can be limited',
+      { channels: 'email,call', 'call.originationIdentity': '+15550100123' },
+      'call.originationIdentity: must be the id or ARN of a number',
+    ],
+    [
+      'WhatsApp without its templates',
+      { channels: 'email,whatsapp', 'whatsapp.phoneNumberId': 'phone-number-id-1' },
+      'whatsapp.codeTemplate: is required',
+    ],
+    [
+      'a channel that is set but not installed',
+      { 'sms.senderId': 'ACME' },
+      'sms: is given, but channels does not list',
+    ],
+    ['a price of nothing', { channels: 'email,sms', 'sms.maxPrice': '0.00' }, 'sms.maxPrice: must be an amount'],
+    ['an empty list of waits', { limits: { resendSeconds: [] } }, 'limits.resendSeconds: must list at least one wait'],
+    ['half a request', { 'limits.sourcePerHour': 1.5 }, 'limits.sourcePerHour: must be a whole number'],
+    ['more than the limits can count', { 'limits.recipientPerDay': 101 }, 'limits.recipientPerDay: must be a whole'],
+    ['a colour by name', { 'brand.color': 'blue' }, 'brand.color: must be a colour'],
+    ['a name of two lines', { 'brand.name': 'A\nB' }, 'brand.name: must be 1 to 64 characters on one line'],
+    ['less memory than Lambda can work with', { 'memory.registration': '128' }, 'memory.registration: must be a whole'],
+    [
+      'a domain without its certificate',
+      { 'customDomain.name': 'api.acme.example' },
+      'customDomain.certificateArn: is',
+    ],
+    ['a flag of another kind', { vpc: 'yes' }, 'vpc: must be true or false'],
+    ['a network without the setting for one', { vpcCidr: '10.0.0.0/20' }, 'vpcCidr: is given, but vpc is not true'],
+    ['a public network', { vpc: true, vpcCidr: '52.1.0.0/20' }, 'vpcCidr: must be a private network'],
+    ['a network that is none', { vpc: true, vpcCidr: '10.999.0.0/20' }, 'vpcCidr: must be a private network'],
+    ['secrets of any name', { platformSecrets: '/' }, 'platformSecrets: must be the beginning of a name'],
+    ['days that CloudWatch does not know', { logRetentionDays: '31' }, 'logRetentionDays: must be one of 1, 3'],
+    ['a group in a group', { 'sms.a.b': '1' }, 'sms.a.b: is no setting'],
+  ])('are refused: %s', (_, settings, fault) => {
+    const faults = faultsOf({ ...SENDER, ...settings });
+    expect(faults.map((one) => one.slice(0, fault.length))).toContain(fault);
+  });
+
+  it('never make anything but a list of faults, whatever they are', () => {
+    const name = fc.constantFrom(
+      'stage',
+      'channels',
+      'sms',
+      'sms.maxPrice',
+      'limits',
+      'vpc',
+      'spend',
+      'jwtAudience',
+      'x',
+    );
+    fc.assert(
+      fc.property(fc.dictionary(name, fc.jsonValue()), (context) => {
+        expect(faultsOf(context).every((fault) => /^[\w.]+: [a-z]/.test(fault))).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,63 @@
+import { App, Validations } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { ServiceStack } from '../../infra/service-stack.ts';
+import { readSettings } from '../../infra/settings.ts';
+
+export interface CfnResource {
+  Type: string;
+  Properties: Record<string, unknown>;
+  DeletionPolicy?: string;
+  UpdateReplacePolicy?: string;
+}
+
+/** The stack of these settings as CloudFormation gets it, checked by the rules of AWS Solutions; no function is bundled. */
+export function synthesize(settings: Record<string, unknown> = {}): Template {
+  const app = new App({ context: { ...flags, 'aws:cdk:bundling-stacks': [] }, analyticsReporting: false });
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  const stack = new ServiceStack(app, 'broker-api-test', readSettings({ ...SENDER, ...settings }));
+  app.synth();
+  return Template.fromStack(stack);
+}
+
+export const SENDER = { senderAddress: 'no-reply@acme.example' };
+
+/** Settings that use everything there is. */
+export const EVERYTHING = {
+  stage: 'full',
+  allowedOrigins: ['https://www.acme.example', 'http://localhost:5173'],
+  channels: ['email', 'sms', 'call', 'whatsapp'],
+  sms: { senderId: 'ACME', maxPrice: 0.25, originationNumber: '+15550100123', webOtpDomain: 'www.acme.example' },
+  call: { originationIdentity: 'phone-0a1b', configurationSet: 'calls', maxPricePerMinute: '0.30' },
+  whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code', noticeTemplate: 'notice' },
+  limits: { recipientPerHour: 3, resendSeconds: [30, 60] },
+  brand: { name: 'Acme', supportEmail: 'help@acme.example', color: '#102030' },
+  concurrency: { registration: 50, accounts: 20 },
+  customDomain: {
+    name: 'api.acme.example',
+    certificateArn: 'arn:aws:acm:eu-west-1:123456789012:certificate/0a1b',
+  },
+  vpc: true,
+  alarmEmail: 'oncall@acme.example',
+};
+
+/** The resources of a type, by logical id. */
+export function resources(template: Template, type: string): Record<string, CfnResource> {
+  return template.findResources(type) as Record<string, CfnResource>;
+}
+
+/** A value of a template as a text: `<Id>` for a reference, `<Id.Name>` for an attribute. */
+export function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value);
+  const [name, argument] = entries[0] ?? [];
+  if (entries.length === 1 && name === 'Ref') return `<${argument}>`;
+  if (entries.length === 1 && name === 'Fn::GetAtt') return `<${(argument as string[]).join('.')}>`;
+  if (entries.length === 1 && name === 'Fn::Join') {
+    const [separator, parts] = argument as [string, unknown[]];
+    return parts.map(plain).join(separator);
+  }
+  return Object.fromEntries(entries.map(([key, one]) => [key, plain(one)]));
+}
