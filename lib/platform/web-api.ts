@@ -1,0 +1,141 @@
+import * as v from 'valibot';
+import type { WebApiConnection } from '../validators/crm-records.ts';
+import { type AccountOrder, PlatformFailure, type TradingPlatform } from './platform.ts';
+import {
+  commandFailure,
+  isDone,
+  LoginSchema,
+  NO_PERMISSION,
+  NOT_FOUND,
+  openingFailure,
+  type WebApiAnswer,
+} from './web-api-answers.ts';
+import { type ClientLimits, webApiClient } from './web-api-client.ts';
+import { LostAnswer } from './web-api-exchange.ts';
+import { findAccount, readBalance } from './web-api-lookup.ts';
+import { withQuery } from './web-api-query.ts';
+import type { WebApiSecret } from './web-api-session.ts';
+
+export type WebApiOptions = Partial<ClientLimits>;
+
+const DEFAULTS: ClientLimits = { connectMs: 5_000, authMs: 8_000, commandMs: 15_000, idleMs: 150_000, now: Date.now };
+
+/** ENABLED, PASSWORD, TRAILING, EXPERT, 0x80 and REPORTS. */
+const RIGHTS = 0x1e3;
+const TRADE_DISABLED = 0x4;
+/** In UTF-16 units; the server would cut without looking where. */
+const NAME_UNITS = 127;
+const DEPOSIT_TYPE = 2;
+
+/**
+ * A tp5 server that speaks the Web API: HTTPS, one authenticated connection that is kept from call to call, commands one
+ * after the other. On a warm session an account is opened with one round trip.
+ */
+export function webApiPlatform(
+  connection: WebApiConnection,
+  secret: WebApiSecret,
+  options: WebApiOptions = {},
+): TradingPlatform {
+  const limits = { ...DEFAULTS, ...options };
+  const client = webApiClient(connection, secret, limits);
+
+  /** Code 8 does not say whether the group is missing or we may not use it. */
+  async function groupFailure(group: string, retcode: number, signal: AbortSignal): Promise<PlatformFailure> {
+    const reason = `retcode_${retcode}`;
+    try {
+      const answer = await client.ask({ path: withQuery('/api/group/get', { group }) }, signal);
+      if (answer.retcode === NOT_FOUND) return new PlatformFailure('group_not_found', { reason });
+    } catch {
+      // What is known is enough: no account was opened.
+    }
+    return new PlatformFailure('platform_refused', { reason });
+  }
+
+  async function sendOpening(order: AccountOrder, signal: AbortSignal): Promise<WebApiAnswer> {
+    try {
+      return await client.act({ path: '/api/user/add', body: toUser(order) }, signal);
+    } catch (error) {
+      if (!(error instanceof LostAnswer)) throw error;
+      const { reason, connectionClosed } = error;
+      throw new PlatformFailure('account_outcome_unknown', { reason, connectionClosed, cause: error });
+    }
+  }
+
+  return {
+    unsupported: () => [],
+
+    async open(order, beforeSending, signal) {
+      await client.ready(signal);
+      await beforeSending();
+      const answer = await sendOpening(order, signal);
+      if (isDone(answer)) return { login: newLogin(answer) };
+      if (answer.retcode === NO_PERMISSION || answer.retcode === NOT_FOUND) {
+        throw await groupFailure(order.group, answer.retcode, signal);
+      }
+      throw openingFailure(answer.retcode, order);
+    },
+
+    find: (trace, signal) => findAccount(client, trace, limits.now, signal),
+
+    async fund({ deposit = 0 }, login, certainlyEmpty, signal) {
+      if (deposit <= 0 || (!certainlyEmpty && (await readBalance(client, login, signal)) > 0)) return;
+      const values = { login, type: DEPOSIT_TYPE, balance: deposit.toFixed(2), comment: 'Initial deposit' };
+      let answer: WebApiAnswer;
+      try {
+        answer = await client.act({ path: withQuery('/api/trade/balance', values) }, signal);
+      } catch (error) {
+        // Never sent twice; but the balance tells whether it arrived.
+        if (error instanceof LostAnswer && (await readBalance(client, login, signal)) > 0) return;
+        if (!(error instanceof LostAnswer)) throw error;
+        throw new PlatformFailure('platform_unavailable', { reason: `deposit_${error.reason}`, cause: error });
+      }
+      if (!isDone(answer)) throw commandFailure(answer.retcode);
+    },
+
+    async check(signal) {
+      const answer = await client.ask({ path: '/api/test/access' }, signal);
+      if (!isDone(answer)) throw commandFailure(answer.retcode);
+    },
+
+    close: () => client.close(),
+  };
+}
+
+/** The record of `user/add`, all in strings. Passwords stand in the body only. */
+function toUser(order: AccountOrder): Record<string, string> {
+  return {
+    PassMain: order.masterPassword,
+    PassInvestor: order.investorPassword,
+    Group: order.group,
+    Name: cut(order.name.replace(/\p{Cc}+/gu, ' '), NAME_UNITS),
+    Leverage: String(order.leverage),
+    Rights: String(order.readonly ? RIGHTS | TRADE_DISABLED : RIGHTS),
+    Email: order.email,
+    Comment: order.operationId,
+    ...(order.login === undefined ? {} : { Login: String(order.login) }),
+    ...(order.phone === undefined ? {} : { Phone: order.phone }),
+    ...(order.country === undefined ? {} : { Country: order.country }),
+  };
+}
+
+/** Cuts at the end of a character as people see it. */
+function cut(value: string, units: number): string {
+  if (value.length <= units) return value;
+  let kept = '';
+  for (const { segment } of new Intl.Segmenter().segment(value)) {
+    if (kept.length + segment.length > units) break;
+    kept += segment;
+  }
+  return kept;
+}
+
+const NewUserSchema = v.object({ Login: LoginSchema });
+
+/** Newer servers name the login at the root too. */
+function newLogin({ answer, login }: WebApiAnswer): number {
+  const user = v.safeParse(NewUserSchema, answer);
+  if (user.success) return user.output.Login;
+  const root = v.safeParse(LoginSchema, login);
+  if (root.success) return root.output;
+  throw new PlatformFailure('account_outcome_unknown', { reason: 'login_missing' });
+}

@@ -1,0 +1,162 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import { type Certificate, certificate } from '../../infra/local/platforms/certificate.ts';
+import {
+  startWebApiServer,
+  type WebApiServer,
+  type WebApiServerOptions,
+} from '../../infra/local/platforms/web-api-server.ts';
+import type { AccountOrder, PlatformFailure, TradingPlatform } from '../../lib/platform/platform.ts';
+import { type WebApiOptions, webApiPlatform } from '../../lib/platform/web-api.ts';
+import { passwordHash, randomAnswer } from '../../lib/platform/web-api-auth.ts';
+import type { WebApiConnection } from '../../lib/validators/crm-records.ts';
+
+export const MANAGER = { login: 1000, password: 'Password1' };
+
+/** A certificate for localhost, made once: it takes longer than most tests. */
+let shared: Promise<Certificate> | undefined;
+export function localCertificate(): Promise<Certificate> {
+  shared ??= certificate();
+  return shared;
+}
+
+/** A simulated tp5 server that ends with the test. */
+export async function testServer(options: Partial<WebApiServerOptions> = {}): Promise<WebApiServer> {
+  const server = await startWebApiServer({
+    manager: MANAGER,
+    groups: [
+      { name: 'real\\standard' },
+      { name: 'real\\strict', minPasswordLength: 14 },
+      { name: 'real\\closed', permitted: false },
+    ],
+    firstLogin: 5_001,
+    certificate: await localCertificate(),
+    ...options,
+  });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+export interface ScriptedRequest {
+  path: string;
+  body: string;
+  headers: IncomingMessage['headers'];
+}
+
+const START = '{"retcode":"0 Done","srv_rand":"73007dc7184747ce0f7c98516ef1c851"}';
+
+/**
+ * A TLS server that authenticates as it should, and answers every other request as the test says.
+ * `impostor`: it takes any proof and has none of its own.
+ */
+export async function scriptedServer(
+  answer: (request: ScriptedRequest, response: ServerResponse) => void,
+  { impostor = false, start = START }: ScriptedOptions = {},
+): Promise<ScriptedServer> {
+  const { key, cert } = await localCertificate();
+  const hash = passwordHash(MANAGER.password);
+  const requests: ScriptedRequest[] = [];
+  const sockets = new Set<Socket>();
+  let silent = false;
+  const server = createServer({ key, cert, keepAliveTimeout: 0 }, async (request, response) => {
+    const scripted = { path: request.url ?? '', body: await text(request), headers: request.headers };
+    const query = new URL(scripted.path, 'https://localhost').searchParams;
+    if (silent && scripted.path.startsWith('/api/auth/')) return;
+    if (scripted.path.startsWith('/api/auth/start')) {
+      response.end(start);
+    } else if (scripted.path.startsWith('/api/auth/answer')) {
+      const proof = randomAnswer(hash, query.get(impostor ? 'srv_rand_answer' : 'cli_rand') ?? '');
+      response.end(JSON.stringify({ retcode: '0 Done', cli_rand_answer: proof }));
+    } else {
+      requests.push(scripted);
+      answer(scripted, response);
+    }
+  });
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    ca: cert,
+    requests,
+    stopAuthentication() {
+      silent = true;
+    },
+  };
+}
+
+interface ScriptedOptions {
+  impostor?: boolean;
+  /** What `auth/start` is answered with, word for word. */
+  start?: string;
+}
+
+export interface ScriptedServer {
+  port: number;
+  ca: string;
+  /** Without those of authentication. */
+  requests: ScriptedRequest[];
+  /** From now on authentication is met with silence. */
+  stopAuthentication(): void;
+}
+
+export function connectionTo(server: { port: number; ca?: string }, more: Partial<WebApiConnection> = {}) {
+  const connection: WebApiConnection = {
+    id: 'tp5-test',
+    platform: 'tp5',
+    protocol: 'web-api',
+    host: '127.0.0.1',
+    port: server.port,
+    demo: false,
+    secret: 'platform/tp5-test',
+    ...(server.ca === undefined ? {} : { ca: server.ca }),
+    ...more,
+  };
+  return connection;
+}
+
+/** The adapter on a server, closed with the test. */
+export function platformOn(
+  server: { port: number; ca?: string },
+  options: WebApiOptions = {},
+  more: Partial<WebApiConnection> = {},
+): TradingPlatform {
+  const platform = webApiPlatform(connectionTo(server, more), MANAGER, options);
+  onTestFinished(() => platform.close());
+  return platform;
+}
+
+let orders = 0;
+export function anOrder(more: Partial<AccountOrder> = {}): AccountOrder {
+  orders += 1;
+  return {
+    operationId: `6f1d8a52-5c1c-4f0e-9d3e-${String(orders).padStart(12, '0')}`,
+    group: 'real\\standard',
+    leverage: 100,
+    masterPassword: 'Ma5ter#word',
+    investorPassword: 'Inve5tor#wd',
+    name: 'Ann Lee',
+    email: 'ann@example.com',
+    readonly: false,
+    ...more,
+  };
+}
+
+export const noSignal = new AbortController().signal;
+export const atOnce = async () => {};
+
+/** What a promise is rejected with. */
+export async function failure(promise: Promise<unknown>): Promise<PlatformFailure> {
+  const outcome = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(outcome instanceof Error)) throw new Error('It did not fail.');
+  return outcome as PlatformFailure;
+}
