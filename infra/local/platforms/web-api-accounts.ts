@@ -1,0 +1,199 @@
+import type { SimulatedAccount, SimulatedGroup } from './simulated-server.ts';
+import { RETCODES } from './web-api-retcodes.ts';
+
+export interface WebApiAccountsOptions {
+  groups: SimulatedGroup[];
+  firstLogin?: number;
+  /** Where the answer to `user/add` names the new login: `answer` is older servers, `root` is to test tolerance. */
+  loginPlacement?: 'answer' | 'root' | 'both';
+  /** False: the manager may not read personal data, the comment among them. */
+  personalData?: boolean;
+  now?: () => number;
+}
+
+/** A command's answer, as it stands in the JSON. */
+export interface Reply {
+  retcode: string;
+  [member: string]: unknown;
+}
+
+interface User {
+  record: Record<string, string>;
+  main: string;
+  investor: string;
+}
+
+/** Parameters of a command, by their names in JSON. */
+export type Parameters = Record<string, string>;
+
+/** Without the terminator; longer values are cut silently. */
+const LIMITS: Record<string, number> = { Name: 127, Company: 63, Address: 127, Comment: 63 };
+const TEXTS = ['Name', 'Company', 'Country', 'City', 'State', 'ZIPCode', 'Address', 'Phone', 'Email', 'ID', 'Comment'];
+const PERSONAL = TEXTS.filter((name) => name !== 'Company');
+const SHORTEST_PASSWORD = 8;
+const LONGEST_PASSWORD = 16;
+const TRADE_DISABLED = 0x4;
+const MAX_DEPOSIT = 1_000_000_000;
+
+/** The accounts of a simulated tp5 server and the commands on them. Everything is a string, as on the wire. */
+export class WebApiAccounts {
+  readonly #options: WebApiAccountsOptions;
+  readonly #users = new Map<number, User>();
+  #nextLogin: number;
+  #nextTicket = 1;
+
+  constructor(options: WebApiAccountsOptions) {
+    this.#options = options;
+    this.#nextLogin = options.firstLogin ?? 1_000_001;
+  }
+
+  /** @returns undefined when there is no such command */
+  work(path: string, parameters: Parameters): Reply | undefined {
+    switch (path) {
+      case '/api/user/add':
+        return this.#add(parameters);
+      case '/api/user/get':
+        return this.#withUser(parameters, (user) => reply(0, { answer: this.#shown(user) }));
+      case '/api/user/logins':
+        return this.#logins(parameters);
+      case '/api/user/get_batch':
+        return reply(0, { answer: this.#batch(parameters).map((user) => this.#shown(user)) });
+      case '/api/user/check_password':
+        return this.#withUser(parameters, (user) => this.#checkPassword(user, parameters));
+      case '/api/user/delete':
+        return this.#withUser(parameters, () => {
+          this.#users.delete(Number(parameters.Login));
+          return reply(0);
+        });
+      case '/api/group/get':
+        return this.#group(parameters);
+      case '/api/trade/balance':
+        return this.#withUser(parameters, (user) => this.#changeBalance(user, parameters));
+      default:
+        return undefined;
+    }
+  }
+
+  list(): SimulatedAccount[] {
+    return [...this.#users.values()].map(({ record }) => ({
+      login: Number(record.Login),
+      group: record.Group ?? '',
+      leverage: Number(record.Leverage),
+      name: record.Name ?? '',
+      email: record.Email ?? '',
+      readonly: (Number(record.Rights) & TRADE_DISABLED) !== 0,
+      balance: Number(record.Balance),
+      comment: record.Comment ?? '',
+    }));
+  }
+
+  access(login: number, password: string): 'master' | 'investor' | 'none' {
+    const user = this.#users.get(login);
+    if (user?.main === password) return 'master';
+    return user?.investor === password ? 'investor' : 'none';
+  }
+
+  #add(parameters: Parameters): Reply {
+    const { PassMain, PassInvestor, Group, Name, Leverage, Rights = '483', Login = '0' } = parameters;
+    const group = this.#options.groups.find(({ name }) => name === Group);
+    if (!PassMain || !PassInvestor || !Group || !Name || !/^[1-9]\d{0,4}$/.test(Leverage ?? '')) return reply(3);
+    if (!/^\d{1,15}$/.test(Rights) || !/^\d{1,15}$/.test(Login)) return reply(3);
+    if (group === undefined || group.permitted === false) return reply(8);
+    if (!isComplex(PassMain, group) || !isComplex(PassInvestor, group)) return reply(3006);
+    if (this.#users.has(Number(Login))) return reply(3004);
+
+    const login = String(Number(Login) === 0 ? this.#freeLogin() : Number(Login));
+    const time = String(Math.floor((this.#options.now ?? Date.now)() / 1_000));
+    const texts = TEXTS.map((name) => [name, (parameters[name] ?? '').slice(0, LIMITS[name])]);
+    const record: Record<string, string> = {
+      Login: login,
+      Group,
+      CertSerialNumber: '0',
+      Rights,
+      Registration: time,
+      LastAccess: time,
+      LastPassChange: time,
+      ...Object.fromEntries(texts),
+      Language: parameters.Language ?? '0',
+      Leverage: Leverage ?? '',
+      Agent: parameters.Agent ?? '0',
+      Balance: '0.00',
+      Credit: '0.00',
+    };
+    const user = { record, main: PassMain, investor: PassInvestor };
+    this.#users.set(Number(login), user);
+    const placement = this.#options.loginPlacement ?? 'both';
+    return reply(0, {
+      ...(placement === 'answer' ? {} : { login }),
+      ...(placement === 'root' ? {} : { answer: this.#shown(user) }),
+    });
+  }
+
+  #freeLogin(): number {
+    while (this.#users.has(this.#nextLogin)) this.#nextLogin += 1;
+    return this.#nextLogin++;
+  }
+
+  #logins({ Group = '' }: Parameters): Reply {
+    return reply(0, { answer: this.#inGroups(Group).map(({ record }) => record.Login) });
+  }
+
+  #batch({ Login, Group }: Parameters): User[] {
+    if (Login === undefined) return this.#inGroups(Group ?? '');
+    return Login.split(',').flatMap((login) => this.#users.get(Number(login)) ?? []);
+  }
+
+  /** Names divided by commas; a star at the end of one stands for anything. */
+  #inGroups(groups: string): User[] {
+    const masks = groups.split(',').map((mask) => mask.trim());
+    return [...this.#users.values()].filter(({ record: { Group = '' } }) =>
+      masks.some((mask) => (mask.endsWith('*') ? Group.startsWith(mask.slice(0, -1)) : Group === mask)),
+    );
+  }
+
+  #checkPassword({ main, investor }: User, { Type, Password }: Parameters): Reply {
+    if (Type !== 'main' && Type !== 'investor') return reply(3);
+    return reply(Password === (Type === 'main' ? main : investor) ? 0 : 3006);
+  }
+
+  #group({ Group }: Parameters): Reply {
+    const group = this.#options.groups.find(({ name }) => name === Group);
+    if (group === undefined) return reply(13);
+    if (group.permitted === false) return reply(8);
+    const shortest = String(group.minPasswordLength ?? SHORTEST_PASSWORD);
+    return reply(0, { answer: { Group: group.name, Server: '1', AuthPasswordMin: shortest, Currency: 'USD' } });
+  }
+
+  #changeBalance({ record }: User, { Type, Balance = '' }: Parameters): Reply {
+    const amount = Number(Balance);
+    if (!['2', '3', '4', '5', '6'].includes(Type ?? '') || Balance === '' || !Number.isFinite(amount)) return reply(3);
+    if (Math.abs(amount) > MAX_DEPOSIT) return reply(4005);
+    const balance = Number(record.Balance) + amount;
+    if (balance < 0) return reply(10_019);
+    record.Balance = balance.toFixed(2);
+    return reply(0, { answer: { Ticket: String(this.#nextTicket++) } });
+  }
+
+  #withUser({ Login }: Parameters, work: (user: User) => Reply): Reply {
+    const user = this.#users.get(Number(Login));
+    return user === undefined ? reply(13) : work(user);
+  }
+
+  #shown({ record }: User): Record<string, string> {
+    if (this.#options.personalData !== false) return { ...record };
+    return { ...record, ...Object.fromEntries(PERSONAL.map((name) => [name, ''])) };
+  }
+}
+
+export function reply(code: number, members: Record<string, unknown> = {}): Reply {
+  return { retcode: `${code} ${RETCODES[code] ?? 'Error'}`, ...members };
+}
+
+/** Four kinds of characters, and as long as the group asks. */
+function isComplex(password: string, { minPasswordLength = SHORTEST_PASSWORD }: SimulatedGroup): boolean {
+  return (
+    password.length >= minPasswordLength &&
+    password.length <= LONGEST_PASSWORD &&
+    [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z0-9]/].every((kind) => kind.test(password))
+  );
+}
