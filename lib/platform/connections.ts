@@ -1,0 +1,53 @@
+import * as v from 'valibot';
+import type { ReadSecret } from '../aws/secrets.ts';
+import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../validators/crm-records.ts';
+import { PlatformFailure, type TradingPlatform } from './platform.ts';
+import { textProtocolPlatform } from './text-protocol.ts';
+import { webApiPlatform } from './web-api.ts';
+
+/**
+ * The platform of a connection, kept across invocations, its session with it. A changed record or a rotated secret
+ * replaces it; what still runs on the old one ends there.
+ * @throws PlatformFailure `platform_unavailable` when the secret cannot be read, `platform_refused` when it is not one
+ */
+export function platformConnections({
+  readSecret,
+}: {
+  readSecret: ReadSecret;
+}): (connection: Connection, signal: AbortSignal) => Promise<TradingPlatform> {
+  const kept = new Map<string, { record: string; secret: string; platform: TradingPlatform }>();
+
+  return async (connection, signal) => {
+    const secret = await readSecret(connection.secret, signal).catch((error: unknown) => {
+      throw new PlatformFailure('platform_unavailable', { reason: 'secret_unreadable', cause: error });
+    });
+    const record = JSON.stringify(connection);
+    const known = kept.get(connection.id);
+    if (known?.record === record && known.secret === secret) return known.platform;
+
+    const platform = openPlatform(connection, secret);
+    kept.set(connection.id, { record, secret, platform });
+    // It waits for what it has in hand; that its goodbye may fail is nobody's concern.
+    known?.platform.close().catch(() => {});
+    return platform;
+  };
+}
+
+function openPlatform(connection: Connection, secret: string): TradingPlatform {
+  return connection.protocol === 'web-api'
+    ? webApiPlatform(connection, parseSecret(WebApiSecretSchema, secret))
+    : textProtocolPlatform(connection, parseSecret(TextProtocolSecretSchema, secret));
+}
+
+function parseSecret<const S extends v.GenericSchema>(schema: S, text: string): v.InferOutput<S> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's own error would quote the secret.
+    value = undefined;
+  }
+  const result = v.safeParse(schema, value);
+  if (!result.success) throw new PlatformFailure('platform_refused', { reason: 'secret_malformed' });
+  return result.output;
+}
