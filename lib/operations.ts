@@ -92,39 +92,54 @@ const StoredOperation = v.object({
 });
 type StoredOperation = v.InferOutput<typeof StoredOperation>;
 
-/** Operations in DynamoDB: one item each, one round trip each step. */
+/**
+ * Operations in DynamoDB: one item each, one round trip each step. A claim that may be worked on takes one round trip,
+ * or two when it takes over from a try that died.
+ */
 export function operationsIn(table: Table, now: () => number = Date.now): Operations {
   const underLease = 'lease = :lease';
 
-  async function takeOver(known: StoredOperation, leaseMs: number, signal: AbortSignal): Promise<Claim> {
-    const lease = randomUUID();
-    let taken: StoredOperation;
+  /**
+   * Takes over what nobody works on any more, in one conditional write; what comes back is the operation as it stands
+   * under the new lease. Our own write counts as such a one, when its answer was lost and it was repeated.
+   */
+  async function takeOver(
+    { pk, lease }: Operation,
+    fingerprints: string[],
+    leaseMs: number,
+    signal: AbortSignal,
+  ): Promise<Claim | undefined> {
+    const at = now();
+    const known = fingerprints.map((_, index) => `:fingerprint${index}`);
     try {
       const item = await table.update(
-        { pk: known.pk },
+        { pk },
         {
-          update: 'SET lease = :new, lease_until = :until',
-          condition: 'lease = :old AND lease_until = :known',
+          update: 'SET lease = :lease, lease_until = :until',
+          condition:
+            `lease = :lease OR (lease_until <= :now AND expires_at > :seconds AND #state <> :finished ` +
+            `AND fingerprint IN (${known.join(', ')}))`,
+          names: { '#state': 'state' },
           values: {
-            ':new': lease,
-            ':until': now() + leaseMs,
-            ':old': known.lease,
-            ':known': known.lease_until,
+            ':lease': lease,
+            ':until': at + leaseMs,
+            ':now': at,
+            ':seconds': Math.floor(at / 1_000),
+            ':finished': 'finished',
+            ...Object.fromEntries(fingerprints.map((fingerprint, index) => [known[index], fingerprint])),
           },
         },
         signal,
       );
-      taken = parseStored(item);
+      const taken = parseStored(item);
+      const operation = toOperation(taken);
+      return taken.state === 'sent'
+        ? { kind: 'undecided', operation, settleAt: taken.settle_at }
+        : { kind: 'fresh', operation };
     } catch (error) {
-      if (error instanceof ConditionFailed) return { kind: 'in_progress', retryAfterSeconds: 1 };
+      if (error instanceof ConditionFailed) return undefined;
       throw error;
     }
-    // As it stands since the lease is ours: the other worker may have gone on after we read it, and can no longer.
-    const operation = toOperation(taken);
-    if (taken.state === 'finished') return { kind: 'finished', operation, result: taken.result };
-    return taken.state === 'sent'
-      ? { kind: 'undecided', operation, settleAt: taken.settle_at }
-      : { kind: 'fresh', operation };
   }
 
   return {
@@ -156,19 +171,18 @@ export function operationsIn(table: Table, now: () => number = Date.now): Operat
       } catch (error) {
         if (!(error instanceof ConditionFailed)) throw error;
       }
+      const taken = await takeOver(operation, fingerprints, leaseMs, signal);
+      if (taken !== undefined) return taken;
       const stored = await table.get({ pk: operation.pk }, signal);
-      // It ended between the two calls: the caller may try again at once.
+      // It ended between the calls: the caller may try again at once.
       if (stored === undefined) return { kind: 'in_progress', retryAfterSeconds: 1 };
       const known = parseStored(stored);
-      // Our own write, whose answer was lost and which was repeated.
-      if (known.lease === operation.lease) return { kind: 'fresh', operation };
       if (!fingerprints.includes(known.fingerprint)) return { kind: 'reused' };
       if (known.state === 'finished') {
         return { kind: 'finished', operation: toOperation(known), result: known.result };
       }
       const left = known.lease_until - now();
-      if (left > 0) return { kind: 'in_progress', retryAfterSeconds: Math.min(5, Math.ceil(left / 1_000)) };
-      return takeOver(known, leaseMs, signal);
+      return { kind: 'in_progress', retryAfterSeconds: Math.min(5, Math.max(1, Math.ceil(left / 1_000))) };
     },
 
     async markSent(operation, settleAt, details, signal) {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Table } from '../../lib/aws/dynamodb.ts';
 import {
   type Claim,
   LeaseLost,
@@ -184,6 +185,71 @@ describe('A request without an Idempotency-Key', () => {
     const { operations } = world();
     const [first, second] = [await fresh(operations, undefined), await fresh(operations, undefined)];
     expect(first.operationId).not.toBe(second.operationId);
+  });
+});
+
+describe('A claim', () => {
+  /** Every write is done and its answer lost, so the client repeats it. */
+  const repeating = (table: Table): Table => ({
+    ...table,
+    put: async (...args) => {
+      await table.put(...args);
+      await table.put(...args);
+    },
+    update: async (...args) => {
+      await table.update(...args);
+      return table.update(...args);
+    },
+  });
+
+  it('that may be worked on takes one round trip, or two when it takes over, so that three are enough to send', async () => {
+    const { operations, clock } = world();
+    const { calls } = database;
+    const scope = newScope();
+    calls.length = 0;
+    const first = await fresh(operations, scope);
+    expect(calls.map(({ operation }) => operation)).toEqual(['PutItem']);
+
+    clock.now += 1_001;
+    calls.length = 0;
+    const second = await fresh(operations, scope);
+    await operations.markSent(second, clock.now, {}, signal());
+    expect(second.nonce).toBe(first.nonce);
+    expect(calls.map(({ operation }) => operation)).toEqual(['PutItem', 'UpdateItem', 'UpdateItem']);
+
+    clock.now += 1_001;
+    calls.length = 0;
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'undecided' });
+    expect(calls).toHaveLength(2);
+  });
+
+  it('whose write was repeated because its answer was lost is still its own', async () => {
+    const { clock } = world();
+    const operations = operationsIn(repeating(database.tables.operations), () => clock.now);
+    const scope = newScope();
+    const first = await fresh(operations, scope);
+    clock.now += 1_001;
+    const second = await fresh(operations, scope);
+    expect(second.operationId).toBe(first.operationId);
+    await operations.markSent(second, clock.now + 5, {}, signal());
+    clock.now += 1_001;
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
+      kind: 'undecided',
+      operation: { nonce: first.nonce },
+    });
+  });
+
+  it('never takes over what has another body, is finished, or is older than 24 hours', async () => {
+    const { operations, clock } = world();
+    const [other, done, old] = [newScope(), newScope(), newScope()];
+    await fresh(operations, other);
+    await operations.finish(await fresh(operations, done), { login: 7 }, signal());
+    const forgotten = await fresh(operations, old);
+    clock.now += 1_001;
+    expect(await operations.claim(other, ['g'], 1_000, signal())).toEqual({ kind: 'reused' });
+    expect(await operations.claim(done, ['f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
+    clock.now += DAY;
+    expect((await fresh(operations, old)).nonce).not.toBe(forgotten.nonce);
   });
 });
 
