@@ -36,6 +36,8 @@ interface Attempt {
   operation: Operation | undefined;
   telemetry: Telemetry;
   signal: AbortSignal;
+  /** What is to be taken back if certainly nothing is sent, so that the caller may try again at once. */
+  undo: { step: string; work: (signal: AbortSignal) => Promise<void> }[];
 }
 
 /**
@@ -64,15 +66,17 @@ export async function requestRegistration(
   ]);
   if (claimed.status === 'rejected') throw claimed.reason;
   const claim = claimed.value === undefined ? undefined : workable(claimed.value);
+  const operation = claim?.operation;
   // An earlier try that may have sent is never sent again: its answer was, or would have been, this one.
+  if (claim?.kind === 'undecided') await finish(parts, claim.operation, telemetry);
   if (claim?.kind === 'finished' || claim?.kind === 'undecided') return { replayed: true };
 
-  const operation = claim?.operation;
-  const attempt: Attempt = { parts, pepper, request, operation, telemetry, signal };
+  const attempt: Attempt = { parts, pepper, request, operation, telemetry, signal, undo: [] };
   try {
     if (records.status === 'rejected') throw records.reason;
     await register(attempt, records.value.form, records.value.referrerId);
   } catch (error) {
+    await Promise.all(attempt.undo.map(({ step, work }) => quietly(telemetry, step, work)));
     if (error instanceof LeaseLost) throw new Problem('request_in_progress', { retryAfterSeconds: 1 });
     if (operation !== undefined) {
       await quietly(telemetry, 'release', (settling) => parts.operations.release(operation, settling));
@@ -82,6 +86,7 @@ export async function requestRegistration(
   return {};
 }
 
+/** @throws when certainly nothing was sent */
 async function register(attempt: Attempt, form: Form | undefined, referrerUserId: string | undefined): Promise<void> {
   const { parts, pepper, request, telemetry, signal } = attempt;
   const { body } = request;
@@ -102,18 +107,13 @@ async function register(attempt: Attempt, form: Form | undefined, referrerUserId
     telemetry.event('LimitReached', { channel: body.otp_type });
     throw new Problem('too_many_requests', { retryAfterSeconds: decision.retryAfterSeconds });
   }
-  try {
-    if (decision.kind === 'unchecked') {
-      telemetry.event('LimitUncheckable', { channel: body.otp_type });
-      // A text or a call costs money: without its limits it is not sent. A mail goes on.
-      if (body.otp_type !== 'email') throw new Error('The send limits could not be checked.');
-    }
-    await prepareAndSend(attempt, address, custom, referrerUserId);
-  } catch (error) {
-    // Certainly nothing was sent: the caller may try again at once.
-    await quietly(telemetry, 'limits', (settling) => limits.release(decision.ticket, settling));
-    throw error;
+  attempt.undo.push({ step: 'limits', work: (settling) => limits.release(decision.ticket, settling) });
+  if (decision.kind === 'unchecked') {
+    telemetry.event('LimitUncheckable', { channel: body.otp_type });
+    // A text or a call costs money: without its limits it is not sent. A mail goes on.
+    if (body.otp_type !== 'email') throw new Error('The send limits could not be checked.');
   }
+  await prepareAndSend(attempt, address, custom, referrerUserId);
 }
 
 /** Everything from the password's hash to the sent message; @throws when certainly nothing was sent */
@@ -157,7 +157,7 @@ async function prepareAndSend(
   // Side by side: the record does not depend on whether the address is a client's, the message does.
   const [known] = await all([
     parts.directory.isClient({ emailKey: body.emailKey, phone: body.phoneE164 }, signal),
-    parts.registrations.put(registration, requestedAt, signal),
+    keep(registration, requestedAt, attempt),
     operation && parts.operations.markSent(operation, requestedAt, { registration_id: registrationId }, signal),
   ]);
   signal.throwIfAborted();
@@ -172,8 +172,13 @@ async function prepareAndSend(
   const delivery: Delivery = { kind: message.kind, ...sent, email_taken: known.email };
   await Promise.all([
     quietly(telemetry, 'delivery', (settling) => parts.registrations.noteDelivery(registration, delivery, settling)),
-    operation && quietly(telemetry, 'finish', (settling) => parts.operations.finish(operation, {}, settling)),
+    operation && finish(parts, operation, telemetry),
   ]);
+}
+
+async function keep(registration: PendingRegistration, requestedAt: number, attempt: Attempt): Promise<void> {
+  const work = await attempt.parts.registrations.put(registration, requestedAt, attempt.signal);
+  attempt.undo.push({ step: 'registration', work });
 }
 
 /** @throws Problem `otp_delivery_failed` when certainly nothing went out; an unknown outcome counts as sent */
@@ -197,6 +202,10 @@ async function send(
     scoped.event('OtpOutcomeUnknown', describeError(error));
     return { outcome: 'unknown' };
   }
+}
+
+async function finish(parts: RegistrationParts, operation: Operation, telemetry: Telemetry): Promise<void> {
+  await quietly(telemetry, 'finish', (settling) => parts.operations.finish(operation, {}, settling));
 }
 
 /** Like `Promise.all`, but fails only when all have ended: nothing goes on behind an answer. */

@@ -40,7 +40,8 @@ export interface Table {
   get(key: Key, signal: AbortSignal): Promise<Item | undefined>;
   /** Up to 100 items by key, in any order; missing ones are left out. */
   getMany(keys: Key[], signal: AbortSignal): Promise<Item[]>;
-  put(item: Item, signal: AbortSignal, expression?: Expression): Promise<void>;
+  /** @returns the item that it replaced */
+  put(item: Item, signal: AbortSignal, expression?: Expression): Promise<Item | undefined>;
   /** @returns the item as it stands after the update */
   update(key: Key, expression: Expression & { update: string }, signal: AbortSignal): Promise<Item>;
   delete(key: Key, signal: AbortSignal, expression?: Expression): Promise<void>;
@@ -80,7 +81,8 @@ export function table(client: DynamoDBDocumentClient, TableName: string): Table 
     },
 
     put: async (Item, abortSignal, expression) => {
-      await call(() => client.send(new PutCommand({ TableName, Item, ...toInput(expression) }), { abortSignal }));
+      const command = new PutCommand({ TableName, Item, ReturnValues: 'ALL_OLD', ...toInput(expression) });
+      return (await call(() => client.send(command, { abortSignal }))).Attributes;
     },
 
     update: async (Key, expression, abortSignal) => {

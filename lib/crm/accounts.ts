@@ -26,9 +26,9 @@ export interface Accounts {
 /** Accounts in DynamoDB: by client (`pk`), then version, connection and login (`sk`). */
 export function accountsIn(table: Table): Accounts {
   return {
-    put: (record, signal) => {
+    async put(record, signal) {
       const sk = `${record.version}#${record.connection_id}#${record.login}`;
-      return table.put({ pk: record.user_id, sk, ...record }, signal);
+      await table.put({ pk: record.user_id, sk, ...record }, signal);
     },
   };
 }

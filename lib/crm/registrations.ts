@@ -1,4 +1,4 @@
-import type { Table } from '../aws/dynamodb.ts';
+import { ConditionFailed, type Item, type Table } from '../aws/dynamodb.ts';
 import type { Channel } from '../otp/channel.ts';
 import type { SealedCode } from '../otp/code.ts';
 import type { StoredDocument } from './documents.ts';
@@ -45,7 +45,15 @@ export interface Delivery {
 }
 
 export interface Registrations {
-  put(registration: PendingRegistration, requestedAt: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Keeps a registration in place of the one before.
+   * @returns what takes it back: its code was certainly not sent, so the code of the one before goes on being good
+   */
+  put(
+    registration: PendingRegistration,
+    requestedAt: number,
+    signal: AbortSignal,
+  ): Promise<(signal: AbortSignal) => Promise<void>>;
   /** Notes the delivery in the registration, if it still stands; of a client's address the code is taken out. */
   noteDelivery(registration: PendingRegistration, delivery: Delivery, signal: AbortSignal): Promise<void>;
 }
@@ -59,15 +67,24 @@ export function registrationKey(otpType: Channel, address: string): { pk: string
 
 export function registrationsIn(table: Table): Registrations {
   return {
-    put: (registration, requestedAt, signal) =>
-      table.put(
-        {
-          ...registrationKey(registration.otp_type, registration.address),
-          ...registration,
-          expires_at: Math.floor(requestedAt / 1_000) + KEPT_SECONDS,
-        },
-        signal,
-      ),
+    async put(registration, requestedAt, signal) {
+      const key = registrationKey(registration.otp_type, registration.address);
+      const item = { ...key, ...registration, expires_at: Math.floor(requestedAt / 1_000) + KEPT_SECONDS };
+      const values = { ':id': registration.registration_id };
+      let replaced: Item | undefined;
+      try {
+        const condition = 'attribute_not_exists(pk) OR registration_id <> :id';
+        replaced = await table.put(item, signal, { condition, values });
+      } catch (error) {
+        // It stands already: the answer to our own write was lost, and the database's client repeated it.
+        if (!(error instanceof ConditionFailed)) throw error;
+      }
+      return async (settling) => {
+        const ours = { condition: 'registration_id = :id', values };
+        if (replaced === undefined) await table.delete(key, settling, ours);
+        else await table.put(replaced, settling, ours);
+      };
+    },
 
     async noteDelivery(registration, delivery, signal) {
       await table.update(

@@ -1,0 +1,432 @@
+import { describe, expect, it } from 'vitest';
+import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
+import { Problem, type ProblemType } from '../../lib/http/problem.ts';
+import { LeaseLost } from '../../lib/operations.ts';
+import { CHANNELS, DeliveryFailure, type DeliveryFailureKind } from '../../lib/otp/channel.ts';
+import { sealCode } from '../../lib/otp/code.ts';
+import {
+  type FakeSettings,
+  FORM,
+  fakeRegistration,
+  NOW,
+  PEPPER,
+  registrationRequest,
+  type Step,
+} from '../support/registration-fakes.ts';
+
+const KEYED = { idempotencyKey: 'key-1' };
+const DOWN = new DatabaseFailure('ServiceUnavailable');
+
+function typeOf(answer: unknown): ProblemType | 'answered' {
+  return answer instanceof Problem ? answer.type : 'answered';
+}
+
+/** Which of the steps were under way when one of them began. */
+function besideEachOther(log: readonly string[], steps: readonly Step[]): boolean {
+  const begun = steps.map((step) => log.indexOf(step));
+  const ended = steps.map((step) => log.indexOf(`${step} done`));
+  return begun.every((at) => at !== -1 && at < Math.min(...ended));
+}
+
+describe('The order of work', () => {
+  it('is form, documents’ media types, limits, hash and documents, look-up and record, send, note', async () => {
+    const fake = fakeRegistration();
+    expect(await fake.run(registrationRequest())).toEqual({});
+    expect(fake.steps()).toEqual([
+      'pepper',
+      'form',
+      'inspect',
+      'count',
+      'hash',
+      'documents',
+      'channel',
+      'lookup',
+      'record',
+      'send',
+      'note',
+    ]);
+    expect(besideEachOther(fake.log, ['hash', 'documents', 'channel'])).toBe(true);
+    expect(besideEachOther(fake.log, ['lookup', 'record'])).toBe(true);
+  });
+
+  it('has, with an Idempotency-Key, its steps beside those of the request', async () => {
+    const fake = fakeRegistration();
+    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
+    expect(fake.steps()).toEqual([
+      'pepper',
+      'claim',
+      'form',
+      'inspect',
+      'count',
+      'hash',
+      'documents',
+      'channel',
+      'lookup',
+      'record',
+      'mark',
+      'send',
+      'note',
+      'finish',
+    ]);
+    expect(besideEachOther(fake.log, ['claim', 'form'])).toBe(true);
+    expect(besideEachOther(fake.log, ['lookup', 'record', 'mark'])).toBe(true);
+    expect(besideEachOther(fake.log, ['note', 'finish'])).toBe(true);
+  });
+
+  it('lets a step begin only when all before it have ended', async () => {
+    const { log, run } = fakeRegistration();
+    await run(registrationRequest({}, KEYED));
+    const stages: Step[][] = [
+      ['pepper'],
+      ['claim', 'form'],
+      ['inspect'],
+      ['count'],
+      ['hash', 'documents', 'channel'],
+      ['lookup', 'record', 'mark'],
+      ['send'],
+      ['note', 'finish'],
+    ];
+    for (const [index, stage] of stages.entries()) {
+      const next = stages[index + 1] ?? [];
+      const ends = stage.map((step) => log.indexOf(`${step} done`));
+      for (const step of next) expect(log.indexOf(step), step).toBeGreaterThan(Math.max(...ends));
+    }
+  });
+});
+
+describe('A request that is refused', () => {
+  const refusals: [string, ProblemType, Step, FakeSettings, Parameters<typeof registrationRequest>[0]][] = [
+    ['for its form', 'form_not_found', 'form', { form: undefined }, {}],
+    ['for a custom field', 'validation_failed', 'form', {}, { customFields: { k3J9xQ: 5, other: 'x' } }],
+    [
+      'for the size of its documents',
+      'payload_too_large',
+      'form',
+      { form: { id: 'FORM0001', fields: [{ key: 'd', type: 'document' }] } },
+      { customFields: { d: [{ id: '1', name: 'a', doc: 'A'.repeat(4_400_000) }] } },
+    ],
+    [
+      'for a document’s content',
+      'validation_failed',
+      'inspect',
+      { wrongDocuments: [{ pointer: '#/d/0/doc', rule: 'media_type', detail: 'd' }] },
+      {},
+    ],
+    ['for its channel', 'otp_type_unavailable', 'inspect', { available: ['email'] }, { otp_type: 'call' }],
+    ['for its referrer', 'referrer_not_found', 'inspect', {}, { referrer_id: 'REFANN01' }],
+    ['for a limit', 'too_many_requests', 'count', { decision: { kind: 'reached', retryAfterSeconds: 41 } }, {}],
+  ];
+
+  it.each(refusals)('%s gets %s, and nothing beyond that step is done', async (_, type, last, settings, body) => {
+    const fake = fakeRegistration(settings);
+    expect(typeOf(await fake.run(registrationRequest(body)))).toBe(type);
+    expect(fake.steps().at(-1)).toBe(last);
+    expect(fake.sent).toEqual([]);
+  });
+
+  it.each(refusals)('%s lets its Idempotency-Key go', async (_, type, last, settings, body) => {
+    const fake = fakeRegistration(settings);
+    expect(typeOf(await fake.run(registrationRequest(body, KEYED)))).toBe(type);
+    expect(fake.steps().slice(-2)).toEqual([last, 'release']);
+  });
+
+  it('is told all faults of its custom fields at once', async () => {
+    const answer = await fakeRegistration().run(registrationRequest({ customFields: { k3J9xQ: 5, other: 'x' } }));
+    expect(answer).toMatchObject({
+      options: {
+        errors: [
+          { pointer: '#/k3J9xQ', rule: 'type' },
+          { pointer: '#/other', rule: 'unknown_field' },
+        ],
+      },
+    });
+  });
+
+  it('is told the channels that there are', async () => {
+    const answer = await fakeRegistration({ available: ['email', 'sms'] }).run(
+      registrationRequest({ otp_type: 'whatsapp' }),
+    );
+    expect(answer).toMatchObject({ options: { members: { available: ['email', 'sms'] } } });
+  });
+
+  it('is told when to come back, and the limit is counted', async () => {
+    const fake = fakeRegistration({ decision: { kind: 'reached', retryAfterSeconds: 41 } });
+    expect(await fake.run(registrationRequest())).toMatchObject({ options: { retryAfterSeconds: 41 } });
+    expect(fake.events).toEqual([{ name: 'LimitReached', fields: { channel: 'email' } }]);
+  });
+});
+
+describe('The limits', () => {
+  it.each(CHANNELS)('are asked about channel, look-up form of the address and source: %s', async (channel) => {
+    const fake = fakeRegistration();
+    await fake.run(registrationRequest({ otp_type: channel }));
+    const recipient = channel === 'email' ? 'bob@example.com' : '+447400123456';
+    expect(fake.asked.counted).toEqual({ channel, recipient, source: '203.0.113.7' });
+  });
+
+  it('that could not be checked let an e-mail go on', async () => {
+    const fake = fakeRegistration({ decision: { kind: 'unchecked', ticket: { held: [] } } });
+    expect(await fake.run(registrationRequest())).toEqual({});
+    expect(fake.sent).toHaveLength(1);
+    expect(fake.events[0]).toEqual({ name: 'LimitUncheckable', fields: { channel: 'email' } });
+  });
+
+  it.each(['sms', 'call', 'whatsapp'] as const)('that could not be checked refuse a %s', async (channel) => {
+    const fake = fakeRegistration({ decision: { kind: 'unchecked', ticket: { held: [] } } });
+    const answer = await fake.run(registrationRequest({ otp_type: channel }, KEYED));
+    expect(typeOf(answer)).toBe('internal_error');
+    // What could be counted is given back, before the key: who retries at once finds both free.
+    expect(fake.steps().slice(-3)).toEqual(['count', 'undo count', 'release']);
+    expect(fake.events[0]).toEqual({ name: 'LimitUncheckable', fields: { channel } });
+  });
+});
+
+describe('A failure before the send', () => {
+  const before: Step[] = ['hash', 'documents', 'channel', 'lookup', 'record', 'mark'];
+
+  it.each(before)('at %s answers internal_error, sends nothing, and takes everything back', async (step) => {
+    const fake = fakeRegistration({ failures: { [step]: DOWN } });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
+    expect(fake.sent).toEqual([]);
+    const wasKept = step === 'lookup' || step === 'mark';
+    const undone = fake.steps().slice(fake.steps().indexOf('undo count'));
+    expect(undone).toEqual(['undo count', ...(wasKept ? ['undo record'] : []), 'release']);
+  });
+
+  it.each(['pepper', 'claim'] as const)('at %s answers internal_error and does nothing more', async (step) => {
+    const fake = fakeRegistration({ failures: { [step]: DOWN } });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
+    expect(fake.steps()).not.toContain('count');
+  });
+
+  it('at the form lets the Idempotency-Key go', async () => {
+    const fake = fakeRegistration({ failures: { form: DOWN } });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
+    expect(fake.steps()).toEqual(['pepper', 'claim', 'form', 'release']);
+  });
+
+  it('waits for what goes on beside it: nothing happens behind an answer', async () => {
+    const fake = fakeRegistration({ failures: { lookup: DOWN } });
+    await fake.run(registrationRequest({}, KEYED));
+    for (const step of fake.steps()) expect(fake.log).toContain(`${step} done`);
+  });
+
+  it('is answered alike when nothing can be taken back either, and each is logged', async () => {
+    const failures = { record: DOWN, 'undo count': DOWN, release: DOWN };
+    const fake = fakeRegistration({ failures });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
+    expect(fake.events.map(({ name, fields }) => [name, fields.step])).toEqual([
+      ['OperationNotSettled', 'limits'],
+      ['OperationNotSettled', 'release'],
+    ]);
+  });
+
+  it('is also the end of its time: after it nothing is sent', async () => {
+    const ending = new AbortController();
+    const fake = fakeRegistration({ onStep: (step) => step === 'record' && ending.abort() });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED), ending.signal))).toBe('internal_error');
+    expect(fake.sent).toEqual([]);
+    expect(fake.steps().slice(-3)).toEqual(['undo count', 'undo record', 'release']);
+  });
+});
+
+describe('A send', () => {
+  const certain: DeliveryFailureKind[] = [
+    'retryable',
+    'refused_recipient',
+    'opted_out',
+    'blocked_country',
+    'over_budget',
+    'misconfigured',
+  ];
+
+  it.each(certain)('that certainly failed (%s) answers otp_delivery_failed and takes everything back', async (kind) => {
+    const fake = fakeRegistration({ failures: { send: new DeliveryFailure(kind, 'Throttling') } });
+    const answer = await fake.run(registrationRequest({ otp_type: 'sms' }, KEYED));
+    expect(typeOf(answer)).toBe('otp_delivery_failed');
+    expect(fake.steps().slice(-4)).toEqual(['send', 'undo count', 'undo record', 'release']);
+    expect(fake.events).toMatchObject([
+      { name: 'OtpDeliveryFailed', fields: { channel: 'sms', kind, reason: 'Throttling' } },
+    ]);
+  });
+
+  it.each([
+    ['a named unknown outcome', new DeliveryFailure('unknown_outcome', 'TimeoutError')],
+    ['any other error', new TypeError('a bug')],
+  ])('that may have gone out (%s) is answered like one that has, and never made again', async (_, failure) => {
+    const fake = fakeRegistration({ failures: { send: failure } });
+    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
+    expect(fake.steps().slice(-3)).toEqual(['send', 'note', 'finish']);
+    expect(fake.kept.delivery).toEqual({ kind: 'code', outcome: 'unknown', email_taken: false });
+    expect(fake.events).toMatchObject([{ name: 'OtpOutcomeUnknown' }]);
+  });
+
+  it('is noted with the provider’s id', async () => {
+    const fake = fakeRegistration();
+    await fake.run(registrationRequest());
+    expect(fake.kept.delivery).toEqual({
+      kind: 'code',
+      outcome: 'sent',
+      message_id: 'message-1',
+      email_taken: false,
+    });
+  });
+
+  it.each(['note', 'finish'] as const)('answers 204 also when it could not be noted (%s)', async (step) => {
+    const fake = fakeRegistration({ failures: { [step]: DOWN } });
+    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
+    expect(fake.events.map(({ name }) => name)).toEqual(['OtpSent', 'OperationNotSettled']);
+  });
+
+  it.each([
+    ['email', 'Bob@Example.com'],
+    ['sms', '+447400123456'],
+    ['call', '+447400123456'],
+    ['whatsapp', '+447400123456'],
+  ] as const)('on %s goes to %s, with the code, its life and the language', async (channel, to) => {
+    const fake = fakeRegistration();
+    await fake.run(registrationRequest({ otp_type: channel, language: 'pt-BR' }));
+    const message = { kind: 'code', code: '987654', validMinutes: 10 };
+    expect(fake.sent).toEqual([{ channel, to, message, language: 'pt-BR' }]);
+  });
+});
+
+describe('What is kept of a registration', () => {
+  it('is the request, the password’s hash, the form’s fields as JSON and the sealed code', async () => {
+    const fake = fakeRegistration({ form: FORM, referrerId: 'CLIENT01' });
+    const request = registrationRequest({
+      referrer_id: 'REFANN01',
+      language: 'de',
+      customFields: { k3J9xQ: 'some' },
+    });
+    await fake.run(request);
+    const { record } = fake.kept;
+    const binding = {
+      registrationId: record?.registration_id ?? '',
+      channel: 'email' as const,
+      address: 'bob@example.com',
+    };
+    expect(record).toEqual({
+      registration_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      type: 'trader',
+      otp_type: 'email',
+      address: 'bob@example.com',
+      email: 'Bob@Example.com',
+      email_key: 'bob@example.com',
+      name: 'Bob',
+      phone: '+447400123456',
+      password_hash: '$argon2id$fake',
+      form_id: 'FORM0001',
+      referrer_id: 'REFANN01',
+      referrer_user_id: 'CLIENT01',
+      custom_fields: '{"k3J9xQ":"some"}',
+      documents: [],
+      language: 'de',
+      code: sealCode('987654', binding, PEPPER, NOW),
+      requested_at: new Date(NOW).toISOString(),
+    });
+    expect(JSON.stringify(record)).not.toContain('correct horse battery');
+    expect(JSON.stringify(record)).not.toContain('987654');
+  });
+});
+
+describe('A client’s address', () => {
+  const known = { email: true, phone: true };
+  const stranger = { email: false, phone: false };
+
+  it.each(CHANNELS)('gets a notice without a code on the same channel: %s', async (channel) => {
+    const fake = fakeRegistration({ known });
+    expect(await fake.run(registrationRequest({ otp_type: channel }))).toEqual({});
+    expect(fake.sent).toMatchObject([{ channel, message: { kind: 'owner_notice' } }]);
+    expect(JSON.stringify(fake.sent)).not.toContain('987654');
+    expect(fake.kept.delivery).toMatchObject({ kind: 'owner_notice' });
+  });
+
+  it('is on a phone channel the number: a client’s e-mail address does not keep the code from a stranger’s phone', async () => {
+    const fake = fakeRegistration({ known: { email: true, phone: false } });
+    await fake.run(registrationRequest({ otp_type: 'sms' }));
+    expect(fake.sent).toMatchObject([{ message: { kind: 'code' } }]);
+    expect(fake.kept.delivery).toMatchObject({ kind: 'code', email_taken: true });
+  });
+
+  it('is for e-mail the address: a client’s phone does not keep the code from a stranger’s address', async () => {
+    const fake = fakeRegistration({ known: { email: false, phone: true } });
+    await fake.run(registrationRequest());
+    expect(fake.sent).toMatchObject([{ message: { kind: 'code' } }]);
+    expect(fake.kept.delivery).toMatchObject({ kind: 'code', email_taken: false });
+  });
+
+  const endings: [string, FakeSettings][] = [
+    ['a message sent', {}],
+    ['a limit reached', { decision: { kind: 'reached', retryAfterSeconds: 60 } }],
+    ['a send that failed', { failures: { send: new DeliveryFailure('retryable', 'Throttling') } }],
+    ['an unknown outcome', { failures: { send: new DeliveryFailure('unknown_outcome', 'TimeoutError') } }],
+    ['a record that could not be kept', { failures: { record: DOWN } }],
+    ['a note that could not be written', { failures: { note: DOWN } }],
+  ];
+  const everyEnding = endings.flatMap(([ending, settings]) =>
+    CHANNELS.flatMap((channel) => [{}, KEYED].map((key) => ({ ending, settings, channel, key }))),
+  );
+
+  it.each(everyEnding)(
+    'makes the same calls and gets the same answer as a stranger’s: $ending, $channel, $key',
+    async ({ settings, channel, key }) => {
+      const [ours, theirs] = [known, stranger].map((which) => fakeRegistration({ ...settings, known: which }));
+      const request = registrationRequest({ otp_type: channel }, key);
+      const answers = [await ours?.run(request), await theirs?.run(request)];
+      expect(ours?.log).toEqual(theirs?.log);
+      expect(ours?.events.map(({ name }) => name)).toEqual(theirs?.events.map(({ name }) => name));
+      const [first, second] = answers.map((one) => (one instanceof Problem ? one.toDocument('') : one));
+      expect(first).toEqual(second);
+    },
+  );
+});
+
+describe('An Idempotency-Key', () => {
+  const operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease' };
+
+  it('is claimed for this route and caller, for as long as the function may run, with the body’s fingerprint', async () => {
+    const fake = fakeRegistration();
+    await fake.run(registrationRequest({}, KEYED));
+    expect(fake.asked).toMatchObject({ scope: ['registration', '203.0.113.7', 'key-1'], leaseMs: 21_000 });
+    expect(fake.asked.fingerprints).toHaveLength(1);
+  });
+
+  it('is marked before the send with what an operator needs, and nothing personal', async () => {
+    const fake = fakeRegistration();
+    await fake.run(registrationRequest({}, KEYED));
+    expect(fake.kept.mark).toEqual({
+      settleAt: NOW,
+      details: { registration_id: fake.kept.record?.registration_id },
+    });
+  });
+
+  it('of a finished request gives the first answer again, and sends nothing', async () => {
+    const fake = fakeRegistration({ claim: { kind: 'finished', operation, result: {} } });
+    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
+    expect(fake.steps()).toEqual(['pepper', 'claim', 'form']);
+  });
+
+  it('of a request that may have sent is never worked on again, and finished, so that every later retry is answered', async () => {
+    const fake = fakeRegistration({ claim: { kind: 'undecided', operation, settleAt: NOW } });
+    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
+    expect(fake.steps()).toEqual(['pepper', 'claim', 'form', 'finish']);
+  });
+
+  it.each([
+    ['request_in_progress', { kind: 'in_progress', retryAfterSeconds: 5 }],
+    ['idempotency_key_reused', { kind: 'reused' }],
+  ] as const)('that is taken answers %s and does nothing', async (type, claim) => {
+    const fake = fakeRegistration({ claim });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe(type);
+    expect(fake.steps()).toEqual(['pepper', 'claim', 'form']);
+  });
+
+  it('lost to another try before the send answers request_in_progress; nothing is sent, and the key is not let go', async () => {
+    const fake = fakeRegistration({ failures: { mark: new LeaseLost('lost') } });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('request_in_progress');
+    expect(fake.sent).toEqual([]);
+    // The other try's registration stands again.
+    expect(fake.steps().slice(-2)).toEqual(['undo count', 'undo record']);
+  });
+});

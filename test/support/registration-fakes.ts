@@ -1,0 +1,185 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Delivery, PendingRegistration } from '../../lib/crm/registrations.ts';
+import type { Answer, Request } from '../../lib/http/endpoint.ts';
+import { Problem } from '../../lib/http/problem.ts';
+import type { LimitDecision } from '../../lib/limits/send-limits.ts';
+import type { Claim, Operation } from '../../lib/operations.ts';
+import type { Channel, Message } from '../../lib/otp/channel.ts';
+import { type Pepper, parsePepper } from '../../lib/otp/code.ts';
+import { type RegistrationParts, requestRegistration } from '../../lib/registration.ts';
+import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
+import type { Form } from '../../lib/validators/crm-records.ts';
+import type { RegistrationRequest } from '../../lib/validators/registration.ts';
+
+/** The steps that a fake notes, and can be told to fail at. */
+export type Step =
+  | 'pepper'
+  | 'claim'
+  | 'form'
+  | 'inspect'
+  | 'count'
+  | 'hash'
+  | 'documents'
+  | 'channel'
+  | 'lookup'
+  | 'record'
+  | 'mark'
+  | 'send'
+  | 'note'
+  | 'finish'
+  | 'undo record'
+  | 'undo count'
+  | 'release';
+
+export const FORM: Form = { id: 'FORM0001', fields: [{ key: 'k3J9xQ', type: 'text' }] };
+export const NOW = 1_800_000_000_000;
+export const PEPPER: Pepper = parsePepper(JSON.stringify({ current: '1', '1': 'p'.repeat(32) }));
+const OPERATION: Operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease' };
+
+export interface FakeSettings {
+  form?: Form | undefined;
+  referrerId?: string | undefined;
+  /** Which of the addresses are a client's. */
+  known?: { email: boolean; phone: boolean };
+  available?: readonly Channel[];
+  decision?: LimitDecision;
+  claim?: Claim;
+  wrongDocuments?: { pointer: string; rule: string; detail: string }[];
+  /** What is thrown at a step. */
+  failures?: Partial<Record<Step, unknown>>;
+  /** Called when a step begins. */
+  onStep?: (step: Step) => void;
+}
+
+/** A registration among fakes, and what it did: each step as it begins, and with `done` as it ends. */
+export function fakeRegistration(settings: FakeSettings = {}) {
+  const log: string[] = [];
+  const events: { name: EventName; fields: EventFields }[] = [];
+  const sent: { channel: Channel; to: string; message: Message; language: string | undefined }[] = [];
+  const kept: { record?: PendingRegistration; delivery?: Delivery; mark?: { settleAt: number; details: object } } = {};
+  const asked: { scope?: string[] | undefined; fingerprints?: string[]; leaseMs?: number; counted?: object } = {};
+
+  async function step<T>(name: Step, result: T): Promise<T> {
+    log.push(name);
+    settings.onStep?.(name);
+    await setImmediate();
+    log.push(`${name} done`);
+    const failure = settings.failures?.[name];
+    if (failure !== undefined) throw failure;
+    return result;
+  }
+
+  const parts: RegistrationParts = {
+    directory: {
+      forRegistration: () =>
+        step('form', { form: 'form' in settings ? settings.form : FORM, referrerId: settings.referrerId }),
+      isClient: () => step('lookup', settings.known ?? { email: false, phone: false }),
+      forAccount: () => Promise.reject(new Error('not asked for here')),
+    },
+    operations: {
+      claim: (scope, fingerprints, leaseMs) => {
+        Object.assign(asked, { scope, fingerprints, leaseMs });
+        return step('claim', settings.claim ?? { kind: 'fresh', operation: OPERATION });
+      },
+      markSent: async (_, settleAt, details) => {
+        await step('mark', undefined);
+        kept.mark = { settleAt, details };
+      },
+      finish: () => step('finish', undefined),
+      release: () => step('release', undefined),
+      giveUp: () => Promise.reject(new Error('not asked for here')),
+    },
+    registrations: {
+      put: async (record) => {
+        await step('record', undefined);
+        kept.record = record;
+        return () => step('undo record', undefined);
+      },
+      noteDelivery: async (_, delivery) => {
+        await step('note', undefined);
+        kept.delivery = delivery;
+      },
+    },
+    documents: {
+      inspect: () => step('inspect', settings.wrongDocuments ?? []),
+      store: () => step('documents', []),
+    },
+    channels: {
+      available: settings.available ?? ['email', 'sms', 'call', 'whatsapp'],
+      channel: (channel) =>
+        step('channel', {
+          send: async (to, message, language) => {
+            await step('send', undefined);
+            sent.push({ channel, to, message, language });
+            return { messageId: 'message-1' };
+          },
+        }),
+    },
+    pepper: () => step('pepper', PEPPER),
+    limits: () => ({
+      count: (counted) => {
+        asked.counted = counted;
+        return step('count', settings.decision ?? { kind: 'allowed', ticket: { held: [] } });
+      },
+      release: () => step('undo count', undefined),
+    }),
+    hashPassword: () => step('hash', '$argon2id$fake'),
+    makeCode: () => '987654',
+    now: () => NOW,
+  };
+
+  const telemetry: Telemetry = {
+    event: (name, fields = {}) => events.push({ name, fields }),
+    with: (base) => ({ ...telemetry, event: (name, fields = {}) => telemetry.event(name, { ...base, ...fields }) }),
+    flush: () => {},
+  };
+
+  return {
+    log,
+    /** The steps in the order in which they began. */
+    steps: () => log.filter((line) => !line.endsWith(' done')),
+    events,
+    sent,
+    kept,
+    asked,
+    /** @returns the answer, or the problem that it ended with */
+    async run(request: Request<RegistrationRequest>, signal = AbortSignal.timeout(10_000)): Promise<Answer | Problem> {
+      try {
+        return await requestRegistration(parts, request, telemetry, signal);
+      } catch (error) {
+        if (error instanceof Problem) return error;
+        return new Problem('internal_error', { cause: error });
+      }
+    },
+  };
+}
+
+/** A request that keeps every rule, as the endpoint hands it over. */
+export function registrationRequest(
+  body: Partial<RegistrationRequest> = {},
+  request: Partial<Omit<Request<RegistrationRequest>, 'body'>> = {},
+): Request<RegistrationRequest> {
+  return {
+    sentBody: { email: 'Bob@Example.com' },
+    parameters: {},
+    idempotencyKey: undefined,
+    source: '203.0.113.7',
+    caller: '203.0.113.7',
+    endsAt: NOW + 20_000,
+    ...request,
+    body: {
+      email: 'Bob@Example.com',
+      emailKey: 'bob@example.com',
+      type: 'trader',
+      name: 'Bob',
+      phoneE164: '+447400123456',
+      otp_type: 'email',
+      password: 'correct horse battery',
+      form_id: 'FORM0001',
+      referrer_id: undefined,
+      language: undefined,
+      customFields: {},
+      ...body,
+    },
+  };
+}
