@@ -6,6 +6,7 @@ const ROOT = new URL('..', import.meta.url).pathname;
 
 /** Who may import whom. A path allows itself and all below it; every package must be named. The first matching row rules. */
 const RULES: { of: RegExp; may: RegExp[] }[] = [
+  { of: /^lib\/deadline\.ts$/, may: [] },
   {
     of: /^lib\/validators\//,
     may: [
@@ -27,7 +28,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^valibot$/,
       /^aws-lambda$/,
       /^lib\/http\//,
-      /^lib\/telemetry\.ts$/,
+      /^lib\/(deadline|telemetry)\.ts$/,
       /^lib\/validators\//,
     ],
   },
@@ -35,13 +36,21 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
   { of: /^lib\/telemetry\.ts$/, may: [/^@aws-lambda-powertools\//] },
   {
     of: /^lib\/aws\//,
-    may: [/^node:/, /^@aws-sdk\//, /^@smithy\//, /^valibot$/, /^lib\/aws\//, /^lib\/otp\/channel\.ts$/],
+    may: [
+      /^node:/,
+      /^@aws-sdk\//,
+      /^@smithy\//,
+      /^valibot$/,
+      /^lib\/aws\//,
+      /^lib\/deadline\.ts$/,
+      /^lib\/otp\/channel\.ts$/,
+    ],
   },
   {
     of: /^lib\/(registration|trading-account|account-order)\.ts$/,
     may: [
       /^node:(crypto|timers\/promises)$/,
-      /^lib\/(account-order|operations|telemetry)\.ts$/,
+      /^lib\/(account-order|deadline|operations|telemetry)\.ts$/,
       /^lib\/http\//,
       /^lib\/validators\//,
       /^lib\/(crm|limits|notices)\//,
@@ -66,6 +75,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^iconv-lite$/,
       /^any-ascii$/,
       /^lib\/(platform|validators)\//,
+      /^lib\/deadline\.ts$/,
       /^lib\/aws\/secrets\.ts$/,
       /^lib\/http\/problem\.ts$/,
     ],

@@ -1,3 +1,4 @@
+import { within } from '../deadline.ts';
 import { DeliveryFailure, type DeliveryFailureKind } from '../otp/channel.ts';
 
 /** How long one send may take, in milliseconds, whatever time the caller has left. */
@@ -98,7 +99,7 @@ export async function deliver<C extends Command>(
 
   let messageId: string | undefined;
   try {
-    messageId = await send(command, { abortSignal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]) });
+    messageId = await send(command, { abortSignal: within(limitMs, signal) });
   } catch (error) {
     throw failure(error, handedOver, meaning);
   }

@@ -7,6 +7,7 @@ import type {
   Context,
 } from 'aws-lambda';
 import * as v from 'valibot';
+import { within } from '../deadline.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { toFaults } from '../validators/primitives.ts';
 import { idempotencyKey } from './idempotency.ts';
@@ -76,9 +77,9 @@ export function endpoint<Body extends BodySchema>(options: EndpointOptions<Body>
     .use(httpJsonBodyParser())
     .handler(async (event, context, { signal }) => {
       const request = await parseRequest(event, context, options);
-      const deadline = AbortSignal.timeout(Math.max(1, request.endsAt - STOP_BEFORE_END_MS - Date.now()));
       const telemetry = options.telemetry.with({ request_id: event.requestContext.requestId, route: event.routeKey });
-      const answer = await options.handle(request, telemetry, AbortSignal.any([signal, deadline]));
+      const deadline = within(request.endsAt - STOP_BEFORE_END_MS - Date.now(), signal);
+      const answer = await options.handle(request, telemetry, deadline);
       return respond(event, answer, options.answer);
     });
   return async (event, context) => {

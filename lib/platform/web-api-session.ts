@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import * as v from 'valibot';
+import { within } from '../deadline.ts';
 import { PlatformFailure } from './platform.ts';
 import { commandFailure, isDone, parseAnswer, parseMember } from './web-api-answers.ts';
 import { passwordHash, randomAnswer } from './web-api-auth.ts';
@@ -53,7 +54,7 @@ export async function openSession(
 ): Promise<WebApiSession> {
   const socket = await connectTls(server, limits.connectMs, signal);
   try {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(limits.authMs)]);
+    const limit = within(limits.authMs, signal);
     await authenticate((path) => exchange(socket, server, { path }, limits.authMs, limit), secret);
   } catch (error) {
     socket.destroy();

@@ -1,0 +1,23 @@
+/**
+ * A signal that aborts with the given one, and after so many milliseconds at the latest; at once when none are left.
+ *
+ * Not `AbortSignal.any` with `AbortSignal.timeout`: what that makes does not keep its sources, so the garbage collector
+ * may take the time limit away while nobody listens, and then the signal never comes.
+ */
+export function within(ms: number, signal?: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  if (signal?.aborted === true || ms <= 0) {
+    controller.abort(signal?.reason);
+    return controller.signal;
+  }
+  const timer = setTimeout(() => controller.abort(new DOMException('The time is up.', 'TimeoutError')), ms).unref();
+  signal?.addEventListener(
+    'abort',
+    () => {
+      clearTimeout(timer);
+      controller.abort(signal.reason);
+    },
+    { once: true, signal: controller.signal },
+  );
+  return controller.signal;
+}
