@@ -27,7 +27,7 @@ import {
 } from './primitives.ts';
 
 /** The channels that a one-time password can be asked for on (specification, 2.1). */
-const OTP_TYPES = ['email', 'sms', 'call', 'whatsapp'] as const;
+export const OTP_TYPES = ['email', 'sms', 'call', 'whatsapp'] as const;
 
 /**
  * The body of a registration request (specification, 2.1): the fixed fields, and beside them the fields of the form.

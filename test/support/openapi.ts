@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+
+/** What of the OpenAPI document is read here. */
+interface Document {
+  paths: Record<string, Record<string, { operationId: string; responses: Record<string, AnswerDocument> }>>;
+  components: { schemas: Record<string, unknown>; headers: Record<string, HeaderDocument> };
+}
+interface AnswerDocument {
+  headers?: Record<string, HeaderDocument | Reference>;
+  content?: Record<string, { schema: unknown }>;
+}
+interface HeaderDocument {
+  required?: boolean;
+  schema: { type: string };
+  /** The problem types that come with this header; absent: all answers of the status may have it. */
+  'x-problem-types'?: string[];
+}
+interface Reference {
+  $ref: string;
+}
+
+export type AnswerHeaders = Headers | Record<string, string | number | boolean | undefined>;
+
+const PROBLEM = 'application/problem+json';
+/** Headers that say something of the service: undocumented, they are faults. */
+const OURS = ['cache-control', 'x-request-id', 'x-content-type-options', 'retry-after', 'idempotent-replayed'];
+
+const document = JSON.parse(
+  readFileSync(new URL('../../infra/openapi.json', import.meta.url), 'utf8'),
+) as unknown as Document;
+const FORMATS = {
+  uuid: /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/,
+  'idn-email': /@/,
+  date: /^\d{4}-\d\d-\d\d$/,
+  password: true,
+} as const;
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS });
+ajv.addSchema({ $id: 'openapi', ...(closed({ components: document.components }) as object) });
+
+/**
+ * Clients must bear new members in answers, so the document leaves its objects open. Here they are closed: what is
+ * answered must be documented.
+ */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const entries = Object.entries(schema).map(([name, value]) => [name, closed(value)]);
+  const result: Record<string, unknown> = Object.fromEntries(entries);
+  return result.type === 'object' && typeof result.properties === 'object'
+    ? { additionalProperties: false, ...result }
+    : result;
+}
+
+/**
+ * Checks an answer against `infra/openapi.json`: its status, content type, body and headers are documented for the
+ * operation, and everything that is documented as always there is there.
+ * @param template the path as it stands in the document, such as `/public/v1/users/{user_id}/tp5/accounts`
+ * @throws Error that lists everything that is wrong
+ */
+export function checkAnswer(
+  method: string,
+  template: string,
+  status: number,
+  headers: AnswerHeaders,
+  bodyText: string,
+): void {
+  const operation = document.paths[template]?.[method.toLowerCase()];
+  const faults = operation === undefined ? ['is not documented'] : answerFaults(operation, status, headers, bodyText);
+  if (faults.length > 0) {
+    const named = `${method} ${template} → ${status}`;
+    throw new Error([`${named} differs from infra/openapi.json:`, ...faults].join('\n  '));
+  }
+}
+
+/** Checks an answer that `fetch` got from a path of the service, and hands it on unread. */
+export async function checked(answer: Response, method = 'POST'): Promise<Response> {
+  const { pathname } = new URL(answer.url);
+  checkAnswer(method, templateOf(pathname), answer.status, answer.headers, await answer.clone().text());
+  return answer;
+}
+
+/** The documented path that a path is of; a path that is none of them, as it is. */
+function templateOf(pathname: string): string {
+  const templates = Object.keys(document.paths);
+  return templates.find((one) => new RegExp(`^${one.replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname)) ?? pathname;
+}
+
+function answerFaults(
+  operation: { operationId: string; responses: Record<string, AnswerDocument> },
+  status: number,
+  headers: AnswerHeaders,
+  bodyText: string,
+): string[] {
+  const documented = operation.responses[status];
+  if (documented === undefined) return [`status ${status} is not documented for ${operation.operationId}`];
+  const { faults, type } = bodyFaults(documented, status, headers, bodyText);
+  return [...faults, ...headerFaults(documented, headers, type)];
+}
+
+/** @returns what is wrong with the body, and the problem's type where it is one */
+function bodyFaults(
+  { content }: AnswerDocument,
+  status: number,
+  headers: AnswerHeaders,
+  bodyText: string,
+): { faults: string[]; type?: string } {
+  const contentType = headerValue(headers, 'content-type');
+  if (content === undefined) {
+    const faults = bodyText === '' ? [] : ['has a body, and none is documented'];
+    return { faults: contentType === undefined ? faults : [...faults, 'has a content type without a body'] };
+  }
+  const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? 'no content type';
+  const media = content[mediaType];
+  if (media === undefined) return { faults: [`${mediaType} is not documented`] };
+  let body: unknown;
+  try {
+    body = JSON.parse(bodyText);
+  } catch {
+    return { faults: ['the body is not JSON'] };
+  }
+  if (mediaType !== PROBLEM) return { faults: schemaFaults(media.schema, body) };
+  return problemFaults(media.schema, status, headerValue(headers, 'x-request-id'), body);
+}
+
+function problemFaults(schema: unknown, status: number, requestId: string | undefined, body: unknown) {
+  const { type, ...members } = Object(body) as Record<string, unknown>;
+  const types = problemSchemas(schema);
+  const own = types.get(String(type));
+  if (own === undefined) {
+    return {
+      faults: [`problem type ${String(type)} is not documented; documented are ${[...types.keys()].join(', ')}`],
+    };
+  }
+  const faults = schemaFaults(own, body);
+  if (members.status !== status) faults.push(`the member status is ${String(members.status)}`);
+  if (members.request_id !== requestId) faults.push('the member request_id differs from the header x-request-id');
+  return { faults, type: String(type) };
+}
+
+/** The schemas that an answer's schema chooses among, by their problem type. */
+function problemSchemas(schema: unknown): Map<string, Reference> {
+  const { oneOf = [schema] } = schema as { oneOf?: unknown[] };
+  return new Map(
+    (oneOf as Reference[]).map((reference) => {
+      const name = reference.$ref.split('/').at(-1) ?? '';
+      const { properties } = document.components.schemas[name] as { properties: { type: { const: string } } };
+      return [properties.type.const, reference];
+    }),
+  );
+}
+
+function schemaFaults(schema: unknown, value: unknown): string[] {
+  const { $ref } = schema as Partial<Reference>;
+  const validate = ajv.compile($ref === undefined ? (schema as object) : { $ref: `openapi${$ref}` });
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(
+    ({ instancePath, message, params }) =>
+      `${instancePath === '' ? 'the value' : instancePath} ${message} ${JSON.stringify(params)}`,
+  );
+}
+
+function headerFaults({ headers: documented = {} }: AnswerDocument, headers: AnswerHeaders, type?: string): string[] {
+  const faults: string[] = [];
+  for (const [name, entry] of Object.entries(documented)) {
+    const header = '$ref' in entry ? headerOf(entry) : entry;
+    const value = headerValue(headers, name);
+    const types = header['x-problem-types'];
+    const comes = types === undefined ? header.required === true : type !== undefined && types.includes(type);
+    if (value === undefined) {
+      if (comes) faults.push(`the header ${name} is missing`);
+    } else if (types !== undefined && !comes) {
+      faults.push(`the header ${name} does not come with ${type ?? "the gateway's own answer"}`);
+    } else {
+      const parsed = header.schema.type === 'integer' ? Number(value) : value;
+      faults.push(...schemaFaults(header.schema, parsed).map((fault) => `the header ${name}: ${fault}`));
+    }
+  }
+  for (const name of OURS) {
+    if (!(name in documented) && headerValue(headers, name) !== undefined)
+      faults.push(`the header ${name} is not documented`);
+  }
+  return faults;
+}
+
+function headerOf({ $ref }: Reference): HeaderDocument {
+  const header = document.components.headers[$ref.split('/').at(-1) ?? ''];
+  if (header === undefined) throw new Error(`There is no ${$ref}.`);
+  return header;
+}
+
+function headerValue(headers: AnswerHeaders, name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  const value = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  return value === undefined ? undefined : String(value);
+}
