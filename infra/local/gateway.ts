@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequestContext, Context } from 'aws-lambda';
+import { Admission } from './admission.ts';
 
 /** What the gateway hands to a function: payload format 2.0, without an authorizer (the local service has none). */
 export type GatewayEvent = APIGatewayProxyEventV2WithRequestContext<APIGatewayEventRequestContextV2>;
@@ -82,8 +83,9 @@ class GatewayAnswer extends Error {
  * caller is let through and `requestContext.authorizer` is absent.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const admission = new Admission();
   const { servers, port } = await listenOnLoopback((request, response) => {
-    serve(request, response, options).catch((error: unknown) => {
+    serve(request, response, options, admission).catch((error: unknown) => {
       if (response.headersSent || response.destroyed) {
         response.destroy();
         return;
@@ -102,7 +104,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, options: GatewayOptions): Promise<void> {
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: GatewayOptions,
+  admission: Admission,
+): Promise<void> {
   // A caller that goes away in the middle ends nothing but its own answer.
   response.on('error', () => {});
   const requestId = randomBytes(11).toString('base64url').concat('=');
@@ -131,31 +138,35 @@ async function serve(request: IncomingMessage, response: ServerResponse, options
   const payload = JSON.stringify(event);
   if (Buffer.byteLength(payload) > MAX_EVENT_BYTES) throw new GatewayAnswer(413, 'Request Too Long');
   const integrationTimeoutMs = options.integrationTimeoutMs ?? INTEGRATION_TIMEOUT_MS;
-  const result = await invoke(found.route, JSON.parse(payload) as GatewayEvent, integrationTimeoutMs);
+  const result = await admission.run(() =>
+    invoke(found.route, JSON.parse(payload) as GatewayEvent, integrationTimeoutMs),
+  );
   sendResult(response, result);
 }
 
 /** @throws GatewayAnswer 500 when the function crashes or times out, 503 when the gateway's own time is over */
 async function invoke(route: Route, event: GatewayEvent, integrationTimeoutMs: number): Promise<StructuredResult> {
   const endsAt = Date.now() + route.timeoutMs;
-  const timers: NodeJS.Timeout[] = [];
-  const after = (ms: number, answer: GatewayAnswer) =>
-    new Promise<never>((_, reject) => {
-      timers.push(setTimeout(() => reject(answer), ms));
-    });
-  const crash = new GatewayAnswer(500, 'Internal Server Error');
+  const [ms, status, message] =
+    route.timeoutMs < integrationTimeoutMs
+      ? ([route.timeoutMs, 500, 'Internal Server Error'] as const)
+      : ([integrationTimeoutMs, 503, 'Service Unavailable'] as const);
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new GatewayAnswer(status, message)), ms);
+  });
   try {
-    const result = await Promise.race([
-      (async () => route.handler(event, toContext(route, endsAt)))(),
-      after(route.timeoutMs, crash),
-      after(integrationTimeoutMs, new GatewayAnswer(503, 'Service Unavailable')),
-    ]);
-    return toStructured(result);
+    return toStructured(await Promise.race([callHandler(route, event, endsAt), timeout]));
   } catch (error) {
-    throw error instanceof GatewayAnswer ? error : crash;
+    throw error instanceof GatewayAnswer ? error : new GatewayAnswer(500, 'Internal Server Error');
   } finally {
-    for (const timer of timers) clearTimeout(timer);
+    clearTimeout(timer);
   }
+}
+
+/** Asynchronous in any case: a handler may throw before it returns a promise. */
+async function callHandler(route: Route, event: GatewayEvent, endsAt: number): Promise<unknown> {
+  return route.handler(event, toContext(route, endsAt));
 }
 
 /** What a function answered, as payload format 2.0 reads it: without a `statusCode` the whole result is a JSON body. */

@@ -9,6 +9,7 @@ import { crmTable } from '../crm-table.ts';
 import { type Database, startDatabase } from './database.ts';
 import { DEMO_RECORDS } from './demo-records.ts';
 import { Faults } from './faults.ts';
+import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
 import { localRoutes } from './local-routes.ts';
 import { Outbox } from './outbox.ts';
@@ -228,7 +229,13 @@ async function start(options: ServiceOptions, open: Open, close: () => Promise<v
     startGateway({
       routes,
       port: options.port ?? 0,
-      before: localRoutes({ outbox, platforms, services, environment: { ...aws, CRM_TABLE: settings.CRM_TABLE } }),
+      before: localRoutes({
+        outbox,
+        platforms,
+        services,
+        firstCalls: firstCalls(records),
+        environment: { ...aws, CRM_TABLE: settings.CRM_TABLE },
+      }),
     }),
   );
 
@@ -300,6 +307,8 @@ function startPlatform(connection: Connection, secrets: ReadonlyMap<string, stri
     master,
     groups: groupsOf(connection, TP4_GROUPS),
     codePage: connection.code_page,
+    // Answers come in pieces, as on a bad day, yet not byte by byte: each piece is a system call.
+    packetBytes: 8,
   });
 }
 

@@ -7,6 +7,10 @@ import { startService } from './service.ts';
 /**
  * `npm start`: the whole service on this machine, in this one process. Prints `ready` and the address once it can be
  * called, and the functions' log after that.
+ *
+ * The script in `package.json` keeps it small under load: memory of password hashes goes back to the system at once
+ * (`MALLOC_MMAP_THRESHOLD_`), two are made at a time (`UV_THREADPOOL_SIZE`), and short-lived objects get little room.
+ * It replaces npm's shell (`exec`), so that npm's signals reach it.
  */
 
 /** The functions' settings that a person may change for a run: `CHANNELS=email npm start`. */
