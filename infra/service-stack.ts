@@ -102,7 +102,7 @@ export class ServiceStack extends Stack {
         mail.right,
         ...rightsOfChannels(this, settings),
         onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
-        onTable(data.registrations, 'KeepRegistrations', ['PutItem', 'UpdateItem']),
+        onTable(data.registrations, 'KeepRegistrations', ['PutItem', 'UpdateItem', 'DeleteItem']),
         onTable(data.limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
         onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
         new PolicyStatement({

@@ -186,7 +186,7 @@ describe('Faulty settings', () => {
     );
     fc.assert(
       fc.property(fc.dictionary(name, fc.jsonValue()), (context) => {
-        expect(faultsOf(context).every((fault) => /^[\w.]+: [a-z]/.test(fault))).toBe(true);
+        for (const fault of faultsOf(context)) expect(fault).toMatch(/^.+: [a-z][^:]*$/s);
       }),
     );
   });
