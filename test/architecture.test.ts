@@ -117,7 +117,6 @@ const VENDORS = [
   '@aws-lambda-powertools/logger',
   '@aws-lambda-powertools/metrics',
   '@middy/core',
-  '@middy/http-json-body-parser',
   'file-type',
   'iconv-lite',
   'any-ascii',

@@ -1,5 +1,4 @@
 import middy from '@middy/core';
-import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type {
   APIGatewayEventRequestContextV2,
   APIGatewayProxyEventV2WithRequestContext,
@@ -9,7 +8,7 @@ import type {
 import * as v from 'valibot';
 import { within } from '../deadline.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
-import { toFaults } from '../validators/primitives.ts';
+import { isObject, toFaults } from '../validators/primitives.ts';
 import { idempotencyKey } from './idempotency.ts';
 import { type FieldFault, Problem } from './problem.ts';
 
@@ -73,8 +72,6 @@ export function endpoint<Body extends BodySchema>(options: EndpointOptions<Body>
     },
   })
     .use(respondWithProblem(options.telemetry))
-    .before(({ event }) => refuseLargeBody(event, options.maxBodyBytes))
-    .use(httpJsonBodyParser())
     .handler(async (event, context, { signal }) => {
       const request = await parseRequest(event, context, options);
       const telemetry = options.telemetry.with({ request_id: event.requestContext.requestId, route: event.routeKey });
@@ -96,9 +93,7 @@ async function parseRequest<Body extends BodySchema>(
   context: Context,
   options: EndpointOptions<Body>,
 ): Promise<Request<v.InferOutput<Body>>> {
-  const sentBody: unknown = event.body;
-  if (typeof sentBody !== 'object' || sentBody === null || Array.isArray(sentBody)) throw new Problem('malformed_json');
-
+  const sentBody = parseBody(event, options.maxBodyBytes);
   const faults: FieldFault[] = [];
   const parameters: Record<string, string> = {};
   for (const [name, schema] of Object.entries(options.parameters ?? {})) {
@@ -138,12 +133,28 @@ function callerOf(requestContext: Event['requestContext']): string | undefined {
   return typeof subject === 'string' ? `jwt:${subject}` : undefined;
 }
 
-function refuseLargeBody(event: Event, maxBytes: number): void {
-  const { body = '', isBase64Encoded } = event;
-  const bytes = isBase64Encoded ? Math.ceil((body.length * 3) / 4) : Buffer.byteLength(body);
+/** `application/json` or a `+json` type, with or without parameters. */
+const JSON_TYPE = /^\s*application\/(?:[\w!#$&^.+-]+\+)?json\s*(?:;|$)/i;
+
+/**
+ * Middy's own parser is not used: it takes a member named `__proto__` for bad JSON, and keeps the body in its errors. Here such
+ * a member is an own one like any other, for the rules to judge.
+ */
+function parseBody({ headers, body = '', isBase64Encoded }: Event, maxBytes: number): Record<string, unknown> {
+  const bytes = isBase64Encoded ? Buffer.byteLength(body, 'base64') : Buffer.byteLength(body);
   if (bytes > maxBytes) {
     throw new Problem('payload_too_large', { detail: `The body may have at most ${maxBytes} bytes.` });
   }
+  if (!JSON_TYPE.test(headers['content-type'] ?? '')) throw new Problem('unsupported_media_type');
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(isBase64Encoded ? Buffer.from(body, 'base64').toString('utf8') : body);
+  } catch {
+    // The error quotes the body: it is not kept.
+    throw new Problem('malformed_json');
+  }
+  if (!isObject(parsed)) throw new Problem('malformed_json');
+  return parsed;
 }
 
 function respond(event: Event, answer: Answer, schema: v.GenericSchema | undefined): APIGatewayProxyStructuredResultV2 {
@@ -200,11 +211,7 @@ function respondWithProblem(telemetry: Telemetry): middy.MiddlewareObj<Event, AP
   };
 }
 
-/** The JSON parser's failures by their status (its cause holds the body and is dropped); all else is ours. */
+/** Whatever is not a problem is a failure of ours. */
 function toProblem(error: unknown): Problem {
-  if (error instanceof Problem) return error;
-  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
-  if (status === 415) return new Problem('unsupported_media_type');
-  if (status === 400 || status === 422) return new Problem('malformed_json');
-  return new Problem('internal_error', { cause: error });
+  return error instanceof Problem ? error : new Problem('internal_error', { cause: error });
 }
