@@ -1,0 +1,137 @@
+import type { Context } from 'aws-lambda';
+import type * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { endpoint, type Handler } from '../../../lib/http/endpoint.ts';
+import type { EventFields, EventName, Telemetry } from '../../../lib/telemetry.ts';
+import { closedObject, openObject } from '../../../lib/validators/primitives.ts';
+
+const context = { getRemainingTimeInMillis: () => 20_000 } as Context;
+
+/** What the gateway hands over for a request with this body. */
+function event(body: string | undefined, type = 'application/json', isBase64Encoded = false): Parameters<Handler>[0] {
+  return {
+    headers: { ...(type === '' ? {} : { 'content-type': type }) },
+    ...(body === undefined ? {} : { body }),
+    isBase64Encoded,
+    routeKey: 'POST /things',
+    requestContext: { requestId: 'r1', http: { sourceIp: '203.0.113.7' } },
+  } as Parameters<Handler>[0];
+}
+
+/** An endpoint that takes any object, and tells what it was given. */
+function anything(schema: v.GenericSchema = openObject({})) {
+  const seen: unknown[] = [];
+  const events: { name: EventName; fields: EventFields }[] = [];
+  const telemetry: Telemetry = {
+    event: (name, fields = {}) => events.push({ name, fields }),
+    with: () => telemetry,
+    flush: () => {},
+  };
+  const handler = endpoint({
+    body: schema,
+    maxBodyBytes: 1_000,
+    telemetry,
+    handle: async ({ sentBody }) => {
+      seen.push(sentBody);
+      return {};
+    },
+  });
+  return { handler, seen, events };
+}
+
+async function answerTo(handler: Handler, request: Parameters<Handler>[0]) {
+  const { statusCode, body, headers } = await handler(request, context);
+  return {
+    statusCode,
+    headers,
+    problem: body === undefined ? undefined : (JSON.parse(body) as Record<string, unknown>),
+  };
+}
+
+describe('The body of a request', () => {
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json ; charset=utf-8',
+    'APPLICATION/JSON',
+    'application/vnd.api+json',
+    'application/merge-patch+json;v=1',
+  ])('may be of the type %j', async (type) => {
+    const { handler, seen } = anything();
+    expect(await answerTo(handler, event('{"a":1}', type))).toMatchObject({ statusCode: 204 });
+    expect(seen).toEqual([{ a: 1 }]);
+  });
+
+  it('may come in base64, as the gateway passes on other types than application/json', async () => {
+    const { handler, seen } = anything();
+    const body = Buffer.from('{"a":"Zoë"}').toString('base64');
+    expect(await answerTo(handler, event(body, 'application/vnd.api+json', true))).toMatchObject({ statusCode: 204 });
+    expect(seen).toEqual([{ a: 'Zoë' }]);
+  });
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'application/jsonx', 'json', ''])(
+    'of the type %j gets unsupported_media_type',
+    async (type) => {
+      const { handler } = anything();
+      const answer = await answerTo(handler, event('{"a":1}', type));
+      expect(answer).toMatchObject({ statusCode: 415, problem: { type: 'unsupported_media_type', status: 415 } });
+    },
+  );
+
+  it.each([
+    undefined,
+    '',
+    ' ',
+    '{',
+    '{"a":1,}',
+    '{"a":1}{"b":2}',
+    "{'a':1}",
+    'null',
+    '5',
+    '"x"',
+    '[]',
+    '[{"a":1}]',
+    'undefined',
+    '{"a":NaN}',
+  ])('that is %j gets malformed_json', async (body) => {
+    const { handler, events } = anything();
+    const answer = await answerTo(handler, event(body));
+    expect(answer).toMatchObject({ statusCode: 400, problem: { type: 'malformed_json' } });
+    expect(events).toEqual([
+      {
+        name: 'RequestRefused',
+        fields: { request_id: 'r1', route: 'POST /things', status: 400, type: 'malformed_json' },
+      },
+    ]);
+  });
+
+  it('that names a member twice has the last one', async () => {
+    const { handler, seen } = anything();
+    await answerTo(handler, event('{"a":1,"a":2}'));
+    expect(seen).toEqual([{ a: 2 }]);
+  });
+
+  it('over its limit gets payload_too_large', async () => {
+    const { handler } = anything();
+    const body = JSON.stringify({ a: 'x'.repeat(1_000) });
+    expect(await answerTo(handler, event(body))).toMatchObject({
+      statusCode: 413,
+      problem: { type: 'payload_too_large' },
+    });
+    const encoded = Buffer.from(body).toString('base64');
+    expect(await answerTo(handler, event(encoded, 'application/json', true))).toMatchObject({ statusCode: 413 });
+  });
+
+  it.each(['__proto__', 'constructor', 'prototype', 'toString'])(
+    'with a member %s is judged by its rules like any other',
+    async (name) => {
+      const { handler } = anything(closedObject({}));
+      const answer = await answerTo(handler, event(`{"${name}":{"prototype":{"admin":true}}}`));
+      expect(answer.problem).toMatchObject({
+        type: 'validation_failed',
+        errors: [{ pointer: `#/${name}`, rule: 'unknown_field' }],
+      });
+      expect(({} as Record<string, unknown>).admin).toBeUndefined();
+    },
+  );
+});
