@@ -271,10 +271,12 @@ async function change(
 
   const added = place(add, named);
   const replaced = new Set(added.map(({ kind, record }) => itemKey(kind, record.id)));
-  const kept = place(current, (kind, _, id) => `${kind} ${id} in ${target.name}`).filter(({ kind, record }) => {
-    const key = itemKey(kind, record.id);
-    return !replaced.has(key) && !gone.has(key);
-  });
+  const kept = place(current, (kind, _, id) => `the table's ${kind}[${JSON.stringify(id)}]`).filter(
+    ({ kind, record }) => {
+      const key = itemKey(kind, record.id);
+      return !replaced.has(key) && !gone.has(key);
+    },
+  );
   const faults = [...localHostFaults(added), ...duplicateFaults([...kept, ...added])];
   if (faults.length > 0) throw new CrmFileError(faults);
 
