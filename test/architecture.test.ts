@@ -117,6 +117,7 @@ const VENDORS = [
   '@aws-lambda-powertools/logger',
   '@aws-lambda-powertools/metrics',
   '@middy/core',
+  '@middy/http-json-body-parser',
   'file-type',
   'iconv-lite',
   'any-ascii',

@@ -1,4 +1,5 @@
 import middy from '@middy/core';
+import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type {
   APIGatewayEventRequestContextV2,
   APIGatewayProxyEventV2WithRequestContext,
@@ -72,6 +73,11 @@ export function endpoint<Body extends BodySchema>(options: EndpointOptions<Body>
     },
   })
     .use(respondWithProblem(options.telemetry))
+    .before(({ event }) => {
+      refuseLargeBody(event, options.maxBodyBytes);
+      spellMediaType(event);
+    })
+    .use(httpJsonBodyParser())
     .handler(async (event, context, { signal }) => {
       const request = await parseRequest(event, context, options);
       const telemetry = options.telemetry.with({ request_id: event.requestContext.requestId, route: event.routeKey });
@@ -93,7 +99,8 @@ async function parseRequest<Body extends BodySchema>(
   context: Context,
   options: EndpointOptions<Body>,
 ): Promise<Request<v.InferOutput<Body>>> {
-  const sentBody = parseBody(event, options.maxBodyBytes);
+  const sentBody: unknown = event.body;
+  if (!isObject(sentBody)) throw new Problem('malformed_json');
   const faults: FieldFault[] = [];
   const parameters: Record<string, string> = {};
   for (const [name, schema] of Object.entries(options.parameters ?? {})) {
@@ -133,28 +140,17 @@ function callerOf(requestContext: Event['requestContext']): string | undefined {
   return typeof subject === 'string' ? `jwt:${subject}` : undefined;
 }
 
-/** `application/json` or a `+json` type, with or without parameters. */
-const JSON_TYPE = /^\s*application\/(?:[\w!#$&^.+-]+\+)?json\s*(?:;|$)/i;
-
-/**
- * Middy's own parser is not used: it takes a member named `__proto__` for bad JSON, and keeps the body in its errors. Here such
- * a member is an own one like any other, for the rules to judge.
- */
-function parseBody({ headers, body = '', isBase64Encoded }: Event, maxBytes: number): Record<string, unknown> {
+function refuseLargeBody({ body = '', isBase64Encoded }: Event, maxBytes: number): void {
   const bytes = isBase64Encoded ? Buffer.byteLength(body, 'base64') : Buffer.byteLength(body);
   if (bytes > maxBytes) {
     throw new Problem('payload_too_large', { detail: `The body may have at most ${maxBytes} bytes.` });
   }
-  if (!JSON_TYPE.test(headers['content-type'] ?? '')) throw new Problem('unsupported_media_type');
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(isBase64Encoded ? Buffer.from(body, 'base64').toString('utf8') : body);
-  } catch {
-    // The error quotes the body: it is not kept.
-    throw new Problem('malformed_json');
-  }
-  if (!isObject(parsed)) throw new Problem('malformed_json');
-  return parsed;
+}
+
+/** The parser knows a media type only without white space around it; RFC 9110 allows it before the parameters. */
+function spellMediaType({ headers }: Event): void {
+  const [type = '', ...parameters] = (headers['content-type'] ?? '').split(';');
+  headers['content-type'] = [type.trim().toLowerCase(), ...parameters].join(';');
 }
 
 function respond(event: Event, answer: Answer, schema: v.GenericSchema | undefined): APIGatewayProxyStructuredResultV2 {
@@ -211,7 +207,11 @@ function respondWithProblem(telemetry: Telemetry): middy.MiddlewareObj<Event, AP
   };
 }
 
-/** Whatever is not a problem is a failure of ours. */
+/** The JSON parser's failures by their status (its cause holds the body and is dropped); all else is ours. */
 function toProblem(error: unknown): Problem {
-  return error instanceof Problem ? error : new Problem('internal_error', { cause: error });
+  if (error instanceof Problem) return error;
+  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
+  if (status === 415) return new Problem('unsupported_media_type');
+  if (status === 422) return new Problem('malformed_json');
+  return new Problem('internal_error', { cause: error });
 }
