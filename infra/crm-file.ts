@@ -84,7 +84,7 @@ export async function parseCrmRecord(kind: CrmKind, text: string): Promise<CrmRe
 }
 
 /** @throws CrmFileError with every fault */
-export async function checkCrmFile(content: unknown): Promise<CrmFile> {
+async function checkCrmFile(content: unknown): Promise<CrmFile> {
   if (!isObject(content)) throw new CrmFileError([{ path: '', rule: 'must be a JSON object' }]);
   const faults: CrmFault[] = [];
   const file: CrmFile = { ...noRecords(), local_secrets: {} };
@@ -259,7 +259,7 @@ export function itemKey(kind: CrmKind, id: string): string {
   return KINDS[kind].key(id);
 }
 
-export function isKind(name: string): name is CrmKind {
+function isKind(name: string): name is CrmKind {
   return Object.hasOwn(KINDS, name);
 }
 
