@@ -1,0 +1,227 @@
+import { Agent, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import type { CrmFile } from '../../infra/crm-file.ts';
+import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
+import type { SentMessage } from '../../infra/local/outbox.ts';
+import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
+import { databaseClient, type Item, type Table, table } from '../../lib/aws/dynamodb.ts';
+import { secretReader } from '../../lib/aws/secrets.ts';
+import { registrationKey } from '../../lib/crm/registrations.ts';
+import type { Channel } from '../../lib/otp/channel.ts';
+import { type GuessOutcome, type Pepper, parsePepper, verifyCode } from '../../lib/otp/code.ts';
+
+export const PATH = '/public/v1/account/register/request';
+export const PASSWORD = 'correct horse battery';
+
+/** Somebody who registers: an address and a phone that no other person of the same world has. */
+export interface Person {
+  email: string;
+  phone: { country_code: string; number: string };
+  /** The phone as it is kept. */
+  e164: string;
+}
+
+export interface Reply {
+  status: number;
+  /** In the order in which they came. */
+  headers: [name: string, value: string][];
+  header(name: string): string | undefined;
+  text: string;
+  /** The body, where there is one. */
+  json: Record<string, unknown>;
+}
+
+export interface RegistrationWorld {
+  service: LocalService;
+  tables: Record<'crm' | 'operations' | 'registrations' | 'limits', Table>;
+  pepper: Pepper;
+  /** A person that was not there before. */
+  stranger(): Person;
+  /** A client whose addresses were not used before. */
+  client(): Person;
+  /** Posts a body (what is no text is sent as JSON) from a source address of its own. */
+  post(body: unknown, headers?: Record<string, string>): Promise<Reply>;
+  send(options: {
+    method: string;
+    path: string;
+    headers?: Record<string, string>;
+    body?: string | Buffer;
+  }): Promise<Reply>;
+  /** The messages that a person got on a channel. */
+  sentTo(channel: Channel, person: Person): SentMessage[];
+  record(channel: Channel, person: Person): Promise<Item | undefined>;
+  guess(channel: Channel, person: Person, code: string | undefined): Promise<GuessOutcome>;
+  /** Everything that stands in a table. */
+  items(table: 'operations' | 'registrations' | 'limits'): Promise<Item[]>;
+  /** As if the waits of all limits were over. */
+  forgetLimits(): Promise<void>;
+  /** As if the workers of all operations had been dead for long. */
+  endLeases(): Promise<void>;
+  close(): Promise<void>;
+}
+
+let sources = 0;
+/** A source address that no other request has. */
+export function newSource(): string {
+  sources += 1;
+  return `10.${(sources >> 16) & 255}.${(sources >> 8) & 255}.${sources & 255}`;
+}
+
+/** A registration that keeps every rule. */
+export function registrationOf(person: Person, more: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    email: person.email,
+    type: 'trader',
+    name: 'Bob Stone',
+    phone: person.phone,
+    otp_type: 'email',
+    password: PASSWORD,
+    repeat_password: PASSWORD,
+    form_id: 'FORM0002',
+    ...more,
+  };
+}
+
+/** A British mobile number; no two share a prefix. */
+function personOf(index: number, domain: string): Person {
+  const number = String(7_400_001_234 + index * 10_000);
+  return { email: `Person${index}@${domain}`, phone: { country_code: '44', number }, e164: `+44${number}` };
+}
+
+const FIRST_STRANGER = 2_000;
+
+/** The records of the local service with so many clients more, and without trading servers. */
+function records(clients: number): CrmFile {
+  return {
+    ...DEMO_RECORDS,
+    connections: [],
+    clients: [
+      ...DEMO_RECORDS.clients,
+      ...Array.from({ length: clients }, (_, index) => {
+        const { email, phone } = personOf(index + 1, 'clients.example');
+        return { id: `KNOWN${String(index + 1).padStart(3, '0')}`, email, name: 'Known', phone };
+      }),
+    ],
+  };
+}
+
+/** The local service, and what a test of registrations asks of it. */
+export async function registrationWorld({
+  clients = 40,
+  ...options
+}: ServiceOptions & { clients?: number } = {}): Promise<RegistrationWorld> {
+  const service = await startService({ records: records(clients), ...options });
+  const settings = (name: string) => ({
+    endpoint: service.environment[name] ?? '',
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  });
+  const database = databaseClient(settings('AWS_ENDPOINT_URL_DYNAMODB'));
+  const tables = {
+    crm: table(database, 'crm'),
+    operations: table(database, 'operations'),
+    registrations: table(database, 'registrations'),
+    limits: table(database, 'limits'),
+  };
+  const readSecret = secretReader(settings('AWS_ENDPOINT_URL_SECRETS_MANAGER'));
+  const pepper = parsePepper(await readSecret(service.environment.PEPPER_SECRET ?? '', AbortSignal.timeout(5_000)));
+  const agent = new Agent({ keepAlive: true });
+  let used = 0;
+  let strangers = 0;
+
+  async function send({ method, path, headers = {}, body }: Parameters<RegistrationWorld['send']>[0]): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      request(`${service.url}${path}`, { method, headers, agent }, (response) => {
+        text(response).then((answer) => {
+          const { rawHeaders } = response;
+          const pairs = rawHeaders.flatMap((name, at): [string, string][] =>
+            at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : [],
+          );
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: pairs,
+            header: (wanted) => pairs.find(([name]) => name.toLowerCase() === wanted)?.[1],
+            text: answer,
+            json: answer === '' ? {} : (JSON.parse(answer) as Record<string, unknown>),
+          });
+        }, reject);
+      })
+        .on('error', reject)
+        .end(body);
+    });
+  }
+
+  async function items(name: string): Promise<Item[]> {
+    return (await database.send(new ScanCommand({ TableName: name }))).Items ?? [];
+  }
+
+  function addressOf(channel: Channel, person: Person): string {
+    return channel === 'email' ? person.email.toLowerCase() : person.e164;
+  }
+
+  return {
+    service,
+    tables,
+    pepper,
+    stranger() {
+      strangers += 1;
+      return personOf(FIRST_STRANGER + strangers, 'strangers.example');
+    },
+    client() {
+      used += 1;
+      if (used > clients) throw new Error('There are no more clients.');
+      return personOf(used, 'clients.example');
+    },
+    post: (body, headers = {}) =>
+      send({
+        method: 'POST',
+        path: PATH,
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': newSource(), ...headers },
+        body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      }),
+    send,
+    sentTo: (channel, person) =>
+      service.outbox
+        .list()
+        .filter(({ kind, to }) => kind === channel && to === (channel === 'email' ? person.email : person.e164)),
+    record: (channel, person) =>
+      tables.registrations.get(registrationKey(channel, addressOf(channel, person)), AbortSignal.timeout(5_000)),
+    guess: (channel, person, code = '') =>
+      verifyCode(
+        tables.registrations,
+        registrationKey(channel, addressOf(channel, person)),
+        code,
+        pepper,
+        Date.now(),
+        AbortSignal.timeout(5_000),
+      ),
+    items,
+    async forgetLimits() {
+      const counters = await items('limits');
+      await Promise.all(counters.map(({ pk }) => tables.limits.delete({ pk: String(pk) }, AbortSignal.timeout(5_000))));
+    },
+    async endLeases() {
+      const end = { update: 'SET lease_until = :zero', values: { ':zero': 0 } };
+      const operations = await items('operations');
+      await Promise.all(
+        operations.map(({ pk }) => tables.operations.update({ pk: String(pk) }, end, AbortSignal.timeout(5_000))),
+      );
+    },
+    async close() {
+      agent.destroy();
+      database.destroy();
+      await service.close();
+    },
+  };
+}
+
+/** The code that a message brings. */
+export function codeIn(message: SentMessage | undefined): string | undefined {
+  return /(?<!\d)\d{6}(?!\d)/.exec(message?.text ?? '')?.[0];
+}
+
+/** What a message must not hold when it is a notice. */
+export function hasCode(message: SentMessage): boolean {
+  return /(?<!\d)\d{6}(?!\d)|(?<!\d)\d(?:\D{1,3}\d){5}(?!\d)/.test(`${message.subject ?? ''} ${message.text}`);
+}
