@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as v from 'valibot';
 import { type FaultKind, type Faults, PLATFORM_FAULT_KINDS, SERVICE_FAULT_KINDS } from './faults.ts';
+import type { FirstCalls } from './first-calls.ts';
 import { readBody, sendJson } from './gateway.ts';
 import type { Outbox } from './outbox.ts';
-import { outboxPage } from './outbox-page.ts';
+import { outboxPage, sendOutboxPage } from './outbox-page.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 
 /** What the local service shows of itself under `/_local`. */
@@ -13,6 +14,8 @@ export interface LocalState {
   platforms: ReadonlyMap<string, SimulatedServer>;
   /** The faults of the embedded services, by the name of the target. */
   services: ReadonlyMap<string, Faults>;
+  /** What the page proposes to a person who has made no call yet. */
+  firstCalls: FirstCalls;
   /** The environment that points an AWS client to the embedded services; the operators' command asks for it. */
   environment: Readonly<Record<string, string>>;
 }
@@ -54,13 +57,14 @@ type Action = (call: Call) => void | Promise<void>;
 export function localRoutes(state: LocalState) {
   const routes: { path: RegExp; methods: Record<string, Action> }[] = [
     { path: /^\/$/, methods: { GET: ({ response }) => redirect(response, '/_local') } },
-    { path: /^\/_local\/?$/, methods: { GET: ({ response }) => sendPage(response, outboxPage(state.outbox.list())) } },
+    ...outboxPage({ ...state, faults: allFaults }),
     {
       path: /^\/_local\/outbox$/,
       methods: {
         GET: ({ request, response }) => {
-          if (prefersHtml(request)) sendPage(response, outboxPage(state.outbox.list()));
-          else sendJson(response, 200, state.outbox.list());
+          response.setHeader('vary', 'accept');
+          if (prefersHtml(request)) return sendOutboxPage(response);
+          sendJson(response, 200, state.outbox.list());
         },
         DELETE: ({ response }) => {
           state.outbox.clear();
@@ -89,8 +93,7 @@ export function localRoutes(state: LocalState) {
     {
       path: /^\/_local\/faults$/,
       methods: {
-        GET: ({ response }) =>
-          sendJson(response, 200, Object.fromEntries(targets().map(([name]) => [name, shown(name)]))),
+        GET: ({ response }) => sendJson(response, 200, allFaults()),
         DELETE: ({ response }) => {
           for (const [, { faults }] of targets()) faults.clear();
           sendNothing(response);
@@ -134,6 +137,10 @@ export function localRoutes(state: LocalState) {
       });
     }
     return found;
+  }
+
+  function allFaults() {
+    return Object.fromEntries(targets().map(([name]) => [name, shown(name)]));
   }
 
   function shown(name: string | undefined) {
@@ -225,11 +232,4 @@ function redirect(response: ServerResponse, location: string): void {
 
 function sendNothing(response: ServerResponse): void {
   response.writeHead(204).end();
-}
-
-function sendPage(response: ServerResponse, html: string): void {
-  const bytes = Buffer.from(html);
-  response
-    .writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-length': bytes.byteLength })
-    .end(bytes);
 }

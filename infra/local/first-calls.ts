@@ -1,0 +1,47 @@
+import { type CrmFile, LOCAL_HOST } from '../crm-file.ts';
+
+export interface FirstCall {
+  path: string;
+  body: Record<string, unknown>;
+}
+
+/** Calls that work with the records the service has, for a person who has made none yet; absent where no record fits. */
+export interface FirstCalls {
+  registration?: FirstCall;
+  account?: FirstCall;
+}
+
+/** Picks a form without required fields, a client, and a simulated server that is no demo one and names its groups. */
+export function firstCalls({ forms, clients, connections }: Omit<CrmFile, 'local_secrets'>): FirstCalls {
+  const form = forms.find(({ fields }) => fields.every(({ required }) => required !== true));
+  const client = clients[0];
+  const connection = connections.find(({ host, demo, groups }) => host === LOCAL_HOST && !demo && groups !== undefined);
+  const { id, platform, groups = [] } = connection ?? {};
+  const group = Array.isArray(groups) ? groups[0] : Object.keys(groups)[0];
+  return {
+    ...(form === undefined
+      ? {}
+      : {
+          registration: {
+            path: '/public/v1/account/register/request',
+            body: {
+              email: 'nia@example.com',
+              type: 'trader',
+              name: 'Nia Newman',
+              otp_type: 'email',
+              password: 'correct horse',
+              repeat_password: 'correct horse',
+              form_id: form.id,
+            },
+          },
+        }),
+    ...(client === undefined || group === undefined
+      ? {}
+      : {
+          account: {
+            path: `/public/v1/users/${client.id}/${platform}/accounts`,
+            body: { connection_id: id, group, leverage: 100, send_email: true, send_pop_up: true },
+          },
+        }),
+  };
+}
