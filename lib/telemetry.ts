@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { SourceMap } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 
@@ -119,7 +122,31 @@ export function describeError(error: unknown): Pick<EventFields, 'reason' | 'sta
   if (!(error instanceof Error)) return { reason: typeof error };
   const reason = 'reason' in error && typeof error.reason === 'string' ? error.reason : error.name;
   const stack = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-  return { reason, stack: stack.slice(0, 12).map((line) => line.trim()) };
+  return { reason, stack: stack.slice(0, 12).map((line) => inSource(line.trim())) };
+}
+
+const sourceMaps = new Map<string, SourceMap | undefined>();
+
+/**
+ * The place of a stack's line in the source, for a line of a bundle. Source maps are read when the first error is
+ * described: Node's own `--enable-source-maps` would read them at every cold start, and make it longer by a quarter.
+ */
+function inSource(line: string): string {
+  const [, url = '', row, column] = /(file:\/\/[^)]+\.mjs):(\d+):(\d+)/.exec(line) ?? [];
+  if (url === '') return line;
+  if (!sourceMaps.has(url)) sourceMaps.set(url, sourceMapOf(url));
+  const found = sourceMaps.get(url)?.findEntry(Number(row) - 1, Number(column) - 1);
+  if (found === undefined || !('originalSource' in found)) return line;
+  const source = found.originalSource.replace(/^(\.\.\/)+/, '');
+  return `at ${source}:${found.originalLine + 1}:${found.originalColumn + 1}`;
+}
+
+function sourceMapOf(url: string): SourceMap | undefined {
+  try {
+    return new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(url)}.map`, 'utf8')));
+  } catch {
+    return undefined;
+  }
 }
 
 /** How long a step may take that is done though the request's time is up, in milliseconds. */

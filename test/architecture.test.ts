@@ -33,7 +33,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
     ],
   },
   { of: /^lib\/config\.ts$/, may: [/^valibot$/, /^lib\/validators\//] },
-  { of: /^lib\/telemetry\.ts$/, may: [/^@aws-lambda-powertools\//] },
+  { of: /^lib\/telemetry\.ts$/, may: [/^@aws-lambda-powertools\//, /^node:(fs|module|url)$/] },
   {
     of: /^lib\/aws\//,
     may: [

@@ -73,11 +73,7 @@ export class ApiFunction extends Construct {
       handler: ENTRY_FILE.replace(/\.mjs$/, '.handler'),
       memorySize: props.memory,
       timeout: Duration.seconds(props.timeoutSeconds),
-      environment: {
-        ...given(props.environment),
-        // Stack traces in the log name the lines of the source.
-        NODE_OPTIONS: '--enable-source-maps',
-      },
+      environment: given(props.environment),
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       role,
       tracing: Tracing.ACTIVE,

@@ -199,7 +199,6 @@ describe('Every function', () => {
         TracingConfig: { Mode: 'Active' },
         LoggingConfig: { LogFormat: 'JSON', LogGroup: { Ref: expect.stringContaining('Log') } },
       });
-      expect(Properties).toHaveProperty('Environment.Variables.NODE_OPTIONS', '--enable-source-maps');
     }
     const logs = Object.values(resources(template, 'AWS::Logs::LogGroup'));
     expect(logs).toHaveLength(4);

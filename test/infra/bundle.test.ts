@@ -1,0 +1,208 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Bundle, bundle, ENTRY_FILE, FUNCTIONS, type FunctionName } from '../../infra/bundle.ts';
+
+const ROOT = new URL('../..', import.meta.url);
+/** Of what Lambda reads at cold start, without source maps. */
+const MOST_BYTES = 450_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'bundles-'));
+const bundles = {} as Record<FunctionName, Bundle>;
+
+beforeAll(async () => {
+  for (const name of FUNCTIONS) bundles[name] = await bundle(name, join(folder, name));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The packages that only those need who work on this project. */
+function developmentPackages(): string[] {
+  const lock = JSON.parse(readFileSync(new URL('package-lock.json', ROOT), 'utf8')) as {
+    packages: Record<string, { dev?: boolean }>;
+  };
+  return Object.keys(lock.packages).filter((path) => lock.packages[path]?.dev === true);
+}
+
+/** Runs a module in a fresh Node as Lambda would, and gives all that it wrote. */
+function run(script: string, environment: Record<string, string> = {}): string {
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    env: { PATH: process.env.PATH, ...environment },
+    encoding: 'utf8',
+  });
+  expect(status, stderr).toBe(0);
+  return stdout + stderr;
+}
+
+const ENVIRONMENT = {
+  AWS_REGION: 'eu-west-1',
+  AWS_ACCESS_KEY_ID: 'none',
+  AWS_SECRET_ACCESS_KEY: 'none',
+  STAGE: 'test',
+  BRAND_NAME: 'Acme',
+  BRAND_SUPPORT_EMAIL: 'help@acme.example',
+  BRAND_COLOR: '#102030',
+  SENDER_ADDRESS: 'no-reply@acme.example',
+  CRM_TABLE: 'crm',
+  OPERATIONS_TABLE: 'operations',
+  REGISTRATIONS_TABLE: 'registrations',
+  LIMITS_TABLE: 'limits',
+  DOCUMENTS_BUCKET: 'documents',
+  PEPPER_SECRET: 'pepper',
+  CHANNELS: 'email,sms,call,whatsapp',
+  CALL_ORIGINATION_IDENTITY: 'phone-0a1b',
+  WHATSAPP_PHONE_NUMBER_ID: 'phone-number-id-0a1b',
+  WHATSAPP_CODE_TEMPLATE: 'code',
+  WHATSAPP_NOTICE_TEMPLATE: 'notice',
+  ACCOUNTS_TABLE: 'accounts',
+  PASSWORD_SECRET: 'password',
+  NOTIFICATIONS_TOPIC_ARN: 'arn:aws:sns:eu-west-1:123456789012:notifications',
+};
+
+/** What the gateway makes of a good request to a function. */
+function requestTo(name: FunctionName): unknown {
+  const registration = {
+    email: 'ann@acme.example',
+    type: 'trader',
+    name: 'Ann',
+    password: 'correct horse',
+    repeat_password: 'correct horse',
+    form_id: 'FORM0001',
+  };
+  const account = { connection_id: 'tp-1', group: 'demo', leverage: 100 };
+  return {
+    version: '2.0',
+    routeKey: 'POST /',
+    headers: { 'content-type': 'application/json' },
+    pathParameters: { user_id: 'CLIENT01' },
+    requestContext: { requestId: 'r-1', http: { method: 'POST', path: '/', sourceIp: '192.0.2.1' } },
+    body: JSON.stringify(name === 'request-registration' ? registration : account),
+    isBase64Encoded: false,
+  };
+}
+
+describe.each(FUNCTIONS)('The bundle of %s', (name) => {
+  it(`is at most ${MOST_BYTES / 1_000} kB at start-up`, () => {
+    expect(bundles[name].startUpBytes).toBeLessThanOrEqual(MOST_BYTES);
+  });
+
+  it('holds this function, the service’s own code and packages, and nothing else of the project', () => {
+    const foreign = bundles[name].inputs.filter(
+      (path) =>
+        path !== `functions/${name}.ts` && !/^(lib|node_modules)\//.test(path) && !path.startsWith('node-builtin:'),
+    );
+    expect(foreign).toEqual([]);
+  });
+
+  it('holds no package that only development needs', () => {
+    const development = developmentPackages();
+    expect(development.length).toBeGreaterThan(100);
+    const held = bundles[name].inputs.filter((path) => development.some((one) => path.startsWith(`${one}/`)));
+    expect(held).toEqual([]);
+  });
+
+  it('is loaded by Node, with a handler, and so is everything that it loads later', () => {
+    const files = readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.mjs'),
+    );
+    expect(files).toContain(ENTRY_FILE);
+    const urls = files.map((file) => pathToFileURL(join(folder, name, file)).href);
+    const script = `
+      const loaded = await Promise.all(${JSON.stringify(urls)}.map((url) => import(url)));
+      console.log(loaded.filter(({ handler }) => typeof handler === 'function').length);
+    `;
+    expect(run(script, ENVIRONMENT).trim()).toBe('1');
+  });
+
+  it('names the lines of the source in the stack of a logged error', () => {
+    const url = pathToFileURL(join(folder, name, ENTRY_FILE)).href;
+    const script = `
+      const { handler } = await import(${JSON.stringify(url)});
+      const answer = await handler(${JSON.stringify(requestTo(name))}, { getRemainingTimeInMillis: () => 20_000 });
+      console.log(JSON.stringify(answer));
+    `;
+    const nowhere = 'http://127.0.0.1:1';
+    const lines = run(script, {
+      ...ENVIRONMENT,
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: nowhere,
+      AWS_ENDPOINT_URL_DYNAMODB: nowhere,
+    });
+    const logged = lines
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as { message?: string; stack?: string[]; statusCode?: number });
+    expect(logged).toContainEqual(expect.objectContaining({ statusCode: 500 }));
+    const stack = logged.find(({ message }) => message === 'InternalError')?.stack ?? [];
+    expect(stack[0]).toMatch(/^at lib\/aws\/secrets\.ts:\d+:\d+$/);
+    expect(stack.join('\n')).toMatch(/at lib\/(registration|trading-account)\.ts:\d+:\d+/);
+  });
+
+  it('holds no source text beside its code', () => {
+    const maps = readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.map'),
+    );
+    for (const map of maps) {
+      expect(JSON.parse(readFileSync(join(folder, name, map), 'utf8'))).not.toHaveProperty('sourcesContent');
+    }
+  });
+});
+
+describe('What is loaded on first use, apart from the start-up', () => {
+  const startUp = (name: FunctionName) =>
+    new Set(bundles[name].startUpInputs.map((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path));
+
+  it.each([
+    '@aws-sdk/client-s3',
+    'file-type',
+    '@aws-sdk/client-sns',
+    '@aws-sdk/client-pinpoint-sms-voice-v2',
+    '@aws-sdk/client-socialmessaging',
+  ])('of registration: %s', (client) => {
+    expect(startUp('request-registration')).not.toContain(client);
+    expect(bundles['request-registration'].inputs.some((path) => path.startsWith(`node_modules/${client}/`))).toBe(
+      true,
+    );
+  });
+
+  it.each(['@aws-sdk/client-ses', '@aws-sdk/client-sns', 'iconv-lite', 'any-ascii'])(
+    'of the accounts: %s',
+    (client) => {
+      for (const name of ['create-tp5-account', 'create-tp4-account'] as const) {
+        expect(startUp(name)).not.toContain(client);
+        expect(bundles[name].inputs.some((path) => path.startsWith(`node_modules/${client}/`))).toBe(true);
+      }
+    },
+  );
+});
+
+describe('Bundling', () => {
+  it('makes the same bytes wherever it writes them, also from the command line', () => {
+    const other = join(folder, 'other');
+    const bundler = new URL('infra/bundle.ts', ROOT).pathname;
+    const told = execFileSync(process.execPath, [bundler, 'create-tp5-account', other], { encoding: 'utf8' });
+    expect(told).toMatch(/^create-tp5-account: \d+\.\d kB at start-up in \d+ files\n$/);
+    const files = readdirSync(other, { recursive: true, encoding: 'utf8' }).filter((file) => /\.(mjs|map)$/.test(file));
+    expect(files.length).toBeGreaterThan(10);
+    for (const file of files) {
+      expect(readFileSync(join(other, file)).equals(readFileSync(join(folder, 'create-tp5-account', file))), file).toBe(
+        true,
+      );
+    }
+  });
+
+  it('tells how it is called when it is called otherwise', () => {
+    const bundler = new URL('infra/bundle.ts', ROOT).pathname;
+    expect(() => execFileSync(process.execPath, [bundler, 'nothing'], { stdio: 'pipe' })).toThrow(
+      /node infra\/bundle\.ts <function\|all> <folder>/,
+    );
+  });
+
+  it('overwrites a bundle, but no folder with something else in it', () => {
+    const bundler = new URL('infra/bundle.ts', ROOT).pathname;
+    expect(() => execFileSync(process.execPath, [bundler, 'create-tp4-account', folder], { stdio: 'pipe' })).toThrow(
+      /holds something else than a bundle/,
+    );
+  });
+});
