@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type AccountDetails, accountDetails, findRecords, type NamedRecords, toOrder } from './account-order.ts';
 import type { AccountRecord, Accounts } from './crm/accounts.ts';
 import type { Directory } from './crm/directory.ts';
+import { within } from './deadline.ts';
 import type { Answer, Request } from './http/endpoint.ts';
 import { fingerprint } from './http/idempotency.ts';
 import { Problem } from './http/problem.ts';
@@ -9,6 +10,7 @@ import type { AccountNotices, OpenedAccount } from './notices/account-notices.ts
 import { LeaseLost, type Operation, type Operations, workable } from './operations.ts';
 import {
   type AccountOrder,
+  type Finding,
   type PasswordRole,
   PlatformFailure,
   type PlatformVersion,
@@ -33,14 +35,19 @@ export interface TradingAccountParts {
   now(): number;
 }
 
-/** The platform's time for one opening, in milliseconds; the rest of the 25 seconds is for looking a lost answer up. */
-const OPENING_MS = 17_000;
-/** After this long, counted from the start of the request, nothing is looked up any more. */
-const ASKING_MS = 20_500;
+/**
+ * When everything must be over, in milliseconds after the start of the request, so that it is answered within 25 seconds:
+ * the opening; every other call to the platform; all the rest but one last write, which has two seconds.
+ */
+const OPENING_ENDS_MS = 17_000;
+const PLATFORM_ENDS_MS = 20_000;
+const WORK_ENDS_MS = 22_500;
 /** One look-up. */
 const FINDING_MS = 5_000;
 /** How long is asked for an account whose absence cannot become certain within this request. */
 const GLANCE_MS = 2_000;
+/** Between two look-ups, at most; a platform that is not there is asked no sooner. */
+const PAUSE_MS = 1_000;
 /** When the server itself ended the connection, its work is over sooner than when it keeps silent: by this factor. */
 const CLOSED_SETTLES_FASTER = 6;
 
@@ -53,6 +60,10 @@ interface Attempt {
   details: AccountDetails;
   telemetry: Telemetry;
   startedAt: number;
+  /** When this invocation is over at the latest, in epoch milliseconds. */
+  endsAt: number;
+  /** For calls to the platform. */
+  platformSignal: AbortSignal;
   signal: AbortSignal;
 }
 
@@ -66,17 +77,19 @@ export async function openTradingAccount(
   version: PlatformVersion,
   request: Request<TradingAccountRequest>,
   telemetry: Telemetry,
-  signal: AbortSignal,
+  callerSignal: AbortSignal,
 ): Promise<Answer> {
-  const { body } = request;
+  const { body, endsAt } = request;
   const userId = request.parameters.user_id ?? '';
   const startedAt = parts.now();
+  const signal = within(WORK_ENDS_MS, callerSignal);
+  const platformSignal = within(PLATFORM_ENDS_MS, callerSignal);
   const key = await parts.passwordKey(signal);
   const [claimed, records] = await Promise.allSettled([
     parts.operations.claim(
       request.idempotencyKey === undefined ? undefined : [version, request.caller, userId, request.idempotencyKey],
       [fingerprint(request.sentBody, key)],
-      request.endsAt - startedAt + 1_000,
+      endsAt - startedAt + 1_000,
       signal,
     ),
     parts.directory.forAccount(
@@ -116,7 +129,8 @@ export async function openTradingAccount(
     const order = await toOrder(body, found, operation, passwords);
     const unsupported = platform.unsupported(order);
     if (unsupported.length > 0) throw new Problem('not_supported_by_connection', { errors: unsupported });
-    attempt = { parts, operation, order, platform, details, telemetry: scoped, startedAt, signal };
+    const times = { startedAt, endsAt, platformSignal, signal };
+    attempt = { parts, operation, order, platform, details, telemetry: scoped, ...times };
   } catch (error) {
     if (claim.kind === 'undecided') throw await outcomeUnknown(parts, operation, claim.settleAt, scoped, 504);
     await release(parts, operation, scoped);
@@ -131,27 +145,31 @@ export async function openTradingAccount(
 
 /** @returns the new account's login; @throws Problem */
 async function open(attempt: Attempt): Promise<number> {
-  const { parts, operation, order, platform, telemetry, signal } = attempt;
-  let sentAt: number | undefined;
+  const { parts, operation, order, platform, telemetry, startedAt } = attempt;
+  const openingEndsAt = startedAt + OPENING_ENDS_MS;
+  let mayHaveLeft = false;
   const beforeSending = async () => {
-    const at = parts.now();
-    await parts.operations.markSent(operation, at + parts.settleMs, { ...attempt.details }, signal);
-    sentAt = at;
+    // Should this process die now, nobody will know when the bytes left; but it was not after this.
+    const leftUntil = Math.min(openingEndsAt, attempt.endsAt);
+    await parts.operations.markSent(operation, leftUntil + parts.settleMs, { ...attempt.details }, attempt.signal);
+    mayHaveLeft = true;
   };
   try {
-    const opening = AbortSignal.any([signal, AbortSignal.timeout(OPENING_MS)]);
+    const opening = within(openingEndsAt - parts.now(), attempt.platformSignal);
+    // The look-up of an earlier try may have taken it all.
+    if (opening.aborted) throw new PlatformFailure('platform_unavailable', { reason: 'no_time', retryAfterSeconds: 1 });
     return (await platform.open(order, beforeSending, opening)).login;
   } catch (error) {
     if (error instanceof LeaseLost) throw new Problem('request_in_progress', { retryAfterSeconds: 1 });
     const failure = error instanceof PlatformFailure ? error : undefined;
-    if (sentAt === undefined || (failure !== undefined && failure.kind !== 'account_outcome_unknown')) {
+    if (!mayHaveLeft || (failure !== undefined && failure.kind !== 'account_outcome_unknown')) {
       await release(parts, operation, telemetry);
       throw failure === undefined ? error : toProblem(failure, telemetry);
     }
     const patience =
       failure?.options.connectionClosed === true ? parts.settleMs / CLOSED_SETTLES_FASTER : parts.settleMs;
     telemetry.event('OperationNotSettled', { step: 'open', ...describeError(error) });
-    const login = await settle(attempt, sentAt + patience, 504);
+    const login = await settle(attempt, parts.now() + patience, 504);
     if (login !== undefined) return login;
     await release(parts, operation, telemetry);
     throw new Problem('platform_unavailable', { retryAfterSeconds: 1 });
@@ -164,30 +182,38 @@ async function open(attempt: Attempt): Promise<number> {
  * @throws Problem `account_outcome_unknown`
  */
 async function settle(attempt: Attempt, settleAt: number, cannotTellStatus: 409 | 504): Promise<number | undefined> {
-  const { parts, operation, order, platform, telemetry, signal } = attempt;
-  const stopAt = attempt.startedAt + ASKING_MS;
+  const { parts, operation, order, platform, telemetry, platformSignal } = attempt;
+  const stopAt = attempt.startedAt + PLATFORM_ENDS_MS;
   // When certainty is out of reach, a few seconds are enough to see whether the account is there already.
   const askUntil = settleAt <= stopAt ? stopAt : Math.min(stopAt, parts.now() + GLANCE_MS);
   for (;;) {
     const askedAt = parts.now();
-    const finding = await find(platform, order, AbortSignal.any([signal, AbortSignal.timeout(FINDING_MS)]));
+    const finding = await find(platform, order, within(FINDING_MS, platformSignal));
     if (finding.kind === 'found') return finding.login;
     if (finding.kind === 'cannot_tell') {
       throw await outcomeUnknown(parts, operation, settleAt, telemetry, cannotTellStatus);
     }
     if (finding.kind === 'absent' && askedAt >= settleAt) return undefined;
-    const pause = Math.min(1_000, Math.max(50, settleAt - parts.now()));
-    if (parts.now() + pause > askUntil || signal.aborted) break;
-    await sleep(pause);
+    const untilSettled = Math.min(PAUSE_MS, Math.max(50, settleAt - parts.now()));
+    const pause = finding.kind === 'unreachable' ? PAUSE_MS : untilSettled;
+    if (parts.now() + pause > askUntil) break;
+    await sleep(pause, undefined, { signal: platformSignal }).catch(() => {});
+    if (platformSignal.aborted) break;
   }
   throw await outcomeUnknown(parts, operation, settleAt, telemetry, 504);
 }
 
-async function find(platform: TradingPlatform, order: AccountOrder, signal: AbortSignal) {
+async function find(
+  platform: TradingPlatform,
+  order: AccountOrder,
+  signal: AbortSignal,
+): Promise<Finding | { kind: 'unreachable' }> {
   try {
     return await platform.find(order, signal);
-  } catch {
-    return { kind: 'unreachable' } as const;
+  } catch (error) {
+    // One that refuses us would go on doing so: that is an operator's matter.
+    const refused = error instanceof PlatformFailure && error.kind === 'platform_refused';
+    return { kind: refused ? 'cannot_tell' : 'unreachable' };
   }
 }
 
@@ -220,7 +246,7 @@ async function complete(
   telemetry.event('AccountOpened');
   if (order.deposit !== undefined) {
     try {
-      await platform.fund(order, login, certainlyEmpty, signal);
+      await platform.fund(order, login, certainlyEmpty, attempt.platformSignal);
     } catch (error) {
       telemetry.event('DepositFailed', describeError(error));
     }
