@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHANNELS, type Channel } from '../../lib/otp/channel.ts';
+import {
+  codeIn,
+  hasCode,
+  type Person,
+  type RegistrationWorld,
+  type Reply,
+  registrationOf,
+  registrationWorld,
+} from '../support/registration-world.ts';
+
+const PROVIDERS = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
+
+let world: RegistrationWorld;
+beforeAll(async () => {
+  world = await registrationWorld({ clients: 60 });
+});
+afterAll(() => world.close());
+
+/** What an answer is made of, but for what differs between any two answers. */
+function whatIsTold(reply: Reply) {
+  const own = ['date', 'x-request-id', 'apigw-requestid'];
+  return {
+    status: reply.status,
+    headers: reply.headers.map(([name, value]) => (own.includes(name.toLowerCase()) ? name : `${name}: ${value}`)),
+    body: reply.text.replaceAll(reply.header('x-request-id') ?? '', '<request id>'),
+  };
+}
+
+/** Whom a branch is for, and what is done to get there. */
+interface Branch {
+  name: string;
+  status: number;
+  /** How many requests it takes; the last one's answer counts. */
+  requests?: number;
+  fault?: { target: 'provider' | 'dynamodb'; kind: 'throttled' | 'refused'; times: number };
+}
+
+const BRANCHES: Branch[] = [
+  { name: 'the message is sent', status: 204 },
+  { name: 'a limit is reached', status: 429, requests: 2 },
+  { name: 'the provider throttles', status: 502, fault: { target: 'provider', kind: 'throttled', times: 1 } },
+  { name: 'the provider refuses', status: 502, fault: { target: 'provider', kind: 'refused', times: 1 } },
+  { name: 'nothing can be looked up or kept', status: 500, fault: { target: 'dynamodb', kind: 'refused', times: 3 } },
+];
+
+/** What a request for this person did: the answer, the calls to the database and to the channel's provider. */
+async function observe(person: Person, channel: Channel, branch: Branch) {
+  const { service } = world;
+  const provider = service.standIns[PROVIDERS[channel]];
+  const body = registrationOf(person, { otp_type: channel });
+  for (let request = 1; request < (branch.requests ?? 1); request += 1) await world.post(body);
+  const target = branch.fault?.target === 'provider' ? PROVIDERS[channel] : branch.fault?.target;
+  const sends = provider.requests;
+  service.database.calls.length = 0;
+  if (branch.fault !== undefined && target !== undefined) {
+    // Of the database: after the key, the form and the counters of the limits.
+    const after = target === 'dynamodb' ? (channel === 'email' ? 4 : 5) : 0;
+    service.faults(target).set({ ...branch.fault, after });
+  }
+  const reply = await world.post(body, { 'idempotency-key': `key-${person.email}` });
+  if (target !== undefined) service.faults(target).clear();
+  return {
+    told: whatIsTold(reply),
+    // Calls that are made side by side arrive in any order.
+    database: service.database.calls.map(({ operation, table }) => `${operation} ${table}`).toSorted(),
+    sends: provider.requests - sends,
+  };
+}
+
+describe('The answer tells nothing', () => {
+  const cases = CHANNELS.flatMap((channel) => BRANCHES.map((branch) => ({ channel, branch, name: branch.name })));
+
+  it.each(cases)('of whether the address is a client’s: $channel, $name', async ({ channel, branch }) => {
+    const ours = await observe(world.client(), channel, branch);
+    const theirs = await observe(world.stranger(), channel, branch);
+    expect(ours.told.status).toBe(branch.status);
+    // A second may have begun between the two.
+    const [wait, otherWait] = [ours, theirs].map(({ told }) =>
+      Number(/retry-after: (\d+)/.exec(`${told.headers}`)?.[1] ?? 0),
+    );
+    expect(Math.abs(Number(wait) - Number(otherWait))).toBeLessThanOrEqual(1);
+    const withoutWait = ({ told }: typeof ours) => ({
+      ...told,
+      headers: told.headers.map((line) => line.replace(/^retry-after: \d+$/, 'retry-after')),
+    });
+    expect(withoutWait(ours)).toEqual(withoutWait(theirs));
+    expect(ours.database).toEqual(theirs.database);
+    expect(ours.sends).toBe(theirs.sends);
+  });
+
+  it('also when the code was not asked for by e-mail, and with every field of the form faulty', async () => {
+    const faulty = { form_id: 'FORMFULL', field_number: 'x', other: 1 };
+    const [ours, theirs] = await Promise.all(
+      [world.client(), world.stranger()].map((person) => world.post(registrationOf(person, faulty))),
+    );
+    expect(ours && whatIsTold(ours)).toEqual(theirs && whatIsTold(theirs));
+    expect(ours?.status).toBe(400);
+  });
+});
+
+describe('The owner of a registered address', () => {
+  it.each(CHANNELS)('gets a notice without a code on the same channel: %s', async (channel) => {
+    const person = world.client();
+    expect((await world.post(registrationOf(person, { otp_type: channel }))).status).toBe(204);
+    const messages = world.sentTo(channel, person);
+    expect(messages).toHaveLength(1);
+    expect(messages.some(hasCode)).toBe(false);
+    const all = world.service.outbox.list().filter(({ to }) => to === person.email || to === person.e164);
+    expect(all).toHaveLength(1);
+    const record = await world.record(channel, person);
+    expect(record).toMatchObject({ delivery: { kind: 'owner_notice', outcome: 'sent', email_taken: true } });
+    expect(record).not.toHaveProperty('code');
+    expect(await world.guess(channel, person, '000000')).toBe('not_found');
+  });
+
+  it('gets it once: the limits are the same', async () => {
+    const person = world.client();
+    const body = registrationOf(person);
+    const replies = await Promise.all(Array.from({ length: 5 }, () => world.post(body)));
+    expect(replies.map(({ status }) => status).toSorted()).toEqual([204, 429, 429, 429, 429]);
+    expect(world.sentTo('email', person)).toHaveLength(1);
+  });
+
+  it('is known whatever the case of the address', async () => {
+    const person = world.client();
+    const shouted = { ...person, email: person.email.toUpperCase() };
+    await world.post(registrationOf(shouted));
+    const domain = shouted.email.slice(shouted.email.indexOf('@'));
+    const delivered = { ...person, email: shouted.email.replace(domain, domain.toLowerCase()) };
+    expect(world.sentTo('email', delivered).map(hasCode)).toEqual([false]);
+  });
+
+  it.each(['Joerg@bücher.example', 'joerg@xn--bcher-kva.example', 'JOERG@BÜCHER.EXAMPLE'])(
+    'is known by an international domain in any spelling: %s',
+    async (email) => {
+      await world.forgetLimits();
+      const before = world.service.outbox.list().length;
+      expect((await world.post(registrationOf({ ...world.stranger(), email }))).status).toBe(204);
+      const messages = world.service.outbox.list().slice(before);
+      expect(messages.map(({ to }) => to.toLowerCase())).toEqual(['joerg@xn--bcher-kva.example']);
+      expect(messages.some(hasCode)).toBe(false);
+    },
+  );
+
+  it.each(['sms', 'call', 'whatsapp'] as const)('is on %s the one of the number', async (channel) => {
+    const person = { ...world.client(), email: world.stranger().email };
+    await world.post(registrationOf(person, { otp_type: channel }));
+    expect(world.sentTo(channel, person).map(hasCode)).toEqual([false]);
+    expect(await world.record(channel, person)).toMatchObject({
+      delivery: { kind: 'owner_notice', email_taken: false },
+    });
+  });
+
+  it.each(['sms', 'call', 'whatsapp'] as const)(
+    'is not told to whoever holds another phone: the code goes there (%s), and the record says that the address is taken',
+    async (channel) => {
+      const owner = world.client();
+      const person = { ...world.stranger(), email: owner.email };
+      await world.post(registrationOf(person, { otp_type: channel }));
+      const code = codeIn(world.sentTo(channel, person)[0]);
+      expect(code).toMatch(/^\d{6}$/);
+      expect(await world.record(channel, person)).toMatchObject({ delivery: { kind: 'code', email_taken: true } });
+      expect(world.sentTo('email', owner)).toEqual([]);
+      expect(await world.guess(channel, person, code)).toBe('right');
+    },
+  );
+});
