@@ -1,0 +1,239 @@
+import { CLIENT, DEMO_PLACES, SPANISH_CLIENT } from './specification-records.ts';
+import {
+  ABSENT,
+  type Bad,
+  type Case,
+  each,
+  type Field,
+  fieldCases,
+  named,
+  spelled,
+  VERSIONS,
+  type Version,
+} from './specification-table.ts';
+
+/** Section 2.3, password rules: what both passwords of each version are held to. */
+const PASSWORDS: Record<Version, Record<string, { good?: readonly unknown[]; bad?: readonly Bad[] }>> = {
+  tp5: {
+    'minimum 8': {
+      good: ['aB3$efgh'],
+      bad: [
+        ['aB3$efg', 'length'],
+        ['', 'length', 'complexity'],
+      ],
+    },
+    'maximum 15': { good: ['aB3$efghijklmno'], bad: [['aB3$efghijklmnop', 'length']] },
+    'at least one lowercase letter, one uppercase letter, one digit and one special character': {
+      good: ['"aB3"<>&\'', 'zZ9~zZ9~', '!aaaaaA0'],
+      bad: [...each('complexity', 'ABC3$EFG', 'abc3$efg', 'aBCD$EFG', 'aBC3EFGH', 'aaaaaaaa', '12345678', '!!!!!!!!')],
+    },
+  },
+  tp4: {
+    'minimum 5': {
+      good: ['aB345'],
+      bad: [
+        ['aB34', 'length'],
+        ['', 'length', 'complexity'],
+      ],
+    },
+    'maximum 15': { good: ['aB3456789012345'], bad: [['aB34567890123456', 'length']] },
+    'at least two of the three types: lowercase, uppercase, digits': {
+      good: ['abcDE', 'abc12', 'ABC12', 'aB3$efgh'],
+      bad: [...each('complexity', 'abcde', 'ABCDE', '12345', 'abc$%', '$%&/(')],
+    },
+  },
+};
+
+const BEYOND_PASSWORDS: Record<Version, readonly Bad[]> = {
+  tp5: each('characters', 'aB3$ efgh', 'aB3$éfgh', 'aB3$efg\n', 'aB3$efgh\u0000', 'aB3$efg\u007f'),
+  tp4: each('characters', 'aB3 45', 'aB3é5', 'aB345\n', 'aB345\t'),
+};
+
+function fields(version: Version): Field[] {
+  const field = (name: string, rest: Omit<Field, 'row' | 'operation' | 'at'>): Field => ({
+    row: `2.3 ${name}, ${version}`,
+    operation: version,
+    at: name,
+    ...rest,
+  });
+  const flag = (name: string, promise: string, more: object = {}) =>
+    field(name, {
+      carried: (value) => ({ [name]: value, ...more }),
+      type: 'boolean',
+      required: false,
+      values: { [promise]: { good: [true] }, boolean: { good: [false] } },
+    });
+  const id = (name: string, promise: string, good: string[]) =>
+    field(name, {
+      type: 'string',
+      required: false,
+      values: {
+        [promise]: { good },
+        'length 8': {
+          bad: [...each('length', '', 'ABCDEF7', 'ABCDEFGH9'), ...each('characters', 'ABC DEF8', 'ABCDEFÖ8')],
+        },
+      },
+    });
+  const demo = DEMO_PLACES[version];
+  return [
+    field('connection_id', {
+      type: 'string',
+      required: true,
+      values: {
+        'id of a trading-platform server as given by this API': {
+          bad: [
+            ['', 'length'],
+            [named('256 characters', 'x'.repeat(256)), 'length'],
+            ['tp\n', 'characters'],
+          ],
+        },
+      },
+    }),
+    field('group', {
+      type: 'string',
+      required: true,
+      values: {
+        'decided: 1 to 64 characters': {
+          bad: [
+            ['', 'length'],
+            [named('65 characters', 'x'.repeat(65)), 'length'],
+            ...each('characters', 'standard\n', 'stan\u0000dard'),
+          ],
+        },
+      },
+    }),
+    field('leverage', {
+      type: 'number',
+      required: true,
+      values: {
+        'minimum 1': { good: [1], bad: each('minimum', 0, -1, spelled('-0')) },
+        'maximum 5000': { good: [5000, spelled('5e3')], bad: each('maximum', 5001, 1_000_000, spelled('1e300')) },
+        'decided: an integer': {
+          good: [100, spelled('100.0')],
+          bad: each('integer', 1.5, 4999.999),
+        },
+        number: { bad: [[0.5, 'integer', 'minimum']] },
+      },
+    }),
+    field('login', {
+      type: 'number',
+      required: false,
+      values: {
+        'custom account login': { good: [700_123] },
+        'decided: a positive integer that the platform can hold': {
+          good: version === 'tp5' ? [1, 999_999_999_999_999] : [1, 2_147_483_647],
+          bad: [
+            ...each('minimum', 0, -5),
+            ...each('integer', 700_123.5),
+            ...each('maximum', version === 'tp5' ? spelled('9007199254740992') : 2_147_483_648),
+          ],
+        },
+      },
+    }),
+    id('account_type_id', 'account type of the CRM', [demo.unfunded]),
+    field('account_type_id', {
+      carried: (value) => ({ account_type_id: value, connection_id: demo.connection_id, group: demo.group }),
+      values: {
+        'required when creating and funding a demo account': {
+          good: [
+            named(`${demo.funded} on a demo connection, which is funded with ${demo.deposit}`, demo.funded),
+            named(`${demo.unfunded} on a demo connection, without a deposit`, demo.unfunded),
+          ],
+        },
+      },
+    }),
+    id('rebate_user_id', 'CRM user that receives the commission', [SPANISH_CLIENT.id, CLIENT.id]),
+    ...(['master_password', 'investor_password'] as const).flatMap((role) => [
+      field(role, {
+        type: 'string',
+        required: false,
+        values: {
+          'platform-specific': { bad: [[named('a password of five spaces', '     '), ...FIVE_SPACES[version]]] },
+          'decided: printable ASCII': { bad: BEYOND_PASSWORDS[version] },
+        },
+      }),
+      {
+        row: `2.3 password rules, ${version}`,
+        operation: version,
+        at: role,
+        values: Object.fromEntries(
+          Object.entries(PASSWORDS[version]).map(([rule, { good = [], bad = [] }]) => [
+            rule,
+            {
+              good: good.map((password) => named(`the ${role} ${password}`, password)),
+              bad: bad.map(([password, ...faults]): Bad => [named(`the ${role} ${password}`, password), ...faults]),
+            },
+          ]),
+        ),
+      },
+    ]),
+    flag('enable_readonly', 'when true, trading on the account is disallowed'),
+    flag('enable_rebate', 'when true, the account is set as a commission-receiving account'),
+    flag('send_email', 'send the CRM user an email about the account creation'),
+    flag('send_pop_up', 'send the CRM user an in-app popup about the account creation'),
+    field('language', {
+      carried: (value) => ({ language: value, send_email: true, send_pop_up: true }),
+      type: 'string',
+      required: false,
+      values: {
+        'user language for the email or popup': { good: ['de', 'ar'] },
+        'language code': {
+          good: ['pt-BR', 'zh-Hant-TW'],
+          bad: each('language', '', 'e', 'en_GB', 'english language', 'en-', 'ё'),
+        },
+      },
+    }),
+    ...['user_id', 'Login', 'comment', 'constructor', 'toString'].map(
+      (key): Field => ({
+        row: `2.3 body, ${version}`,
+        operation: version,
+        at: key,
+        carried: (value) => Object.fromEntries([[key, value]]),
+        values: { 'decided: no other members': { bad: [[named(`the member ${key}`, 'x'), 'unknown_field']] } },
+      }),
+    ),
+    field('body', {
+      carried: () => ({}),
+      values: { 'decided: no other members': { good: [named('no other member', ABSENT)] } },
+    }),
+  ];
+}
+
+const FIVE_SPACES = { tp5: ['length', 'characters', 'complexity'], tp4: ['characters', 'complexity'] };
+
+/** Section 2.3: `user_id` stands in the path. */
+function userIds(version: Version): Case[] {
+  const row = `2.3 user_id, ${version}`;
+  const bad = (rule: string, userId: string): Case => ({
+    row,
+    rule: 'length 8',
+    says: JSON.stringify(userId),
+    operation: version,
+    userId,
+    faults: [{ parameter: 'user_id', rule }],
+  });
+  const good = (userId: string): Case => ({
+    row,
+    rule: 'unique id of the client',
+    says: userId,
+    operation: version,
+    userId,
+    faults: [],
+  });
+  return [
+    good(CLIENT.id),
+    good('~!@$%^&*'),
+    bad('length', 'CLIENT1'),
+    bad('length', 'CLIENT001'),
+    bad('length', 'x'),
+    bad('characters', 'CLIENT 1'),
+    bad('characters', 'CLÏENT01'),
+    bad('characters', 'CLIENT0\n'),
+  ];
+}
+
+/** Section 2.3: every field of an account's request, with good and bad values, for both platform versions. */
+export const ACCOUNT_CASES: readonly Case[] = VERSIONS.flatMap((version) => [
+  ...userIds(version),
+  ...fields(version).flatMap(fieldCases),
+]);

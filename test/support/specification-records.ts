@@ -1,0 +1,115 @@
+import type { CrmFile } from '../../infra/crm-file.ts';
+import { CUSTOM_FIELD_TYPES, type FormField } from '../../lib/validators/crm-records.ts';
+import type { Version } from './specification-table.ts';
+
+/** The key of a field in the form that has one of every type, none of which is required. */
+export const keyOf = (type: FormField['type']) => `k3y_${type}`;
+/** Fields beside them: with options, with accepted media types, and under a key that a JSON Pointer has to escape. */
+export const MORE_KEYS = {
+  radio: '0pt_radio',
+  select: '0pt_select',
+  multiselect: '0pt_multiselect',
+  checkbox: '0pt_checkbox',
+  document: '4ny_document',
+  escaped: 'a/b~c d%é',
+} as const;
+export const OPTIONS = ['fx', 'metals', 'indices'];
+
+export const FORM = 'FORMSPEC';
+/** Asks for one field of every type. */
+export const DEMANDING_FORM = 'FORMREQD';
+
+const fields: FormField[] = [
+  ...CUSTOM_FIELD_TYPES.map((type) => ({
+    key: keyOf(type),
+    type,
+    ...(type === 'document' ? { accept: ['application/pdf', 'image/*', 'text/plain'] } : {}),
+  })),
+  ...(['radio', 'select', 'multiselect', 'checkbox'] as const).map((type) => ({
+    key: MORE_KEYS[type],
+    type,
+    options: OPTIONS,
+  })),
+  { key: MORE_KEYS.document, type: 'document' },
+  { key: MORE_KEYS.escaped, type: 'boolean' },
+];
+
+/** The client that accounts are opened for, where a case names no other. */
+export const CLIENT = {
+  id: 'CLIENT01',
+  email: 'ann@clients.example',
+  name: 'Ann Lee',
+  phone: { country_code: '44', number: '7400123456' },
+  country: 'GB',
+  language: 'en',
+  referral_code: 'REFANN01',
+};
+/** Clients like it, so that the notices of accounts that are opened at the same time can be told apart. */
+export const TRADERS = Array.from({ length: 20 }, (_, index) => {
+  const { phone, referral_code, ...rest } = CLIENT;
+  return { ...rest, id: `TRADER${index + 10}`, email: `trader${index}@clients.example` };
+});
+export const SPANISH_CLIENT = {
+  id: 'CLIENT02',
+  email: 'juan@clients.example',
+  name: 'Juan Pérez',
+  country: 'ES',
+  language: 'es',
+};
+
+const server = { host: 'local', port: 443, demo: false };
+const tp5 = { ...server, platform: 'tp5', protocol: 'web-api' } as const;
+const plugin = { ...server, platform: 'tp4', protocol: 'web-registration', code_page: 'windows-1252' } as const;
+const gateway = { ...server, platform: 'tp4', protocol: 'interface-gateway', code_page: 'windows-1252' } as const;
+
+/** The connection and the group of an account, where a case names no others. */
+export const PLACES = {
+  tp5: { connection_id: 'tp5-live', group: 'real\\standard' },
+  tp4: { connection_id: 'tp4-gateway', group: 'standard' },
+} as const satisfies Record<Version, { connection_id: string; group: string }>;
+/** A demo connection of each version, and account types of it that fund an account and that do not. */
+export const DEMO_PLACES = {
+  tp5: { connection_id: 'tp5-demo', group: 'demo\\forex', funded: 'DEMOTYP5', deposit: 10_000, unfunded: 'LIVETYP5' },
+  tp4: {
+    connection_id: 'tp4-plugin-demo',
+    group: 'demoforex',
+    funded: 'DEMOTYP4',
+    deposit: 5_000,
+    unfunded: 'LIVETYP4',
+  },
+} as const;
+
+export const RECORDS: CrmFile = {
+  forms: [
+    { id: FORM, fields },
+    { id: DEMANDING_FORM, fields: CUSTOM_FIELD_TYPES.map((type) => ({ key: keyOf(type), type, required: true })) },
+    { id: '~!@#$%^&', fields: [] },
+  ],
+  clients: [
+    CLIENT,
+    ...TRADERS,
+    SPANISH_CLIENT,
+    { id: '~!@$%^&*', email: 'kim@clients.example', name: 'Kim', referral_code: '*&^%$#@!' },
+  ],
+  account_types: [
+    { id: DEMO_PLACES.tp5.funded, platform: 'tp5', deposit: DEMO_PLACES.tp5.deposit },
+    { id: DEMO_PLACES.tp4.funded, platform: 'tp4', deposit: DEMO_PLACES.tp4.deposit },
+    { id: DEMO_PLACES.tp5.unfunded, platform: 'tp5' },
+    { id: DEMO_PLACES.tp4.unfunded, platform: 'tp4' },
+  ],
+  connections: [
+    { ...tp5, id: PLACES.tp5.connection_id, groups: ['real\\standard', 'real\\strict'], secret: 'tp5-live' },
+    { ...tp5, id: DEMO_PLACES.tp5.connection_id, demo: true, secret: 'tp5-demo' },
+    { ...gateway, id: PLACES.tp4.connection_id, groups: ['standard', 'strict'], secret: 'tp4-gateway' },
+    { ...gateway, id: 'tp4-gateway-demo', demo: true, secret: 'tp4-gateway-demo' },
+    { ...plugin, id: 'tp4-plugin', groups: { standard: 1, strict: 2 }, secret: 'tp4-plugin' },
+    {
+      ...plugin,
+      id: DEMO_PLACES.tp4.connection_id,
+      demo: true,
+      groups: { standard: 1, demoforex: 2 },
+      secret: 'tp4-plugin-demo',
+    },
+  ],
+  local_secrets: {},
+};

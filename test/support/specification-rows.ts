@@ -1,0 +1,224 @@
+import { type Row, VERSIONS, type Version } from './specification-table.ts';
+
+/**
+ * Every row of the specification, section by section, in its order and with what its columns say. What begins with
+ * `decided` is the contract's word where the specification is silent. Sections 3, 5 and 6 say nothing; section 9 stands
+ * in the paths of section 4.
+ */
+export const ROWS: readonly Row[] = [
+  {
+    id: '1 registration',
+    rules: ['of type trader'],
+    promises: ['a one-time password through the chosen channel'],
+  },
+  ...forVersions((version) => [
+    {
+      id: `1 ${version} account`,
+      rules: ['for an existing client, identified by user_id'],
+      promises: ["returns the new account's login and passwords"],
+    },
+  ]),
+
+  { id: '2.1 email', rules: ['string', 'required', 'email format'] },
+  { id: '2.1 type', rules: ['string', 'required', 'the value trader'] },
+  {
+    id: '2.1 name',
+    rules: ['string', 'required', 'decided: 1 to 128 characters', 'decided: no control characters'],
+  },
+  { id: '2.1 phone', rules: ['object', 'decided: no other members'], promises: ['not required'] },
+  {
+    id: '2.1 phone.country_code',
+    rules: ['string', 'decided: a dial code, with or without +', 'decided: required by sms, call and whatsapp'],
+    promises: ['not required'],
+  },
+  {
+    id: '2.1 phone.number',
+    rules: ['string', 'decided: a valid number of the dial code', 'decided: required by sms, call and whatsapp'],
+    promises: ['not required'],
+  },
+  {
+    id: '2.1 otp_type',
+    rules: ['string', 'one of email, sms, call, whatsapp'],
+    promises: ['default email'],
+  },
+  { id: '2.1 password', rules: ['string', 'required', 'decided: 8 to 128 characters'] },
+  { id: '2.1 repeat_password', rules: ['string', 'required', 'the password repeated'] },
+  { id: '2.1 form_id', rules: ['string', 'required', 'length 8', 'id of the registration form'] },
+  {
+    id: '2.1 referrer_id',
+    rules: ['string', 'length 8', 'referral code of the referrer'],
+    promises: ['not required'],
+  },
+  {
+    id: '2.1 custom_fields',
+    rules: ['keys of the registration form at the root', 'decided: required by the form'],
+    promises: ['not required'],
+  },
+  { id: '2.1 language', rules: ['string', 'language code'], promises: ['not required', 'language of the message'] },
+
+  { id: '2.1 OTP type email', rules: [], promises: ['always'] },
+  ...['sms', 'call', 'whatsapp'].map((channel) => ({
+    id: `2.1 OTP type ${channel}`,
+    rules: ['only when a messaging-provider integration is installed'],
+  })),
+
+  ...['text', 'textarea', 'description'].map((type) => ({
+    id: `2.2 ${type}`,
+    rules: ['string', 'decided: at most 10,000 characters'],
+  })),
+  { id: '2.2 number', rules: ['number'] },
+  { id: '2.2 number_string', rules: ['string', 'numeric string'] },
+  { id: '2.2 boolean', rules: ['boolean'] },
+  ...['radio', 'select'].map((type) => ({
+    id: `2.2 ${type}`,
+    rules: ['string', "decided: one of the form's options"],
+  })),
+  { id: '2.2 dynamicSelect', rules: ['decided: bounded'], promises: ['any value'] },
+  ...['multiselect', 'checkbox'].map((type) => ({
+    id: `2.2 ${type}`,
+    rules: ['array', 'array of strings', "decided: one of the form's options"],
+  })),
+  { id: '2.2 date', rules: ['string', 'format YYYY-MM-DD'] },
+  {
+    id: '2.2 document',
+    rules: [
+      'array',
+      'array of objects',
+      'id (string)',
+      'name (string)',
+      'doc (string, base64-encoded content)',
+      'decided: no other members',
+      'decided: a media type that the form accepts',
+      'decided: at most 10 documents',
+    ],
+  },
+  {
+    id: '2.2 phone',
+    rules: ['object', 'country_code (string)', 'number (string)', 'decided: no other members'],
+  },
+  { id: '2.2 email', rules: ['string', 'decided: email format'] },
+  ...['country', 'nation'].map((type) => ({ id: `2.2 ${type}`, rules: ['string', 'a country code'] })),
+  {
+    id: '2.2 location',
+    rules: ['object', 'country (string)', 'state (string)', 'city (string)', 'decided: no other members'],
+  },
+  ...['participants', 'leads'].map((type) => ({
+    id: `2.2 ${type}`,
+    rules: ['array', 'array of objects', 'decided: id and name are strings', 'decided: at most 100'],
+    promises: ['open to other members'],
+  })),
+
+  ...forVersions((version) => [
+    { id: `2.3 user_id, ${version}`, rules: ['required', 'length 8', 'unique id of the client'] },
+    {
+      id: `2.3 connection_id, ${version}`,
+      rules: ['string', 'required', 'id of a trading-platform server as given by this API'],
+    },
+    {
+      id: `2.3 group, ${version}`,
+      rules: ['string', 'required', 'platform group name', 'decided: 1 to 64 characters'],
+    },
+    {
+      id: `2.3 leverage, ${version}`,
+      rules: ['number', 'required', 'minimum 1', 'maximum 5000', 'decided: an integer'],
+    },
+    {
+      id: `2.3 login, ${version}`,
+      rules: ['number', 'decided: a positive integer that the platform can hold'],
+      promises: ['not required', 'custom account login'],
+    },
+    {
+      id: `2.3 account_type_id, ${version}`,
+      rules: ['string', 'length 8', 'account type of the CRM', 'required when creating and funding a demo account'],
+      promises: ['not required'],
+    },
+    {
+      id: `2.3 rebate_user_id, ${version}`,
+      rules: ['string', 'length 8', 'CRM user that receives the commission'],
+      promises: ['not required'],
+    },
+    ...['master_password', 'investor_password'].map((role) => ({
+      id: `2.3 ${role}, ${version}`,
+      rules: ['string', 'platform-specific', 'decided: printable ASCII'],
+      promises: ['not required'],
+    })),
+    {
+      id: `2.3 enable_readonly, ${version}`,
+      rules: ['boolean'],
+      promises: ['not required', 'when true, trading on the account is disallowed'],
+    },
+    {
+      id: `2.3 enable_rebate, ${version}`,
+      rules: ['boolean'],
+      promises: ['not required', 'when true, the account is set as a commission-receiving account'],
+    },
+    {
+      id: `2.3 send_email, ${version}`,
+      rules: ['boolean'],
+      promises: ['not required', 'send the CRM user an email about the account creation'],
+    },
+    {
+      id: `2.3 send_pop_up, ${version}`,
+      rules: ['boolean'],
+      promises: ['not required', 'send the CRM user an in-app popup about the account creation'],
+    },
+    {
+      id: `2.3 language, ${version}`,
+      rules: ['string', 'language code'],
+      promises: ['not required', 'user language for the email or popup'],
+    },
+    { id: `2.3 body, ${version}`, rules: ['decided: no other members'] },
+  ]),
+  {
+    id: '2.3 password rules, tp5',
+    rules: [
+      'minimum 8',
+      'maximum 15',
+      'at least one lowercase letter, one uppercase letter, one digit and one special character',
+    ],
+  },
+  {
+    id: '2.3 password rules, tp4',
+    rules: ['minimum 5', 'maximum 15', 'at least two of the three types: lowercase, uppercase, digits'],
+  },
+
+  ...forVersions((version) => [
+    { id: `2.4 login, ${version}`, rules: [], promises: ['number'] },
+    { id: `2.4 master_password, ${version}`, rules: [], promises: ['string'] },
+    { id: `2.4 investor_password, ${version}`, rules: [], promises: ['string'] },
+  ]),
+
+  {
+    id: '4.1 registration',
+    rules: ['method and path', 'request body', 'the path begins with /public/v1'],
+    promises: ['success status 204', 'no body', 'delivered through the channel named by otp_type'],
+  },
+  ...forVersions((version) => [
+    {
+      id: `${version === 'tp5' ? '4.2' : '4.3'} ${version} account`,
+      rules: ['method and path', 'path variable', 'request body', 'the path begins with /public/v1'],
+      promises: ['success status 200', 'success body'],
+    },
+    {
+      id: `7 ${version}_connection_not_found`,
+      rules: ['no connection is found for the given connection_id'],
+    },
+  ]),
+
+  {
+    id: '8 leverage',
+    rules: ['minimum 1', 'maximum 5000'],
+  },
+  ...['form_id', 'referrer_id', 'user_id', 'account_type_id', 'rebate_user_id'].map((name) => ({
+    id: `8 ${name}`,
+    rules: ['length 8'],
+  })),
+  ...['master_password', 'investor_password'].map((role) => ({
+    id: `8 ${role}`,
+    rules: ['tp5: length 8 to 15', 'tp4: length 5 to 15'],
+  })),
+];
+
+function forVersions(rows: (version: Version) => Row[]): Row[] {
+  return VERSIONS.flatMap(rows);
+}

@@ -1,0 +1,150 @@
+/** The three operations of the specification; each account operation by its platform version. */
+export type Operation = 'registration' | Version;
+export type Version = 'tp5' | 'tp4';
+export const VERSIONS = ['tp5', 'tp4'] as const satisfies readonly Version[];
+
+/** One row of the specification, or of what was decided where the specification is silent. */
+export interface Row {
+  /** Its section and its name there, as in `2.1 email`. */
+  id: string;
+  /** What its columns demand; each must be broken by one case at least. */
+  rules: readonly string[];
+  /** What it promises that no request can break; each must be kept by one case at least. */
+  promises?: readonly string[];
+}
+
+/** Where something is wrong with a request, and which rule it breaks. */
+export type Fault = { rule: string } & ({ pointer: string } | { parameter: string } | { header: string });
+
+/** A request that differs from a good one in what stands here. */
+export interface Change {
+  operation: Operation;
+  /** Members of the body, instead of or beside the good ones; `ABSENT` takes one away. */
+  body?: Readonly<Record<string, unknown>>;
+  userId?: string;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** One case of the table: what a request is answered with. */
+export interface Case extends Change {
+  row: string;
+  rule: string;
+  /** The value, in words. */
+  says: string;
+  /** All faults that are to be listed; none: the request is accepted. */
+  faults: readonly Fault[];
+}
+
+export const ABSENT = Symbol('absent');
+
+/** A value with the words that stand for it in a title. */
+class Named {
+  readonly words: string;
+  readonly value: unknown;
+
+  constructor(words: string, value: unknown) {
+    this.words = words;
+    this.value = value;
+  }
+}
+
+export function named(words: string, value: unknown): Named {
+  return new Named(words, value);
+}
+
+/** A number as it is spelled here, which `JSON.stringify` would spell otherwise or could not. */
+export function spelled(number: string): Named {
+  return new Named(number, (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(number));
+}
+
+/** A value that breaks rules: the words of all of them, each followed by `@` and the place below the field where it is another. */
+export type Bad = readonly [value: unknown, ...faults: string[]];
+
+/** Several values that break the same rule. */
+export function each(fault: string, ...values: unknown[]): Bad[] {
+  return values.map((value) => [value, fault]);
+}
+
+const WRONG_TYPES = {
+  string: [1, true, null, [], {}],
+  number: ['1', true, null, [], {}],
+  boolean: ['true', 1, 0, null, [], {}],
+  object: ['x', 1, true, null, []],
+  array: ['x', 1, true, null, {}],
+} as const;
+
+/** A field of a body, as a row of the specification has it. */
+export interface Field {
+  row: string;
+  operation: Operation;
+  /** Where it stands, as in `phone/number`. */
+  at: string;
+  /** The members of the body that carry a value, where it is not just the one named by `at`. */
+  carried?: (value: unknown) => Record<string, unknown>;
+  type?: keyof typeof WRONG_TYPES;
+  /** The column `Required`; without it the row has none. */
+  required?: boolean;
+  /** By the words of the row's rules and promises. */
+  values?: Readonly<Record<string, { good?: readonly unknown[]; bad?: readonly Bad[] }>>;
+}
+
+/** The cases of a field: those of its columns, and those of its values. */
+export function fieldCases(field: Field): Case[] {
+  const { row, operation, at, type, required, values = {} } = field;
+  const carried = field.carried ?? ((value) => ({ [at]: value }));
+  const make = (rule: string, value: unknown, faults: readonly string[]): Case => ({
+    row,
+    rule,
+    says: inWords(value),
+    operation,
+    body: carried(value instanceof Named ? value.value : value),
+    faults: faults.map((fault) => {
+      const [word = '', below = ''] = fault.split('@');
+      return { pointer: `#/${at}${below}`, rule: word };
+    }),
+  });
+
+  const ofType = type === undefined ? [] : WRONG_TYPES[type].map((value) => make(type, value, ['type']));
+  const presence = [
+    ...(required === true ? [make('required', ABSENT, ['required'])] : []),
+    ...(required === false ? [make('not required', ABSENT, [])] : []),
+  ];
+  const ofValues = Object.entries(values).flatMap(([rule, { good = [], bad = [] }]) => [
+    ...good.map((value) => make(rule, value, [])),
+    ...bad.map(([value, ...faults]) => make(rule, value, faults)),
+  ]);
+  return [...ofType, ...presence, ...ofValues];
+}
+
+function inWords(value: unknown): string {
+  if (value instanceof Named) return value.words;
+  return value === ABSENT ? 'its absence' : JSON.stringify(value);
+}
+
+/** What a case stands for: it keeps the rule, or it breaks it and is refused. */
+export interface Stand {
+  row: string;
+  rule: string;
+  kept: boolean;
+}
+
+/** The rows that no case stands for as it should, in words; and the cases that stand for no row. */
+export function gaps(rows: readonly Row[], stands: readonly Stand[]): string[] {
+  const found = new Set<string>();
+  for (const { id, rules, promises = [] } of rows) {
+    const own = stands.filter(({ row }) => row === id);
+    if (!own.some(({ kept }) => kept)) found.add(`${id} has no good case`);
+    for (const rule of rules) {
+      if (!own.some((one) => one.rule === rule && !one.kept)) found.add(`${id}: nothing breaks "${rule}"`);
+    }
+    for (const promise of promises) {
+      if (!own.some((one) => one.rule === promise && one.kept)) found.add(`${id}: nothing keeps "${promise}"`);
+    }
+  }
+  for (const { row, rule } of stands) {
+    const known = rows.find(({ id }) => id === row);
+    if (known === undefined) found.add(`${row} is no row`);
+    else if (![...known.rules, ...(known.promises ?? [])].includes(rule)) found.add(`${row} does not say "${rule}"`);
+  }
+  return [...found];
+}
