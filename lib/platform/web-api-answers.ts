@@ -21,8 +21,9 @@ const AnswerSchema = v.looseObject({ retcode: RetcodeSchema });
 export const LoginSchema = v.pipe(
   v.union([v.string(), v.number()]),
   v.transform(String),
-  v.regex(WHOLE),
+  v.regex(/^\d{1,16}$/),
   v.transform(Number),
+  v.safeInteger(),
   v.minValue(1),
 );
 

@@ -121,7 +121,7 @@ function fields(version: Version): Field[] {
       values: {
         'custom account login': { good: [700_123] },
         'decided: a positive integer that the platform can hold': {
-          good: version === 'tp5' ? [1, 999_999_999_999_999] : [1, 2_147_483_647],
+          good: version === 'tp5' ? [1, Number.MAX_SAFE_INTEGER] : [1, 2_147_483_647],
           bad: [
             ...each('minimum', 0, -5),
             ...each('integer', 700_123.5),

@@ -1,5 +1,5 @@
 /** The three operations of the specification; each account operation by its platform version. */
-export type Operation = 'registration' | Version;
+type Operation = 'registration' | Version;
 export type Version = 'tp5' | 'tp4';
 export const VERSIONS = ['tp5', 'tp4'] as const satisfies readonly Version[];
 

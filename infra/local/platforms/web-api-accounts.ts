@@ -97,7 +97,7 @@ export class WebApiAccounts {
     const { PassMain, PassInvestor, Group, Name, Leverage, Rights = '483', Login = '0' } = parameters;
     const group = this.#options.groups.find(({ name }) => name === Group);
     if (!PassMain || !PassInvestor || !Group || !Name || !/^[1-9]\d{0,4}$/.test(Leverage ?? '')) return reply(3);
-    if (!/^\d{1,15}$/.test(Rights) || !/^\d{1,15}$/.test(Login)) return reply(3);
+    if (!/^\d{1,15}$/.test(Rights) || !/^\d{1,16}$/.test(Login)) return reply(3);
     if (group === undefined || group.permitted === false) return reply(8);
     if (!isComplex(PassMain, group) || !isComplex(PassInvestor, group)) return reply(3006);
     if (this.#users.has(Number(Login))) return reply(3004);
