@@ -1,0 +1,349 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type AccountAnswer,
+  type AccountWorld,
+  accountBody,
+  CONNECTIONS,
+  type ConnectionId,
+  startAccountWorld,
+} from '../support/account-world.ts';
+import { accountBundles, type Bundles } from '../support/environments.ts';
+
+const CLIENTS = [
+  {
+    id: 'CLIENT01',
+    email: 'ann@example.com',
+    name: 'Ann Lee',
+    phone: { country_code: '44', number: '7400123456' },
+    country: 'GB',
+    language: 'de',
+  },
+  { id: 'CLIENT02', email: 'juan@example.com', name: 'Juan Pérez' },
+];
+const GIVEN = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
+const ALL = Object.keys(CONNECTIONS) as ConnectionId[];
+/** Those whose protocol can do everything. */
+const ABLE = ALL.filter((id) => !id.startsWith('reg'));
+const DEMO = ['tp5-demo', 'reg-demo', 'gw-demo'] as const;
+const LIVE = ['tp5-live', 'reg-live', 'gw-live'] as const;
+
+let bundles: Bundles;
+let world: AccountWorld;
+beforeAll(async () => {
+  bundles = await accountBundles();
+  world = await startAccountWorld({ bundles, clients: CLIENTS });
+});
+afterAll(async () => {
+  await world.close();
+  await bundles.close();
+});
+
+const ask = (
+  connection: ConnectionId,
+  more: Record<string, unknown> = {},
+  call: { userId?: string; key?: string } = {},
+) => world.ask({ body: accountBody(connection, more), ...call });
+const serverOf = (connection: ConnectionId) => world.servers[CONNECTIONS[connection].server];
+const accountOf = (connection: ConnectionId, { body }: AccountAnswer) => {
+  const account = serverOf(connection)
+    .accounts()
+    .find(({ login }) => login === body.login);
+  if (account === undefined) throw new Error(`There is no account of ${JSON.stringify(body)}.`);
+  return account;
+};
+const access = (connection: ConnectionId, { body }: AccountAnswer) =>
+  (['master_password', 'investor_password'] as const).map((name) =>
+    serverOf(connection).access(Number(body.login), String(body[name])),
+  );
+
+describe.each(ALL)('An account on %s', (connection) => {
+  const { version, group } = CONNECTIONS[connection];
+
+  it('is opened: 200 with login and both passwords, and nothing else', async () => {
+    const answer = await ask(connection);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      login: expect.any(Number),
+      master_password: expect.stringMatching(/^[\x21-\x7e]{12}$/),
+      investor_password: expect.stringMatching(/^[\x21-\x7e]{12}$/),
+    });
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': expect.stringMatching(/./),
+    });
+    expect(answer.headers).not.toHaveProperty('idempotent-replayed');
+  });
+
+  it('has the group, the leverage and the client’s name and e-mail address', async () => {
+    const answer = await ask(connection, { leverage: 500 });
+    expect(accountOf(connection, answer)).toMatchObject({
+      group,
+      leverage: 500,
+      name: 'Ann Lee',
+      email: 'ann@example.com',
+      readonly: false,
+    });
+  });
+
+  it('carries the operation’s id in its comment, as the record does', async () => {
+    const { comment, login } = accountOf(connection, await ask(connection));
+    expect(comment).toMatch(/^[0-9a-f-]{36}$/);
+    const records = await world.items('accounts');
+    expect(records.find((record) => record.operation_id === comment)).toMatchObject({ login, version });
+  });
+
+  it('lets its generated passwords in, each as what it is', async () => {
+    expect(access(connection, await ask(connection))).toEqual(['master', 'investor']);
+  });
+
+  it('lets the given passwords in, and answers with them', async () => {
+    const answer = await ask(connection, GIVEN);
+    expect(answer.body).toMatchObject(GIVEN);
+    expect(access(connection, answer)).toEqual(['master', 'investor']);
+  });
+
+  it('is recorded with who may earn from it', async () => {
+    const answer = await ask(connection, { enable_rebate: true, rebate_user_id: 'CLIENT02' });
+    const record = (await world.items('accounts')).find(
+      ({ login, connection_id }) => login === answer.body.login && connection_id === connection,
+    );
+    expect(record).toEqual({
+      pk: 'CLIENT01',
+      sk: `${version}#${connection}#${answer.body.login}`,
+      user_id: 'CLIENT01',
+      version,
+      connection_id: connection,
+      login: answer.body.login,
+      group,
+      leverage: 100,
+      ...(CONNECTIONS[connection].account_type_id === undefined
+        ? {}
+        : { account_type_id: CONNECTIONS[connection].account_type_id }),
+      enable_readonly: false,
+      enable_rebate: true,
+      rebate_user_id: 'CLIENT02',
+      operation_id: accountOf(connection, answer).comment,
+      opened_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    });
+  });
+
+  it.each([
+    ['the request’s language', { language: 'fr-CA' }, 'fr'],
+    ['the client’s language where the request names none', {}, 'de'],
+  ])('is told of by mail and popup in %s, without passwords', async (_, more, language) => {
+    world.outbox.length = 0;
+    const { body } = await ask(connection, { send_email: true, send_pop_up: true, ...more });
+    expect(world.outbox.map(({ kind, to, language: written }) => [kind, to, written]).sort()).toEqual([
+      ['email', 'ann@example.com', language],
+      ['popup', 'CLIENT01', language],
+    ]);
+    const sent = JSON.stringify(world.outbox);
+    expect(sent).toContain(String(body.login));
+    expect(sent).not.toContain(JSON.stringify(body.master_password).slice(1, -1));
+    expect(sent).not.toContain(JSON.stringify(body.investor_password).slice(1, -1));
+  });
+
+  it('is not told of where nobody asked', async () => {
+    world.outbox.length = 0;
+    await ask(connection);
+    await ask(connection, { send_email: false, send_pop_up: false, language: 'fr' });
+    expect(world.outbox).toEqual([]);
+  });
+
+  it('is opened once for an Idempotency-Key, and answered again with the same passwords', async () => {
+    const key = `once-${connection}`;
+    const first = await ask(connection, {}, { key });
+    const count = serverOf(connection).accounts().length;
+    const again = await ask(connection, {}, { key });
+    expect(again).toMatchObject({ status: 200, body: first.body, headers: { 'idempotent-replayed': 'true' } });
+    expect(serverOf(connection).accounts()).toHaveLength(count);
+    expect(access(connection, again)).toEqual(['master', 'investor']);
+    const other = await ask(connection, { leverage: 50 }, { key });
+    expect(other).toMatchObject({ status: 422, body: { type: 'idempotency_key_reused' } });
+  });
+
+  it('of another client is another one, also with the same key', async () => {
+    const key = `shared-${connection}`;
+    const [one, two] = [await ask(connection, {}, { key }), await ask(connection, {}, { key, userId: 'CLIENT02' })];
+    expect(one.body.login).not.toBe(two.body.login);
+    expect(accountOf(connection, two)).toMatchObject({ name: 'Juan Pérez', email: 'juan@example.com' });
+  });
+});
+
+describe.each(ABLE)('On %s', (connection) => {
+  it('enable_readonly opens an account that cannot trade', async () => {
+    expect(accountOf(connection, await ask(connection, { enable_readonly: true })).readonly).toBe(true);
+    expect(accountOf(connection, await ask(connection, { enable_readonly: false })).readonly).toBe(false);
+  });
+
+  it('a login of one’s own is taken, once', async () => {
+    const login = connection.endsWith('live') ? 700_123 : 700_124;
+    const answer = await ask(connection, { login });
+    expect(answer).toMatchObject({ status: 200, body: { login } });
+    expect(access(connection, answer)).toEqual(['master', 'investor']);
+    expect(await ask(connection, { login })).toMatchObject({ status: 409, body: { type: 'login_taken' } });
+    expect(access(connection, answer)).toEqual(['master', 'investor']);
+  });
+});
+
+describe.each(['reg-live', 'reg-demo'] as const)('On %s', (connection) => {
+  it.each([
+    ['a login of one’s own', { login: 700_123 }, [['#/login', 'not_supported']]],
+    ['enable_readonly', { enable_readonly: true }, [['#/enable_readonly', 'not_supported']]],
+    [
+      'both at once',
+      { enable_readonly: true, login: 700_123 },
+      [
+        ['#/login', 'not_supported'],
+        ['#/enable_readonly', 'not_supported'],
+      ],
+    ],
+  ])('%s is refused with not_supported_by_connection, and nothing is sent', async (_, more, errors) => {
+    const { commands } = serverOf(connection);
+    const answer = await ask(connection, more, { key: 'unsupported' });
+    expect(answer).toMatchObject({ status: 400, body: { type: 'not_supported_by_connection' } });
+    const faults = answer.body.errors as { pointer: string; rule: string; detail: string }[];
+    expect(faults.map(({ pointer, rule }) => [pointer, rule])).toEqual(errors);
+    expect(serverOf(connection).commands).toBe(commands);
+  });
+
+  it('enable_readonly may be false', async () => {
+    expect((await ask(connection, { enable_readonly: false })).status).toBe(200);
+  });
+});
+
+it.each(['reg-live', 'gw-live'] as const)(
+  'On %s a password that its protocol cannot carry is refused with not_supported_by_connection',
+  async (connection) => {
+    const { commands } = serverOf(connection);
+    const answer = await ask(connection, { master_password: 'Ma5ter|word', investor_password: 'Inve5tor=wd' });
+    expect(answer).toMatchObject({ status: 400, body: { type: 'not_supported_by_connection' } });
+    expect(answer.body.errors).toMatchObject([{ pointer: '#/master_password' }, { pointer: '#/investor_password' }]);
+    expect(JSON.stringify(answer)).not.toMatch(/Ma5ter|Inve5tor/);
+    expect(serverOf(connection).commands).toBe(commands);
+  },
+);
+
+describe('A demo account', () => {
+  it.each(DEMO)('on %s is funded with the deposit of its type, once', async (connection) => {
+    const deposit = connection === 'tp5-demo' ? 10_000 : 5_000;
+    const key = `deposit-${connection}`;
+    const answer = await ask(connection, {}, { key });
+    await ask(connection, {}, { key });
+    expect(accountOf(connection, answer).balance).toBe(deposit);
+  });
+
+  it.each(DEMO)('on %s needs an account type', async (connection) => {
+    const { account_type_id: _, ...body } = accountBody(connection);
+    const answer = await world.ask({ body, version: CONNECTIONS[connection].version });
+    expect(answer).toMatchObject({ status: 400, body: { type: 'account_type_required' } });
+  });
+
+  it.each(DEMO)('on %s of a type without a deposit is empty', async (connection) => {
+    const account_type_id = connection === 'tp5-demo' ? 'ATLIVE05' : 'ATLIVE04';
+    expect(accountOf(connection, await ask(connection, { account_type_id })).balance).toBe(0);
+  });
+
+  it('on the registration plug-in cannot be funded in a group that is none for demos', async () => {
+    const answer = await ask('reg-demo', { group: 'standard' });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { type: 'not_supported_by_connection', errors: [{ pointer: '#/account_type_id' }] },
+    });
+  });
+});
+
+it.each(LIVE)('A live account on %s is not funded, whatever its type', async (connection) => {
+  const account_type_id = connection === 'tp5-live' ? 'ATDEMO05' : 'ATDEMO04';
+  expect(accountOf(connection, await ask(connection, { account_type_id })).balance).toBe(0);
+});
+
+describe('What is not there is answered with its own word', () => {
+  it.each([
+    ['tp5', 'nowhere', 'tp5_connection_not_found'],
+    ['tp5', 'gw-live', 'tp5_connection_not_found'],
+    ['tp4', 'nowhere', 'tp4_connection_not_found'],
+    ['tp4', 'tp5-live', 'tp4_connection_not_found'],
+  ] as const)('on %s the connection %s: %s', async (version, connection_id, type) => {
+    const body = { connection_id, group: 'standard', leverage: 100 };
+    const answer = await world.ask({ version, body });
+    expect(answer.status).toBe(400);
+    expect(answer.headers['content-type']).toBe('application/problem+json');
+    expect(answer.body).toEqual({
+      type,
+      title: expect.any(String),
+      status: 400,
+      request_id: answer.headers['x-request-id'],
+    });
+  });
+
+  it('the user: 404 user_not_found', async () => {
+    const answer = await ask('tp5-live', {}, { userId: 'NOBODY00' });
+    expect(answer).toMatchObject({ status: 404, body: { type: 'user_not_found' } });
+  });
+
+  it('the rebate user: rebate_user_not_found', async () => {
+    const answer = await ask('tp5-live', { rebate_user_id: 'NOBODY00' });
+    expect(answer).toMatchObject({ status: 400, body: { type: 'rebate_user_not_found' } });
+  });
+
+  it.each(['NOTYPE00', 'ATLIVE04'])('the account type %s: account_type_not_found', async (account_type_id) => {
+    const answer = await ask('tp5-live', { account_type_id });
+    expect(answer).toMatchObject({ status: 400, body: { type: 'account_type_not_found' } });
+  });
+
+  it.each(LIVE)('the group on %s: group_not_found', async (connection) => {
+    const answer = await ask(connection, { group: 'nothing' });
+    expect(answer).toMatchObject({ status: 400, body: { type: 'group_not_found' } });
+  });
+
+  it('the permission for a group: platform_refused', async () => {
+    const answer = await ask('tp5-live', { group: 'real\\closed' });
+    expect(answer).toMatchObject({ status: 502, body: { type: 'platform_refused' } });
+  });
+});
+
+it.each([
+  ['tp5-live', 'real\\strict'],
+  ['reg-live', 'strict'],
+  ['gw-live', 'strict'],
+] as const)('A group on %s that asks for more of a password answers password_rejected', async (connection, group) => {
+  expect(await ask(connection, { group, ...GIVEN })).toMatchObject({
+    status: 400,
+    body: { type: 'password_rejected' },
+  });
+});
+
+describe('A request that breaks rules', () => {
+  it('is told all of them at once, path and header too, and reaches nothing', async () => {
+    world.database.calls.length = 0;
+    const answer = await world.ask({
+      userId: 'short',
+      key: '',
+      version: 'tp5',
+      body: { group: 'real\\standard', leverage: 0, master_password: 'weak', enable_readonly: 'yes', extra: 1 },
+    });
+    expect(answer).toMatchObject({ status: 400, body: { type: 'validation_failed' } });
+    const places = (answer.body.errors as Record<string, string>[]).map(
+      ({ pointer, parameter, header }) => pointer ?? parameter ?? header,
+    );
+    expect(new Set(places)).toEqual(
+      new Set([
+        'user_id',
+        'Idempotency-Key',
+        '#/connection_id',
+        '#/leverage',
+        '#/master_password',
+        '#/enable_readonly',
+        '#/extra',
+      ]),
+    );
+    expect(world.database.calls).toEqual([]);
+  });
+
+  it.each(['', '{', '[]', 'null', '"text"'])('as %j is malformed_json', async (body) => {
+    expect(await world.ask({ version: 'tp5', body })).toMatchObject({ status: 400, body: { type: 'malformed_json' } });
+  });
+});

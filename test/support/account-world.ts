@@ -1,0 +1,270 @@
+import { randomUUID } from 'node:crypto';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { parseCrmFile, toItems } from '../../infra/crm-file.ts';
+import { crmTable } from '../../infra/crm-table.ts';
+import { type Database, startDatabase } from '../../infra/local/database.ts';
+import { Faults } from '../../infra/local/faults.ts';
+import type { GatewayEvent } from '../../infra/local/gateway.ts';
+import type { OutboxEntry } from '../../infra/local/outbox-entry.ts';
+import type { SimulatedGroup, SimulatedServer } from '../../infra/local/platforms/simulated-server.ts';
+import { startTextServer } from '../../infra/local/platforms/text-server.ts';
+import { startWebApiServer, type WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
+import { startSecrets } from '../../infra/local/stand-ins/secrets.ts';
+import { startSes } from '../../infra/local/stand-ins/ses.ts';
+import { startSns } from '../../infra/local/stand-ins/sns.ts';
+import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
+import type { PlatformVersion } from '../../lib/platform/platform.ts';
+import { clientSettings } from './database.ts';
+import { type Bundles, Environments, type Outcome } from './environments.ts';
+import { localCertificate } from './web-api.ts';
+
+export const MANAGER_PASSWORD = 'Man4ger-of-tests';
+export const MASTER_CODE = 'master-c0de-of-tests';
+export const PASSWORD_KEY = Buffer.from('the password key of these tests!').toString('base64');
+
+const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
+const SENDER = 'no-reply@example.com';
+const TABLES = {
+  crm: 'crm',
+  operations: 'operations',
+  registrations: 'registrations',
+  limits: 'limits',
+  accounts: 'accounts',
+};
+const SECRETS = new Map([
+  ['test/password-key', JSON.stringify({ key: PASSWORD_KEY })],
+  ['test/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],
+  ['test/tp4', JSON.stringify({ master: MASTER_CODE })],
+]);
+
+export const ACCOUNT_TYPES = [
+  { id: 'ATDEMO05', platform: 'tp5', deposit: 10_000 },
+  { id: 'ATLIVE05', platform: 'tp5' },
+  { id: 'ATDEMO04', platform: 'tp4', deposit: 5_000 },
+  { id: 'ATLIVE04', platform: 'tp4' },
+];
+
+const TP5_GROUPS: SimulatedGroup[] = [
+  { name: 'real\\standard' },
+  { name: 'real\\strict', minPasswordLength: 14 },
+  { name: 'real\\closed', permitted: false },
+];
+const TP4_GROUPS: SimulatedGroup[] = [
+  { name: 'standard' },
+  { name: 'demoforex' },
+  { name: 'strict', minPasswordLength: 14 },
+];
+
+export interface WorldOptions {
+  bundles: Bundles;
+  clients?: object[];
+  settleSeconds?: number;
+  environment?: Record<string, string>;
+}
+
+/** What a caller sends. */
+export interface AccountCall {
+  version?: PlatformVersion;
+  userId?: string;
+  body: Record<string, unknown> | string;
+  key?: string;
+  caller?: string;
+  /** How long the function may take, in milliseconds, as Lambda tells it. */
+  ms?: number;
+}
+
+export interface AccountAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: Record<string, unknown>;
+}
+
+/** A call that is under way. */
+export interface Pending {
+  /** Undefined when there is none, because the function was killed, out of time or crashed. */
+  answer: Promise<AccountAnswer | undefined>;
+  outcome: Promise<Outcome>;
+  kill(): Promise<void>;
+}
+
+/** The connections of a world, by what their servers speak. The two of a pair are one server. */
+export const CONNECTIONS = {
+  'tp5-live': { version: 'tp5', server: 'tp5', group: 'real\\standard', account_type_id: undefined },
+  'tp5-demo': { version: 'tp5', server: 'tp5', group: 'real\\standard', account_type_id: 'ATDEMO05' },
+  'reg-live': { version: 'tp4', server: 'reg', group: 'standard', account_type_id: undefined },
+  'reg-demo': { version: 'tp4', server: 'reg', group: 'demoforex', account_type_id: 'ATDEMO04' },
+  'gw-live': { version: 'tp4', server: 'gw', group: 'standard', account_type_id: undefined },
+  'gw-demo': { version: 'tp4', server: 'gw', group: 'demoforex', account_type_id: 'ATDEMO04' },
+} as const;
+export type ConnectionId = keyof typeof CONNECTIONS;
+export type ServerName = (typeof CONNECTIONS)[ConnectionId]['server'];
+
+/**
+ * Everything around the two account functions: database, secrets, mail, topic and a trading server of each protocol, each
+ * with its faults; and the functions as they are deployed, in environments that can be killed.
+ */
+export interface AccountWorld {
+  readonly database: Database;
+  readonly faults: Record<'dynamodb' | 'secrets' | 'ses' | 'sns' | ServerName, Faults>;
+  readonly servers: { tp5: WebApiServer; reg: SimulatedServer; gw: SimulatedServer };
+  readonly outbox: OutboxEntry[];
+  readonly environments: Environments;
+  send(call: AccountCall): Pending;
+  /** @throws Error when there is no answer */
+  ask(call: AccountCall): Promise<AccountAnswer>;
+  addClients(clients: object[]): Promise<void>;
+  clearFaults(): void;
+  /** All items of a table. */
+  items(table: keyof typeof TABLES): Promise<Item[]>;
+  close(): Promise<void>;
+}
+
+export async function startAccountWorld(options: WorldOptions): Promise<AccountWorld> {
+  const faults = { dynamodb: new Faults(), secrets: new Faults(), ses: new Faults(), sns: new Faults() };
+  const outbox: OutboxEntry[] = [];
+  const record = (entry: OutboxEntry) => outbox.push(entry);
+  const [database, secrets, ses, sns, tp5, reg, gw] = await Promise.all([
+    startDatabase({ faults: faults.dynamodb }),
+    startSecrets({ faults: faults.secrets, secrets: SECRETS }),
+    startSes({ faults: faults.ses, record, verified: [SENDER] }),
+    startSns({ faults: faults.sns, record, topics: [TOPIC] }),
+    startWebApiServer({
+      manager: { login: 1000, password: MANAGER_PASSWORD },
+      groups: TP5_GROUPS,
+      certificate: await localCertificate(),
+    }),
+    startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
+    startTextServer({ dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS }),
+  ]);
+  await database.createTables(TABLES);
+
+  const text = { platform: 'tp4', host: '127.0.0.1', secret: 'test/tp4' };
+  const web = { platform: 'tp5', protocol: 'web-api', host: '127.0.0.1', secret: 'test/tp5', ca: tp5.ca };
+  const byIndex = { groups: { standard: 1, demoforex: 2, strict: 3 } };
+  const connections = [
+    { ...web, id: 'tp5-live', name: 'Live', port: tp5.port, demo: false },
+    { ...web, id: 'tp5-demo', port: tp5.port, demo: true },
+    { ...text, id: 'reg-live', protocol: 'web-registration', port: reg.port, demo: false, ...byIndex },
+    { ...text, id: 'reg-demo', protocol: 'web-registration', port: reg.port, demo: true, ...byIndex },
+    { ...text, id: 'gw-live', protocol: 'interface-gateway', port: gw.port, demo: false },
+    { ...text, id: 'gw-demo', protocol: 'interface-gateway', port: gw.port, demo: true },
+  ];
+  const crm = crmTable(TABLES.crm, clientSettings(database.url));
+  const write = async (records: object) => {
+    const items = await toItems(await parseCrmFile(JSON.stringify(records)));
+    await crm.write(items.map((put) => ({ put })));
+  };
+  await write({ connections, account_types: ACCOUNT_TYPES, clients: options.clients ?? [] });
+
+  const environments = new Environments(options.bundles.folder, {
+    STAGE: 'test',
+    BRAND_NAME: 'Example Broker',
+    BRAND_SUPPORT_EMAIL: 'support@example.com',
+    BRAND_COLOR: '#0b5cad',
+    SENDER_ADDRESS: SENDER,
+    CRM_TABLE: TABLES.crm,
+    OPERATIONS_TABLE: TABLES.operations,
+    ACCOUNTS_TABLE: TABLES.accounts,
+    PASSWORD_SECRET: 'test/password-key',
+    NOTIFICATIONS_TOPIC_ARN: TOPIC,
+    SETTLE_SECONDS: String(options.settleSeconds ?? 1),
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ENDPOINT_URL_DYNAMODB: database.url,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
+    AWS_ENDPOINT_URL_SES: ses.url,
+    AWS_ENDPOINT_URL_SNS: sns.url,
+    ...options.environment,
+  });
+  const allFaults = { ...faults, tp5: tp5.faults, reg: reg.faults, gw: gw.faults };
+
+  function send(call: AccountCall): Pending {
+    const { version = versionOf(call.body), ms = 29_000 } = call;
+    const run = environments.run(`create-${version}-account`, accountEvent(version, call), Date.now() + ms);
+    return { ...run, answer: run.outcome.then(toAnswer) };
+  }
+
+  return {
+    database,
+    faults: allFaults,
+    servers: { tp5, reg, gw },
+    outbox,
+    environments,
+    send,
+    ask: async (call) => {
+      const pending = send(call);
+      const answer = await pending.answer;
+      if (answer === undefined) throw new Error(`There is no answer: ${(await pending.outcome).kind}.`);
+      return answer;
+    },
+    addClients: (clients) => write({ clients }),
+    items: async (table) => {
+      const client = databaseClient(clientSettings(database.url));
+      const { Items = [] } = await client.send(new ScanCommand({ TableName: TABLES[table], ConsistentRead: true }));
+      client.destroy();
+      return Items;
+    },
+    clearFaults: () => {
+      for (const one of Object.values(allFaults)) one.clear();
+    },
+    close: async () => {
+      await environments.close();
+      crm.close();
+      await Promise.all([database, secrets, ses, sns, tp5, reg, gw].map((one) => one.close()));
+    },
+  };
+}
+
+/** A request for an account with what a connection needs at least. */
+export function accountBody(connection: ConnectionId, more: Record<string, unknown> = {}): Record<string, unknown> {
+  const { group, account_type_id } = CONNECTIONS[connection];
+  const type = account_type_id === undefined ? {} : { account_type_id };
+  return { connection_id: connection, group, leverage: 100, ...type, ...more };
+}
+
+function versionOf(body: AccountCall['body']): PlatformVersion {
+  const id = typeof body === 'object' ? String(body.connection_id) : '';
+  return id in CONNECTIONS ? CONNECTIONS[id as ConnectionId].version : 'tp5';
+}
+
+/** What API Gateway hands to the function, with an IAM caller. */
+function accountEvent(version: PlatformVersion, { userId = 'CLIENT01', body, key, caller }: AccountCall): GatewayEvent {
+  const path = `/public/v1/users/${userId}/${version}/accounts`;
+  const routeKey = `POST /public/v1/users/{user_id}/${version}/accounts`;
+  const now = new Date();
+  const event = {
+    version: '2.0',
+    routeKey,
+    rawPath: path,
+    rawQueryString: '',
+    headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { 'idempotency-key': key }) },
+    requestContext: {
+      accountId: '000000000000',
+      apiId: 'test',
+      domainName: 'api.example.com',
+      domainPrefix: 'api',
+      http: { method: 'POST', path, protocol: 'HTTP/1.1', sourceIp: '203.0.113.7', userAgent: 'test' },
+      requestId: randomUUID(),
+      routeKey,
+      stage: '$default',
+      time: now.toUTCString(),
+      timeEpoch: now.getTime(),
+      authorizer: { iam: { userArn: caller ?? 'arn:aws:iam::000000000000:user/crm' } },
+    },
+    pathParameters: { user_id: userId },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    isBase64Encoded: false,
+  };
+  return event;
+}
+
+function toAnswer(outcome: Outcome): AccountAnswer | undefined {
+  if (outcome.kind !== 'answer') return undefined;
+  const { statusCode, headers, body } = outcome.answer as {
+    statusCode: number;
+    headers: Record<string, string>;
+    body: string;
+  };
+  return { status: statusCode, headers, body: JSON.parse(body) as Record<string, unknown> };
+}
