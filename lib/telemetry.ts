@@ -99,7 +99,10 @@ export function telemetry(service: string, stage: string): Telemetry {
         metrics.addMetric(name, MetricUnit.Count, 1);
       },
       with: (fields) => scoped({ ...base, ...fields }),
-      flush: () => metrics.publishStoredMetrics(),
+      // A replayed answer counts nothing, which would be logged as a warning.
+      flush: () => {
+        if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+      },
     };
   }
   return scoped({});

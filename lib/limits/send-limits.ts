@@ -119,6 +119,11 @@ export function sendLimits(
   };
   const simultaneousMs = Math.min(SIMULTANEOUS_MS, (resendSeconds[0] ?? 0) * 1_000);
 
+  /** Whether an entry is of a request for the same recipient that came at the same time. */
+  function isSimultaneous(one: string, entry: string, at: number): boolean {
+    return recipientOf(one) === recipientOf(entry) && timeOf(one) > at - simultaneousMs;
+  }
+
   async function count(
     { pk, window }: Counter,
     entry: string,
@@ -153,9 +158,7 @@ export function sendLimits(
       const entries = entriesOf(await table.get({ pk: counter.pk }, signal), counter.window);
       if (entries.includes(entry)) return entry;
       if (counter.kind === 'recipient') return undefined;
-      const slot = entries.findIndex(
-        (one) => recipientOf(one) === recipientOf(entry) && timeOf(one) > at - simultaneousMs,
-      );
+      const slot = entries.findIndex((one) => isSimultaneous(one, entry, at));
       const theirs = entries[slot];
       if (theirs !== undefined) {
         const ours = `${theirs.slice(0, NONE.length)}${entry.slice(NONE.length)}`;
@@ -225,7 +228,7 @@ export function sendLimits(
   }
 
   /** When every counter would allow the request, in whole seconds from now. */
-  async function retryAfterSeconds(counters: Counter[], signal: AbortSignal): Promise<number> {
+  async function retryAfterSeconds(counters: Counter[], entry: string, signal: AbortSignal): Promise<number> {
     let items: Item[];
     try {
       items = await table.getMany(
@@ -236,9 +239,15 @@ export function sendLimits(
       return Math.max(1, resendSeconds[0] ?? 1);
     }
     const at = now();
-    const waits = counters.map(({ pk, window }) => {
-      const item = items.find((one) => one.pk === pk);
-      return window.waitMs(entriesOf(item, window).map(timeOf), at);
+    const waits = counters.map(({ kind, pk, window }) => {
+      const entries = entriesOf(
+        items.find((one) => one.pk === pk),
+        window,
+      );
+      // The prefix gets those of simultaneous requests for the recipient back, but for one.
+      const first = entries.findLast((one) => isSimultaneous(one, entry, at));
+      const lasting = entries.filter((one) => kind !== 'prefix' || one === first || !isSimultaneous(one, entry, at));
+      return window.waitMs(lasting.map(timeOf), at);
     });
     return Math.max(1, Math.ceil(Math.max(...waits) / 1_000));
   }
@@ -274,7 +283,7 @@ export function sendLimits(
             held.filter(({ counter }) => counter.kind !== 'source'),
             signal,
           );
-          return { kind: 'reached', retryAfterSeconds: await retryAfterSeconds(counters, signal) };
+          return { kind: 'reached', retryAfterSeconds: await retryAfterSeconds(counters, entry, signal) };
         }
         const kind = held.length < counts.length ? 'unchecked' : 'allowed';
         return { kind, ticket: { held } };

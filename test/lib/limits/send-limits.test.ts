@@ -300,6 +300,16 @@ describe('Of 50 requests at once for one recipient exactly one is allowed', () =
     expect(await allowedOf(fifty.map(() => request({ channel: 'sms', recipient: '+447400123456' })))).toBe(1);
   });
 
+  it('by text message, and the others are told to wait for the recipient alone, not for each other', async () => {
+    const counting = limits();
+    const recipient = '+447400123456';
+    const decisions = await Promise.all(
+      Array.from({ length: 50 }, () => counting.count(request({ channel: 'sms', recipient }), signal)),
+    );
+    const waits = decisions.map((one) => (one.kind === 'reached' ? one.retryAfterSeconds : 0));
+    expect(Math.max(...waits)).toBe(60);
+  });
+
   it('by text message from one source', async () => {
     const one = request({ channel: 'sms', recipient: '+447400123456', source: '192.0.2.1' });
     expect(await allowedOf(fifty.map(() => one))).toBe(1);
