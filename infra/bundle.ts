@@ -64,6 +64,8 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
     // Asked for by a package that does without; it is here only because other tools need it.
     external: ['supports-color'],
     minify: true,
+    // The messages in other scripts as they are, not as escapes of six bytes a character.
+    charset: 'utf8',
     legalComments: 'none',
     plugins: [requiredBuiltins],
     sourcemap: 'linked',

@@ -54,7 +54,7 @@ const ORIGIN = /^(https:\/\/[a-z0-9.-]+|http:\/\/(localhost|127\.0\.0\.1))(:\d{1
 const ISSUER = /^https:\/\/[^\s?#]+$/;
 const TEMPLATE = text(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: small letters, digits, underscores');
 
-export const CHANNELS = ['email', 'sms', 'call', 'whatsapp'] as const;
+const CHANNELS = ['email', 'sms', 'call', 'whatsapp'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
 const ChannelsSchema = v.pipe(

@@ -178,3 +178,20 @@ function parse<S extends v.GenericSchema>(schema: S, environment: NodeJS.Process
   });
   return { values: result.success ? (result.output as v.InferOutput<S>) : undefined, faults };
 }
+
+/** Where the X-Ray trace of a call is written, and under what. */
+export interface TraceTarget {
+  host: string;
+  port: number;
+  traceId: string;
+  parentId: string;
+}
+
+/** Of the running call, for Lambda sets the trace anew with each one; undefined where it is not to be traced. */
+export function traceTarget(environment: NodeJS.ProcessEnv = process.env): TraceTarget | undefined {
+  const header = environment._X_AMZN_TRACE_ID ?? '';
+  const { Root, Parent, Sampled } = Object.fromEntries(header.split(';').map((part) => part.split('=')));
+  const [host, port] = (environment.AWS_XRAY_DAEMON_ADDRESS ?? '').split(':');
+  if (Sampled !== '1' || !Root || !Parent || !host || !port) return undefined;
+  return { host, port: Number(port), traceId: Root, parentId: Parent };
+}

@@ -28,11 +28,12 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^valibot$/,
       /^aws-lambda$/,
       /^lib\/http\//,
-      /^lib\/(deadline|telemetry)\.ts$/,
+      /^lib\/(deadline|telemetry|trace)\.ts$/,
       /^lib\/validators\//,
     ],
   },
   { of: /^lib\/config\.ts$/, may: [/^valibot$/, /^lib\/validators\//] },
+  { of: /^lib\/trace\.ts$/, may: [/^node:(crypto|dgram)$/, /^lib\/config\.ts$/] },
   { of: /^lib\/telemetry\.ts$/, may: [/^@aws-lambda-powertools\//, /^node:(fs|module|url)$/] },
   {
     of: /^lib\/aws\//,

@@ -9,6 +9,7 @@ import type {
 import * as v from 'valibot';
 import { within } from '../deadline.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
+import { annotateTrace } from '../trace.ts';
 import { isObject, toFaults } from '../validators/primitives.ts';
 import { idempotencyKey } from './idempotency.ts';
 import { type FieldFault, Problem } from './problem.ts';
@@ -86,10 +87,12 @@ export function endpoint<Body extends BodySchema>(options: EndpointOptions<Body>
       return respond(event, answer, options.answer);
     });
   return async (event, context) => {
+    const startedAt = Date.now();
     try {
       return await handler(event, context);
     } finally {
       options.telemetry.flush();
+      await annotateTrace(event.requestContext.requestId, startedAt);
     }
   };
 }
