@@ -23,7 +23,6 @@ export function openapi(): JsonObject {
     openapi: '3.1.1',
     info: {
       title: 'Registration and trading accounts',
-      summary: 'Registers users with a one-time password, and opens trading accounts for clients.',
       version: '1.0.0',
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
       description: description(),
@@ -309,6 +308,7 @@ function description(): string {
   return [
     'Accepts registration requests of new users and sends each a one-time password by e-mail, SMS, call or WhatsApp; opens trading accounts for existing clients on trading-platform servers of version 5 (`tp5`) and version 4 (`tp4`).',
     'Requests and answers are JSON in UTF-8, with an object at the root. A field that is not known is refused. New members may be added to answers: ignore those that you do not know.',
+    'Every answer of the service has the headers `x-request-id` (name it when you ask for help), `cache-control: no-store` and `x-content-type-options: nosniff`.',
     '## Safe repeats',
     'Send an `Idempotency-Key` of your own, one for each thing that you want done, and repeat the very same request with it as often as you like. It is kept for 24 hours, for its route, caller and user.',
     table(
@@ -326,7 +326,9 @@ function description(): string {
     ),
     '## Errors',
     'Every error of the service is a problem document (RFC 9457, `application/problem+json`). Switch on `type`, which never changes; `title` and `detail` are for people. `errors` lists every fault of the request at once.',
+    '<details>\n<summary>All error types, and the operations that answer them</summary>',
     problemTable(),
+    '</details>',
     'The gateway answers some requests by itself, as `application/json` with nothing but a `message` and without the headers of the service: 404 `Not Found` to a path or method that is none of these, 401 and 403 where authorization fails, 429 when it throttles, 413, 500 and 503.',
   ].join('\n\n');
 }

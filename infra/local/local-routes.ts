@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as v from 'valibot';
+import { docsPage } from './docs.ts';
 import { type FaultKind, type Faults, PLATFORM_FAULT_KINDS, SERVICE_FAULT_KINDS } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
 import { readBody, sendJson } from './gateway.ts';
@@ -53,10 +54,10 @@ interface Call {
 }
 type Action = (call: Call) => void | Promise<void>;
 
-/** The routes of the local service alone: outbox, simulated servers and faults. Answers false for every other path. */
+/** The routes of the local service alone: API reference, outbox, simulated servers and faults. Answers false for every other path. */
 export function localRoutes(state: LocalState) {
   const routes: { path: RegExp; methods: Record<string, Action> }[] = [
-    { path: /^\/$/, methods: { GET: ({ response }) => redirect(response, '/_local') } },
+    ...docsPage(),
     ...outboxPage({ ...state, faults: allFaults }),
     {
       path: /^\/_local\/outbox$/,
@@ -224,10 +225,6 @@ function wordsFor(issue: v.BaseIssue<unknown>): string {
 /** True when a browser asks; curl and programs that take anything get JSON. */
 function prefersHtml(request: IncomingMessage): boolean {
   return /\btext\/html\b/i.test(request.headers.accept ?? '');
-}
-
-function redirect(response: ServerResponse, location: string): void {
-  response.writeHead(302, { location }).end();
 }
 
 function sendNothing(response: ServerResponse): void {
