@@ -55,7 +55,7 @@ export interface Target {
   name: string;
   client: ClientConfig;
 }
-export interface ClientConfig {
+interface ClientConfig {
   region?: string;
   endpoint?: string;
   credentials?: { accessKeyId: string; secretAccessKey: string };

@@ -39,7 +39,7 @@ export interface ServiceOptions {
 
 /** The services of AWS that run inside; each is a target of faults. */
 const SERVICES = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets'] as const;
-export type ServiceName = (typeof SERVICES)[number];
+type ServiceName = (typeof SERVICES)[number];
 
 export interface LocalService {
   url: string;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type CrmFile, CrmFileError, localSecretFaults, parseCrmFile } from '../crm-file.ts';
 import { errorCode } from './gateway.ts';
-import { startService } from './service.ts';
+import type { ServiceOptions } from './service.ts';
 
 /**
  * `npm start`: the whole service on this machine, in this one process. Prints `ready` and the address once it can be
@@ -27,12 +27,15 @@ class UsageError extends Error {
 const isNpmStart = process.env.npm_lifecycle_event === 'start';
 endWithItsCaller();
 try {
-  const { url } = await startService({
+  const options: ServiceOptions = {
     port: portOf(process.env.PORT ?? DEFAULT_PORT),
     environment: settingsOf(process.env),
     quiet: false,
     ...(process.env.CRM_FILE ? { records: await readCrmFile(process.env.CRM_FILE) } : {}),
-  });
+  };
+  // Loaded after that, so that a fault in the file or the port is told at once.
+  const { startService } = await import('./service.ts');
+  const { url } = await startService(options);
   // Were this a Lambda function, the next call would find a fresh process: here the same one goes on.
   process.on('uncaughtException', (error) => process.stderr.write(`${error.stack ?? error}\n`));
   process.stdout.write(`ready ${url}\n`);
