@@ -103,6 +103,6 @@ export function arrange(parent, wanted) {
  */
 export function showCount(id, count) {
   const place = byId(id);
-  place.textContent = count.toLocaleString('en');
+  place.textContent = count === 0 ? '' : count.toLocaleString('en');
   place.hidden = count === 0;
 }

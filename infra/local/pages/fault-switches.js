@@ -88,7 +88,6 @@ function targetRow(name, { kinds }) {
     toggle.checked = fault !== undefined;
     status.textContent = fault === undefined ? (SERVICES[name] ?? 'works') : wordsFor(fault);
     status.dataset.active = String(fault !== undefined);
-    if (fault !== undefined && !form.contains(document.activeElement)) write(fault);
   };
   /**
    * The answer tells the faults as they are now; the stream may bring an older state while a request is on its way.
@@ -133,7 +132,10 @@ function targetRow(name, { kinds }) {
   });
   targets.set(name, ({ waiting }) => {
     if (requests > 0) return;
-    fault = waiting[0];
+    const [now] = waiting;
+    // Set elsewhere: the fields follow. They stay as they are while calls use the fault up.
+    if (now !== undefined && now.kind !== fault?.kind) write(now);
+    fault = now;
     showFault();
   });
   return element('li', { class: 'target' }, element('div', { class: 'target-head' }, disclosure, toggle), form, wrong);
@@ -152,8 +154,8 @@ function faultForm(name, kinds) {
     ...kinds.map((value) => element('option', { value }, KINDS[value].name)),
   );
   const means = element('p', { class: 'means' });
-  const times = numberField('times', 'Calls', 1, 1, 1_000_000);
-  const after = numberField('after', 'After', 0, 0, 1_000_000);
+  const times = numberField('times', 'Times', 1, 1, 1_000_000);
+  const after = numberField('after', 'Skip first', 0, 0, 1_000_000);
   const ms = numberField('ms', 'Milliseconds', 2_000, 0, 600_000);
   const code = numberField('code', 'Return code', 3_006, 0, 99_999);
   const form = element(
@@ -187,6 +189,8 @@ function faultForm(name, kinds) {
     /** @param {Fault} fault */
     write(fault) {
       kind.value = fault.kind;
+      times.input.valueAsNumber = fault.times;
+      after.input.valueAsNumber = fault.after ?? 0;
       if (fault.ms !== undefined) ms.input.valueAsNumber = fault.ms;
       if (fault.code !== undefined) code.input.valueAsNumber = fault.code;
       showFields();
@@ -197,9 +201,14 @@ function faultForm(name, kinds) {
 /** @param {Fault} fault */
 function wordsFor({ kind, times, after = 0, ms, code }) {
   const detail = kind === 'slow' && ms !== undefined ? ` ${ms} ms` : kind === 'retcode' ? ` ${code}` : '';
-  const calls = times === 1 ? 'call' : `${times.toLocaleString('en')} calls`;
-  const when = after === 0 ? `next ${calls}` : `${calls} after ${after.toLocaleString('en')}`;
+  const often = times === 1 ? 'once' : `${times.toLocaleString('en')} times`;
+  const when = after > 0 ? `after ${callsOf(after)} ${often}` : times === 1 ? 'next call' : `next ${callsOf(times)}`;
   return `${KINDS[kind].name}${detail}, ${when}`;
+}
+
+/** @param {number} count */
+function callsOf(count) {
+  return count === 1 ? '1 call' : `${count.toLocaleString('en')} calls`;
 }
 
 /**

@@ -204,9 +204,9 @@ function content(message) {
       return [
         element(
           'div',
-          { class: 'toast' },
-          subject === undefined ? undefined : element('p', { ...written(message), class: 'toast-title' }, subject),
-          element('p', written(message), text),
+          { ...written(message), class: 'toast' },
+          subject === undefined ? undefined : element('p', { class: 'toast-title' }, subject),
+          element('p', {}, text),
         ),
       ];
   }

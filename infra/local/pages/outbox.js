@@ -87,7 +87,7 @@ function showCall(id, call) {
   place.hidden = call === undefined;
   if (call === undefined) return;
   const body = JSON.stringify(call.body, null, 2).replaceAll("'", "'\\''");
-  const line = `curl -i ${location.origin}${call.path} -H 'content-type: application/json' -d '${body}'`;
+  const line = `curl -i ${location.origin}${call.path} \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`;
   place.replaceChildren(
     element('pre', { tabindex: 0, 'aria-label': 'The call for a terminal' }, element('code', {}, line)),
     copyButton('Copy', () => line, { 'aria-label': 'Copy the call' }),

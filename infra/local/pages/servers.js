@@ -47,14 +47,16 @@ function serverRow(id) {
   let all = false;
   /** @type {Set<number>} */
   let seen = new Set();
+  let first = true;
   const show = () => {
     const { total, newest } = current;
     count.textContent =
       total === 0 ? 'no accounts' : `${total.toLocaleString('en')} ${total === 1 ? 'account' : 'accounts'}`;
     list.hidden = total === 0;
     list.replaceChildren(
-      ...newest.slice(0, all ? newest.length : FEW).map((it) => accountRow(it, !seen.has(it.login))),
+      ...newest.slice(0, all ? newest.length : FEW).map((it) => accountRow(it, !first && !seen.has(it.login))),
     );
+    first = false;
     seen = new Set(newest.map(({ login }) => login));
     more.hidden = newest.length <= FEW;
     more.setAttribute('aria-expanded', String(all));
