@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { CHROMIUM } from '../../infra/local/chromium.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
-import { CHROMIUM, inChromium } from '../support/chromium.ts';
+import { inChromium } from '../support/chromium.ts';
 
 const REGISTRATION = {
   email: 'nia@example.com',

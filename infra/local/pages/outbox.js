@@ -86,7 +86,7 @@ function showCall(id, call) {
   const place = byId(id);
   place.hidden = call === undefined;
   if (call === undefined) return;
-  const body = JSON.stringify(call.body, null, 2).replaceAll("'", "'\\''");
+  const body = JSON.stringify(call.body, null, 2).replaceAll('\n', '\n  ').replaceAll("'", "'\\''");
   const line = `curl -i ${location.origin}${call.path} \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`;
   place.replaceChildren(
     element('pre', { tabindex: 0, 'aria-label': 'The call for a terminal' }, element('code', {}, line)),

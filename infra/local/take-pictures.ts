@@ -1,0 +1,84 @@
+import { mkdir } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { type Browser, chromium } from 'playwright-core';
+import { CHROMIUM } from './chromium.ts';
+import { type LocalService, startService } from './service.ts';
+
+/** `npm run pictures`: starts the service, uses it, and takes the README's pictures of its outbox page. Needs Chromium. */
+
+const FOLDER = new URL('./pictures/', import.meta.url);
+
+const PERSON = {
+  type: 'trader',
+  name: 'Nia Newman',
+  password: 'correct horse',
+  repeat_password: 'correct horse',
+  form_id: 'FORM0002',
+};
+const REGISTRATION = '/public/v1/account/register/request';
+
+/** What is sent before the pictures are taken, in this order; the newest stands on top. */
+const CALLS: [path: string, body: object][] = [
+  [
+    '/public/v1/users/CLIENT03/tp5/accounts',
+    { connection_id: 'tp5-demo-1', group: 'demo\\standard', leverage: 100, account_type_id: 'ATDEMO01' },
+  ],
+  [
+    '/public/v1/users/CLIENT01/tp5/accounts',
+    { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 200, send_email: true, send_pop_up: true },
+  ],
+  [REGISTRATION, phone('call', 'es', '34', '612345678')],
+  [REGISTRATION, phone('whatsapp', 'en', '44', '7400123499')],
+  [REGISTRATION, phone('sms', 'ar', '971', '501234567')],
+  [REGISTRATION, { ...PERSON, email: 'nia@example.com', otp_type: 'email', language: 'en' }],
+];
+
+function phone(otp_type: string, language: string, country_code: string, number: string) {
+  return { ...PERSON, email: `nia.${otp_type}@example.com`, otp_type, language, phone: { country_code, number } };
+}
+
+async function use({ url, faults }: LocalService): Promise<void> {
+  for (const [place, [path, body]] of CALLS.entries()) {
+    const headers = { 'content-type': 'application/json', 'x-forwarded-for': `203.0.113.${place + 1}` };
+    const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+  }
+  faults('sns').set({ kind: 'slow', times: 3, ms: 2_000 });
+}
+
+async function takePicture(
+  browser: Browser,
+  url: string,
+  name: string,
+  look: { viewport: { width: number; height: number }; colorScheme: 'light' | 'dark' },
+): Promise<void> {
+  const page = await browser.newPage({ ...look, reducedMotion: 'reduce' });
+  await page.goto(`${url}/_local`);
+  await page.frameLocator('iframe >> nth=0').getByRole('heading').waitFor();
+  const path = fileURLToPath(new URL(name, FOLDER));
+  await page.screenshot({ path });
+  process.stdout.write(`${path}\n`);
+  await page.close();
+}
+
+if (CHROMIUM === undefined) {
+  process.stderr.write('There is no Chromium on this machine, and pictures are taken with it.\n');
+  process.exit(1);
+}
+const service = await startService();
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+try {
+  await use(service);
+  await mkdir(FOLDER, { recursive: true });
+  await takePicture(browser, service.url, 'outbox.png', {
+    viewport: { width: 1280, height: 980 },
+    colorScheme: 'light',
+  });
+  await takePicture(browser, service.url, 'outbox-phone.png', {
+    viewport: { width: 390, height: 780 },
+    colorScheme: 'dark',
+  });
+} finally {
+  await browser.close();
+  await service.close();
+}
