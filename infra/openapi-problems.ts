@@ -79,7 +79,7 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   },
   payload_too_large: {
     operations: EVERY,
-    when: 'The body is over its limit, or (registration) a document is: then `errors` names it.',
+    when: 'The body is over its limit; or, of a registration, a document or all fields of the form together: then `errors` names it.',
     members: { detail: 'sometimes', errors: 'sometimes' },
   },
   unsupported_media_type: { operations: EVERY, when: 'The content type is not `application/json` or a `+json` type.' },

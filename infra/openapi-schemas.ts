@@ -150,7 +150,7 @@ const FIELD_KINDS: readonly FieldKind[] = [
 ];
 
 /** The values of custom fields, as a table for people. */
-export function customFieldTable(): string {
+function customFieldTable(): string {
   const rows = FIELD_KINDS.map(({ types, format, details = '' }) => [types.join(', '), format, details]);
   return table(['Field type', 'JSON value', 'Rule'], rows);
 }

@@ -508,7 +508,7 @@ export interface RequestInProgress {
   request_id: string;
 }
 /**
- * The body is over its limit, or (registration) a document is: then `errors` names it.
+ * The body is over its limit; or, of a registration, a document or all fields of the form together: then `errors` names it.
  *
  * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`.
  */

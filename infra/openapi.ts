@@ -318,6 +318,7 @@ function description(): string {
         ['of one that is still running', '409 `request_in_progress`, with `Retry-After`'],
         ['with another body', '422 `idempotency_key_reused`'],
         ['after the first try failed before anything was created or sent', 'as if it were the first'],
+        ['after the first try may have sent the code', '204; the code is never sent again by itself'],
         [
           'after the first try may have opened the account',
           'with that account where the platform can tell, else 409 `account_outcome_unknown`; never with a second account',

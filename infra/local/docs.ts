@@ -1,7 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
 
 interface Call {
   request: IncomingMessage;
@@ -15,7 +13,7 @@ const DOCUMENT = new URL('../openapi.json', import.meta.url);
 const PROBLEM = 'application/problem+json';
 const HTML = new URL('./pages/docs.html', import.meta.url);
 
-const VIEWER = pathToFileURL(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+const VIEWER = new URL(import.meta.resolve('swagger-ui-dist/package.json'));
 /** What the page loads: the viewer's files as they stand in its package, and ours over them. */
 const FILES = new Map([
   ['swagger-ui.css', { url: new URL('swagger-ui.css', VIEWER), type: 'text/css', kept: true }],

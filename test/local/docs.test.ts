@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM } from '../../infra/local/chromium.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
+import { inChromium } from '../support/chromium.ts';
 
 let service: LocalService;
 beforeAll(async () => {
@@ -68,9 +69,7 @@ describe('the API reference over HTTP', () => {
   });
 });
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find(existsSync);
-
-describe.skipIf(CHROMIUM === undefined)('the API reference in a browser', () => {
+describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a browser'), () => {
   let browser: Browser;
   let context: BrowserContext;
   beforeAll(async () => {
