@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CHROMIUM } from '../../infra/local/chromium.ts';
+import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { inChromium } from '../support/chromium.ts';
 
@@ -16,12 +17,16 @@ const REGISTRATION = {
   form_id: 'FORM0002',
 };
 const HOSTILE = '<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script>';
+const RECORDS = {
+  ...DEMO_RECORDS,
+  clients: [...DEMO_RECORDS.clients, { id: 'HOSTILE1', email: 'mallory@example.com', name: HOSTILE }],
+};
 
 let service: LocalService;
 let callers = 0;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ records: RECORDS });
 });
 afterAll(() => service.close());
 
@@ -250,8 +255,8 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
     });
     service.outbox.record({ kind: 'popup', to: HOSTILE, subject: HOSTILE, text: HOSTILE });
     service.outbox.record({ kind: 'sms', to: HOSTILE, text: HOSTILE });
-    const accounts = service.platforms.get('tp5-demo-1')?.accounts().length ?? 0;
-    expect(accounts).toBe(0);
+    expect(await openAccount({}, 'HOSTILE1')).toBe(200);
+    await page.getByRole('list', { name: 'Accounts on tp5-live-1' }).getByText(HOSTILE, { exact: true }).waitFor();
     await page.getByRole('article').nth(2).frameLocator('iframe').getByText('Read me').waitFor();
     expect(await page.getByText(HOSTILE, { exact: true }).count()).toBeGreaterThanOrEqual(7);
     expect(await page.locator('main img, main script').count()).toBe(0);
@@ -279,7 +284,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
     const { port } = service;
     await service.close();
     await page.getByText('Connection lost, trying again…').waitFor();
-    service = await startService({ port });
+    service = await startService({ port, records: RECORDS });
     await page.getByText('Live', { exact: true }).waitFor();
     await register({ email: 'again@example.com' });
     await card('again@example.com').waitFor();
