@@ -90,7 +90,7 @@ describe.each(ALL)('An account on %s', (connection) => {
   it('carries the operation’s id in its comment, as the record does', async () => {
     const { comment, login } = accountOf(connection, await ask(connection));
     expect(comment).toMatch(/^[0-9a-f-]{36}$/);
-    const records = await world.items('accounts');
+    const records = await world.records('CLIENT01');
     expect(records.find((record) => record.operation_id === comment)).toMatchObject({ login, version });
   });
 
@@ -106,7 +106,7 @@ describe.each(ALL)('An account on %s', (connection) => {
 
   it('is recorded with who may earn from it', async () => {
     const answer = await ask(connection, { enable_rebate: true, rebate_user_id: 'CLIENT02' });
-    const record = (await world.items('accounts')).find(
+    const record = (await world.records('CLIENT01')).find(
       ({ login, connection_id }) => login === answer.body.login && connection_id === connection,
     );
     expect(record).toEqual({

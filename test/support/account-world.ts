@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { parseCrmFile, toItems } from '../../infra/crm-file.ts';
 import { crmTable } from '../../infra/crm-table.ts';
 import { type Database, startDatabase } from '../../infra/local/database.ts';
@@ -114,6 +114,8 @@ export interface AccountWorld {
   ask(call: AccountCall): Promise<AccountAnswer>;
   addClients(clients: object[]): Promise<void>;
   clearFaults(): void;
+  /** The records of a client's accounts. */
+  records(userId: string): Promise<Item[]>;
   /** All items of a table. */
   items(table: keyof typeof TABLES): Promise<Item[]>;
   close(): Promise<void>;
@@ -177,11 +179,12 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     AWS_ENDPOINT_URL_SNS: sns.url,
     ...options.environment,
   });
+  const reader = databaseClient(clientSettings(database.url));
   const allFaults = { ...faults, tp5: tp5.faults, reg: reg.faults, gw: gw.faults };
 
   function send(call: AccountCall): Pending {
     const { version = versionOf(call.body), ms = 29_000 } = call;
-    const run = environments.run(`create-${version}-account`, accountEvent(version, call), Date.now() + ms);
+    const run = environments.run(`create-${version}-account`, accountEvent(version, call), ms);
     return { ...run, answer: run.outcome.then(toAnswer) };
   }
 
@@ -199,18 +202,19 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
       return answer;
     },
     addClients: (clients) => write({ clients }),
-    items: async (table) => {
-      const client = databaseClient(clientSettings(database.url));
-      const { Items = [] } = await client.send(new ScanCommand({ TableName: TABLES[table], ConsistentRead: true }));
-      client.destroy();
-      return Items;
+    records: async (userId) => {
+      const KeyConditionExpression = 'pk = :pk';
+      const values = { ExpressionAttributeValues: { ':pk': userId }, KeyConditionExpression };
+      return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
     },
+    items: async (table) => (await reader.send(new ScanCommand({ TableName: TABLES[table] }))).Items ?? [],
     clearFaults: () => {
       for (const one of Object.values(allFaults)) one.clear();
     },
     close: async () => {
       await environments.close();
       crm.close();
+      reader.destroy();
       await Promise.all([database, secrets, ses, sns, tp5, reg, gw].map((one) => one.close()));
     },
   };

@@ -10,13 +10,15 @@ import type { GatewayEvent, LambdaHandler } from '../../infra/local/gateway.ts';
 export interface Invocation {
   functionName: string;
   event: GatewayEvent;
-  /** When Lambda ends it, in epoch milliseconds. */
-  endsAt: number;
+  /** How long it may take, in milliseconds; the time for loading it does not count, as on Lambda. */
+  ms: number;
 }
 
 export type Message =
   | { kind: 'answer'; answer: unknown }
   | { kind: 'crash' }
+  /** The function is loaded and its time runs. */
+  | { kind: 'begun' }
   /** A connection was refused: whoever simulates a service that is down counts it. */
   | { kind: 'refused'; port: number };
 
@@ -38,16 +40,18 @@ subscribe('net.client.socket', (message) => {
   });
 });
 
-parentPort?.on('message', ({ functionName, event, endsAt }: Invocation) => {
-  invoke(functionName, event, endsAt).then(
+parentPort?.on('message', (invocation: Invocation) => {
+  invoke(invocation).then(
     (answer) => say({ kind: 'answer', answer }),
     () => say({ kind: 'crash' }),
   );
 });
 
-async function invoke(functionName: string, event: GatewayEvent, endsAt: number): Promise<unknown> {
+async function invoke({ functionName, event, ms }: Invocation): Promise<unknown> {
   const url = pathToFileURL(join(bundles, functionName, 'index.mjs'));
   const { handler } = (await import(url.href)) as { handler: LambdaHandler };
+  say({ kind: 'begun' });
+  const endsAt = Date.now() + ms;
   const context = { functionName, getRemainingTimeInMillis: () => Math.max(0, endsAt - Date.now()) };
   return handler(event, context as Context);
 }

@@ -20,6 +20,9 @@ export async function accountBundles(): Promise<Bundles> {
   return { folder, close: () => rm(folder, { recursive: true, force: true }) };
 }
 
+/** How long the loading of a function may take. */
+const LOADING_MS = 30_000;
+
 /** What came of an event: the function's answer, or why there is none. */
 export type Outcome = { kind: 'answer'; answer: unknown } | { kind: 'killed' | 'timed out' | 'crash' };
 
@@ -48,8 +51,8 @@ export class Environments {
     this.#variables = variables;
   }
 
-  /** @param endsAt when the function's time is over, in epoch milliseconds */
-  run(functionName: string, event: GatewayEvent, endsAt: number): Run {
+  /** @param ms how long the function may take */
+  run(functionName: string, event: GatewayEvent, ms: number): Run {
     const worker = this.#idle.pop() ?? this.#start();
     let settle: (outcome: Outcome) => void = () => {};
     const outcome = new Promise<Outcome>((resolve) => {
@@ -70,13 +73,18 @@ export class Environments {
     };
     const onMessage = (message: Message) => {
       if (message.kind === 'refused') return;
+      if (message.kind === 'begun') {
+        clearTimeout(timer);
+        timer = setTimeout(() => kill('timed out'), ms);
+        return;
+      }
       this.#idle.push(worker);
       end(message.kind === 'crash' ? message : { kind: 'answer', answer: message.answer });
     };
-    const timer = setTimeout(() => kill('timed out'), endsAt - Date.now());
+    let timer = setTimeout(() => kill('timed out'), LOADING_MS);
     const onError = () => end({ kind: 'crash' });
     worker.on('message', onMessage).on('error', onError);
-    worker.postMessage({ functionName, event, endsAt } satisfies Invocation);
+    worker.postMessage({ functionName, event, ms } satisfies Invocation);
     return { outcome, kill: () => kill('killed') };
   }
 
