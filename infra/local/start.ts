@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { enableCompileCache } from 'node:module';
 import { resolve } from 'node:path';
 import { type CrmFile, CrmFileError, localSecretFaults, parseCrmFile } from '../crm-file.ts';
 import { errorCode } from './gateway.ts';
@@ -33,7 +34,8 @@ try {
     quiet: false,
     ...(process.env.CRM_FILE ? { records: await readCrmFile(process.env.CRM_FILE) } : {}),
   };
-  // Loaded after that, so that a fault in the file or the port is told at once.
+  // Loaded after that, so that a fault in the file or the port is told at once; compiled once and for all starts.
+  enableCompileCache();
   const { startService } = await import('./service.ts');
   const { url } = await startService(options);
   // Were this a Lambda function, the next call would find a fresh process: here the same one goes on.
