@@ -1,8 +1,10 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { CrmFile } from '../../infra/crm-file.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
+import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
 import { databaseClient, type Item, type Table, table } from '../../lib/aws/dynamodb.ts';
@@ -89,6 +91,39 @@ function personOf(index: number, domain: string): Person {
   return { email: `Person${index}@${domain}`, phone: { country_code: '44', number }, e164: `+44${number}` };
 }
 
+/** A request with this header is given that many milliseconds instead of the function's 20 seconds. */
+const REMAINING = 'x-remaining-ms';
+/** A request with this header is worked on by a function that was just started. */
+export const COLD = { 'x-cold': 'true' };
+
+let starts = 0;
+/** Starts a function: its modules are loaded once, what it makes at cold start is made anew. */
+async function coldStart(name: string): Promise<LambdaHandler> {
+  starts += 1;
+  const url = new URL(`../../functions/${name}.ts?start=${starts}`, import.meta.url);
+  return ((await import(/* @vite-ignore */ url.href)) as { handler: LambdaHandler }).handler;
+}
+
+/** Loads a function whose requests may be short of time, or find it cold. */
+async function loadForTests(name: string): Promise<LambdaHandler> {
+  const warm = await coldStart(name);
+  return async (event, context) => {
+    const ms = event.headers[REMAINING];
+    const endsAt = Date.now() + Number(ms);
+    const handler = 'x-cold' in event.headers ? await coldStart(name) : warm;
+    if (ms === undefined) return handler(event, context);
+    return handler(event, { ...context, getRemainingTimeInMillis: () => endsAt - Date.now() });
+  };
+}
+
+/**
+ * A header that leaves a request so much time for its work, in milliseconds, as if the function had begun long ago; then
+ * come the four seconds in which it settles and answers.
+ */
+export function hurried(ms: number): Record<string, string> {
+  return { [REMAINING]: String(4_000 + ms) };
+}
+
 const FIRST_STRANGER = 2_000;
 
 /** The records of the local service with so many clients more, and without trading servers. */
@@ -111,7 +146,7 @@ export async function registrationWorld({
   clients = 40,
   ...options
 }: ServiceOptions & { clients?: number } = {}): Promise<RegistrationWorld> {
-  const service = await startService({ records: records(clients), ...options });
+  const service = await startService({ records: records(clients), load: loadForTests, ...options });
   const settings = (name: string) => ({
     endpoint: service.environment[name] ?? '',
     region: 'eu-west-1',
@@ -214,6 +249,15 @@ export async function registrationWorld({
       await service.close();
     },
   };
+}
+
+/** Waits for something that is about to happen. */
+export async function until(condition: () => boolean): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error('It did not come to that.');
+    await sleep(1);
+  }
 }
 
 /** The code that a message brings. */
