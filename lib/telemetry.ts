@@ -83,25 +83,32 @@ export interface Telemetry {
 /** Logger and metrics of one function (Powertools for AWS Lambda). Every metric has the dimensions `service` and `stage`. */
 export function telemetry(service: string, stage: string): Telemetry {
   const logger = new Logger({ serviceName: service });
-  const metrics = new Metrics({ namespace: 'BrokerApi', serviceName: service, defaultDimensions: { stage } });
-  metrics.setThrowOnEmptyMetrics(false);
+  const counters = (dimensions: Record<string, string>) =>
+    new Metrics({ namespace: 'BrokerApi', serviceName: service, defaultDimensions: { stage, ...dimensions } });
+  const counted = counters({});
+  /** Kept: to make one takes longer than everything else that an event does. */
+  const countedByChannel = new Map<string, Metrics>();
+
+  function ofChannel(channel: string): Metrics {
+    const known = countedByChannel.get(channel) ?? counters({ channel });
+    countedByChannel.set(channel, known);
+    return known;
+  }
 
   function scoped(base: EventFields): Telemetry {
     return {
       event(name, fields = {}) {
         const all = { ...base, ...fields };
         logger[EVENTS[name]](name, allowed(all));
-        if (all.channel === undefined) {
-          metrics.addMetric(name, MetricUnit.Count, 1);
-          return;
-        }
-        metrics.singleMetric().addDimension('channel', all.channel).addMetric(name, MetricUnit.Count, 1);
-        metrics.addMetric(name, MetricUnit.Count, 1);
+        counted.addMetric(name, MetricUnit.Count, 1);
+        if (all.channel !== undefined) ofChannel(all.channel).addMetric(name, MetricUnit.Count, 1);
       },
       with: (fields) => scoped({ ...base, ...fields }),
-      // A replayed answer counts nothing, which would be logged as a warning.
       flush: () => {
-        if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+        for (const metrics of [counted, ...countedByChannel.values()]) {
+          // A replayed answer counts nothing, which would be logged as a warning.
+          if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+        }
       },
     };
   }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { allowed, describeError, type EventFields } from '../../lib/telemetry.ts';
 
@@ -30,5 +31,42 @@ describe('What is logged', () => {
       readonly reason = 'ThrottlingException';
     }
     expect(describeError(new Failure('hunter2')).reason).toBe('ThrottlingException');
+  });
+});
+
+describe('What is counted', () => {
+  it('is counted for the function, and for the channel where the event has one; never twice', () => {
+    const url = new URL('../../lib/telemetry.ts', import.meta.url).href;
+    const script = `
+      const { telemetry } = await import(${JSON.stringify(url)});
+      const { event, flush } = telemetry('a-function', 'a-stage');
+      for (const channel of ['email', 'sms']) {
+        event('OtpSent', { channel });
+        event('RegistrationAccepted');
+        flush();
+      }
+      flush();
+    `;
+    const written = execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
+      env: { PATH: process.env.PATH },
+      encoding: 'utf8',
+    });
+    const counted = written
+      .split('\n')
+      .filter((line) => line.includes('CloudWatchMetrics'))
+      .map((line) => {
+        const { _aws, ...values } = JSON.parse(line);
+        expect(_aws.CloudWatchMetrics[0].Namespace).toBe('BrokerApi');
+        return { ...values, dimensions: _aws.CloudWatchMetrics[0].Dimensions.flat().sort() };
+      });
+    const common = { service: 'a-function', stage: 'a-stage' };
+    const ofFunction = { ...common, OtpSent: 1, RegistrationAccepted: 1, dimensions: ['service', 'stage'] };
+    const ofChannel = (channel: string) => ({
+      ...common,
+      channel,
+      OtpSent: 1,
+      dimensions: ['channel', 'service', 'stage'],
+    });
+    expect(counted).toEqual([ofFunction, ofChannel('email'), ofFunction, ofChannel('sms')]);
   });
 });
