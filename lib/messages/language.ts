@@ -28,6 +28,8 @@ export type Language = (typeof LANGUAGES)[number];
  */
 export function pickLanguage(tag: string | undefined): Language {
   if (tag === undefined) return 'en';
+  const plain = LANGUAGES.find((known) => known === tag);
+  if (plain !== undefined) return plain;
   try {
     const { language } = new Intl.Locale(tag.replaceAll('_', '-'));
     return LANGUAGES.find((known) => known === language) ?? 'en';

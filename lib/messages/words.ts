@@ -158,9 +158,14 @@ export function fill(phrase: string, values: Readonly<Record<string, string | un
   return phrase.replace(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
 }
 
+/** Kept, because they take long to make. */
+const pluralRules = new Map<Language, Intl.PluralRules>();
+
 /** A span of minutes in words, such as `10 minutes`. */
 export function minutesIn(language: Language, minutes: number): string {
+  const rules = pluralRules.get(language) ?? new Intl.PluralRules(language);
+  pluralRules.set(language, rules);
   const words = OTP_WORDS[language].minutes;
-  const phrase = words[new Intl.PluralRules(language).select(minutes)] ?? words.other;
+  const phrase = words[rules.select(minutes)] ?? words.other;
   return fill(phrase, { n: String(minutes) });
 }
