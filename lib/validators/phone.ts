@@ -18,6 +18,8 @@ export const PhoneNumberSchema = text(0, 40);
 /** The value of a custom field of type phone. Whether the number exists is asked of `normalizePhone`. */
 export const PhoneSchema = closedObject({ country_code: DialCodeSchema, number: PhoneNumberSchema });
 
+let numberingPlans: Promise<typeof import('./phone-numbers.ts')> | undefined;
+
 /**
  * The number in E.164, or undefined when dial code and number make no valid one. A national trunk zero is handled, and
  * a number that repeats its dial code after a plus. The library with the numbering plans is large and loaded on first use.
@@ -25,7 +27,8 @@ export const PhoneSchema = closedObject({ country_code: DialCodeSchema, number: 
 export async function normalizePhone(countryCode: string, number: string): Promise<E164 | undefined> {
   const dialCode = countryCode.replace(/[^0-9]/g, '');
   if (dialCode === '' || !DIAL_CODE.test(countryCode) || number.length > 40 || !NUMBER.test(number)) return undefined;
-  const { parsePhoneNumberFromString } = await import('./phone-numbers.ts');
+  numberingPlans ??= import('./phone-numbers.ts');
+  const { parsePhoneNumberFromString } = await numberingPlans;
   const international = number.trim().startsWith('+') ? number : `+${dialCode}${number}`;
   const parsed = parsePhoneNumberFromString(international, { extract: false });
   if (parsed?.isValid() !== true || parsed.ext !== undefined) return undefined;

@@ -107,7 +107,6 @@ export const RegistrationRequestSchema = v.pipeAsync(
   v.rawCheckAsync(checkPhone),
   v.transformAsync(async (body) => {
     const { email, type, name, phone, otp_type, password, form_id, referrer_id, language } = body;
-    const { country_code = '', number = '' } = phone ?? {};
     return {
       /** As typed; mail goes there. */
       email,
@@ -116,7 +115,7 @@ export const RegistrationRequestSchema = v.pipeAsync(
       type,
       name,
       /** Where both parts of a phone were given. */
-      phoneE164: await normalizePhone(country_code, number),
+      phoneE164: await normalized(phone),
       otp_type,
       password,
       form_id,
@@ -155,9 +154,20 @@ function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
 async function checkPhone({ dataset, addIssue }: BodyContext): Promise<void> {
   const { phone } = membersOf(dataset.value);
   if (!v.is(PhoneSchema, phone) || phone.country_code === '' || phone.number === '') return;
-  if ((await normalizePhone(phone.country_code, phone.number)) === undefined) {
+  if ((await normalized(phone)) === undefined) {
     addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: pathTo('phone', 'number') });
   }
+}
+
+type Phone = { country_code?: string; number?: string };
+
+/** Each phone is looked at once: of all rules this one takes the longest. */
+const phonesSeen = new WeakMap<Phone, ReturnType<typeof normalizePhone>>();
+
+async function normalized(phone: Phone = {}): ReturnType<typeof normalizePhone> {
+  const found = phonesSeen.get(phone) ?? normalizePhone(phone.country_code ?? '', phone.number ?? '');
+  phonesSeen.set(phone, found);
+  return found;
 }
 
 function membersOf(value: unknown): Record<string, unknown> {
