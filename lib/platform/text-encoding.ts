@@ -24,11 +24,17 @@ export async function codePage(name: string): Promise<CodePage | undefined> {
   const { default: iconv } = await import('iconv-lite');
   if (!iconv.encodingExists(name) || !keepsAscii((text) => iconv.encode(text, name))) return undefined;
 
+  /** What `carried` found of ASCII, which is most of every command. */
+  const known = new Map<string, Bytes | undefined>();
+
   /** The bytes of one character, where it has some and all of them are harmless. */
   function carried(character: string): Bytes | undefined {
+    if (known.has(character)) return known.get(character);
     const encoded = iconv.encode(character, name);
     const bytes = encoded.toString('latin1');
-    return UNSAFE_BYTE.test(bytes) || iconv.decode(encoded, name) !== character ? undefined : bytes;
+    const safe = UNSAFE_BYTE.test(bytes) || iconv.decode(encoded, name) !== character ? undefined : bytes;
+    if (character < '\x80') known.set(character, safe);
+    return safe;
   }
 
   return {
