@@ -4,7 +4,7 @@ import { ConditionFailed, type Item, type Table } from '../aws/dynamodb.ts';
 import type { Channel } from '../otp/channel.ts';
 import type { Pepper } from '../otp/code.ts';
 import { foldedEmail } from '../validators/email.ts';
-import { atMost, growingPause, type SlidingWindow, shiftIn, slidingWindow, stamp, takeOut } from './sliding-window.ts';
+import { atMost, growingPause, type SlidingWindow, slidingWindow, stamp, takeOut } from './sliding-window.ts';
 
 /** The limits of a registration; counts are 1 to 100. */
 export interface SendLimitSettings {
@@ -133,7 +133,7 @@ export function sendLimits(
     const { condition, values } = window.condition(at);
     const expiresAt = Math.ceil((at + window.longestMs) / 1_000);
     const expression = {
-      update: `SET ${shiftIn(window.slots)}, expires_at = :expires_at`,
+      update: `SET ${window.shiftIn}, expires_at = :expires_at`,
       condition,
       values: { ...values, ':entry': entry, ':none': NONE, ':expires_at': expiresAt },
     };

@@ -36,6 +36,8 @@ export interface SlidingWindow {
   readonly slots: number;
   /** After this many milliseconds an entry counts for nothing. */
   readonly longestMs: number;
+  /** For the database: puts an entry (`:entry`) in front; the oldest one falls out, an empty slot becomes `:none`. */
+  readonly shiftIn: string;
   /** For the database: whether the rules allow an entry now. Entries are compared as texts that begin with `stamp`. */
   condition(now: number): { condition: string; values: Record<string, string> };
   /** How long it takes until the rules allow an entry, in milliseconds; 0: they do. @param times newest first */
@@ -54,6 +56,7 @@ export function slidingWindow(rules: readonly Rule[]): SlidingWindow {
   return {
     slots,
     longestMs: Math.max(...ages),
+    shiftIn: shiftIn(slots),
     condition: (now) => ({
       condition,
       // Later than every entry of that millisecond, whatever follows its stamp.
@@ -75,8 +78,7 @@ export function stamp(at: number): string {
   return String(Math.max(0, at)).padStart(15, '0');
 }
 
-/** Puts an entry in front; the oldest one falls out. */
-export function shiftIn(slots: number): string {
+function shiftIn(slots: number): string {
   const moves = Array.from({ length: slots - 1 }, (_, slot) => `t${slot + 1} = if_not_exists(t${slot}, :none)`);
   return ['t0 = :entry', ...moves].join(', ');
 }
