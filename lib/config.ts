@@ -92,7 +92,7 @@ const AccountEnvironment = v.object({
   ),
 });
 
-export class ConfigurationError extends Error {
+class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
@@ -140,7 +140,6 @@ export function registrationConfig(environment: NodeJS.ProcessEnv = process.env)
     },
   };
 }
-export type RegistrationConfig = ReturnType<typeof registrationConfig>;
 
 /** @throws ConfigurationError with every fault */
 export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
@@ -154,7 +153,6 @@ export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
     settleSeconds: env.SETTLE_SECONDS,
   };
 }
-export type AccountConfig = ReturnType<typeof accountConfig>;
 
 function common(env: v.InferOutput<v.ObjectSchema<typeof commonEntries, undefined>>) {
   return {

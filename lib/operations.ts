@@ -24,7 +24,7 @@ export interface Operation {
 }
 
 /** What a finished operation keeps to give its answer again. */
-export interface OperationResult {
+interface OperationResult {
   login?: number | undefined;
   /** False: the account is open, but its record could not be written yet; a replay writes it. */
   recorded?: boolean | undefined;

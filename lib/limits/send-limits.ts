@@ -35,7 +35,7 @@ export interface LimitRequest {
 }
 
 /** What was counted for one request, so that it can be given back. */
-export interface LimitTicket {
+interface LimitTicket {
   readonly held: readonly Held[];
 }
 

@@ -45,7 +45,7 @@ const RESERVED_KEYS: ReadonlySet<string> = new Set([...FIXED_FIELDS, '__proto__'
 
 const word = line(1, 255);
 
-export const FormFieldSchema = closedObject({
+const FormFieldSchema = closedObject({
   /** The random key under which the value stands at the root of the request. */
   key: v.pipe(
     word,
@@ -125,7 +125,7 @@ const connectionEntries = {
 const groupNames = v.optional(v.array(word));
 const codePage = v.optional(word, 'windows-1252');
 
-export const WebApiConnectionSchema = closedObject({
+const WebApiConnectionSchema = closedObject({
   ...connectionEntries,
   platform: v.literal('tp5'),
   protocol: v.literal('web-api'),
@@ -140,7 +140,7 @@ export const WebApiConnectionSchema = closedObject({
     ),
   ),
 });
-export const WebRegistrationConnectionSchema = closedObject({
+const WebRegistrationConnectionSchema = closedObject({
   ...connectionEntries,
   platform: v.literal('tp4'),
   protocol: v.literal('web-registration'),
@@ -155,7 +155,7 @@ export const WebRegistrationConnectionSchema = closedObject({
   ),
   code_page: codePage,
 });
-export const InterfaceGatewayConnectionSchema = closedObject({
+const InterfaceGatewayConnectionSchema = closedObject({
   ...connectionEntries,
   platform: v.literal('tp4'),
   protocol: v.literal('interface-gateway'),
