@@ -1,0 +1,211 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import type { LambdaHandler } from '../../infra/local/gateway.ts';
+import { databaseClient, table } from '../../lib/aws/dynamodb.ts';
+import { secretReader } from '../../lib/aws/secrets.ts';
+import { registrationConfig } from '../../lib/config.ts';
+import { directoryIn } from '../../lib/crm/directory.ts';
+import { documentsIn } from '../../lib/crm/documents.ts';
+import { registrationsIn } from '../../lib/crm/registrations.ts';
+import { endpoint } from '../../lib/http/endpoint.ts';
+import { sendLimits } from '../../lib/limits/send-limits.ts';
+import { operationsIn } from '../../lib/operations.ts';
+import type { Channel } from '../../lib/otp/channel.ts';
+import { installedChannels } from '../../lib/otp/channels.ts';
+import { makeCode, parsePepper } from '../../lib/otp/code.ts';
+import { hashPassword } from '../../lib/otp/password-hash.ts';
+import { requestRegistration } from '../../lib/registration.ts';
+import { telemetry } from '../../lib/telemetry.ts';
+import { RegistrationRequestSchema } from '../../lib/validators/registration.ts';
+import { longestRow, trace } from '../support/database-trace.ts';
+import { type RegistrationWorld, registrationOf, registrationWorld } from '../support/registration-world.ts';
+
+/**
+ * What somebody with a stop-watch learns of who is a client, and how many database calls stand one after another before
+ * a message is sent. By itself: `node test/bench/registration-privacy.ts [--quick] [--json]`.
+ */
+
+export interface RoundTrips {
+  what: string;
+  /** The longest row of database calls, each of which began when the one before had ended, until the message is sent. */
+  oneAfterTheOther: number;
+  /** All database calls of the request. */
+  calls: number;
+}
+
+export interface Telling {
+  what: string;
+  /** Milliseconds. */
+  client: number;
+  stranger: number;
+  /** Of the medians. */
+  ratio: number;
+  /** How likely a client's request takes longer than a stranger's; 0.5: the time tells nothing. */
+  share: number;
+  /** Of a difference at least as large between addresses of one kind (Mann-Whitney, two-sided). */
+  p: number;
+  pairs: number;
+}
+
+export interface RegistrationPrivacy {
+  roundTrips: RoundTrips[];
+  times: Telling[];
+}
+
+/** How long each database call is held up while they are counted, so that calls made side by side overlap. */
+const HOLD_MS = 60;
+const CHANNELS: readonly Channel[] = ['email', 'sms'];
+
+/** @param pairs how many requests of each kind; `times` compares them with and without the password's hash */
+export async function registrationPrivacy({
+  pairs = 150,
+  progress = () => {},
+}: {
+  pairs?: number;
+  progress?: (text: string) => void;
+} = {}): Promise<RegistrationPrivacy> {
+  // The first request of each kind warms the function up.
+  const clients = (pairs + WARM_UP) * CHANNELS.length * 2;
+  const world = await registrationWorld({ clients, load: loadBoth });
+  try {
+    const roundTrips = [await countRoundTrips(world, {}), await countRoundTrips(world, { keyed: true })];
+    const times: Telling[] = [];
+    for (const channel of CHANNELS) {
+      for (const hashed of [true, false]) {
+        times.push(await compare(world, channel, hashed, pairs, progress));
+      }
+    }
+    return { roundTrips, times };
+  } finally {
+    await world.close();
+  }
+}
+
+const WARM_UP = 10;
+
+async function countRoundTrips(world: RegistrationWorld, { keyed = false }): Promise<RoundTrips> {
+  const { database, standIns } = world.service;
+  const headers: Record<string, string> = keyed ? { 'idempotency-key': randomUUID() } : {};
+  world.service.faults('dynamodb').set({ kind: 'slow', times: 1_000, ms: HOLD_MS });
+  const [calls, sends] = [trace(database.url), trace(standIns.ses.url)];
+  const { status } = await world.post(registrationOf(world.stranger()), headers);
+  for (const one of [calls, sends]) one.stop();
+  world.service.faults('dynamodb').clear();
+  const sentAt = sends.calls[0]?.startedAt;
+  if (status !== 204 || sentAt === undefined) throw new Error(`The request was answered with ${status}.`);
+  return {
+    what: keyed ? 'with an Idempotency-Key' : 'without an Idempotency-Key',
+    oneAfterTheOther: longestRow(calls.calls.filter(({ startedAt }) => startedAt < sentAt)),
+    calls: calls.calls.length,
+  };
+}
+
+async function compare(
+  world: RegistrationWorld,
+  channel: Channel,
+  hashed: boolean,
+  pairs: number,
+  progress: (text: string) => void,
+): Promise<Telling> {
+  const what = `${channel}, ${hashed ? 'as deployed' : 'without the password’s hash'}`;
+  const headers: Record<string, string> = hashed ? {} : UNHASHED;
+  const times: Record<'client' | 'stranger', number[]> = { client: [], stranger: [] };
+  for (let pair = -WARM_UP; pair < pairs; pair += 1) {
+    if (pair % 10 === 0) progress(`${what} ${pair}/${pairs}`);
+    const order = randomInt(2) === 0 ? (['client', 'stranger'] as const) : (['stranger', 'client'] as const);
+    for (const kind of order) {
+      const body = JSON.stringify(registrationOf(world[kind](), { otp_type: channel }));
+      const began = performance.now();
+      const { status } = await world.post(body, headers);
+      const took = performance.now() - began;
+      if (status !== 204) throw new Error(`The request was answered with ${status}.`);
+      if (pair >= 0) times[kind].push(took);
+    }
+  }
+  const [client, stranger] = [median(times.client), median(times.stranger)];
+  return { what, client, stranger, ratio: client / stranger, pairs, ...mannWhitney(times.client, times.stranger) };
+}
+
+/** A request with this header is worked on without the hash, whose time would hide that of all the rest. */
+const UNHASHED = { 'x-unhashed': 'true' };
+
+async function loadBoth(name: string): Promise<LambdaHandler> {
+  if (name !== 'request-registration') return async () => ({ statusCode: 404 });
+  const hashed = handlerWith(hashPassword);
+  const unhashed = handlerWith(async () => '$argon2id$');
+  return (event, context) => ('x-unhashed' in event.headers ? unhashed : hashed)(event, context);
+}
+
+/** The function as `functions/request-registration.ts` wires it, with wide limits. */
+function handlerWith(hash: (password: string) => Promise<string>): LambdaHandler {
+  const config = registrationConfig();
+  const database = databaseClient();
+  const readSecret = secretReader();
+  const parts = {
+    directory: directoryIn(table(database, config.crmTable)),
+    operations: operationsIn(table(database, config.operationsTable)),
+    registrations: registrationsIn(table(database, config.registrationsTable)),
+    documents: documentsIn(config.documentsBucket),
+    channels: installedChannels(config),
+    pepper: async (signal: AbortSignal) => parsePepper(await readSecret(config.pepperSecret, signal)),
+    limits: sendLimits(table(database, config.limitsTable), config.limits),
+    hashPassword: hash,
+    makeCode,
+    now: Date.now,
+  };
+  return endpoint({
+    body: RegistrationRequestSchema,
+    maxBodyBytes: 5_900_000,
+    telemetry: telemetry('request-registration', config.stage),
+    handle: (request, events, signal) => requestRegistration(parts, request, events, signal),
+  }) as LambdaHandler;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const [above = Number.NaN, below = above] = [sorted[middle], sorted[middle - (sorted.length % 2 === 0 ? 1 : 0)]];
+  return (above + below) / 2;
+}
+
+/** The rank test that asks nothing of how times are spread: many requests, few of them very slow. */
+function mannWhitney(ours: readonly number[], theirs: readonly number[]): { share: number; p: number } {
+  const all = [...ours.map((time) => ({ time, ours: 1 })), ...theirs.map((time) => ({ time, ours: 0 }))];
+  all.sort((a, b) => a.time - b.time);
+  const ranks = all.reduce((sum, one, index) => sum + one.ours * (index + 1), 0);
+  const product = ours.length * theirs.length;
+  const wins = ranks - (ours.length * (ours.length + 1)) / 2;
+  const deviation = Math.sqrt((product * (ours.length + theirs.length + 1)) / 12);
+  const z = Math.abs(wins - product / 2) / deviation;
+  return { share: wins / product, p: 2 * upperTail(z) };
+}
+
+/** Of the normal distribution (Abramowitz and Stegun, 26.2.17; to seven digits). */
+function upperTail(z: number): number {
+  const t = 1 / (1 + 0.2316419 * z);
+  const series = [0.31938153, -0.356563782, 1.781477937, -1.821255978, 1.330274429];
+  const sum = series.reduce((total, factor, index) => total + factor * t ** (index + 1), 0);
+  return (Math.exp(-(z ** 2) / 2) / Math.sqrt(2 * Math.PI)) * sum;
+}
+
+function inLines({ roundTrips, times }: RegistrationPrivacy): string {
+  return [
+    'Database calls one after the other until the message is sent (all of the request):',
+    ...roundTrips.map(({ what, oneAfterTheOther, calls }) => `  ${oneAfterTheOther} (${calls})  ${what}`),
+    'Time of a request for a client’s address and for a stranger’s:',
+    ...times.map(
+      ({ what, client, stranger, ratio, share, p, pairs }) =>
+        `  ${client.toFixed(2)} ms, ${stranger.toFixed(2)} ms, ratio ${ratio.toFixed(4)}, ` +
+        `client slower in ${(share * 100).toFixed(1)} %, p ${p.toFixed(3)}  ${what} (${pairs} pairs)`,
+    ),
+  ].join('\n');
+}
+
+if (import.meta.main) {
+  const flags = process.argv.slice(2);
+  const figures = await registrationPrivacy({
+    pairs: flags.includes('--quick') ? 20 : 150,
+    progress: (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`),
+  });
+  process.stdout.write(`${flags.includes('--json') ? JSON.stringify(figures, undefined, 2) : inLines(figures)}\n`);
+}
