@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHANNELS } from '../../lib/otp/channel.ts';
 import { verifyPassword } from '../../lib/otp/password-hash.ts';
+import { longestRow, trace } from '../support/database-trace.ts';
 import {
   codeIn,
   newSource,
@@ -299,6 +300,31 @@ describe('Documents', () => {
       json: { type: 'payload_too_large', errors: [{ pointer: '#/d0cUpl/0/doc', rule: 'size' }] },
     });
   });
+});
+
+describe('On the way to the send', () => {
+  const cases = CHANNELS.flatMap((channel) => [false, true].map((keyed) => ({ channel, keyed })));
+  const providers = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
+
+  it.each(cases)(
+    'three database calls stand one after the other: $channel, with a key: $keyed',
+    async ({ channel, keyed }) => {
+      const { service } = world;
+      // Held up, calls that are made side by side overlap.
+      service.faults('dynamodb').set({ kind: 'slow', times: 100, ms: 40 });
+      const [database, provider] = [trace(service.database.url), trace(service.standIns[providers[channel]].url)];
+      const person = keyed ? world.client() : world.stranger();
+      const headers: Record<string, string> = keyed ? { 'idempotency-key': `row-${channel}` } : {};
+      const { status } = await world.post(registrationOf(person, { otp_type: channel }), headers);
+      for (const one of [database, provider]) one.stop();
+      service.faults('dynamodb').clear();
+      expect(status).toBe(204);
+      const sentAt = provider.calls[0]?.startedAt ?? 0;
+      const before = database.calls.filter(({ startedAt }) => startedAt < sentAt);
+      expect(before).toHaveLength((channel === 'email' ? 5 : 6) + (keyed ? 2 : 0));
+      expect(longestRow(before)).toBe(3);
+    },
+  );
 });
 
 describe('What an integrator tries first', () => {
