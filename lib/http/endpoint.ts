@@ -136,9 +136,13 @@ export function invalid(errors: FieldFault[]): Problem {
   return new Problem('validation_failed', { detail, errors });
 }
 
+/**
+ * Of an assumed role the role alone: its session has another name in every process, and often after every renewal of the
+ * credentials, and a retry must be known again.
+ */
 function callerOf(requestContext: Event['requestContext']): string | undefined {
   const { iam, jwt } = requestContext.authorizer ?? {};
-  if (iam?.userArn !== undefined) return `iam:${iam.userArn}`;
+  if (iam?.userArn !== undefined) return `iam:${iam.userArn.replace(/(:assumed-role\/[^/]+)\/.*$/, '$1')}`;
   const subject = jwt?.claims.sub ?? jwt?.claims.client_id;
   return typeof subject === 'string' ? `jwt:${subject}` : undefined;
 }

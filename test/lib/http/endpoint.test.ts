@@ -21,6 +21,7 @@ function event(body: string | undefined, type = 'application/json', isBase64Enco
 /** An endpoint that takes any object, and tells what it was given. */
 function anything(schema: v.GenericSchema = openObject({})) {
   const seen: unknown[] = [];
+  const callers: string[] = [];
   const events: { name: EventName; fields: EventFields }[] = [];
   const telemetry: Telemetry = {
     event: (name, fields = {}) => events.push({ name, fields }),
@@ -31,12 +32,13 @@ function anything(schema: v.GenericSchema = openObject({})) {
     body: schema,
     maxBodyBytes: 1_000,
     telemetry,
-    handle: async ({ sentBody }) => {
+    handle: async ({ sentBody, caller }) => {
       seen.push(sentBody);
+      callers.push(caller);
       return {};
     },
   });
-  return { handler, seen, events };
+  return { handler, seen, callers, events };
 }
 
 async function answerTo(handler: Handler, request: Parameters<Handler>[0]) {
@@ -139,5 +141,37 @@ describe('The body of a request', () => {
       errors: [{ pointer: `#/${name}`, rule: 'unknown_field' }],
     });
     expect(({} as Record<string, unknown>).admin).toBeUndefined();
+  });
+});
+
+describe('The caller of a request', () => {
+  async function callerOf(authorizer: object | undefined): Promise<string | undefined> {
+    const { handler, callers } = anything();
+    const request = event('{}');
+    Object.assign(request.requestContext, { authorizer });
+    await answerTo(handler, request);
+    return callers[0];
+  }
+  const ofArn = (userArn: string) => callerOf({ iam: { userArn } });
+
+  it('is the user who signed it', async () => {
+    const user = 'arn:aws:iam::111122223333:user/crm/back-office';
+    expect(await ofArn(user)).toBe(`iam:${user}`);
+  });
+
+  it('is the assumed role, in whatever session, so that a retry from another process is known again', async () => {
+    const role = 'arn:aws:sts::111122223333:assumed-role/crm';
+    expect(await ofArn(`${role}/aws-sdk-js-1732000000000`)).toBe(`iam:${role}`);
+    expect(await ofArn(`${role}/aws-sdk-js-1732003600000`)).toBe(`iam:${role}`);
+    expect(await ofArn('arn:aws:sts::111122223333:assumed-role/crm2/a')).not.toBe(`iam:${role}`);
+  });
+
+  it("is the token's subject, or else its client", async () => {
+    expect(await callerOf({ jwt: { claims: { sub: 's1', client_id: 'c1' } } })).toBe('jwt:s1');
+    expect(await callerOf({ jwt: { claims: { client_id: 'c1' } } })).toBe('jwt:c1');
+  });
+
+  it('is its address where the route is open', async () => {
+    expect(await callerOf(undefined)).toBe('203.0.113.7');
   });
 });
