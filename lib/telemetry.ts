@@ -131,7 +131,11 @@ export function allowed(fields: EventFields): Record<string, string | number | s
 export function describeError(error: unknown): Pick<EventFields, 'reason' | 'stack'> {
   if (!(error instanceof Error)) return { reason: typeof error };
   const reason = 'reason' in error && typeof error.reason === 'string' ? error.reason : error.name;
-  const stack = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  // The stack begins with the message, whose lines may look like places.
+  const stack = (error.stack ?? '')
+    .replace(error.message, () => '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line));
   return { reason, stack: stack.slice(0, 12).map((line) => inSource(line.trim())) };
 }
 

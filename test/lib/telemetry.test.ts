@@ -22,6 +22,12 @@ describe('What is logged', () => {
     expect(text).toContain('telemetry.test.ts');
   });
 
+  it('tells nothing of a message whose lines look like places', () => {
+    const { stack } = describeError(new Error('refused:\n    at ann@example.com\n    at $&'));
+    expect(JSON.stringify(stack)).not.toContain('ann@example.com');
+    expect(stack?.[0]).toContain('telemetry.test.ts');
+  });
+
   it('tells of a thrown value that is no error only its kind', () => {
     expect(describeError('hunter2')).toEqual({ reason: 'string' });
   });
