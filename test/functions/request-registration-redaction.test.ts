@@ -128,8 +128,8 @@ describe('Nothing that a person typed, and no code', () => {
         expect(await post({ otp_type })).toBe(502);
       }
     }
-    await put('ses', { kind: 'slow', times: 1, ms: 3_000 });
-    expect(await post({}, hurried(2_000))).toBe(204);
+    await put('ses', { kind: 'slow', times: 1, ms: 3_500 });
+    expect(await post({}, hurried(3_000))).toBe(204);
 
     for (const kind of ['refused', 'throttled', 'down'] as const) {
       await put('s3', { kind, times: 9 });
