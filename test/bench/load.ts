@@ -15,8 +15,11 @@ import { type ServiceProcess, startServiceProcess } from './load/service.ts';
  */
 
 const HELP = `npm run load -- [--callers 200] [--seconds 60] [--no-faults]`;
-/** How long after the end callers go on repeating what is not done yet. */
-const DRAIN_SECONDS = 120;
+/**
+ * How long after the end callers go on repeating what is not done yet: longer than the second pause between two messages
+ * to one recipient, which counts where the database could not be told that the first was not sent.
+ */
+const DRAIN_SECONDS = 180;
 const SETTLE_SECONDS = 20;
 const TROUBLE_EVERY_MS = 3_000;
 const PROGRESS_EVERY_MS = 5_000;

@@ -112,7 +112,7 @@ export async function carryOut(url: string, operation: Operation, giveUpAt: numb
       operation.end = 'for the operator';
       return;
     }
-    if (status !== 0 && status < 500 && type !== 'request_in_progress') {
+    if (status !== 0 && status < 500 && status !== 429 && type !== 'request_in_progress') {
       operation.end = 'refused';
       return;
     }
