@@ -158,7 +158,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   };
   await write({ connections, account_types: ACCOUNT_TYPES, clients: options.clients ?? [] });
 
-  const environments = new Environments(options.bundles.folder, {
+  const environments = new Environments(options.bundles, {
     STAGE: 'test',
     BRAND_NAME: 'Example Broker',
     BRAND_SUPPORT_EMAIL: 'support@example.com',
@@ -207,7 +207,16 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
       const values = { ExpressionAttributeValues: { ':pk': userId }, KeyConditionExpression };
       return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
     },
-    items: async (table) => (await reader.send(new ScanCommand({ TableName: TABLES[table] }))).Items ?? [],
+    items: async (table) => {
+      const items: Item[] = [];
+      let from: Item | undefined;
+      do {
+        const page = await reader.send(new ScanCommand({ TableName: TABLES[table], ExclusiveStartKey: from }));
+        items.push(...(page.Items ?? []));
+        from = page.LastEvaluatedKey;
+      } while (from !== undefined);
+      return items;
+    },
     clearFaults: () => {
       for (const one of Object.values(allFaults)) one.clear();
     },

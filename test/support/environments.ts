@@ -1,10 +1,11 @@
 import { channel } from 'node:diagnostics_channel';
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { bundle } from '../../infra/bundle.ts';
+import { bundle, ENTRY_FILE } from '../../infra/bundle.ts';
 import type { GatewayEvent } from '../../infra/local/gateway.ts';
 import type { EnvironmentData, Invocation, Message } from './environment.ts';
 
@@ -20,9 +21,6 @@ export async function accountBundles(): Promise<Bundles> {
   return { folder, close: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** How long the loading of a function may take. */
-const LOADING_MS = 30_000;
-
 /** What came of an event: the function's answer, or why there is none. */
 export type Outcome = { kind: 'answer'; answer: unknown } | { kind: 'killed' | 'timed out' | 'crash' };
 
@@ -33,76 +31,84 @@ export interface Run {
 }
 
 /**
- * Execution environments of Lambda: threads of which each works on one event at a time, is kept for later ones, and is
- * gone, with its sessions and all it knew, when it is killed or out of time.
+ * Execution environments of Lambda: threads of which each has one function, works on one event at a time, is kept for
+ * later ones, and is gone, with its sessions and all it knew, when it is killed or out of time.
  */
 export class Environments {
-  readonly #bundles: string;
+  readonly #folder: string;
   readonly #variables: Record<string, string>;
-  readonly #idle: Worker[] = [];
+  readonly #idle = new Map<string, Worker[]>();
   readonly #all = new Set<Worker>();
   /** Everything that was written to standard output and error. */
   readonly log: string[] = [];
   /** How many were started so far. */
   started = 0;
 
-  constructor(bundles: string, variables: Record<string, string>) {
-    this.#bundles = bundles;
+  constructor({ folder }: Bundles, variables: Record<string, string>) {
+    this.#folder = folder;
     this.#variables = variables;
   }
 
-  /** @param ms how long the function may take */
+  /** @param ms how long the function may take; its loading does not count */
   run(functionName: string, event: GatewayEvent, ms: number): Run {
-    const worker = this.#idle.pop() ?? this.#start();
-    let settle: (outcome: Outcome) => void = () => {};
-    const outcome = new Promise<Outcome>((resolve) => {
-      settle = resolve;
+    let end: (outcome: Outcome) => void = () => {};
+    const ended = new Promise<Outcome>((resolve) => {
+      end = resolve;
     });
-    let over = false;
-    const end = (result: Outcome) => {
-      if (over) return;
-      over = true;
-      clearTimeout(timer);
-      worker.off('message', onMessage).off('error', onError);
-      settle(result);
+    const outcome = this.#work(functionName, { event, ms }, ended, end);
+    const kill = async () => {
+      end({ kind: 'killed' });
+      await outcome;
     };
-    const kill = async (kind: 'killed' | 'timed out') => {
-      if (over) return;
-      end({ kind });
-      await this.#end(worker);
-    };
+    return { outcome, kill };
+  }
+
+  async #work(
+    functionName: string,
+    invocation: Invocation,
+    ended: Promise<Outcome>,
+    end: (outcome: Outcome) => void,
+  ): Promise<Outcome> {
+    const worker = this.#idleOf(functionName).pop() ?? (await inTurn(() => this.#start(functionName)));
     const onMessage = (message: Message) => {
-      if (message.kind === 'refused') return;
-      if (message.kind === 'begun') {
-        clearTimeout(timer);
-        timer = setTimeout(() => kill('timed out'), ms);
-        return;
-      }
-      this.#idle.push(worker);
-      end(message.kind === 'crash' ? message : { kind: 'answer', answer: message.answer });
+      if (message.kind === 'answer' || message.kind === 'crash') end(message);
     };
-    let timer = setTimeout(() => kill('timed out'), LOADING_MS);
     const onError = () => end({ kind: 'crash' });
     worker.on('message', onMessage).on('error', onError);
-    worker.postMessage({ functionName, event, ms } satisfies Invocation);
-    return { outcome, kill: () => kill('killed') };
+    const timer = setTimeout(() => end({ kind: 'timed out' }), invocation.ms);
+    worker.postMessage(invocation);
+    const outcome = await ended;
+    clearTimeout(timer);
+    worker.off('message', onMessage).off('error', onError);
+    if (outcome.kind === 'answer') this.#idleOf(functionName).push(worker);
+    else await this.#end(worker);
+    return outcome;
   }
 
   /** From now on every event meets a cold start. */
   async retire(): Promise<void> {
-    await Promise.all(this.#idle.splice(0).map((worker) => this.#end(worker)));
+    const idle = [...this.#idle.values()].flat();
+    this.#idle.clear();
+    await Promise.all(idle.map((worker) => this.#end(worker)));
   }
 
   async close(): Promise<void> {
-    this.#idle.length = 0;
+    this.#idle.clear();
     await Promise.all([...this.#all].map((worker) => this.#end(worker)));
   }
 
-  #start(): Worker {
+  #idleOf(functionName: string): Worker[] {
+    const idle = this.#idle.get(functionName) ?? [];
+    this.#idle.set(functionName, idle);
+    return idle;
+  }
+
+  async #start(functionName: string): Promise<Worker> {
     this.started += 1;
+    const url = pathToFileURL(join(this.#folder, functionName, ENTRY_FILE)).href;
     const worker = new Worker(new URL('./environment.ts', import.meta.url), {
       env: this.#variables,
-      workerData: { bundles: this.#bundles } satisfies EnvironmentData,
+      workerData: { functionName, url } satisfies EnvironmentData,
       stdout: true,
       stderr: true,
     });
@@ -114,12 +120,29 @@ export class Environments {
     worker.on('message', (message: Message) => {
       if (message.kind === 'refused') tellOfRefusal(message.port);
     });
+    await once(worker, 'message');
     return worker;
   }
 
   async #end(worker: Worker): Promise<void> {
     this.#all.delete(worker);
     await worker.terminate();
+  }
+}
+
+const AT_ONCE = 2;
+let loading = 0;
+const waiting: (() => void)[] = [];
+/** Loading takes a processor for a while: were many functions loaded at once, the simulated services would seem to hang. */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (loading === AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+  else loading += 1;
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) loading -= 1;
+    else next();
   }
 }
 

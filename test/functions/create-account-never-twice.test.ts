@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Fault } from '../../infra/local/faults.ts';
+import {
+  type AccountAnswer,
+  type AccountCall,
+  type AccountWorld,
+  accountBody,
+  CONNECTIONS,
+  type ConnectionId,
+} from '../support/account-world.ts';
+import { accountBundles, type Bundles } from '../support/environments.ts';
+import { runHistories, writings } from '../support/never-twice.ts';
+import { newClient, WorldPool } from '../support/world-pool.ts';
+
+const RUNS = 50;
+/** The function works for a second and a half of its time; its lease is a second longer than the whole. */
+const MS = 5_500;
+
+vi.setConfig({ maxConcurrency: 20, testTimeout: 300_000 });
+
+let bundles: Bundles;
+let pool: WorldPool;
+beforeAll(async () => {
+  bundles = await accountBundles();
+  pool = new WorldPool(CASES.length, { bundles, settleSeconds: 2 });
+});
+afterAll(async () => {
+  await pool.close();
+  await bundles.close();
+});
+
+/** Until it is neither being worked on nor unknown for the moment; @returns the last answer and how many there were */
+async function persist(world: AccountWorld, call: AccountCall): Promise<{ answer: AccountAnswer; tries: number }> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await world.ask(call);
+    const waits = answer.status === 504 || answer.body.type === 'request_in_progress';
+    if (!waits || tries === 40) return { answer, tries };
+    await sleep(Math.min(1_000, Number(answer.headers['retry-after']) * 1_000));
+  }
+}
+
+interface Case {
+  on: ConnectionId;
+  more?: Record<string, unknown>;
+  /** It is killed when so many calls to the database or commands to the platform have come in. */
+  at: { database: number } | { platform: number };
+  fault?: Partial<Fault> & Pick<Fault, 'kind'>;
+  ends: number;
+  accounts: number;
+}
+
+const LATEST: Case = { on: 'tp5-live', at: { database: 5 }, ends: 200, accounts: 1 };
+const CASES: [string, Case][] = [
+  ['before its claim is answered', { on: 'tp5-live', at: { database: 1 }, ends: 200, accounts: 1 }],
+  ['while it notes that it will send', { on: 'tp5-live', at: { database: 3 }, ends: 200, accounts: 1 }],
+  ['after the opening has arrived', { on: 'tp5-live', at: { platform: 1 }, ends: 200, accounts: 1 }],
+  [
+    'while a slow server has not opened the account yet, which it does when nobody waits any more',
+    { on: 'tp5-live', at: { platform: 1 }, fault: { kind: 'slow', ms: 1_000 }, ends: 200, accounts: 1 },
+  ],
+  [
+    'while a silent server will never open the account',
+    { on: 'tp5-live', at: { platform: 1 }, fault: { kind: 'silence' }, ends: 200, accounts: 1 },
+  ],
+  ['while the account is being recorded', { on: 'tp5-live', at: { database: 4 }, ends: 200, accounts: 1 }],
+  ['while its end is being written', LATEST],
+  ['while it makes the deposit', { on: 'tp5-demo', at: { platform: 2 }, ends: 200, accounts: 1 }],
+  [
+    'while a gateway opens a login of its own',
+    {
+      on: 'gw-live',
+      more: { login: 900_001 },
+      at: { platform: 2 },
+      fault: { kind: 'slow', ms: 1_000, after: 1 },
+      ends: 200,
+      accounts: 1,
+    },
+  ],
+  [
+    'while a gateway, which cannot be asked, opens a login of the server’s',
+    { on: 'gw-live', at: { platform: 1 }, fault: { kind: 'slow', ms: 500 }, ends: 409, accounts: 1 },
+  ],
+  [
+    'while the registration plug-in, which cannot be asked, opens it',
+    { on: 'reg-live', at: { platform: 1 }, fault: { kind: 'slow', ms: 500 }, ends: 409, accounts: 1 },
+  ],
+];
+
+describe.concurrent('A function that is killed', () => {
+  it.each(CASES)('%s leaves a request that ends well: at most one account', (_, one) =>
+    pool.use(async (world) => {
+      const { on, more, at, fault, ends, accounts } = one;
+      const server = world.servers[CONNECTIONS[on].server];
+      await world.addClients([{ id: 'CLIENT01', email: 'ann@example.com', name: 'Ann Lee' }]);
+      // Two environments, so that the retry need not wait for one.
+      const warm = await Promise.all([1, 2].map(() => world.ask({ body: accountBody(on) })));
+      for (const { status } of warm) expect(status).toBe(200);
+
+      const { id, email } = await newClient(world);
+      const call = { userId: id, body: accountBody(on, more), key: `key-${id}`, ms: MS };
+      const [calls, commands] = [world.database.calls.length, server.commands];
+      if (fault !== undefined) world.faults[CONNECTIONS[on].server].set({ times: 1, ...fault });
+      const pending = world.send(call);
+      const reached = () =>
+        'database' in at
+          ? world.database.calls.length - calls >= at.database
+          : server.commands - commands >= at.platform;
+      let over = false;
+      pending.outcome.then(() => {
+        over = true;
+      });
+      while (!reached() && !over) await sleep(1);
+      await pending.kill();
+      expect((await pending.outcome).kind).toBe('killed');
+
+      // A client that does not wait is told to, unless the kill came too late.
+      const hasty = await world.ask(call);
+      if (one !== LATEST || hasty.status !== 200) expect(hasty.body.type).toBe('request_in_progress');
+      const { answer } = await persist(world, call);
+      expect(answer.status).toBe(ends);
+      if (ends === 409) expect(answer.body.type).toBe('account_outcome_unknown');
+      const opened = server.accounts().filter((account) => account.email === email);
+      expect(opened).toHaveLength(accounts);
+      if (ends !== 200) return;
+      const { login, master_password, investor_password } = answer.body;
+      expect(opened[0]).toMatchObject({ login, balance: on === 'tp5-demo' ? 10_000 : 0 });
+      expect(server.access(Number(login), String(master_password))).toBe('master');
+      expect(server.access(Number(login), String(investor_password))).toBe('investor');
+      expect((await world.ask(call)).body).toEqual(answer.body);
+      expect(await world.records(id)).toHaveLength(1);
+    }),
+  );
+});
+
+describe('The search for passwords', () => {
+  it.each([
+    ['as it is', (text: string) => text],
+    ['in JSON', (text: string) => JSON.stringify({ text })],
+    ['in JSON in JSON', (text: string) => JSON.stringify(JSON.stringify({ text }))],
+    ['in an address', (text: string) => `?q=${encodeURIComponent(text)}`],
+    ['in base64', (text: string) => Buffer.from(text).toString('base64')],
+    ['in hexadecimal', (text: string) => Buffer.from(text).toString('hex')],
+    ['in HTML', (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')],
+  ])('finds one %s', (_, write) => {
+    const password = 'a"b\\c<d&e=1A';
+    expect(writings(password).some((writing) => `before ${write(password)} after`.includes(writing))).toBe(true);
+  });
+});
+
+it(`A function that is killed at any moment of ${RUNS} histories of requests, retries and faults never makes a second account, and no password is kept`, async () => {
+  const { counts, violations } = await runHistories({ bundles, runs: RUNS, lanes: 16, seed: 5 });
+  expect(violations).toEqual([]);
+  // Enough has happened to prove something.
+  expect(counts.histories).toBe(RUNS);
+  expect(counts.requests).toBeGreaterThan(4 * RUNS);
+  expect(counts.kills).toBeGreaterThan(RUNS / 2);
+  expect(counts.faults).toBeGreaterThan(RUNS);
+  expect(counts.accounts).toBeGreaterThan(RUNS);
+  expect(counts.passwords).toBeGreaterThan(RUNS);
+});
