@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkAnswer, LASTING, walk } from '../support/registration-walk.ts';
+import { hurried, type RegistrationWorld, registrationOf, registrationWorld } from '../support/registration-world.ts';
+
+let world: RegistrationWorld;
+beforeAll(async () => {
+  world = await registrationWorld();
+  // From here on the secret is at hand.
+  await world.post(registrationOf(world.stranger()));
+});
+afterAll(() => world.close());
+
+describe('A failure of DynamoDB', () => {
+  /** The calls of a request by e-mail with a key, stage by stage. */
+  const STAGES = [
+    { stage: 'at the key and the form', calls: [0, 1], refused: 500 },
+    { stage: 'at the limits', calls: [2, 3], refused: 204 },
+    { stage: 'at look-up, record and mark', calls: [4, 5, 6], refused: 500 },
+    { stage: 'at the notes of the send', calls: [7, 8], refused: 204 },
+  ] as const;
+  const calls = STAGES.flatMap(({ stage, calls: numbers, refused }) =>
+    numbers.map((after) => ({ stage, after, refused })),
+  );
+
+  it.each(calls)('$stage (call $after), refused, is answered with $refused', async ({ after, refused: status }) => {
+    // Whose end could not be written down is settled when its time is over.
+    await walk(world, { target: 'dynamodb', fault: { kind: 'refused', after }, status, mayWait: after >= 7 });
+  });
+
+  it.each(calls)('$stage (call $after), throttled or down once, or slow, changes nothing', async ({ after }) => {
+    await walk(world, { target: 'dynamodb', fault: { kind: 'throttled', after }, status: 204 });
+    await walk(world, { target: 'dynamodb', fault: { kind: 'down', after }, status: 204 });
+    await walk(world, { target: 'dynamodb', fault: { kind: 'slow', after, ms: 60 }, status: 204 });
+  });
+
+  it.each(calls.filter(({ after }) => after < 7))(
+    '$stage (call $after), slower than there is time, is answered with 500, and its late writes do no harm',
+    async ({ after }) => {
+      const fault = { kind: 'slow', after, ms: 900 } as const;
+      await walk(world, { target: 'dynamodb', fault, status: 500, time: 500, mayWait: true });
+    },
+  );
+
+  it('at the notes of the send, slower than there is time, is answered with 204', async () => {
+    const fault = { kind: 'slow', after: 7, times: 2, ms: 2_500 } as const;
+    await walk(world, { target: 'dynamodb', fault, status: 204, mayWait: true });
+  });
+
+  it.each([
+    ['throttled', 4, 500],
+    ['refused', 0, 500],
+    ['refused', 2, 500],
+    ['refused', 4, 500],
+    ['refused', 7, 204],
+    ['down', 0, 500],
+    ['down', 2, 500],
+    ['down', 4, 500],
+    ['down', 7, 204],
+  ] as const)(
+    'for long (%s) from call %i on is answered with %i, and then all works again',
+    async (kind, after, status) => {
+      await walk(world, { target: 'dynamodb', fault: { kind, after, times: LASTING }, status, mayWait: true });
+      expect((await world.post(registrationOf(world.stranger()))).status).toBe(204);
+    },
+  );
+
+  it('that never answers again is answered in time', async () => {
+    const fault = { kind: 'slow', after: 4, times: LASTING, ms: 20_000 } as const;
+    const person = world.stranger();
+    world.service.faults('dynamodb').set(fault);
+    const began = Date.now();
+    const reply = await world.post(registrationOf(person), { 'idempotency-key': 'never', ...hurried(500) });
+    expect(Date.now() - began).toBeLessThan(4_500);
+    world.service.faults('dynamodb').clear();
+    checkAnswer(reply, 500);
+    expect(world.sentTo('email', person)).toEqual([]);
+    expect((await world.post(registrationOf(world.stranger()))).status).toBe(204);
+  });
+
+  it('at the limits refuses a text with internal_error, with what could be counted given back', async () => {
+    for (const after of [2, 3, 4]) {
+      await walk(world, { target: 'dynamodb', channel: 'sms', fault: { kind: 'refused', after }, status: 500 });
+    }
+  });
+
+  it('that takes longer than one try is repeated, and a write that arrives twice counts once', async () => {
+    const fault = { kind: 'slow', after: 4, times: 3, ms: 3_300 } as const;
+    await walk(world, { target: 'dynamodb', fault, status: 204 });
+  });
+});
