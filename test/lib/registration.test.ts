@@ -175,7 +175,7 @@ describe('The limits', () => {
     const fake = fakeRegistration({ decision: { kind: 'unchecked', ticket: { held: [] } } });
     const answer = await fake.run(registrationRequest({ otp_type: channel }, KEYED));
     expect(typeOf(answer)).toBe('internal_error');
-    // What could be counted is given back, before the key: who retries at once finds both free.
+    // What could be counted is given back, and the key with it: who retries then finds both free.
     expect(fake.steps().slice(-3)).toEqual(['count', 'undo count', 'release']);
     expect(fake.events[0]).toEqual({ name: 'LimitUncheckable', fields: { channel } });
   });
