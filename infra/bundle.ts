@@ -67,7 +67,7 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
     // The messages in other scripts as they are, not as escapes of six bytes a character.
     charset: 'utf8',
     legalComments: 'none',
-    plugins: [requiredBuiltins],
+    plugins: [builtinsByCall],
     sourcemap: 'linked',
     sourcesContent: false,
     metafile: true,
@@ -83,19 +83,31 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
 }
 
 /**
- * Node's own modules for those packages that have no ES modules and so ask for them with `require`, which an ES module on
- * Lambda does not have. (The usual remedy, a `require` of our own at the head of every file, is paid for by every cold
- * start; this one only by the packages that need it.)
+ * Node's own modules, fetched by a call instead of imported, and of them only the members that the code names.
+ *
+ * Node reads every member of a module of its own that is imported, and some load what nobody asked for: one of
+ * `node:http` loads the whole of `fetch`, a tenth of a cold start. And packages that have no ES modules ask with
+ * `require`, which an ES module on Lambda does not have.
  */
-const requiredBuiltins: Plugin = {
-  name: 'required-builtins',
+const builtinsByCall: Plugin = {
+  name: 'builtins-by-call',
   setup({ onResolve, onLoad }) {
     const namespace = 'node-builtin';
     const filter = new RegExp(`^(node:)?(${builtinModules.join('|')})$`);
-    onResolve({ filter }, ({ path, kind }) => (kind === 'require-call' ? { path, namespace } : undefined));
-    onLoad({ filter, namespace }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+    onResolve({ filter }, ({ path, kind }) => ({
+      path,
+      namespace,
+      // Whoever asks with `require` or `import()` gets the module itself.
+      suffix: kind === 'import-statement' ? '' : '?whole',
+      sideEffects: false,
     }));
+    onLoad({ filter, namespace }, ({ path, suffix }) => {
+      const call = `process.getBuiltinModule(${JSON.stringify(path)})`;
+      if (suffix === '?whole') return { contents: `module.exports = ${call};` };
+      const members = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) => name !== 'default');
+      const all = members.map((name) => `export const ${name} = /* @__PURE__ */ (() => builtin.${name})();`);
+      return { contents: [`const builtin = /* @__PURE__ */ ${call};`, 'export default builtin;', ...all].join('\n') };
+    });
   },
 };
 

@@ -116,6 +116,14 @@ describe.each(FUNCTIONS)('The bundle of %s', (name) => {
     expect(run(script, ENVIRONMENT).trim()).toBe('1');
   });
 
+  it('does not make Node load its fetch, which nobody here uses', () => {
+    const script = `
+      await import(${JSON.stringify(pathToFileURL(join(folder, name, ENTRY_FILE)).href)});
+      console.log(process.moduleLoadList.filter((name) => name.includes('undici')).length);
+    `;
+    expect(run(script, ENVIRONMENT).trim()).toBe('0');
+  });
+
   it('names the lines of the source in the stack of a logged error', () => {
     const url = pathToFileURL(join(folder, name, ENTRY_FILE)).href;
     const script = `
