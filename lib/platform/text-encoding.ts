@@ -20,21 +20,13 @@ export interface CodePage {
 
 /** The code page of this name (`windows-1252`, `shift_jis`, …); undefined where there is none, or none that holds ASCII as it is. */
 export async function codePage(name: string): Promise<CodePage | undefined> {
-  // The tables are half a megabyte: loaded by the first command, not by the cold start.
-  const { default: iconv } = await import('iconv-lite');
-  if (!iconv.encodingExists(name) || !keepsAscii((text) => iconv.encode(text, name))) return undefined;
-
-  /** What `carried` found of ASCII, which is most of every command. */
-  const known = new Map<string, Bytes | undefined>();
+  const bytesOf = WINDOWS_PAGE.test(name) ? ofWindows(name) : await ofAnyOther(name);
+  if (bytesOf === undefined || [...ASCII].some((character) => bytesOf(character) !== character)) return undefined;
 
   /** The bytes of one character, where it has some and all of them are harmless. */
   function carried(character: string): Bytes | undefined {
-    if (known.has(character)) return known.get(character);
-    const encoded = iconv.encode(character, name);
-    const bytes = encoded.toString('latin1');
-    const safe = UNSAFE_BYTE.test(bytes) || iconv.decode(encoded, name) !== character ? undefined : bytes;
-    if (character < '\x80') known.set(character, safe);
-    return safe;
+    const bytes = bytesOf?.(character);
+    return bytes === undefined || UNSAFE_BYTE.test(bytes) ? undefined : bytes;
   }
 
   return {
@@ -74,7 +66,30 @@ async function transliterated(character: string): Promise<Bytes> {
 }
 
 /** The protocol's own words are ASCII: UTF-16, UTF-7, EBCDIC and the like cannot carry it. */
-function keepsAscii(encode: (text: string) => Buffer): boolean {
-  const ascii = String.fromCharCode(...Array.from({ length: 95 }, (_, index) => 0x20 + index));
-  return encode(ascii).toString('latin1') === ascii;
+const ASCII = String.fromCharCode(...Array.from({ length: 95 }, (_, index) => 0x20 + index));
+
+/** The bytes of a character that has some. */
+type BytesOf = (character: string) => Bytes | undefined;
+
+/** The pages with one byte for each character that most servers use. Node can read them, and so they can be turned round. */
+const WINDOWS_PAGE = /^windows-(?:874|125[0-8])$/;
+
+function ofWindows(name: string): BytesOf {
+  const read = new TextDecoder(name).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+  const known = new Map<string, Bytes>();
+  for (const [byte, character] of [...read].entries()) {
+    // A byte without a meaning is read as a control, or as the character that stands for none.
+    if (!/[\x80-\x9f\ufffd]/.test(character)) known.set(character, String.fromCharCode(byte));
+  }
+  return (character) => known.get(character);
+}
+
+async function ofAnyOther(name: string): Promise<BytesOf | undefined> {
+  // The tables are half a megabyte: loaded by the first command to such a server.
+  const { default: iconv } = await import('iconv-lite');
+  if (!iconv.encodingExists(name)) return undefined;
+  return (character) => {
+    const encoded = iconv.encode(character, name);
+    return iconv.decode(encoded, name) === character ? encoded.toString('latin1') : undefined;
+  };
 }
