@@ -6,8 +6,10 @@ export interface Answer {
   lines: string[];
   /** The closing `end` was seen. */
   ended: boolean;
-  /** The server ended the connection. */
+  /** The connection was ended. */
   closed: boolean;
+  /** Not in order, so that it may have been anybody on the way. */
+  reset: boolean;
 }
 
 /** A connection that carries one command. */
@@ -35,14 +37,17 @@ export async function dial(
   const socket = connect({ host, port, noDelay: true });
   let received = '';
   let closed = false;
+  let reset = false;
   let changed = () => {};
   const onEnd = () => {
     closed = true;
     changed();
   };
   socket.on('end', onEnd).on('close', onEnd);
-  // Once the connection stands, an error says no more than that the server has ended it.
-  socket.on('error', () => {});
+  // Once the connection stands, an error ends it: `close` follows.
+  socket.on('error', () => {
+    reset = true;
+  });
   socket.on('data', (bytes) => {
     received += bytes.toString('latin1');
     changed();
@@ -60,7 +65,7 @@ export async function dial(
           clearTimeout(timer);
           limit.removeEventListener('abort', finish);
           changed = () => {};
-          resolve({ ...read(received), closed });
+          resolve({ ...read(received), closed, reset });
           socket.destroy();
         };
         let timer = setTimeout(finish, limitMs);

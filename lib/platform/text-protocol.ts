@@ -107,7 +107,8 @@ export function textProtocolPlatform(
       if (state === 'absent') return { kind: 'absent' };
       if (masterPassword !== undefined) {
         const answer = await ask(checkPasswordCommand(await server(), login, masterPassword), signal);
-        if (answer.lines[1] === 'password is wrong') return { kind: 'absent' };
+        // Whatever it says of the password; one that does not know the command speaks of that.
+        if (answer.lines[0] === 'ERROR' && /password/i.test(answer.lines[1] ?? '')) return { kind: 'absent' };
       }
       return { kind: 'found', login };
     },
@@ -133,7 +134,7 @@ export function textProtocolPlatform(
 }
 
 /** The new account's login, or the failure. An answer counts from the line that decides on, `end` or not. */
-function readOutcome({ lines, ended, closed }: Answer): number | PlatformFailure {
+function readOutcome({ lines, ended, closed, reset }: Answer): number | PlatformFailure {
   const [first, ...rest] = lines;
   if (first === 'OK') {
     for (const line of rest) {
@@ -144,7 +145,7 @@ function readOutcome({ lines, ended, closed }: Answer): number | PlatformFailure
   if (first === 'ERROR' && rest[0] !== undefined) return errorToFailure(rest[0]);
   if (first === 'ERROR' && ended) return refused('error_without_reason');
   const reason = lines.length > 0 ? 'answer_not_understood' : closed ? 'closed_without_answer' : 'no_answer';
-  return new PlatformFailure('account_outcome_unknown', { reason, connectionClosed: closed || ended });
+  return new PlatformFailure('account_outcome_unknown', { reason, connectionClosed: (closed || ended) && !reset });
 }
 
 /** Reasons that say something of us or of the server, whatever was asked. */

@@ -1,7 +1,7 @@
 import { PlatformFailure } from './platform.ts';
 import { turns } from './turns.ts';
 import { parseAnswer, type WebApiAnswer } from './web-api-answers.ts';
-import { LostAnswer, type WebApiRequest } from './web-api-exchange.ts';
+import { CONNECTION_CLOSED, LostAnswer, type WebApiRequest } from './web-api-exchange.ts';
 import { openSession, type SessionLimits, type WebApiSecret, type WebApiSession } from './web-api-session.ts';
 import type { WebApiHost } from './web-api-tls.ts';
 
@@ -80,7 +80,7 @@ export function webApiClient(server: WebApiHost, secret: WebApiSecret, limits: C
     try {
       return await send(request, signal);
     } catch (error) {
-      if (error instanceof LostAnswer && error.connectionClosed) return send(request, signal);
+      if (error instanceof LostAnswer && error.reason === CONNECTION_CLOSED) return send(request, signal);
       throw error;
     }
   }

@@ -21,7 +21,7 @@ export interface HttpAnswer {
 export class LostAnswer extends Error {
   override readonly name = 'LostAnswer';
   readonly reason: string;
-  /** The server itself ended the connection. */
+  /** The server itself ended the connection, in order; a reset may come from anywhere on the way. */
   readonly connectionClosed: boolean;
 
   constructor(reason: string, connectionClosed = false, cause?: unknown) {
@@ -30,6 +30,9 @@ export class LostAnswer extends Error {
     this.connectionClosed = connectionClosed;
   }
 }
+
+/** The reason of an answer that was lost with its connection, however that ended. */
+export const CONNECTION_CLOSED = 'connection_closed';
 
 const MAX_ANSWER_BYTES = 262_144;
 
@@ -57,7 +60,7 @@ export function exchange(
     const onTimeout = () => finish(new LostAnswer('answer_timeout'));
     const onError = (error: NodeJS.ErrnoException) => {
       const malformed = error.code?.startsWith('HPE_') === true;
-      finish(new LostAnswer(malformed ? 'malformed_answer' : 'connection_closed', !malformed, error));
+      finish(new LostAnswer(malformed ? 'malformed_answer' : CONNECTION_CLOSED, !malformed && !isReset(error), error));
     };
     const timer = setTimeout(onTimeout, timeoutMs);
     signal?.addEventListener('abort', onTimeout, { once: true });
@@ -95,4 +98,9 @@ export function exchange(
 function hostHeader({ host, port }: WebApiHost): string {
   const name = isIPv6(host) ? `[${host}]` : host;
   return port === 443 ? name : `${name}:${port}`;
+}
+
+/** Node tells of an orderly end without a system call. */
+function isReset({ syscall }: NodeJS.ErrnoException): boolean {
+  return syscall !== undefined;
 }

@@ -22,8 +22,8 @@ const UsersSchema = v.array(UserSchema);
 
 const BATCH = 200;
 /**
- * At least so many of a group's highest logins are looked at, however old they are: logins that were chosen by hand may
- * stand above those the server counts.
+ * At least so many of a group's highest logins are looked at: logins that were chosen by hand may stand above those the
+ * server counts. Where they are all old, what the server counts stands further down, and the group is read on.
  */
 const HIGHEST = 2_000;
 /**
@@ -53,6 +53,7 @@ export async function findAccount(
   }
 
   let unreadable = false;
+  let seenRecent = false;
   const logins = await loginsOf(client, group, signal);
   for (let at = 0; at < logins.length; at += BATCH) {
     const users = await readUsers(client, logins.slice(at, at + BATCH), signal);
@@ -60,7 +61,8 @@ export async function findAccount(
     if (ours !== undefined) return { kind: 'found', login: ours.Login };
     const recent = users.filter(({ Registration = Number.NaN }) => !(Registration * 1_000 < now() - OLD_MS));
     unreadable ||= recent.some(isUnreadable);
-    if (recent.length === 0 && at + BATCH >= HIGHEST) break;
+    seenRecent ||= recent.length > 0;
+    if (seenRecent && recent.length === 0 && at + BATCH >= HIGHEST) break;
   }
   return { kind: unreadable ? 'cannot_tell' : 'absent' };
 }

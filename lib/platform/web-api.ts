@@ -78,18 +78,22 @@ export function webApiPlatform(
     find: (trace, signal) => findAccount(client, trace, limits.now, signal),
 
     async fund({ deposit = 0 }, login, certainlyEmpty, signal) {
-      if (deposit <= 0 || (!certainlyEmpty && (await readBalance(client, login, signal)) > 0)) return;
       const values = { login, type: DEPOSIT_TYPE, balance: deposit.toFixed(2), comment: 'Initial deposit' };
-      let answer: WebApiAnswer;
-      try {
-        answer = await client.act({ path: withQuery('/api/trade/balance', values) }, signal);
-      } catch (error) {
-        // Never sent twice; but the balance tells whether it arrived.
-        if (error instanceof LostAnswer && (await readBalance(client, login, signal)) > 0) return;
-        if (!(error instanceof LostAnswer)) throw error;
-        throw new PlatformFailure('platform_unavailable', { reason: `deposit_${error.reason}`, cause: error });
+      const isFunded = async () => (await readBalance(client, login, signal)) > 0;
+      if (deposit <= 0 || (!certainlyEmpty && (await isFunded()))) return;
+      for (let tries = 1; ; tries += 1) {
+        try {
+          const answer = await client.act({ path: withQuery('/api/trade/balance', values) }, signal);
+          if (!isDone(answer)) throw commandFailure(answer.retcode);
+          return;
+        } catch (error) {
+          if (!(error instanceof LostAnswer)) throw error;
+          if (await isFunded()) return;
+          // A connection that the server ended in order, and a balance that is empty still: it never arrived.
+          if (error.connectionClosed && tries === 1) continue;
+          throw new PlatformFailure('platform_unavailable', { reason: `deposit_${error.reason}`, cause: error });
+        }
       }
-      if (!isDone(answer)) throw commandFailure(answer.retcode);
     },
 
     async check(signal) {

@@ -186,7 +186,8 @@ describe.each(dialects)('%s', (protocol) => {
       const server = await aScript((socket) => socket.resetAndDestroy());
       const { kind, options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), noop, forever));
       expect(kind).toBe('account_outcome_unknown');
-      expect(options.connectionClosed).toBe(true);
+      // A reset may come from anywhere on the way: the server may still be at work.
+      expect(options.connectionClosed).toBe(false);
     });
 
     test('the signal ends the wait: the outcome is unknown', async () => {

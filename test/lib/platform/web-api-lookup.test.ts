@@ -140,10 +140,20 @@ describe('a large group', () => {
     expect(batches).toHaveLength(30);
   });
 
-  test('is not read to the end when its accounts are older', async () => {
-    const { platform, batches } = await groupOf(50_000, () => ({ Registration: String(NOW / 1_000 - 3 * DAY) }));
+  const AGED = { Registration: String(NOW / 1_000 - 3 * DAY) };
+
+  test('is not read to the end when those of the last two days are passed', async () => {
+    const { platform, batches } = await groupOf(50_000, (login) => (login > 49_900 ? {} : AGED));
     expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
     expect(batches).toHaveLength(10);
+  });
+
+  test('is read on below old accounts whose logins were chosen by hand', async () => {
+    const order = anOrder();
+    const { platform } = await groupOf(6_000, (login) =>
+      login === 3_000 ? { Comment: order.operationId } : login > 3_000 ? AGED : {},
+    );
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 3_000 });
   });
 
   test('is read to the end when nothing tells their age', async () => {
@@ -191,15 +201,25 @@ describe('the deposit of a demo account', () => {
     expect(server.accounts()[0]?.balance).toBe(deposit);
   });
 
-  test('that did not arrive fails, and is not tried again by itself', async () => {
+  test('that met a connection which the server had ended is sent again, once', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     const order = anOrder({ deposit });
     const { login } = await platform.open(order, atOnce, noSignal);
     server.faults.set({ kind: 'session_dropped', times: 1 });
+    await platform.fund(order, login, true, noSignal);
+    expect(server.accounts()[0]?.balance).toBe(deposit);
+  });
+
+  test('that may still arrive fails, and is not tried again by itself', async () => {
+    const server = await testServer();
+    const platform = platformOn(server, { commandMs: 300 });
+    const order = anOrder({ deposit });
+    const { login } = await platform.open(order, atOnce, noSignal);
+    server.faults.set({ kind: 'silence', times: 1 });
     expect(await failure(platform.fund(order, login, true, noSignal))).toMatchObject({
       kind: 'platform_unavailable',
-      options: { reason: 'deposit_connection_closed' },
+      options: { reason: 'deposit_answer_timeout' },
     });
     expect(server.accounts()[0]?.balance).toBe(0);
   });
