@@ -164,8 +164,8 @@ export function operationsIn(table: Table, now: () => number = Date.now): Operat
       };
       try {
         await table.put(item, signal, {
-          condition: 'attribute_not_exists(pk) OR expires_at <= :now',
-          values: { ':now': Math.floor(at / 1_000) },
+          condition: 'attribute_not_exists(pk) OR (expires_at <= :seconds AND lease_until <= :now)',
+          values: { ':seconds': Math.floor(at / 1_000), ':now': at },
         });
         return { kind: 'fresh', operation };
       } catch (error) {
@@ -223,8 +223,17 @@ export function operationsIn(table: Table, now: () => number = Date.now): Operat
       );
     },
 
-    release: (operation, signal) =>
-      table.delete({ pk: operation.pk }, signal, { condition: underLease, values: { ':lease': operation.lease } }),
+    async release(operation, signal) {
+      try {
+        await table.delete({ pk: operation.pk }, signal, {
+          condition: `attribute_not_exists(pk) OR ${underLease}`,
+          values: { ':lease': operation.lease },
+        });
+      } catch (error) {
+        // Another try has taken over: it is not ours to end any more.
+        if (!(error instanceof ConditionFailed)) throw error;
+      }
+    },
 
     async giveUp(operation, settleAt, signal) {
       await table.update(

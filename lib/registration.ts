@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Directory } from './crm/directory.ts';
 import type { Documents } from './crm/documents.ts';
 import type { Delivery, PendingRegistration, Registrations } from './crm/registrations.ts';
-import { type Answer, invalid, type Request } from './http/endpoint.ts';
+import type { Answer, Request } from './http/endpoint.ts';
 import { fingerprint } from './http/idempotency.ts';
-import { Problem } from './http/problem.ts';
+import { invalid, Problem } from './http/problem.ts';
 import type { SendLimits } from './limits/send-limits.ts';
 import { LeaseLost, type Operation, type Operations, workable } from './operations.ts';
 import { type Channel, DeliveryFailure, type Message, type OtpChannel } from './otp/channel.ts';
@@ -57,7 +57,7 @@ export async function requestRegistration(
     request.idempotencyKey === undefined
       ? undefined
       : parts.operations.claim(
-          ['registration', request.caller, request.idempotencyKey],
+          ['registration', request.caller ?? request.source, request.idempotencyKey],
           pepper.keys.map((key) => fingerprint(request.sentBody, key)),
           request.endsAt - parts.now() + 1_000,
           signal,
@@ -76,11 +76,12 @@ export async function requestRegistration(
     if (records.status === 'rejected') throw records.reason;
     await register(attempt, records.value.form, records.value.referrerId);
   } catch (error) {
-    await Promise.all(attempt.undo.map(({ step, work }) => quietly(telemetry, step, work)));
-    if (error instanceof LeaseLost) throw new Problem('request_in_progress', { retryAfterSeconds: 1 });
-    if (operation !== undefined) {
-      await quietly(telemetry, 'release', (settling) => parts.operations.release(operation, settling));
+    const lost = error instanceof LeaseLost;
+    if (operation !== undefined && !lost) {
+      attempt.undo.push({ step: 'release', work: (settling) => parts.operations.release(operation, settling) });
     }
+    await Promise.all(attempt.undo.map(({ step, work }) => quietly(telemetry, step, work)));
+    if (lost) throw new Problem('request_in_progress', { retryAfterSeconds: 1 });
     throw error;
   }
   return {};

@@ -9,13 +9,14 @@ import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
  * the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
-  RegistrationAccepted: 'info',
   OtpSent: 'info',
   OtpDeliveryFailed: 'error',
   OtpOutcomeUnknown: 'error',
   LimitReached: 'warn',
   LimitUncheckable: 'error',
   AccountOpened: 'info',
+  /** The platform did not answer an opening; it is looked up at once. */
+  AnswerLost: 'warn',
   AccountOutcomeUnknown: 'error',
   AccountNotRecorded: 'error',
   DepositFailed: 'error',
@@ -51,25 +52,27 @@ export interface EventFields {
   stack?: string[];
 }
 
-const FIELD_NAMES: ReadonlySet<string> = new Set<keyof EventFields>([
-  'request_id',
-  'route',
-  'status',
-  'type',
-  'reason',
-  'channel',
-  'message_id',
-  'operation_id',
-  'registration_id',
-  'connection_id',
-  'user_id',
-  'version',
-  'login',
-  'notice',
-  'kind',
-  'step',
-  'stack',
-]);
+const FIELD_NAMES: ReadonlySet<string> = new Set(
+  Object.keys({
+    request_id: true,
+    route: true,
+    status: true,
+    type: true,
+    reason: true,
+    channel: true,
+    message_id: true,
+    operation_id: true,
+    registration_id: true,
+    connection_id: true,
+    user_id: true,
+    version: true,
+    login: true,
+    notice: true,
+    kind: true,
+    step: true,
+    stack: true,
+  } satisfies Record<keyof EventFields, true>),
+);
 
 export interface Telemetry {
   /** Logs the event with its allowed fields and counts it; `channel` becomes a dimension of the metric. */

@@ -87,7 +87,9 @@ export async function openTradingAccount(
   const key = await parts.passwordKey(signal);
   const [claimed, records] = await Promise.allSettled([
     parts.operations.claim(
-      request.idempotencyKey === undefined ? undefined : [version, request.caller, userId, request.idempotencyKey],
+      request.idempotencyKey === undefined
+        ? undefined
+        : [version, request.caller ?? 'anyone', userId, request.idempotencyKey],
       [fingerprint(request.sentBody, key)],
       endsAt - startedAt + 1_000,
       signal,
@@ -132,7 +134,11 @@ export async function openTradingAccount(
     const times = { startedAt, endsAt, platformSignal, signal };
     attempt = { parts, operation, order, platform, details, telemetry: scoped, ...times };
   } catch (error) {
-    if (claim.kind === 'undecided') throw await outcomeUnknown(parts, operation, claim.settleAt, scoped, 504);
+    if (claim.kind === 'undecided') {
+      // A record that is gone from the CRM stays gone: only an operator can settle it then.
+      const status = error instanceof Problem ? 409 : 504;
+      throw await outcomeUnknown(parts, operation, claim.settleAt, scoped, status);
+    }
     await release(parts, operation, scoped);
     throw error instanceof PlatformFailure ? toProblem(error, scoped) : error;
   }
@@ -168,7 +174,7 @@ async function open(attempt: Attempt): Promise<number> {
     }
     const patience =
       failure?.options.connectionClosed === true ? parts.settleMs / CLOSED_SETTLES_FASTER : parts.settleMs;
-    telemetry.event('OperationNotSettled', { step: 'open', ...describeError(error) });
+    telemetry.event('AnswerLost', describeError(error));
     const login = await settle(attempt, parts.now() + patience, 504);
     if (login !== undefined) return login;
     await release(parts, operation, telemetry);

@@ -12,7 +12,7 @@ import { describeError, type Telemetry } from '../telemetry.ts';
 import { annotateTrace } from '../trace.ts';
 import { isObject, toFaults } from '../validators/primitives.ts';
 import { idempotencyKey } from './idempotency.ts';
-import { type FieldFault, Problem } from './problem.ts';
+import { type FieldFault, invalid, Problem } from './problem.ts';
 
 /** What the gateway's authorizer tells of the caller; absent on an open route. */
 interface Authorizer {
@@ -31,8 +31,8 @@ export interface Request<Body> {
   idempotencyKey: string | undefined;
   /** The address that called, as the gateway saw it. */
   source: string;
-  /** Who called: the IAM principal or the JWT's subject; on an open route the address. */
-  caller: string;
+  /** Who called: the IAM principal or the JWT's subject; undefined where the route has no authorizer. */
+  caller: string | undefined;
   /** When this invocation is over at the latest, in epoch milliseconds. */
   endsAt: number;
 }
@@ -125,15 +125,9 @@ async function parseRequest<Body extends BodySchema>(
     parameters,
     idempotencyKey: key.key,
     source,
-    caller: callerOf(requestContext) ?? source,
+    caller: callerOf(requestContext),
     endsAt: Date.now() + context.getRemainingTimeInMillis(),
   };
-}
-
-/** The problem that lists these faults. */
-export function invalid(errors: FieldFault[]): Problem {
-  const detail = errors.length === 1 ? '1 field needs attention.' : `${errors.length} fields need attention.`;
-  return new Problem('validation_failed', { detail, errors });
 }
 
 /**

@@ -85,3 +85,9 @@ export class Problem extends Error {
     };
   }
 }
+
+/** The problem that lists these faults. */
+export function invalid(errors: FieldFault[]): Problem {
+  const detail = errors.length === 1 ? '1 field needs attention.' : `${errors.length} fields need attention.`;
+  return new Problem('validation_failed', { detail, errors });
+}

@@ -102,7 +102,13 @@ export const AccountTypeSchema = closedObject({
   name: v.optional(v.string()),
   platform: v.picklist(['tp5', 'tp4']),
   /** What a demo account of this type is funded with, in units of its currency. */
-  deposit: v.optional(v.pipe(NumberSchema, v.minValue(0, rule('minimum', 'must be at least 0')))),
+  deposit: v.optional(
+    v.pipe(
+      NumberSchema,
+      v.minValue(0, rule('minimum', 'must be at least 0')),
+      v.maxValue(100_000_000, rule('maximum', 'must be at most 100000000')),
+    ),
+  ),
 });
 export type AccountType = v.InferOutput<typeof AccountTypeSchema>;
 

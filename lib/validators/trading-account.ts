@@ -1,15 +1,6 @@
 import * as v from 'valibot';
 import { PASSWORD_RULES, tradingPasswordSchema } from './passwords.ts';
-import {
-  type BodyFault,
-  closedObject,
-  IdSchema,
-  LanguageSchema,
-  line,
-  NumberSchema,
-  rule,
-  toFaults,
-} from './primitives.ts';
+import { closedObject, IdSchema, LanguageSchema, line, NumberSchema, rule } from './primitives.ts';
 
 type Version = keyof typeof PASSWORD_RULES;
 
@@ -26,13 +17,6 @@ const LoginSchema = (largest: number) =>
 
 /** The id of a client in the path (specification, 2.3). */
 export const UserIdSchema = v.pipe(IdSchema, v.description('Unique id of the client.'), v.examples(['CLIENT01']));
-
-/** The faults of the path parameter `user_id`. */
-export function userIdFaults(userId: unknown): { parameter: 'user_id'; rule: string; detail: string }[] {
-  const result = v.safeParse(UserIdSchema, userId);
-  const faults: BodyFault[] = result.success ? [] : toFaults(result.issues);
-  return faults.map(({ rule, detail }) => ({ parameter: 'user_id', rule, detail }));
-}
 
 const schemas = { tp5: requestSchema('tp5'), tp4: requestSchema('tp4') };
 

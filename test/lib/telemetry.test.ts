@@ -48,7 +48,7 @@ describe('What is counted', () => {
       const { event, flush } = telemetry('a-function', 'a-stage');
       for (const channel of ['email', 'sms']) {
         event('OtpSent', { channel });
-        event('RegistrationAccepted');
+        event('RequestRefused');
         flush();
       }
       flush();
@@ -66,7 +66,7 @@ describe('What is counted', () => {
         return { ...values, dimensions: _aws.CloudWatchMetrics[0].Dimensions.flat().sort() };
       });
     const common = { service: 'a-function', stage: 'a-stage' };
-    const ofFunction = { ...common, OtpSent: 1, RegistrationAccepted: 1, dimensions: ['service', 'stage'] };
+    const ofFunction = { ...common, OtpSent: 1, RequestRefused: 1, dimensions: ['service', 'stage'] };
     const ofChannel = (channel: string) => ({
       ...common,
       channel,

@@ -432,11 +432,11 @@ describe('A retry of a request whose outcome is not known', () => {
     expect((await world.run({}, KEY)).body).toEqual(answer.body);
   });
 
-  it('answers 504 and leaves it undecided while the records of the CRM are missing or cannot be read', async () => {
+  it('answers 409 while the records of the CRM are missing, 504 while they cannot be read, and leaves it undecided', async () => {
     await leaveUndecided(true);
     const { records } = world;
     world.records = { ...records, client: undefined };
-    expect(await world.refused({}, KEY)).toMatchObject({ type: 'account_outcome_unknown', status: 504 });
+    expect(await world.refused({}, KEY)).toMatchObject({ type: 'account_outcome_unknown', status: 409 });
     world.records = records;
     world.directoryFails = new DatabaseFailure('ServiceUnavailable');
     expect(await world.refused({}, KEY)).toMatchObject({ type: 'account_outcome_unknown', status: 504 });
@@ -452,10 +452,10 @@ describe('A retry of a request whose outcome is not known', () => {
     expect(opened(await world.run({}, KEY)).login).toBe(5_001);
   });
 
-  it('answers 504 and leaves it undecided when the connection has since lost what it could do', async () => {
+  it('answers 409 and leaves it undecided when the connection has since lost what it could do', async () => {
     await leaveUndecided(true);
     world.platform.faults = [{ pointer: '#/login', rule: 'not_supported', detail: 'cannot be chosen' }];
-    expect(await world.refused({}, KEY)).toMatchObject({ type: 'account_outcome_unknown', status: 504 });
+    expect(await world.refused({}, KEY)).toMatchObject({ type: 'account_outcome_unknown', status: 409 });
     world.platform.faults = [];
     expect(opened(await world.run({}, KEY)).login).toBe(5_001);
   });
