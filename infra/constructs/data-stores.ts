@@ -106,7 +106,7 @@ export class DataStores extends Construct {
     Validations.of(this.passwordKey).acknowledge({
       id: 'AwsSolutions-SMG4',
       reason:
-        'It protects nothing that is stored: with a new key, replays of the last 24 hours would answer other passwords.',
+        'It protects nothing that is kept for long, and with a new key retries of the last 24 hours would be refused.',
     });
   }
 }

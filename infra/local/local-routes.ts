@@ -24,7 +24,7 @@ export interface LocalState {
 const LoginSchema = v.strictObject({ login: v.pipe(v.number(), v.integer(), v.minValue(1)), password: v.string() });
 
 const FaultSchema = v.strictObject({
-  kind: v.string(),
+  kind: v.optional(v.string()),
   times: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1_000_000)), 1),
   after: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1_000_000))),
   ms: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(600_000))),
@@ -108,6 +108,10 @@ export function localRoutes(state: LocalState) {
         PUT: async ({ request, response, names }) => {
           const { faults, kinds } = target(names[0]);
           const { kind, ...rest } = await read(request, FaultSchema);
+          if (rest.times === 0) {
+            faults.clear();
+            return sendJson(response, 200, shown(names[0]));
+          }
           const known = kinds.find((name) => name === kind);
           if (known === undefined) throw new Refusal(400, 'This target has no fault of this kind.', { kinds });
           if (known === 'retcode' && rest.code === undefined) throw new Refusal(400, 'code: is missing');

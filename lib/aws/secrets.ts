@@ -21,11 +21,13 @@ export type ReadSecret = (name: string, signal: AbortSignal) => Promise<string>;
 
 /** How long a value is used before it is read again, in milliseconds: a rotated secret is in use after this long. */
 const FRESH_MS = 5 * 60_000;
+/** How long a value is used at most that cannot be read again, in milliseconds: a secret that was taken away is not used on. */
+const STALE_MS = 60 * 60_000;
 /** How long after a failed refresh the next one is tried, in milliseconds: an outage delays few requests. */
 const NEXT_TRY_MS = 30_000;
 
 /**
- * Secrets, kept in memory for five minutes. When a refresh fails the value at hand goes on being used.
+ * Secrets, kept in memory for five minutes. When a refresh fails the value at hand goes on being used, for an hour.
  * @throws SecretFailure when a secret was never read and cannot be now
  */
 export function secretReader(config: SecretsManagerClientConfig = {}, now: () => number = Date.now): ReadSecret {
@@ -34,19 +36,19 @@ export function secretReader(config: SecretsManagerClientConfig = {}, now: () =>
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
     ...config,
   });
-  const kept = new Map<string, { value: string; readAt: number }>();
+  const kept = new Map<string, { value: string; readAt: number; nextRead: number }>();
 
   return async (name, signal) => {
     const known = kept.get(name);
-    if (known !== undefined && now() - known.readAt < FRESH_MS) return known.value;
+    if (known !== undefined && now() < known.nextRead) return known.value;
     try {
       const answer = await client.send(new GetSecretValueCommand({ SecretId: name }), { abortSignal: signal });
       if (answer.SecretString === undefined) throw new SecretFailure('NoSecretString');
-      kept.set(name, { value: answer.SecretString, readAt: now() });
+      kept.set(name, { value: answer.SecretString, readAt: now(), nextRead: now() + FRESH_MS });
       return answer.SecretString;
     } catch (error) {
-      if (known !== undefined) {
-        kept.set(name, { ...known, readAt: now() - FRESH_MS + NEXT_TRY_MS });
+      if (known !== undefined && now() - known.readAt < STALE_MS) {
+        kept.set(name, { ...known, nextRead: now() + NEXT_TRY_MS });
         return known.value;
       }
       if (error instanceof SecretFailure) throw error;
