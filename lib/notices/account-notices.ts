@@ -1,6 +1,6 @@
 import type { SendMail } from '../aws/ses.ts';
 import type { Publish } from '../aws/sns.ts';
-import { type AccountFacts, accountMail, accountPopUp } from '../messages/account.ts';
+import type { AccountFacts } from '../messages/account.ts';
 import type { Brand } from '../messages/brand.ts';
 import { type EmailSettings, sentBy } from '../otp/sender.ts';
 import type { Client } from '../validators/crm-records.ts';
@@ -34,11 +34,13 @@ export interface NoticeServices {
   publisher(): Promise<Publish>;
 }
 
-/** Most accounts are opened without a notice: the SDK clients are loaded on first use and stay out of the cold start. */
+/** Most accounts are opened without a notice: SDK clients and words are loaded on first use and stay out of the cold start. */
 const SERVICES: NoticeServices = {
   mailer: async () => (await import('../aws/ses.ts')).sesMailer(),
   publisher: async () => (await import('../aws/sns.ts')).snsPublisher(),
 };
+
+const messages = () => import('../messages/account.ts');
 
 /** The notices by SES mail and SNS topic. */
 export function accountNotices(settings: NoticeSettings, services: NoticeServices = SERVICES): AccountNotices {
@@ -49,13 +51,14 @@ export function accountNotices(settings: NoticeSettings, services: NoticeService
   return {
     async email(client, account, language, signal) {
       mailer ??= services.mailer();
+      const [sendMail, { accountMail }] = await Promise.all([mailer, messages()]);
       const { subject, text, html } = accountMail(account, language, brand);
-      const sendMail = await mailer;
       await sendMail({ ...sender, to: asciiEmail(client.email), subject, text, html, kind: 'account_opened' }, signal);
     },
 
     async popUp(userId, account, language, signal) {
       publisher ??= services.publisher();
+      const [publish, { accountPopUp }] = await Promise.all([publisher, messages()]);
       const popUp = accountPopUp(account, language);
       const message = JSON.stringify({
         user_id: userId,
@@ -66,7 +69,6 @@ export function accountNotices(settings: NoticeSettings, services: NoticeService
         login: account.login,
         version: account.version,
       });
-      const publish = await publisher;
       await publish(
         {
           topicArn: notificationsTopicArn,
