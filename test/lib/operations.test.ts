@@ -168,6 +168,18 @@ describe('A request with an Idempotency-Key', () => {
     expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'fresh' });
   });
 
+  it('is not forgotten while a try that took it over just before still works on it', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    await operations.markSent(await fresh(operations, scope), clock.now, {}, signal());
+    clock.now += DAY - 1_000;
+    expect(await operations.claim(scope, ['f'], 10_000, signal())).toMatchObject({ kind: 'undecided' });
+    clock.now += 5_000;
+    expect(await operations.claim(scope, ['f'], 10_000, signal())).toMatchObject({ kind: 'in_progress' });
+    clock.now += 5_000;
+    expect(await operations.claim(scope, ['f'], 10_000, signal())).toMatchObject({ kind: 'fresh' });
+  });
+
   it('is another operation for another caller, user, version or key', async () => {
     const { operations } = world();
     for (const scope of [

@@ -64,6 +64,15 @@ describe('A secret', () => {
     },
   );
 
+  it('that was taken away is not used on for more than an hour', async () => {
+    await read('platform/x', signal);
+    secrets.delete('platform/x');
+    now += 60 * MINUTE - 1;
+    expect(await read('platform/x', signal)).toBe('{"password":"first"}');
+    now += 30_000;
+    await expect(read('platform/x', signal)).rejects.toMatchObject({ reason: 'ResourceNotFoundException' });
+  });
+
   it('that is not there fails', async () => {
     await expect(read('platform/y', signal)).rejects.toMatchObject({ reason: 'ResourceNotFoundException' });
   });
