@@ -45,14 +45,14 @@ export const FUNDED: AccountType = { id: 'ATDEMO01', name: 'Demo', platform: 'tp
 export const BODY: TradingAccountRequest = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
 
 /** What an opening comes to: a login, or a failure before or after the bytes have left. */
-export type Opening =
+type Opening =
   | { kind: 'opens' }
   | { kind: 'fails'; sent: boolean; failure: PlatformFailure | Error }
   /** The account is there and its answer never comes. */
   | { kind: 'reply_lost'; failure: PlatformFailure };
 
 /** A platform that does what the test says, and remembers what it was asked. */
-export class FakePlatform implements TradingPlatform {
+class FakePlatform implements TradingPlatform {
   readonly accounts: { login: number; order: AccountOrder }[] = [];
   readonly calls: string[] = [];
   readonly deposits: { login: number; certainlyEmpty: boolean }[] = [];

@@ -37,7 +37,7 @@ const SECRETS = new Map([
   ['test/tp4', JSON.stringify({ master: MASTER_CODE })],
 ]);
 
-export const ACCOUNT_TYPES = [
+const ACCOUNT_TYPES = [
   { id: 'ATDEMO05', platform: 'tp5', deposit: 10_000 },
   { id: 'ATLIVE05', platform: 'tp5' },
   { id: 'ATDEMO04', platform: 'tp4', deposit: 5_000 },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import type { Fault, FaultKind } from '../../infra/local/faults.ts';
+import { type Fault, type FaultKind, PLATFORM_FAULT_KINDS } from '../../infra/local/faults.ts';
 import {
   type AccountAnswer,
   type AccountCall,
@@ -26,14 +26,16 @@ import { newClient, WorldPool } from './world-pool.ts';
 const MS = 5_000;
 /** At the end of a history nothing is in the way any more. */
 const LAST_MS = 12_000;
-const SETTLE_SECONDS = 2;
+const SETTLE_SECONDS = 4;
 /** A slow server is slower than what a request has time for, and faster than the settling time. */
-const SLOW_MS = [50, 400, 800];
+const SLOW_MS = [50, 1_500, 2_500];
 const LAST_SECONDS = 40;
 
 /** What a request asks for. */
 interface Shape {
   connection: ConnectionId;
+  /** With an `Idempotency-Key`: without one it is sent once. */
+  keyed: boolean;
   login: boolean;
   given: boolean;
   readonly: boolean;
@@ -55,7 +57,7 @@ interface Intent {
   running: number;
 }
 
-export interface Counts {
+interface Counts {
   histories: number;
   requests: number;
   kills: number;
@@ -69,7 +71,7 @@ export interface Counts {
 class History {
   readonly world: AccountWorld;
   readonly counts: Counts;
-  readonly intents = new Map<number, Intent>();
+  readonly intents: Intent[] = [];
   readonly passwords = new Set<string>();
   readonly #logFrom: number;
   readonly #outboxFrom: number;
@@ -82,9 +84,7 @@ class History {
     this.#outboxFrom = world.outbox.length;
   }
 
-  async intent(slot: number, shape: Shape): Promise<Intent> {
-    const known = this.intents.get(slot);
-    if (known !== undefined) return known;
+  async begin(shape: Shape): Promise<Intent> {
     // Faults of the database are for the function, not for the test.
     const { dynamodb } = this.world.faults;
     const waiting = dynamodb.list();
@@ -92,18 +92,18 @@ class History {
     const client = await newClient(this.world);
     for (const fault of waiting) dynamodb.set(fault);
     const intent: Intent = {
-      name: `request ${slot} (${client.id}, ${shape.connection}${shape.login ? ' with a login' : ''})`,
+      name: `request ${this.intents.length} (${client.id}, ${JSON.stringify(shape)})`,
       connection: shape.connection,
       email: client.email,
       call: {
         userId: client.id,
-        ...(slot < KEYED ? { key: `key-${client.id}` } : {}),
+        ...(shape.keyed ? { key: `key-${client.id}` } : {}),
         body: accountBody(shape.connection, fields(shape, client.id)),
       },
       answers: [],
       running: 0,
     };
-    this.intents.set(slot, intent);
+    this.intents.push(intent);
     return intent;
   }
 
@@ -183,7 +183,7 @@ class History {
   }
 
   #countAccounts(): void {
-    for (const intent of this.intents.values()) {
+    for (const intent of this.intents) {
       const { length } = this.accounts(intent);
       if (length > 1) throw new Error(`${intent.name}: ${length} accounts`);
     }
@@ -198,11 +198,11 @@ class History {
   /** Faults are over and time passes: every request with a key comes to its end, by itself. */
   async end(): Promise<void> {
     this.world.clearFaults();
-    await Promise.all([...this.intents.entries()].map(([slot, intent]) => (slot < KEYED ? this.#settle(intent) : {})));
+    await Promise.all(this.intents.filter(({ call }) => call.key !== undefined).map((intent) => this.#settle(intent)));
     // What a slow server has not done by now it will not do any more.
     await sleep(Math.max(0, Math.min(this.slowUntil - Date.now(), Math.max(...SLOW_MS) + 100)));
     this.#countAccounts();
-    for (const intent of this.intents.values()) {
+    for (const intent of this.intents) {
       const [account] = this.accounts(intent);
       if (account !== undefined) this.counts.accounts += 1;
       const deposit = CONNECTIONS[intent.connection].server === 'tp5' ? 10_000 : 5_000;
@@ -273,10 +273,7 @@ export function writings(text: string): string[] {
   return [...new Set([text, json, again, html, encodeURIComponent(text), bytes.toString('hex'), ...encoded])];
 }
 
-/** Requests in the first slots have a key; each of the others is sent once. */
-const KEYED = 3;
 let logins = 5_000_000;
-let once = KEYED;
 
 function fields({ login, given, readonly, notices }: Shape, id: string): Record<string, unknown> {
   logins += 1;
@@ -319,40 +316,46 @@ abstract class Step implements Command {
   abstract toString(): string;
 }
 
-class Ask extends Step {
-  readonly slot: number;
+/** What is sent at once, and when each of it is killed. */
+type Round = (Moment | undefined)[];
+
+/** A new request, with a fault of its server in its way, and its retries, one round after the other. */
+class Begin extends Step {
   readonly shape: Shape;
-  /** How many at once, and when each is killed. */
-  readonly tries: (Moment | undefined)[];
-  constructor(slot: number, shape: Shape, tries: (Moment | undefined)[]) {
+  readonly fault: Fault | undefined;
+  readonly rounds: Round[];
+  constructor(shape: Shape, fault: Fault | undefined, rounds: Round[]) {
     super();
-    this.slot = slot;
     this.shape = shape;
-    this.tries = tries;
+    this.fault = fault;
+    this.rounds = shape.keyed ? rounds : [rounds[0]?.slice(0, 1) ?? [undefined]];
   }
   async run(_: Model, history: History) {
-    const intent = await history.intent(this.slot, this.shape);
-    await Promise.all(this.tries.map((moment) => history.ask(intent, moment)));
+    const intent = await history.begin(this.shape);
+    if (this.fault !== undefined) history.setFault(CONNECTIONS[this.shape.connection].server, this.fault);
+    for (const round of this.rounds) await Promise.all(round.map((moment) => history.ask(intent, moment)));
   }
   toString() {
-    return `ask(${this.slot}, ${JSON.stringify(this.shape)}, ${JSON.stringify(this.tries)})`;
+    return `begin(${[this.shape, this.fault, this.rounds].map((part) => JSON.stringify(part)).join(', ')})`;
   }
 }
 
-class AskOnce extends Step {
-  readonly shape: Shape;
-  readonly moment: Moment | undefined;
-  constructor(shape: Shape, moment: Moment | undefined) {
+/** Retries of an earlier request. */
+class Retry extends Step {
+  readonly which: number;
+  readonly round: Round;
+  constructor(which: number, round: Round) {
     super();
-    this.shape = shape;
-    this.moment = moment;
+    this.which = which;
+    this.round = round;
   }
   async run(_: Model, history: History) {
-    once += 1;
-    await history.ask(await history.intent(once, this.shape), this.moment);
+    const keyed = history.intents.filter(({ call }) => call.key !== undefined);
+    const intent = keyed[this.which % keyed.length];
+    if (intent !== undefined) await Promise.all(this.round.map((moment) => history.ask(intent, moment)));
   }
   toString() {
-    return `askOnce(${JSON.stringify(this.shape)}, ${JSON.stringify(this.moment)})`;
+    return `retry(${this.which}, ${JSON.stringify(this.round)})`;
   }
 }
 
@@ -390,7 +393,16 @@ class Other extends Step {
 
 const shape: fc.Arbitrary<Shape> = fc
   .record({
-    connection: fc.constantFrom<ConnectionId[]>('tp5-live', 'tp5-live', 'tp5-demo', 'gw-live', 'gw-demo', 'reg-live'),
+    connection: fc.constantFrom<ConnectionId[]>(
+      'tp5-live',
+      'tp5-live',
+      'tp5-live',
+      'tp5-demo',
+      'gw-live',
+      'gw-demo',
+      'reg-live',
+    ),
+    keyed: fc.constantFrom(true, true, true, true, false),
     login: fc.boolean(),
     given: fc.boolean(),
     readonly: fc.boolean(),
@@ -411,7 +423,7 @@ const moment: fc.Arbitrary<Moment> = fc.oneof(
     laterMs: fc.constantFrom(0, 0, 1, 3, 10),
   }),
 );
-const maybeKilled = fc.oneof(fc.constant(undefined), moment);
+const maybeKilled = fc.oneof(fc.constant(undefined), fc.constant(undefined), moment);
 
 const serviceFault = fc.record({
   kind: fc.constantFrom<FaultKind[]>('throttled', 'refused', 'down', 'slow'),
@@ -419,37 +431,43 @@ const serviceFault = fc.record({
   after: fc.integer({ min: 0, max: 5 }),
   ms: fc.constantFrom(30, 300),
 });
+/** Those whose outcome is not known come most often. */
 const platformFault = fc.record({
-  kind: fc.constantFrom<FaultKind[]>(
-    ...(['throttled', 'refused', 'down', 'slow', 'slow', 'reply_lost', 'reply_lost'] as const),
-    ...(['session_dropped', 'retcode', 'silence', 'garbage'] as const),
+  kind: fc.oneof(
+    fc.constantFrom<FaultKind[]>('slow', 'reply_lost', 'session_dropped', 'silence', 'garbage'),
+    fc.constantFrom<FaultKind[]>('slow', 'reply_lost'),
+    fc.constantFrom<FaultKind[]>(...PLATFORM_FAULT_KINDS),
   ),
-  times: fc.integer({ min: 1, max: 2 }),
-  after: fc.integer({ min: 0, max: 2 }),
+  times: fc.constantFrom(1, 1, 2),
+  after: fc.constantFrom(0, 0, 0, 1, 2),
   ms: fc.constantFrom(...SLOW_MS),
   // Without those that are answered as if the request itself were wrong.
   code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018),
 });
 
-const keyed = fc
-  .tuple(fc.nat(KEYED - 1), shape, fc.array(maybeKilled, { minLength: 1, maxLength: 2 }))
-  .map(([slot, one, tries]) => new Ask(slot, one, tries));
-const plain = fc.tuple(fc.nat(KEYED - 1), shape).map(([slot, one]) => new Ask(slot, one, [undefined]));
+const round: fc.Arbitrary<Round> = fc.array(maybeKilled, { minLength: 1, maxLength: 2 });
+const begin = fc
+  .tuple(
+    shape,
+    fc.oneof(platformFault, platformFault, fc.constant(undefined)),
+    fc.array(round, { minLength: 2, maxLength: 3 }),
+  )
+  .map(([one, fault, rounds]) => new Begin(one, fault, rounds));
+const retry = fc.tuple(fc.nat(9), round).map(([which, tries]) => new Retry(which, tries));
 const onPlatform = fc
   .tuple(fc.constantFrom<ServerName[]>('tp5', 'tp5', 'gw', 'reg'), platformFault)
   .map(([target, fault]) => new SetFault(target, fault));
 const onService = fc
   .tuple(fc.constantFrom('dynamodb' as const, 'dynamodb' as const, 'secrets' as const, 'ses' as const), serviceFault)
   .map(([target, fault]) => new SetFault(target, fault));
-const unkeyed = fc.tuple(shape, maybeKilled).map(([one, when]) => new AskOnce(one, when));
 const other = fc.constantFrom('heal' as const, 'wait' as const, 'retire' as const).map((does) => new Other(does));
 
-const histories = fc.commands([keyed, plain, keyed, onPlatform, onPlatform, onService, unkeyed, other], {
-  maxCommands: 12,
+const histories = fc.commands([begin, begin, begin, begin, retry, onPlatform, onService, other], {
+  maxCommands: 8,
   size: 'max',
 });
 
-export interface Violation {
+interface Violation {
   history: string;
   message: string;
 }
