@@ -10,6 +10,7 @@ import { toItems } from '../../infra/crm-file.ts';
 import { type CrmTable, crmTable } from '../../infra/crm-table.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
+import { checked } from '../support/openapi.ts';
 
 let service: LocalService;
 let folder: string;
@@ -109,7 +110,9 @@ describe('npm run crm -- import', () => {
           ...{ email: 'x@example.com', type: 'trader', name: 'X', form_id: 'FORM0002', referrer_id },
           ...{ password: 'long enough', repeat_password: 'long enough' },
         }),
-      }).then((answer) => answer.status);
+      })
+        .then((answer) => checked(answer))
+        .then((answer) => answer.status);
     expect(await register('REFNEW99')).toBe(400);
     await local('import', await fileOf({ clients: [NEW_CLIENT] }));
     expect(await register('REFNEW99')).toBe(204);

@@ -6,6 +6,7 @@ import { CHROMIUM } from '../../infra/local/chromium.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { inChromium } from '../support/chromium.ts';
+import { checked } from '../support/openapi.ts';
 
 const REGISTRATION = {
   email: 'nia@example.com',
@@ -33,7 +34,9 @@ afterAll(() => service.close());
 async function post(path: string, body: object): Promise<number> {
   callers += 1;
   const headers = { 'content-type': 'application/json', 'x-forwarded-for': `203.0.113.${callers}` };
-  const answer = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  const answer = await checked(
+    await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) }),
+  );
   return answer.status;
 }
 

@@ -3,6 +3,7 @@ import type { CrmFile } from '../../infra/crm-file.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { startTextServer } from '../../infra/local/platforms/text-server.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
+import { checked } from '../support/openapi.ts';
 
 const REGISTRATION = {
   email: 'new@example.com',
@@ -16,13 +17,14 @@ const PHONE = { country_code: '44', number: '7400123499' };
 let callers = 0;
 
 /** Each call comes from an address of its own, so that no limit is met by chance. */
-function call(service: LocalService, path: string, body: unknown, headers: Record<string, string> = {}) {
+async function call(service: LocalService, path: string, body: unknown, headers: Record<string, string> = {}) {
   callers += 1;
-  return fetch(service.url + path, {
+  const answer = await fetch(service.url + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-forwarded-for': `198.51.100.${callers}`, ...headers },
     body: JSON.stringify(body),
   });
+  return path.startsWith('/public/') ? checked(answer) : answer;
 }
 
 function register(service: LocalService, change: object = {}, headers: Record<string, string> = {}) {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { checked } from '../support/openapi.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
@@ -106,7 +107,7 @@ describe('npm start', () => {
       Array.from({ length: 50 }, async (_, n) => {
         const headers = { 'content-type': 'application/json', 'x-forwarded-for': `198.51.100.${n}` };
         const request = { method: 'POST', headers, body: JSON.stringify({ ...body, email: `a${n}@example.com` }) };
-        return (await fetch(`${url}/public/v1/account/register/request`, request)).status;
+        return (await checked(await fetch(`${url}/public/v1/account/register/request`, request))).status;
       }),
     );
     expect(new Set(statuses)).toEqual(new Set([204]));
@@ -176,7 +177,9 @@ describe('CRM_FILE=crm.json npm start', () => {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ connection_id, group: 'real\\standard', leverage: 1 }),
-      }).then((answer) => answer.status);
+      })
+        .then((answer) => checked(answer))
+        .then((answer) => answer.status);
     expect(await open('MYCLIENT', 'mine')).toBe(200);
     expect(await open('CLIENT01', 'mine')).toBe(404);
     expect(await open('MYCLIENT', 'tp5-live-1')).toBe(400);

@@ -16,6 +16,7 @@ import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import type { PlatformVersion } from '../../lib/platform/platform.ts';
 import { clientSettings } from './database.ts';
 import { type Bundles, Environments, type Outcome } from './environments.ts';
+import { checkAnswer } from './openapi.ts';
 import { localCertificate } from './web-api.ts';
 
 export const MANAGER_PASSWORD = 'Man4ger-of-tests';
@@ -185,7 +186,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   function send(call: AccountCall): Pending {
     const { version = versionOf(call.body), ms = 29_000 } = call;
     const run = environments.run(`create-${version}-account`, accountEvent(version, call), ms);
-    return { ...run, answer: run.outcome.then(toAnswer) };
+    return { ...run, answer: run.outcome.then((outcome) => toAnswer(version, outcome)) };
   }
 
   return {
@@ -272,12 +273,14 @@ function accountEvent(version: PlatformVersion, { userId = 'CLIENT01', body, key
   return event;
 }
 
-function toAnswer(outcome: Outcome): AccountAnswer | undefined {
+/** @throws Error when the answer is not one of those that are documented */
+function toAnswer(version: PlatformVersion, outcome: Outcome): AccountAnswer | undefined {
   if (outcome.kind !== 'answer') return undefined;
   const { statusCode, headers, body } = outcome.answer as {
     statusCode: number;
     headers: Record<string, string>;
     body: string;
   };
+  checkAnswer('POST', `/public/v1/users/{user_id}/${version}/accounts`, statusCode, headers, body);
   return { status: statusCode, headers, body: JSON.parse(body) as Record<string, unknown> };
 }

@@ -12,6 +12,7 @@ import { secretReader } from '../../lib/aws/secrets.ts';
 import { registrationKey } from '../../lib/crm/registrations.ts';
 import type { Channel } from '../../lib/otp/channel.ts';
 import { type GuessOutcome, type Pepper, parsePepper, verifyCode } from '../../lib/otp/code.ts';
+import { checkAnswer } from './openapi.ts';
 
 export const PATH = '/public/v1/account/register/request';
 export const PASSWORD = 'correct horse battery';
@@ -168,11 +169,14 @@ export async function registrationWorld({
   async function send({ method, path, headers = {}, body }: Parameters<RegistrationWorld['send']>[0]): Promise<Reply> {
     return new Promise((resolve, reject) => {
       request(`${service.url}${path}`, { method, headers, agent }, (response) => {
-        text(response).then((answer) => {
+        const read = text(response).then((answer) => {
           const { rawHeaders } = response;
           const pairs = rawHeaders.flatMap((name, at): [string, string][] =>
             at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : [],
           );
+          if (method === 'POST' && path === PATH) {
+            checkAnswer(method, PATH, response.statusCode ?? 0, new Headers(pairs), answer);
+          }
           resolve({
             status: response.statusCode ?? 0,
             headers: pairs,
@@ -180,7 +184,8 @@ export async function registrationWorld({
             text: answer,
             json: answer === '' ? {} : (JSON.parse(answer) as Record<string, unknown>),
           });
-        }, reject);
+        });
+        read.catch(reject);
       })
         .on('error', reject)
         .end(body);
