@@ -52,19 +52,23 @@ export async function requestRegistration(
   signal: AbortSignal,
 ): Promise<Answer> {
   const { body } = request;
-  const pepper = await parts.pepper(signal);
+  const peppered = parts.pepper(signal);
   const [claimed, records] = await Promise.allSettled([
-    request.idempotencyKey === undefined
-      ? undefined
-      : parts.operations.claim(
-          ['registration', request.caller ?? request.source, request.idempotencyKey],
-          pepper.keys.map((key) => fingerprint(request.sentBody, key)),
-          request.endsAt - parts.now() + 1_000,
-          signal,
-        ),
+    peppered.then(({ keys }) =>
+      request.idempotencyKey === undefined
+        ? undefined
+        : parts.operations.claim(
+            ['registration', request.caller ?? request.source, request.idempotencyKey],
+            keys.map((key) => fingerprint(request.sentBody, key)),
+            request.endsAt - parts.now() + 1_000,
+            signal,
+          ),
+    ),
+    // Beside the pepper too, which a cold start has to ask for.
     parts.directory.forRegistration({ formId: body.form_id, referralCode: body.referrer_id }, signal),
   ]);
   if (claimed.status === 'rejected') throw claimed.reason;
+  const pepper = await peppered;
   const claim = claimed.value === undefined ? undefined : workable(claimed.value);
   const operation = claim?.operation;
   // An earlier try that may have sent is never sent again: its answer was, or would have been, this one.

@@ -84,16 +84,19 @@ export async function openTradingAccount(
   const startedAt = parts.now();
   const signal = within(WORK_ENDS_MS, callerSignal);
   const platformSignal = within(PLATFORM_ENDS_MS, callerSignal);
-  const key = await parts.passwordKey(signal);
+  const passwordKey = parts.passwordKey(signal);
   const [claimed, records] = await Promise.allSettled([
-    parts.operations.claim(
-      request.idempotencyKey === undefined
-        ? undefined
-        : [version, request.caller ?? 'anyone', userId, request.idempotencyKey],
-      [fingerprint(request.sentBody, key)],
-      endsAt - startedAt + 1_000,
-      signal,
+    passwordKey.then((key) =>
+      parts.operations.claim(
+        request.idempotencyKey === undefined
+          ? undefined
+          : [version, request.caller ?? 'anyone', userId, request.idempotencyKey],
+        [fingerprint(request.sentBody, key)],
+        endsAt - startedAt + 1_000,
+        signal,
+      ),
     ),
+    // Beside the key too, which a cold start has to ask for.
     parts.directory.forAccount(
       {
         userId,
@@ -105,6 +108,7 @@ export async function openTradingAccount(
     ),
   ]);
   if (claimed.status === 'rejected') throw claimed.reason;
+  const key = await passwordKey;
   const claim = workable(claimed.value);
   const { operation } = claim;
   const scoped = telemetry.with({ operation_id: operation.operationId, version, user_id: userId });

@@ -20,6 +20,12 @@ export const PhoneSchema = closedObject({ country_code: DialCodeSchema, number: 
 
 let numberingPlans: Promise<typeof import('./phone-numbers.ts')> | undefined;
 
+/** Loads the numbering plans, so that they are there when the first number comes. */
+export function loadNumberingPlans(): Promise<typeof import('./phone-numbers.ts')> {
+  numberingPlans ??= import('./phone-numbers.ts');
+  return numberingPlans;
+}
+
 /**
  * The number in E.164, or undefined when dial code and number make no valid one. A national trunk zero is handled, and
  * a number that repeats its dial code after a plus. The library with the numbering plans is large and loaded on first use.
@@ -27,8 +33,7 @@ let numberingPlans: Promise<typeof import('./phone-numbers.ts')> | undefined;
 export async function normalizePhone(countryCode: string, number: string): Promise<E164 | undefined> {
   const dialCode = countryCode.replace(/[^0-9]/g, '');
   if (dialCode === '' || !DIAL_CODE.test(countryCode) || number.length > 40 || !NUMBER.test(number)) return undefined;
-  numberingPlans ??= import('./phone-numbers.ts');
-  const { parsePhoneNumberFromString } = await numberingPlans;
+  const { parsePhoneNumberFromString } = await loadNumberingPlans();
   const international = number.trim().startsWith('+') ? number : `+${dialCode}${number}`;
   const parsed = parsePhoneNumberFromString(international, { extract: false });
   if (parsed?.isValid() !== true || parsed.ext !== undefined) return undefined;

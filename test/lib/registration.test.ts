@@ -54,8 +54,8 @@ describe('The order of work', () => {
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
     expect(fake.steps()).toEqual([
       'pepper',
-      'claim',
       'form',
+      'claim',
       'inspect',
       'count',
       'hash',
@@ -68,7 +68,7 @@ describe('The order of work', () => {
       'note',
       'finish',
     ]);
-    expect(besideEachOther(fake.log, ['claim', 'form'])).toBe(true);
+    expect(besideEachOther(fake.log, ['pepper', 'form'])).toBe(true);
     expect(besideEachOther(fake.log, ['lookup', 'record', 'mark'])).toBe(true);
     expect(besideEachOther(fake.log, ['note', 'finish'])).toBe(true);
   });
@@ -78,7 +78,7 @@ describe('The order of work', () => {
     await run(registrationRequest({}, KEYED));
     const stages: Step[][] = [
       ['pepper'],
-      ['claim', 'form'],
+      ['claim'],
       ['inspect'],
       ['count'],
       ['hash', 'documents', 'channel'],
@@ -91,6 +91,7 @@ describe('The order of work', () => {
       const ends = stage.map((step) => log.indexOf(`${step} done`));
       for (const step of next) expect(log.indexOf(step), step).toBeGreaterThan(Math.max(...ends));
     }
+    expect(log.indexOf('inspect')).toBeGreaterThan(log.indexOf('form done'));
   });
 });
 
@@ -127,7 +128,8 @@ describe('A request that is refused', () => {
   it.each(refusals)('%s lets its Idempotency-Key go', async (_, type, last, settings, body) => {
     const fake = fakeRegistration(settings);
     expect(typeOf(await fake.run(registrationRequest(body, KEYED)))).toBe(type);
-    expect(fake.steps().slice(-2)).toEqual([last, 'release']);
+    // The form is asked for before the key is looked at.
+    expect(fake.steps().slice(-2)).toEqual([last === 'form' ? 'claim' : last, 'release']);
   });
 
   it('is told all faults of its custom fields at once', async () => {
@@ -202,7 +204,7 @@ describe('A failure before the send', () => {
   it('at the form lets the Idempotency-Key go', async () => {
     const fake = fakeRegistration({ failures: { form: DOWN } });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
-    expect(fake.steps()).toEqual(['pepper', 'claim', 'form', 'release']);
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'release']);
   });
 
   it('waits for what goes on beside it: nothing happens behind an answer', async () => {
@@ -404,13 +406,13 @@ describe('An Idempotency-Key', () => {
   it('of a finished request gives the first answer again, and sends nothing', async () => {
     const fake = fakeRegistration({ claim: { kind: 'finished', operation, result: {} } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
-    expect(fake.steps()).toEqual(['pepper', 'claim', 'form']);
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim']);
   });
 
   it('of a request that may have sent is never worked on again, and finished, so that every later retry is answered', async () => {
     const fake = fakeRegistration({ claim: { kind: 'undecided', operation, settleAt: NOW } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
-    expect(fake.steps()).toEqual(['pepper', 'claim', 'form', 'finish']);
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'finish']);
   });
 
   it.each([
@@ -419,7 +421,7 @@ describe('An Idempotency-Key', () => {
   ] as const)('that is taken answers %s and does nothing', async (type, claim) => {
     const fake = fakeRegistration({ claim });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe(type);
-    expect(fake.steps()).toEqual(['pepper', 'claim', 'form']);
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim']);
   });
 
   it('lost to another try before the send answers request_in_progress; nothing is sent, and the key is not let go', async () => {
