@@ -52,7 +52,7 @@ interface Case {
 
 const LATEST: Case = { on: 'tp5-live', at: { database: 5 }, ends: 200, accounts: 1 };
 const CASES: [string, Case][] = [
-  ['before its claim is answered', { on: 'tp5-live', at: { database: 1 }, ends: 200, accounts: 1 }],
+  ['before its claim is answered', { on: 'tp5-live', at: { database: 2 }, ends: 200, accounts: 1 }],
   ['while it notes that it will send', { on: 'tp5-live', at: { database: 3 }, ends: 200, accounts: 1 }],
   ['after the opening has arrived', { on: 'tp5-live', at: { platform: 1 }, ends: 200, accounts: 1 }],
   [

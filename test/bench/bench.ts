@@ -1,0 +1,80 @@
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { bundleSize } from './bundle-size.ts';
+import { coldStart } from './cold-start.ts';
+import { type Benchmark, type Figure, isMet, isNoisy, table } from './figures.ts';
+import { memory } from './memory.ts';
+import { roundTrips } from './round-trips.ts';
+import { closeStage } from './stage.ts';
+import { throughput } from './throughput.ts';
+import { validation } from './validation.ts';
+import { warm } from './warm.ts';
+
+/** `npm run bench`: what the service costs, as ratios to what cannot be had for less, all measured in one run. */
+
+const BENCHMARKS: Benchmark[] = [coldStart, warm, roundTrips, throughput, memory, validation, bundleSize];
+
+const USAGE = `npm run bench -- [--only <name>]… [--json] [--quick]
+  --only   ${BENCHMARKS.map(({ name }) => name).join(', ')}
+  --json   the figures as JSON on the standard output
+  --quick  few repetitions: shows that it works, proves nothing`;
+
+async function main(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      only: { type: 'string', multiple: true },
+      json: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+    },
+  });
+  const chosen = BENCHMARKS.filter(({ name }) => values.only === undefined || values.only.includes(name));
+  const unknown = (values.only ?? []).filter((name) => !BENCHMARKS.some((one) => one.name === name));
+  if (unknown.length > 0) throw new Error(`There is no benchmark ${unknown.join(', ')}.\n${USAGE}`);
+
+  const progress = (text: string) => {
+    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+  };
+  const results: { name: string; about: string; figures: Figure[] }[] = [];
+  if (!values.json) process.stdout.write(`${machine()}\n`);
+  for (const { name, about, run } of chosen) {
+    const figures = await run({ quick: values.quick, progress: (text) => progress(`${name}: ${text}`) });
+    progress('');
+    results.push({ name, about, figures });
+    if (!values.json) process.stdout.write(`\n${name}\n${wrapped(about)}\n\n${table(figures).join('\n')}\n`);
+  }
+  const all = results.flatMap(({ figures }) => figures);
+  if (values.json) {
+    process.stdout.write(`${JSON.stringify({ machine: machine(), quick: values.quick, results }, undefined, 2)}\n`);
+  } else {
+    process.stdout.write(`\n${summary(all)}\n`);
+  }
+}
+
+function machine(): string {
+  const model = cpus()[0]?.model.trim() ?? 'unknown processor';
+  const load = loadavg()[0]?.toFixed(1);
+  return `Node ${process.version}, ${availableParallelism()} × ${model}, load ${load}. Medians, with quartiles in brackets.`;
+}
+
+function summary(figures: readonly Figure[]): string {
+  const judged = figures.map(isMet).filter((met) => met !== undefined);
+  const noisy = figures.filter(isNoisy).length;
+  return [
+    `${judged.filter(Boolean).length} of ${judged.length} aims are met.`,
+    ...(noisy === 0 ? [] : [`${noisy} ratios are noisy: measure again on a quieter machine.`]),
+  ].join(' ');
+}
+
+function wrapped(text: string): string {
+  return text.replace(/(.{1,110})(?:\s+|$)/g, '  $1\n').trimEnd();
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.exitCode = 1;
+} finally {
+  await closeStage();
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { BatchGetCommand, DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+
+const { env } = process;
+
+/** What an opening on a trading server needs. */
+export interface BareConnection {
+  host: string;
+  port: number;
+  ca?: string;
+  secret: string;
+}
+export interface BareOrder {
+  operationId: string;
+  group: string;
+  leverage: number;
+}
+
+/**
+ * An account as it would be opened with the SDK alone: the same clients, the same calls in the same order, and the
+ * platform's own protocol as `open` speaks it. No rules, no failures, no second tries.
+ */
+export function bareAccountHandler(
+  version: 'tp5' | 'tp4',
+  open: (connection: BareConnection, secret: string, order: BareOrder) => Promise<number>,
+) {
+  const database = DynamoDBDocumentClient.from(new DynamoDBClient({}));
+  const secrets = new SecretsManagerClient({});
+  const kept = new Map<string, string>();
+
+  async function secret(name: string): Promise<string> {
+    const value =
+      kept.get(name) ?? (await secrets.send(new GetSecretValueCommand({ SecretId: name }))).SecretString ?? '';
+    kept.set(name, value);
+    return value;
+  }
+
+  return async (event: { body: string; pathParameters: { user_id: string } }) => {
+    const order = JSON.parse(event.body) as { connection_id: string; group: string; leverage: number };
+    await secret(env.PASSWORD_SECRET ?? '');
+    const operationId = randomUUID();
+    const Key = { pk: operationId };
+    const connectionKey = `connection#${order.connection_id}`;
+    const Keys = [{ pk: `client#${event.pathParameters.user_id}` }, { pk: connectionKey }];
+    const [records] = await Promise.all([
+      database.send(new BatchGetCommand({ RequestItems: { [env.CRM_TABLE ?? '']: { Keys, ConsistentRead: true } } })),
+      database.send(new PutCommand({ TableName: env.OPERATIONS_TABLE, Item: { ...Key, state: 'running' } })),
+    ]);
+    const item = records.Responses?.[env.CRM_TABLE ?? '']?.find(({ pk }) => pk === connectionKey);
+    const connection = item?.record as BareConnection;
+    const platformSecret = await secret(connection.secret);
+    const move = (state: string) =>
+      database.send(
+        new UpdateCommand({
+          TableName: env.OPERATIONS_TABLE,
+          Key,
+          UpdateExpression: 'SET #state = :state',
+          ExpressionAttributeNames: { '#state': 'state' },
+          ExpressionAttributeValues: { ':state': state },
+        }),
+      );
+    await move('sent');
+    const login = await open(connection, platformSecret, { ...order, operationId });
+    const account = { pk: event.pathParameters.user_id, sk: `${version}#${order.connection_id}#${login}`, login };
+    await database.send(new PutCommand({ TableName: env.ACCOUNTS_TABLE, Item: account }));
+    await move('finished');
+    return {
+      statusCode: 200,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ login, ...BARE_PASSWORDS }),
+    };
+  };
+}
+
+export const BARE_PASSWORDS = { master_password: 'Tr4de-It-Now', investor_password: 'L00k-Only-Pls' };

@@ -1,0 +1,67 @@
+import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { accountConfig } from '../../../lib/config.ts';
+import { accountsIn } from '../../../lib/crm/accounts.ts';
+import { crmKey, directoryIn } from '../../../lib/crm/directory.ts';
+import { endpoint } from '../../../lib/http/endpoint.ts';
+import { accountNotices } from '../../../lib/notices/account-notices.ts';
+import { operationsIn } from '../../../lib/operations.ts';
+import { derivePassword, parsePasswordKey } from '../../../lib/platform/passwords.ts';
+import type { TradingPlatform } from '../../../lib/platform/platform.ts';
+import { telemetry } from '../../../lib/telemetry.ts';
+import { openTradingAccount } from '../../../lib/trading-account.ts';
+import {
+  TradingAccountAnswerSchema,
+  tradingAccountRequestSchema,
+  UserIdSchema,
+} from '../../../lib/validators/trading-account.ts';
+import { crmItem, instantTable } from './instant.ts';
+
+/**
+ * A tp5 account as `lib/trading-account-endpoint.ts` wires it, but for what goes over the wire: tables, secret and
+ * trading server answer at once. What is left is our own time, the generated passwords with it.
+ */
+
+const config = accountConfig();
+const [client] = DEMO_RECORDS.clients;
+const [connection] = DEMO_RECORDS.connections;
+const passwordKey = JSON.stringify({ key: Buffer.alloc(32, 1).toString('base64') });
+let login = 1_000_000;
+
+const platform: TradingPlatform = {
+  unsupported: () => [],
+  async open(_, beforeSending) {
+    await beforeSending();
+    login += 1;
+    return { login };
+  },
+  find: async () => ({ kind: 'absent' }),
+  fund: async () => {},
+  check: async () => {},
+  close: async () => {},
+};
+
+const parts = {
+  directory: directoryIn(
+    instantTable([
+      crmItem(crmKey.client(client?.id ?? ''), client),
+      crmItem(crmKey.connection(connection?.id ?? ''), connection),
+    ]),
+  ),
+  operations: operationsIn(instantTable()),
+  accounts: accountsIn(instantTable()),
+  notices: accountNotices(config),
+  platform: async () => platform,
+  passwordKey: async () => parsePasswordKey(passwordKey),
+  derivePassword,
+  settleMs: config.settleSeconds * 1_000,
+  now: Date.now,
+};
+
+export const handler = endpoint({
+  body: tradingAccountRequestSchema('tp5'),
+  parameters: { user_id: UserIdSchema },
+  answer: TradingAccountAnswerSchema,
+  maxBodyBytes: 65_536,
+  telemetry: telemetry('create-tp5-account', config.stage),
+  handle: (request, telemetry, signal) => openTradingAccount(parts, 'tp5', request, telemetry, signal),
+});

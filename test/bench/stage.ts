@@ -1,0 +1,126 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Bundle, bundle, bundleFile, ENTRY_FILE, FUNCTIONS, type FunctionName } from '../../infra/bundle.ts';
+import { type LocalService, startService } from '../../infra/local/service.ts';
+import type { FirstAnswer, LaterAnswers } from './runner.ts';
+
+/** Handlers to compare with; each is bundled as the functions are. */
+const HANDLERS = [
+  'empty',
+  'bare-registration',
+  'bare-tp5',
+  'bare-tp4',
+  'middy',
+  'instant-registration',
+  'instant-account',
+] as const;
+export type HandlerName = FunctionName | (typeof HANDLERS)[number];
+
+/** Of each function: the handler that makes the same calls with the SDK alone. */
+export const BARE = {
+  'request-registration': 'bare-registration',
+  'create-tp5-account': 'bare-tp5',
+  'create-tp4-account': 'bare-tp4',
+} as const satisfies Record<FunctionName, HandlerName>;
+
+/** Where the figures are measured: the bundles, and the services that they call. */
+export interface Stage {
+  service: LocalService;
+  bundles: ReadonlyMap<HandlerName, Bundle>;
+  /**
+   * A fresh process of Node 24 that loads a handler and answers one event, as a Lambda environment does.
+   * @param environment beside the service's own
+   */
+  start(name: HandlerName, event: unknown, environment?: Record<string, string>): Promise<Environment>;
+  close(): Promise<void>;
+}
+
+/** A process that has answered its first event. */
+export interface Environment {
+  first: FirstAnswer;
+  /** Calls it with one event after the other. */
+  call(events: readonly unknown[]): Promise<LaterAnswers>;
+  end(): Promise<void>;
+}
+
+let stage: Promise<Stage> | undefined;
+
+/** The one stage of this process; made when the first benchmark asks for it. */
+export function theStage(): Promise<Stage> {
+  stage ??= setStage();
+  return stage;
+}
+
+export async function closeStage(): Promise<void> {
+  await (await stage)?.close();
+}
+
+async function setStage(): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-'));
+  const bundles = new Map<HandlerName, Bundle>();
+  for (const name of FUNCTIONS) bundles.set(name, await bundle(name, join(folder, name)));
+  for (const name of HANDLERS) {
+    bundles.set(name, await bundleFile(`test/bench/handlers/${name}.ts`, join(folder, name)));
+  }
+  await bundleFile('test/bench/runner.ts', join(folder, 'runner'));
+  // The services alone: the functions run in processes of their own.
+  const service = await startService({ load: async () => async () => ({ statusCode: 204 }) });
+  const children = new Set<ChildProcess>();
+
+  return {
+    service,
+    bundles,
+    async start(name, event, environment = {}) {
+      const child = fork(join(folder, 'runner', ENTRY_FILE), [join(folder, name, ENTRY_FILE), JSON.stringify(event)], {
+        // As deployed: logs and metrics are written.
+        env: { ...withoutQuiet(service.environment), ...environment },
+        execArgv: [],
+        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      });
+      children.add(child);
+      const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+      const first = await nextMessage<FirstAnswer>(child);
+      return {
+        first,
+        call(events) {
+          child.send(events);
+          return nextMessage<LaterAnswers>(child);
+        },
+        async end() {
+          child.kill('SIGKILL');
+          await exited;
+          children.delete(child);
+        },
+      };
+    },
+    async close() {
+      for (const child of children) child.kill('SIGKILL');
+      await service.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function withoutQuiet(environment: Readonly<Record<string, string>>): Record<string, string> {
+  const { POWERTOOLS_LOG_LEVEL: _, POWERTOOLS_METRICS_DISABLED: __, ...rest } = environment;
+  return rest;
+}
+
+function nextMessage<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    const read = (bytes: Buffer) => {
+      said += bytes.toString();
+    };
+    const settle = (message?: unknown) => {
+      child.stderr?.off('data', read);
+      child.off('exit', onExit).off('message', settle);
+      resolve(message as T);
+    };
+    const onExit = () => reject(new Error(`The process of a handler ended: ${said}`));
+    child.stderr?.on('data', read);
+    child.once('message', settle).once('exit', onExit);
+  });
+}

@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import autocannon from 'autocannon';
+import { accountBody, registrationBody, sourceOf } from './events.ts';
+import { type Benchmark, type BenchmarkRun, comparison, type Figure, quantile } from './figures.ts';
+
+const REPETITIONS = 3;
+const SECONDS = 4;
+const WARMING_SECONDS = 2;
+const CONNECTIONS = [1, 10, 100];
+
+interface Load {
+  what: string;
+  path: string;
+  body(number: number): object;
+  status: number;
+}
+
+const ACCOUNTS = '/public/v1/users/CLIENT01';
+const LOADS: Load[] = [
+  {
+    what: 'validation that fails',
+    path: '/public/v1/account/register/request',
+    body: () => ({ email: 'x', form_id: 'y', type: 'trader' }),
+    status: 400,
+  },
+  { what: 'registration', path: '/public/v1/account/register/request', body: registrationBody, status: 204 },
+  { what: 'tp5 account', path: `${ACCOUNTS}/tp5/accounts`, body: () => accountBody('tp5'), status: 200 },
+  { what: 'tp4 account', path: `${ACCOUNTS}/tp4/accounts`, body: () => accountBody('tp4'), status: 200 },
+];
+
+export const throughput: Benchmark = {
+  name: 'throughput',
+  about:
+    'The local service (npm start: gateway, functions, database, mail service and trading servers in one process) under ' +
+    'requests over 1, 10 and 100 connections, each of another person from another address; beside the same gateway in ' +
+    'front of functions that do nothing. It shows what one process of a laptop carries, not what a deployment does: there ' +
+    'every request at once has a processor of its own.',
+  run,
+};
+
+async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
+  const service = await start('infra/local/start.ts');
+  const empty = await start('test/bench/empty-service.ts');
+  try {
+    const figures: Figure[] = [];
+    for (const load of LOADS) {
+      const doingNothing = { ...load, status: 204 };
+      await drive(service.url, load, 10, quick ? 1 : WARMING_SECONDS);
+      await drive(empty.url, doingNothing, 10, quick ? 1 : WARMING_SECONDS);
+      for (const connections of CONNECTIONS) {
+        const ours: Driven[] = [];
+        const base: Driven[] = [];
+        const repetitions = quick ? 1 : REPETITIONS;
+        for (let round = 1; round <= repetitions; round += 1) {
+          progress(`${load.what}, ${connections} connections ${round}/${repetitions}`);
+          ours.push(await drive(service.url, load, connections, quick ? 1 : SECONDS));
+          base.push(await drive(empty.url, doingNothing, connections, quick ? 1 : SECONDS));
+        }
+        const what = `${load.what}, ${connections} ${connections === 1 ? 'connection' : 'connections'}`;
+        const pick = (runs: Driven[], member: keyof Driven) => runs.map((one) => one[member]);
+        figures.push(comparison(what, '/s', pick(ours, 'perSecond'), 'empty functions', pick(base, 'perSecond')));
+        for (const [name, member] of [
+          ['median', 'p50'],
+          ['99 %', 'p99'],
+        ] as const) {
+          figures.push(comparison(`${what}: ${name}`, 'ms', pick(ours, member), 'empty functions', pick(base, member)));
+        }
+      }
+    }
+    return figures;
+  } finally {
+    for (const { child } of [service, empty]) child.kill('SIGTERM');
+  }
+}
+
+interface Driven {
+  perSecond: number;
+  p50: number;
+  p99: number;
+}
+
+let people = 0;
+
+/** @throws when an answer has another status */
+async function drive(url: string, load: Load, connections: number, seconds: number): Promise<Driven> {
+  const ms: number[] = [];
+  const others = new Map<number, number>();
+  const setupRequest = () => {
+    people += 1;
+    return {
+      method: 'POST',
+      path: load.path,
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': sourceOf(people) },
+      body: JSON.stringify(load.body(people)),
+    };
+  };
+  const running = autocannon({ url, connections, duration: seconds, timeout: 30, requests: [{ setupRequest }] });
+  running.on('response', (_, status, __, milliseconds) => {
+    ms.push(milliseconds);
+    if (status !== load.status) others.set(status, (others.get(status) ?? 0) + 1);
+  });
+  const startedAt = performance.now();
+  const { errors, timeouts } = await running;
+  const elapsed = (performance.now() - startedAt) / 1_000;
+  // The requests that the run has left behind come first.
+  const { path, headers, body, method } = setupRequest();
+  await (await fetch(`${url}${path}`, { method, headers, body })).arrayBuffer();
+  if (others.size > 0 || errors > 0 || timeouts > 0) {
+    const answers = [...others].map(([status, count]) => `${count} × ${status}`).join(', ');
+    throw new Error(`${load.what}: ${errors} errors, ${timeouts} timeouts; other answers: ${answers}.`);
+  }
+  if (ms.length === 0) throw new Error(`${load.what}: no answer in ${seconds} seconds.`);
+  return { perSecond: ms.length / elapsed, p50: quantile(ms, 0.5), p99: quantile(ms, 0.99) };
+}
+
+/** A service in a process of its own; its log is read away. */
+function start(script: string): Promise<{ url: string; child: ChildProcess }> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(`../../${script}`, import.meta.url))], {
+    env: { PATH: process.env.PATH, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return new Promise((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`${script} ended with ${code}.`)));
+    child.stdout.on('data', (bytes: Buffer) => {
+      const url = /^ready (http:\S+)$/m.exec(bytes.toString())?.[1];
+      if (url !== undefined) resolve({ url, child });
+    });
+  });
+}

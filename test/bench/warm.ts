@@ -1,0 +1,85 @@
+import { FUNCTIONS, type FunctionName } from '../../infra/bundle.ts';
+import { eventFor } from './events.ts';
+import { type Benchmark, type BenchmarkRun, comparison, type Figure, figure, quantile } from './figures.ts';
+import { type HandlerName, theStage } from './stage.ts';
+import { sustained } from './sustained.ts';
+
+const REPETITIONS = 9;
+const MOST_MS = 0.3;
+
+/** The calls whose time counts: those of a function that has just become warm, and those of a busy one. */
+const AGES = [
+  { what: 'calls 21 to 220', before: 20, counted: 200 },
+  { what: 'calls 3,000 to 4,000', before: 2_780, counted: 1_000 },
+];
+
+const SUBJECTS = [
+  { what: 'registration', handler: 'instant-registration', name: 'request-registration' },
+  { what: 'tp5 account', handler: 'instant-account', name: 'create-tp5-account' },
+] as const satisfies { what: string; handler: HandlerName; name: FunctionName }[];
+
+export const warm: Benchmark = {
+  name: 'warm',
+  about:
+    'Our own time per call: the whole chain (JSON, rules, limits, operation, use case, code, mail, log and metrics) in a process ' +
+    'of its own, with tables, secrets, mail service and trading server that answer at once, and no password hash; ' +
+    'beside a middy route that parses the same body and answers. Then, with everything over the wire and the hash, the ' +
+    'processor time of a warm call beside the handler that makes the same calls with the SDK alone.',
+  run,
+};
+
+async function run(benchmark: BenchmarkRun): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const subject of SUBJECTS) figures.push(...(await withoutWire(subject, benchmark)));
+  const pairs = await sustained(benchmark);
+  for (const name of FUNCTIONS) {
+    const { ours, bare } = pairs[name];
+    const times = (runs: typeof ours) => runs.map(({ processorMs }) => processorMs);
+    figures.push(comparison(`${name}: processor time over the wire`, 'ms', times(ours), 'bare SDK', times(bare)));
+  }
+  return figures;
+}
+
+async function withoutWire(
+  { what, handler, name }: (typeof SUBJECTS)[number],
+  { quick, progress }: BenchmarkRun,
+): Promise<Figure[]> {
+  const ours: number[][] = AGES.map(() => []);
+  const base: number[][] = AGES.map(() => []);
+  const repetitions = quick ? 2 : REPETITIONS;
+  for (let round = 1; round <= repetitions; round += 1) {
+    progress(`${what} ${round}/${repetitions}`);
+    for (const [subject, into] of [
+      [handler, ours],
+      ['middy', base],
+    ] as const) {
+      const medians = await timesOf(subject, name);
+      for (const [age, median] of medians.entries()) into[age]?.push(median);
+    }
+  }
+  return AGES.flatMap(({ what: age }, index) => {
+    const mine = ours[index] ?? [];
+    const theirs = base[index] ?? [];
+    const own = mine.map((ms, place) => ms - (theirs[place] ?? Number.NaN));
+    return [
+      comparison(`${what}, ${age}`, 'ms', mine, 'middy alone', theirs),
+      figure(`${what}, ${age}: our own time`, 'ms', own, { of: 'ours', most: MOST_MS }),
+    ];
+  });
+}
+
+/** The median time of a call at each age, in one fresh process. */
+async function timesOf(handler: HandlerName, name: FunctionName): Promise<number[]> {
+  const events = (count: number) => Array.from({ length: count }, () => eventFor(name));
+  const environment = await (await theStage()).start(handler, eventFor(name));
+  const medians: number[] = [];
+  for (const { before, counted } of AGES) {
+    await environment.call(events(before));
+    const { ms, statuses } = await environment.call(events(counted));
+    const bad = statuses.find((status) => status !== 200 && status !== 204);
+    if (bad !== undefined) throw new Error(`${handler} answered ${bad}.`);
+    medians.push(quantile(ms, 0.5));
+  }
+  await environment.end();
+  return medians;
+}
