@@ -279,7 +279,7 @@ cases(
       ['down', {}, [0, 10_000]],
       ['slow', { ms: 400 }, [10_000]],
       ['reply_lost', {}, [10_000]],
-      ['session_dropped', {}, [0]],
+      ['session_dropped', {}, [10_000]],
       ['retcode', { code: 4005 }, [0]],
       ['silence', {}, [0]],
       ['garbage', {}, [10_000]],
