@@ -4,6 +4,7 @@ import { bundleSize } from './bundle-size.ts';
 import { coldStart } from './cold-start.ts';
 import { type Benchmark, type Figure, isMet, isNoisy, table } from './figures.ts';
 import { memory } from './memory.ts';
+import { privacy } from './privacy.ts';
 import { roundTrips } from './round-trips.ts';
 import { closeStage } from './stage.ts';
 import { throughput } from './throughput.ts';
@@ -12,7 +13,7 @@ import { warm } from './warm.ts';
 
 /** `npm run bench`: what the service costs, as ratios to what cannot be had for less, all measured in one run. */
 
-const BENCHMARKS: Benchmark[] = [coldStart, warm, roundTrips, throughput, memory, validation, bundleSize];
+const BENCHMARKS: Benchmark[] = [coldStart, warm, roundTrips, throughput, memory, validation, bundleSize, privacy];
 
 const USAGE = `npm run bench -- [--only <name>]… [--json] [--quick]
   --only   ${BENCHMARKS.map(({ name }) => name).join(', ')}

@@ -18,7 +18,8 @@ export interface FirstAnswer {
   /** From the start of the process until the function was loaded, and until it had answered, in milliseconds. */
   loadedMs: number;
   answeredMs: number;
-  /** Processor time of all threads until then, in milliseconds. */
+  /** Processor time of all threads until the same two moments, in milliseconds. */
+  loadedProcessorMs: number;
   processorMs: number;
   /** Bytes. */
   rss: number;
@@ -40,12 +41,14 @@ const TIMEOUT_MS = 29_000;
 const [file = '', first = ''] = process.argv.slice(2);
 const { handler } = (await import(pathToFileURL(file).href)) as { handler: Handler };
 const loadedMs = performance.now();
+const loadedProcessorMs = processorMs();
 const { statusCode } = await handler(JSON.parse(first), context());
 const answeredMs = performance.now();
 const answer: FirstAnswer = {
   status: statusCode,
   loadedMs,
   answeredMs,
+  loadedProcessorMs,
   processorMs: processorMs(),
   rss: process.memoryUsage.rss(),
 };

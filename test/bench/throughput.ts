@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
+import project from '../../package.json' with { type: 'json' };
 import { accountBody, registrationBody, sourceOf } from './events.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure, quantile } from './figures.ts';
 
@@ -114,10 +116,12 @@ async function drive(url: string, load: Load, connections: number, seconds: numb
   return { perSecond: ms.length / elapsed, p50: quantile(ms, 0.5), p99: quantile(ms, 0.99) };
 }
 
-/** A service in a process of its own; its log is read away. */
+/** A service in a process of its own, as `npm start` runs it; its log is read away. */
 function start(script: string): Promise<{ url: string; child: ChildProcess }> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL(`../../${script}`, import.meta.url))], {
-    env: { PATH: process.env.PATH, PORT: '0' },
+  const command = project.scripts.start.replace('infra/local/start.ts', script);
+  const child = spawn('sh', ['-c', command], {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    env: { PATH: `${dirname(process.execPath)}:${process.env.PATH}`, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   return new Promise((resolve, reject) => {

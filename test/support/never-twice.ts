@@ -468,7 +468,7 @@ const other = fc.constantFrom('heal' as const, 'wait' as const, 'retire' as cons
 
 const histories = fc.array(fc.oneof(begin, begin, begin, begin, retry, onPlatform, onService, other), {
   minLength: 3,
-  maxLength: 8,
+  maxLength: 6,
   size: 'max',
 });
 

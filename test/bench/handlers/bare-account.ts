@@ -12,6 +12,13 @@ export interface BareConnection {
   ca?: string;
   secret: string;
 }
+interface Body {
+  connection_id: string;
+  group: string;
+  leverage: number;
+  send_email?: boolean;
+  send_pop_up?: boolean;
+}
 export interface BareOrder {
   operationId: string;
   group: string;
@@ -19,8 +26,8 @@ export interface BareOrder {
 }
 
 /**
- * An account as it would be opened with the SDK alone: the same clients, the same calls in the same order, and the
- * platform's own protocol as `open` speaks it. No rules, no failures, no second tries.
+ * An account as it would be opened with the SDK alone: the same clients, of which the same ones are loaded on first use,
+ * the same calls in the obvious order, and the platform's own protocol as `open` speaks it. No rules, no failures.
  */
 export function bareAccountHandler(
   version: 'tp5' | 'tp4',
@@ -38,7 +45,7 @@ export function bareAccountHandler(
   }
 
   return async (event: { body: string; pathParameters: { user_id: string } }) => {
-    const order = JSON.parse(event.body) as { connection_id: string; group: string; leverage: number };
+    const order = JSON.parse(event.body) as Body;
     await secret(env.PASSWORD_SECRET ?? '');
     const operationId = randomUUID();
     const Key = { pk: operationId };
@@ -66,6 +73,8 @@ export function bareAccountHandler(
     const account = { pk: event.pathParameters.user_id, sk: `${version}#${order.connection_id}#${login}`, login };
     await database.send(new PutCommand({ TableName: env.ACCOUNTS_TABLE, Item: account }));
     await move('finished');
+    if (order.send_email === true) await sendMail(login);
+    if (order.send_pop_up === true) await sendPopUp(login);
     return {
       statusCode: 200,
       headers: { 'content-type': 'application/json' },
@@ -75,3 +84,18 @@ export function bareAccountHandler(
 }
 
 export const BARE_PASSWORDS = { master_password: 'Tr4de-It-Now', investor_password: 'L00k-Only-Pls' };
+
+async function sendMail(login: number): Promise<void> {
+  const { SESClient, SendEmailCommand } = await import('@aws-sdk/client-ses');
+  const command = new SendEmailCommand({
+    Source: env.SENDER_ADDRESS,
+    Destination: { ToAddresses: ['ann@example.com'] },
+    Message: { Subject: { Data: 'Your account' }, Body: { Text: { Data: String(login) } } },
+  });
+  await new SESClient({}).send(command);
+}
+
+async function sendPopUp(login: number): Promise<void> {
+  const { PublishCommand, SNSClient } = await import('@aws-sdk/client-sns');
+  await new SNSClient({}).send(new PublishCommand({ TopicArn: env.NOTIFICATIONS_TOPIC_ARN, Message: String(login) }));
+}

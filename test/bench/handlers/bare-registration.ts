@@ -6,8 +6,8 @@ import { SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
 import { BatchGetCommand, DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 
 /**
- * A registration by e-mail as it would be with the SDK alone: the same clients, the same calls in the same order, the
- * same password hash. No rules, no limits that limit, no failures, no words.
+ * A registration as it would be with the SDK alone: the same clients, of which the same ones are loaded on first use, the
+ * same calls in the same order, the same password hash. No rules, no limits that limit, no failures, no words.
  */
 
 const database = DynamoDBDocumentClient.from(new DynamoDBClient({}));
@@ -17,8 +17,17 @@ const hash = promisify(argon2);
 const { env } = process;
 let pepper: string | undefined;
 
+interface Body {
+  email: string;
+  password: string;
+  form_id: string;
+  otp_type?: 'email' | 'sms' | 'call' | 'whatsapp';
+  phone?: string;
+  document?: string;
+}
+
 export async function handler(event: { body: string }): Promise<{ statusCode: number }> {
-  const { email, password, form_id } = JSON.parse(event.body) as { email: string; password: string; form_id: string };
+  const { email, password, form_id, otp_type = 'email', phone = '', document } = JSON.parse(event.body) as Body;
   pepper ??= (await secrets.send(new GetSecretValueCommand({ SecretId: env.PEPPER_SECRET }))).SecretString ?? '';
   await read(`form#${form_id}`);
   await Promise.all([count(), count()]);
@@ -32,6 +41,7 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
     parallelism: 1,
     tagLength: 32,
   });
+  if (document !== undefined) await store(document);
   const code = String(randomInt(0, 1_000_000)).padStart(6, '0');
   const key = { pk: `email#${email}` };
   const Item = {
@@ -47,19 +57,13 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
     read(`email#${email}`),
     database.send(new PutCommand({ TableName: env.REGISTRATIONS_TABLE, Item })),
   ]);
-  const { MessageId } = await mail.send(
-    new SendEmailCommand({
-      Source: env.SENDER_ADDRESS,
-      Destination: { ToAddresses: [email] },
-      Message: { Subject: { Data: 'Your code' }, Body: { Text: { Data: code }, Html: { Data: `<p>${code}</p>` } } },
-    }),
-  );
+  const id = otp_type === 'email' ? await sendMail(email, code) : await LATER[otp_type](phone, code);
   await database.send(
     new UpdateCommand({
       TableName: env.REGISTRATIONS_TABLE,
       Key: key,
       UpdateExpression: 'SET delivery = :delivery',
-      ExpressionAttributeValues: { ':delivery': { outcome: 'sent', message_id: MessageId } },
+      ExpressionAttributeValues: { ':delivery': { outcome: 'sent', message_id: id } },
     }),
   );
   return { statusCode: 204 };
@@ -83,4 +87,42 @@ async function count(): Promise<void> {
       },
     }),
   );
+}
+
+async function sendMail(email: string, code: string): Promise<string | undefined> {
+  const command = new SendEmailCommand({
+    Source: env.SENDER_ADDRESS,
+    Destination: { ToAddresses: [email] },
+    Message: { Subject: { Data: 'Your code' }, Body: { Text: { Data: code }, Html: { Data: `<p>${code}</p>` } } },
+  });
+  return (await mail.send(command)).MessageId;
+}
+
+/** The other channels. */
+const LATER = {
+  async sms(PhoneNumber: string, Message: string) {
+    const { PublishCommand, SNSClient } = await import('@aws-sdk/client-sns');
+    return (await new SNSClient({}).send(new PublishCommand({ PhoneNumber, Message }))).MessageId;
+  },
+  async call(DestinationPhoneNumber: string, MessageBody: string) {
+    const { PinpointSMSVoiceV2Client, SendVoiceMessageCommand } = await import('@aws-sdk/client-pinpoint-sms-voice-v2');
+    const OriginationIdentity = env.CALL_ORIGINATION_IDENTITY;
+    const command = new SendVoiceMessageCommand({ DestinationPhoneNumber, OriginationIdentity, MessageBody });
+    return (await new PinpointSMSVoiceV2Client({}).send(command)).MessageId;
+  },
+  async whatsapp(to: string, code: string) {
+    const { SendWhatsAppMessageCommand, SocialMessagingClient } = await import('@aws-sdk/client-socialmessaging');
+    const command = new SendWhatsAppMessageCommand({
+      originationPhoneNumberId: env.WHATSAPP_PHONE_NUMBER_ID,
+      metaApiVersion: env.WHATSAPP_API_VERSION,
+      message: Buffer.from(JSON.stringify({ to, type: 'template', template: { name: code } })),
+    });
+    return (await new SocialMessagingClient({}).send(command)).messageId;
+  },
+};
+
+async function store(document: string): Promise<void> {
+  const { PutObjectCommand, S3Client } = await import('@aws-sdk/client-s3');
+  const Body = Buffer.from(document, 'base64');
+  await new S3Client({}).send(new PutObjectCommand({ Bucket: env.DOCUMENTS_BUCKET, Key: randomUUID(), Body }));
 }

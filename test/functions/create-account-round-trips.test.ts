@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type AccountCall,
+  type AccountWorld,
+  accountBody,
+  CONNECTIONS,
+  type ConnectionId,
+  startAccountWorld,
+} from '../support/account-world.ts';
+import { accountBundles, type Bundles } from '../support/environments.ts';
+
+/** Every call to the database is held up for so long: then the time before the platform is called counts them. */
+const HOLD_MS = 400;
+const LEASE_MS = 6_000;
+
+let bundles: Bundles;
+let world: AccountWorld;
+beforeAll(async () => {
+  bundles = await accountBundles();
+  const clients = [{ id: 'CLIENT01', email: 'ann@example.com', name: 'Ann Lee' }];
+  world = await startAccountWorld({ bundles, clients, settleSeconds: 0 });
+  for (const on of ['tp5-live', 'reg-live', 'gw-live'] as const) await world.ask({ body: accountBody(on) });
+});
+afterAll(async () => {
+  await world.close();
+  await bundles.close();
+});
+
+/** How many calls to the database stand one after the other before the first command to the platform, and what they are. */
+async function beforeThePlatform(on: ConnectionId, call: Partial<AccountCall>) {
+  const server = world.servers[CONNECTIONS[on].server];
+  const [commands, calls] = [server.commands, world.database.calls.length];
+  world.faults.dynamodb.set({ kind: 'slow', ms: HOLD_MS, times: 1_000 });
+  const began = performance.now();
+  const pending = world.send({ body: accountBody(on), ...call });
+  while (server.commands === commands) await sleep(2);
+  const deep = Math.floor((performance.now() - began) / HOLD_MS);
+  const made = world.database.calls.slice(calls).map(({ operation, table }) => `${operation} ${table}`);
+  world.faults.dynamodb.clear();
+  return { deep, made, answer: await pending.answer };
+}
+
+describe.each(['tp5-live', 'reg-live', 'gw-live'] as const)('An opening on %s', (on) => {
+  it.each([undefined, 'once'])('makes two calls to the database one after the other before it: key %s', async (key) => {
+    const { deep, made, answer } = await beforeThePlatform(on, key === undefined ? {} : { key: `${key}-${on}` });
+    expect(answer?.status).toBe(200);
+    expect(deep).toBe(2);
+    // The first two side by side.
+    expect(made.slice(0, 2).sort()).toEqual(['BatchGetItem crm', 'PutItem operations']);
+    expect(made[2]).toBe('UpdateItem operations');
+  });
+
+  it('takes one command to a platform that is known, on the session that stands', async () => {
+    const server = world.servers[CONNECTIONS[on].server];
+    const [commands, sessions] = [server.commands, world.servers.tp5.sessions];
+    expect((await world.ask({ body: accountBody(on) })).status).toBe(200);
+    expect(server.commands - commands).toBe(1);
+    expect(world.servers.tp5.sessions).toBe(sessions);
+  });
+
+  it('makes five calls to the database in all', async () => {
+    const calls = world.database.calls.length;
+    await world.ask({ body: accountBody(on), key: `all-${on}` });
+    expect(
+      world.database.calls
+        .slice(calls)
+        .map(({ operation, table }) => `${operation} ${table}`)
+        .sort(),
+    ).toEqual([
+      'BatchGetItem crm',
+      'PutItem accounts',
+      'PutItem operations',
+      'UpdateItem operations',
+      'UpdateItem operations',
+    ]);
+  });
+
+  it('that is answered again makes three and calls no platform', async () => {
+    const server = world.servers[CONNECTIONS[on].server];
+    const call = { body: accountBody(on), key: `again-${on}` };
+    await world.ask(call);
+    const [commands, calls] = [server.commands, world.database.calls.length];
+    expect((await world.ask(call)).headers['idempotent-replayed']).toBe('true');
+    expect(server.commands).toBe(commands);
+    expect(world.database.calls.slice(calls).filter(({ table }) => table === 'operations')).toHaveLength(3);
+  });
+});
+
+it('A retry that takes over from one that was killed makes three calls, one after the other, before the platform', async () => {
+  const call = { body: accountBody('tp5-live'), key: 'killed', ms: LEASE_MS - 1_000 };
+  const calls = world.database.calls.length;
+  const pending = world.send(call);
+  while (world.database.calls.length < calls + 2) await sleep(1);
+  await pending.kill();
+  await sleep(LEASE_MS);
+  // Another environment, with a session that stands.
+  await world.ask({ body: accountBody('tp5-live') });
+  const { deep, made, answer } = await beforeThePlatform('tp5-live', { key: 'killed' });
+  expect(answer?.status).toBe(200);
+  expect(deep).toBeLessThanOrEqual(3);
+  expect(made.filter((one) => one !== 'BatchGetItem crm').length).toBeLessThanOrEqual(3);
+});
