@@ -213,6 +213,8 @@ async function recordFaults({ path, kind, record }: Placed): Promise<CrmFault[]>
 export interface CrmItem {
   pk: string;
   record?: unknown;
+  /** Of a client with a phone: its number in E.164. */
+  e164?: string;
   /** Of a pointer: the client it leads to. */
   client_id?: string;
 }
@@ -222,13 +224,14 @@ export async function toItems(records: CrmRecords): Promise<CrmItem[]> {
   const items = new Map<string, CrmItem>();
   for (const { kind, record } of place(records, () => '')) {
     const pk = KINDS[kind].key(record.id);
-    items.set(pk, { pk, record });
+    const e164 = kind === 'clients' ? await phoneOf(record) : undefined;
+    items.set(pk, { pk, record, ...(e164 === undefined ? {} : { e164 }) });
   }
   for (const client of records.clients) {
-    const phone = await phoneOf(client);
+    const e164 = items.get(crmKey.client(client.id))?.e164;
     const pointers = [
       crmKey.email(emailKey(client.email)),
-      ...(phone === undefined ? [] : [crmKey.phone(phone)]),
+      ...(e164 === undefined ? [] : [crmKey.phone(e164)]),
       ...(client.referral_code === undefined ? [] : [crmKey.referral(client.referral_code)]),
     ];
     for (const pk of pointers) if (!items.has(pk)) items.set(pk, { pk, client_id: client.id });

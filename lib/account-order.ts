@@ -1,15 +1,14 @@
 import type { AccountRecord } from './crm/accounts.ts';
-import type { Directory } from './crm/directory.ts';
+import type { AccountClient, Directory } from './crm/directory.ts';
 import { Problem } from './http/problem.ts';
 import type { Operation } from './operations.ts';
 import type { AccountOrder, PlatformVersion } from './platform/platform.ts';
-import type { AccountType, Client, Connection } from './validators/crm-records.ts';
-import { normalizePhone } from './validators/phone.ts';
+import type { AccountType, Connection } from './validators/crm-records.ts';
 import type { TradingAccountRequest } from './validators/trading-account.ts';
 
 /** The records of the CRM that a request names. */
 export interface NamedRecords {
-  client: Client;
+  client: AccountClient;
   connection: Connection;
   accountType: AccountType | undefined;
 }
@@ -42,14 +41,12 @@ function offers({ groups }: Connection, group: string): boolean {
 export type AccountDetails = Omit<AccountRecord, 'login' | 'opened_at'>;
 
 /** What the platform is asked for. */
-export async function toOrder(
+export function toOrder(
   body: TradingAccountRequest,
   { client, connection, accountType }: NamedRecords,
   operation: Operation,
   passwords: { master_password: string; investor_password: string },
-): Promise<AccountOrder> {
-  const phone =
-    client.phone === undefined ? undefined : await normalizePhone(client.phone.country_code, client.phone.number);
+): AccountOrder {
   const deposit = connection.demo ? (accountType?.deposit ?? 0) : 0;
   return {
     operationId: operation.operationId,
@@ -60,7 +57,7 @@ export async function toOrder(
     investorPassword: passwords.investor_password,
     name: client.name,
     email: client.email,
-    ...(phone === undefined ? {} : { phone }),
+    ...(client.phone === undefined ? {} : { phone: client.phone }),
     ...(client.country === undefined ? {} : { country: client.country }),
     ...(client.language === undefined ? {} : { language: client.language }),
     readonly: body.enable_readonly ?? false,

@@ -11,7 +11,6 @@ import { derivePassword, parsePasswordKey } from './platform/passwords.ts';
 import type { PlatformVersion } from './platform/platform.ts';
 import { telemetry } from './telemetry.ts';
 import { openTradingAccount } from './trading-account.ts';
-import { loadNumberingPlans } from './validators/phone.ts';
 import { TradingAccountAnswerSchema, tradingAccountRequestSchema, UserIdSchema } from './validators/trading-account.ts';
 
 /** The handler of one platform version, with its collaborators; made once, at cold start. */
@@ -19,8 +18,6 @@ export function tradingAccountEndpoint(version: PlatformVersion): Handler {
   const config = accountConfig();
   const database = databaseClient();
   const readSecret = secretReader();
-  // Most clients have a phone: its rules are loaded while the first request waits for its records.
-  void loadNumberingPlans();
   const parts = {
     directory: directoryIn(table(database, config.crmTable)),
     operations: operationsIn(table(database, config.operationsTable)),

@@ -132,7 +132,7 @@ export async function openTradingAccount(
     if (records.status === 'rejected') throw records.reason;
     found = findRecords(version, body, records.value);
     const platform = await parts.platform(found.connection, signal);
-    const order = await toOrder(body, found, operation, passwords);
+    const order = toOrder(body, found, operation, passwords);
     const unsupported = platform.unsupported(order);
     if (unsupported.length > 0) throw new Problem('not_supported_by_connection', { errors: unsupported });
     const times = { startedAt, endsAt, platformSignal, signal };

@@ -10,6 +10,7 @@ import {
   type Form,
   FormSchema,
 } from '../validators/crm-records.ts';
+import type { E164 } from '../validators/phone.ts';
 
 /** Where a record or a pointer stands in the table of CRM records; the operators' command writes by these names. */
 export const crmKey = {
@@ -22,6 +23,11 @@ export const crmKey = {
   phone: (e164: string) => `phone#${e164}`,
   referral: (code: string) => `referral#${code}`,
 };
+
+/** A client for whom an account is opened; the phone number as its item has it beside the record. */
+export interface AccountClient extends Omit<Client, 'phone'> {
+  phone?: E164;
+}
 
 /** What the service reads of the CRM; every method is one round trip. */
 export interface Directory {
@@ -45,10 +51,10 @@ export interface Directory {
     },
     signal: AbortSignal,
   ): Promise<{
-    client: Client | undefined;
+    client: AccountClient | undefined;
     connection: Connection | undefined;
     accountType: AccountType | undefined;
-    rebateUser: Client | undefined;
+    rebateUser: AccountClient | undefined;
   }>;
 }
 
@@ -91,13 +97,22 @@ export function directoryIn(table: Table): Directory {
       };
       const items = await read(Object.values(keys), signal);
       return {
-        client: record(ClientSchema, items.get(keys.client)),
+        client: accountClient(items.get(keys.client)),
         connection: record(ConnectionSchema, items.get(keys.connection)),
         accountType: record(AccountTypeSchema, items.get(keys.accountType ?? '')),
-        rebateUser: record(ClientSchema, items.get(keys.rebateUser ?? '')),
+        rebateUser: accountClient(items.get(keys.rebateUser ?? '')),
       };
     },
   };
+}
+
+/** The number in E.164 stands in the item, so that no account waits for the numbering plans of the world. */
+function accountClient(item: Item | undefined): AccountClient | undefined {
+  const client = record(ClientSchema, item);
+  if (client === undefined) return undefined;
+  const { phone: _, ...rest } = client;
+  const e164 = item?.e164;
+  return typeof e164 === 'string' ? { ...rest, phone: e164 as E164 } : rest;
 }
 
 function record<S extends v.GenericSchema>(schema: S, item: Item | undefined): v.InferOutput<S> | undefined {

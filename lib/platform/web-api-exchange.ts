@@ -1,5 +1,4 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { isIPv6 } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { WebApiHost } from './web-api-tls.ts';
 
@@ -96,7 +95,8 @@ export function exchange(
 }
 
 function hostHeader({ host, port }: WebApiHost): string {
-  const name = isIPv6(host) ? `[${host}]` : host;
+  // Of all hosts only an address of version 6 has a colon.
+  const name = host.includes(':') ? `[${host}]` : host;
   return port === 443 ? name : `${name}:${port}`;
 }
 

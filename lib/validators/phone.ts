@@ -18,14 +18,6 @@ export const PhoneNumberSchema = text(0, 40);
 /** The value of a custom field of type phone. Whether the number exists is asked of `normalizePhone`. */
 export const PhoneSchema = closedObject({ country_code: DialCodeSchema, number: PhoneNumberSchema });
 
-let numberingPlans: Promise<typeof import('./phone-numbers.ts')> | undefined;
-
-/** Loads the numbering plans, so that they are there when the first number comes. */
-export function loadNumberingPlans(): Promise<typeof import('./phone-numbers.ts')> {
-  numberingPlans ??= import('./phone-numbers.ts');
-  return numberingPlans;
-}
-
 /**
  * The number in E.164, or undefined when dial code and number make no valid one. A national trunk zero is handled, and
  * a number that repeats its dial code after a plus. The library with the numbering plans is large and loaded on first use.
@@ -33,7 +25,7 @@ export function loadNumberingPlans(): Promise<typeof import('./phone-numbers.ts'
 export async function normalizePhone(countryCode: string, number: string): Promise<E164 | undefined> {
   const dialCode = countryCode.replace(/[^0-9]/g, '');
   if (dialCode === '' || !DIAL_CODE.test(countryCode) || number.length > 40 || !NUMBER.test(number)) return undefined;
-  const { parsePhoneNumberFromString } = await loadNumberingPlans();
+  const { parsePhoneNumberFromString } = await import('./phone-numbers.ts');
   const international = number.trim().startsWith('+') ? number : `+${dialCode}${number}`;
   const parsed = parsePhoneNumberFromString(international, { extract: false });
   if (parsed?.isValid() !== true || parsed.ext !== undefined) return undefined;

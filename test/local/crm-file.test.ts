@@ -300,6 +300,8 @@ describe('the items of the table', () => {
       'referral#REFANN01',
     ]);
     expect(items.at(-1)).toEqual({ pk: 'referral#REFANN01', client_id: 'CLIENT01' });
+    // Beside the record the number as the platform gets it.
+    expect(items[1]).toMatchObject({ record: { phone: { number: '7400123456' } }, e164: '+447400123456' });
   });
 
   it('lead from an address in lower case and punycode', async () => {

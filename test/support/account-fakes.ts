@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseFailure, type Item, type Table } from '../../lib/aws/dynamodb.ts';
 import { accountsIn } from '../../lib/crm/accounts.ts';
-import type { Directory } from '../../lib/crm/directory.ts';
+import type { AccountClient, Directory } from '../../lib/crm/directory.ts';
 import { within } from '../../lib/deadline.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
 import { Problem } from '../../lib/http/problem.ts';
@@ -17,15 +17,15 @@ import type {
 } from '../../lib/platform/platform.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import { openTradingAccount, type TradingAccountParts } from '../../lib/trading-account.ts';
-import type { AccountType, Client, Connection, WebApiConnection } from '../../lib/validators/crm-records.ts';
+import type { AccountType, Connection, WebApiConnection } from '../../lib/validators/crm-records.ts';
 import type { TradingAccountRequest } from '../../lib/validators/trading-account.ts';
 import type { TestDatabase } from './database.ts';
 
-export const ANN: Client = {
+export const ANN: AccountClient = {
   id: 'CLIENT01',
   email: 'ann@example.com',
   name: 'Ann Lee',
-  phone: { country_code: '44', number: '7400123456' },
+  phone: '+447400123456',
   country: 'GB',
   language: 'de',
 };
