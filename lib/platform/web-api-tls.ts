@@ -44,8 +44,8 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
       reject(failure);
     };
     const onConnect = () => {
-      const actual = socket.getPeerX509Certificate()?.fingerprint256.replaceAll(':', '');
-      const matches = pin === undefined || actual === pin;
+      const matches =
+        pin === undefined || socket.getPeerX509Certificate()?.fingerprint256.replaceAll(':', '') === pin;
       // Commands are small, and each waits for its answer.
       socket.setNoDelay(true);
       settle(matches ? undefined : new PlatformFailure('platform_refused', { reason: 'tls_fingerprint_mismatch' }));
