@@ -44,8 +44,7 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
       reject(failure);
     };
     const onConnect = () => {
-      const matches =
-        pin === undefined || socket.getPeerX509Certificate()?.fingerprint256.replaceAll(':', '') === pin;
+      const matches = pin === undefined || socket.getPeerX509Certificate()?.fingerprint256.replaceAll(':', '') === pin;
       // Commands are small, and each waits for its answer.
       socket.setNoDelay(true);
       settle(matches ? undefined : new PlatformFailure('platform_refused', { reason: 'tls_fingerprint_mismatch' }));

@@ -4,7 +4,7 @@ import { type Benchmark, type BenchmarkRun, comparison, type Figure, figure } fr
 import type { FirstAnswer } from './runner.ts';
 import { BARE, type HandlerName, theStage } from './stage.ts';
 
-const REPETITIONS = 15;
+const REPETITIONS = 30;
 const MOST = 1.15;
 
 export const coldStart: Benchmark = {
