@@ -56,10 +56,7 @@ export function figure(what: string, unit: Figure['unit'], values: readonly numb
   return { what, unit, ours: spread(values), ...(aim === undefined ? {} : { aim }) };
 }
 
-/**
- * A comparison. The n-th values of both were measured right after each other: the ratio's median is that of the medians,
- * its quartiles are those of the pairs.
- */
+/** A comparison. The n-th values of both were measured right after each other: the ratio is that of such pairs, whose machine was equally fast. */
 export function comparison(
   what: string,
   unit: Figure['unit'],
@@ -74,7 +71,7 @@ export function comparison(
     unit,
     ours: spread(ours),
     base: { of, ...spread(base) },
-    ratio: { ...spread(pairs), median: quantile(ours, 0.5) / quantile(base, 0.5) },
+    ratio: spread(pairs),
     ...(aim === undefined ? {} : { aim }),
   };
 }
