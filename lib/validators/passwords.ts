@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { rule } from './primitives.ts';
 
-/** The kinds of characters that password rules speak of. Special is every other printable ASCII character; a space is none. */
+/** The kinds of characters that password rules speak of. Special is every other printable ASCII character; a space is allowed, and of no kind. */
 export const CHARACTER_CLASSES = {
   lowercase: 'abcdefghijklmnopqrstuvwxyz',
   uppercase: 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
@@ -52,7 +52,7 @@ export function tradingPasswordSchema(version: keyof typeof PASSWORD_RULES) {
   return v.pipe(
     v.string(),
     v.check(({ length }) => length >= min && length <= max, rule('length', `must be ${min} to ${max} characters`)),
-    v.regex(/^[\x21-\x7e]*$/, rule('characters', 'must be printable ASCII characters without spaces')),
+    v.regex(/^[\x20-\x7e]*$/, rule('characters', 'must be printable ASCII characters')),
     v.check((password) => isMixed(password, version), rule('complexity', detail)),
     v.metadata({ minLength: min, maxLength: max }),
   );
