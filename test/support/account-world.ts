@@ -17,11 +17,12 @@ import type { PlatformVersion } from '../../lib/platform/platform.ts';
 import { clientSettings } from './database.ts';
 import { type Bundles, Environments, type Outcome } from './environments.ts';
 import { checkAnswer } from './openapi.ts';
+import { placesOf } from './secret-search.ts';
 import { localCertificate } from './web-api.ts';
 
-export const MANAGER_PASSWORD = 'Man4ger-of-tests';
-export const MASTER_CODE = 'master-c0de-of-tests';
-export const PASSWORD_KEY = Buffer.from('the password key of these tests!').toString('base64');
+const MANAGER_PASSWORD = 'Man4ger-of-tests';
+const MASTER_CODE = 'master-c0de-of-tests';
+const PASSWORD_KEY = Buffer.from('the password key of these tests!').toString('base64');
 
 const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
 const SENDER = 'no-reply@example.com';
@@ -110,6 +111,8 @@ export interface AccountWorld {
   readonly servers: { tp5: WebApiServer; reg: SimulatedServer; gw: SimulatedServer };
   readonly outbox: OutboxEntry[];
   readonly environments: Environments;
+  /** Every password that a request gave or an answer held, whatever came of it. */
+  readonly passwords: ReadonlySet<string>;
   send(call: AccountCall): Pending;
   /** @throws Error when there is no answer */
   ask(call: AccountCall): Promise<AccountAnswer>;
@@ -117,8 +120,11 @@ export interface AccountWorld {
   clearFaults(): void;
   /** The records of a client's accounts. */
   records(userId: string): Promise<Item[]>;
-  /** All items of a table. */
-  items(table: keyof typeof TABLES): Promise<Item[]>;
+  /** Everything that was kept, logged, counted, sent or told until now, by what it is. */
+  written(): Promise<Record<string, string>>;
+  /** In which of it a password or a secret of ours stands. */
+  placesOfSecrets(): Promise<string[]>;
+  /** Ends everything. @throws Error when a password or a secret of ours stands in what was written */
   close(): Promise<void>;
 }
 
@@ -183,11 +189,45 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   const reader = databaseClient(clientSettings(database.url));
   const allFaults = { ...faults, tp5: tp5.faults, reg: reg.faults, gw: gw.faults };
 
+  const passwords = new Set<string>();
+  const refusals: string[] = [];
+
   function send(call: AccountCall): Pending {
     const { version = versionOf(call.body), ms = 29_000 } = call;
     const run = environments.run(`create-${version}-account`, accountEvent(version, call), ms);
-    return { ...run, answer: run.outcome.then((outcome) => toAnswer(version, outcome)) };
+    if (typeof call.body === 'object') notePasswords(call.body, passwords);
+    const answer = run.outcome.then((outcome) => {
+      const one = toAnswer(version, outcome);
+      if (one?.status === 200) notePasswords(one.body, passwords);
+      else if (one !== undefined) refusals.push(JSON.stringify(one));
+      return one;
+    });
+    return { ...run, answer };
   }
+
+  async function items(table: keyof typeof TABLES): Promise<Item[]> {
+    const all: Item[] = [];
+    let from: Item | undefined;
+    do {
+      const page = await reader.send(new ScanCommand({ TableName: TABLES[table], ExclusiveStartKey: from }));
+      all.push(...(page.Items ?? []));
+      from = page.LastEvaluatedKey;
+    } while (from !== undefined);
+    return all;
+  }
+
+  async function written(): Promise<Record<string, string>> {
+    const tables = await Promise.all((['crm', 'operations', 'accounts'] as const).map(items));
+    return {
+      tables: JSON.stringify(tables),
+      log: environments.log.join(''),
+      messages: JSON.stringify(outbox),
+      refusals: refusals.join(''),
+    };
+  }
+
+  const placesOfSecrets = async () =>
+    placesOf([...passwords, MANAGER_PASSWORD, MASTER_CODE, PASSWORD_KEY], await written());
 
   return {
     database,
@@ -195,6 +235,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     servers: { tp5, reg, gw },
     outbox,
     environments,
+    passwords,
     send,
     ask: async (call) => {
       const pending = send(call);
@@ -208,26 +249,28 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
       const values = { ExpressionAttributeValues: { ':pk': userId }, KeyConditionExpression };
       return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
     },
-    items: async (table) => {
-      const items: Item[] = [];
-      let from: Item | undefined;
-      do {
-        const page = await reader.send(new ScanCommand({ TableName: TABLES[table], ExclusiveStartKey: from }));
-        items.push(...(page.Items ?? []));
-        from = page.LastEvaluatedKey;
-      } while (from !== undefined);
-      return items;
-    },
+    written,
+    placesOfSecrets,
     clearFaults: () => {
       for (const one of Object.values(allFaults)) one.clear();
     },
     close: async () => {
       await environments.close();
+      for (const one of Object.values(allFaults)) one.clear();
+      const places = await placesOfSecrets();
       crm.close();
       reader.destroy();
       await Promise.all([database, secrets, ses, sns, tp5, reg, gw].map((one) => one.close()));
+      if (places.length > 0) throw new Error(`A password or a secret stands in: ${places.join(', ')}.`);
     },
   };
+}
+
+/** Passwords that a rule refuses may be so short that they stand everywhere. */
+function notePasswords({ master_password, investor_password }: Record<string, unknown>, into: Set<string>): void {
+  for (const one of [master_password, investor_password]) {
+    if (typeof one === 'string' && one.length >= 8 && /\d/.test(one)) into.add(one);
+  }
 }
 
 /** A request for an account with what a connection needs at least. */
