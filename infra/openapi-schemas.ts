@@ -3,8 +3,9 @@ import type * as v from 'valibot';
 import { PROBLEMS, type ProblemType } from '../lib/http/problem.ts';
 import type { FormField } from '../lib/validators/crm-records.ts';
 import { CUSTOM_FIELD_VALUES } from '../lib/validators/custom-fields.ts';
+import { OTP_TYPES } from '../lib/validators/otp-types.ts';
 import { RULES } from '../lib/validators/primitives.ts';
-import { OTP_TYPES, RegistrationBodySchema } from '../lib/validators/registration.ts';
+import { RegistrationBodySchema } from '../lib/validators/registration.ts';
 import { TradingAccountAnswerSchema, tradingAccountRequestSchema } from '../lib/validators/trading-account.ts';
 import { PROBLEM_NOTES, PROBLEM_TYPES, RULE_MEANINGS, statusesOf } from './openapi-problems.ts';
 

@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net';
 import * as v from 'valibot';
 import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
+import { OTP_TYPES } from '../lib/validators/otp-types.ts';
 import { closedObject, isObject } from '../lib/validators/primitives.ts';
 
 /**
@@ -54,11 +55,10 @@ const ORIGIN = /^(https:\/\/[a-z0-9.-]+|http:\/\/(localhost|127\.0\.0\.1))(:\d{1
 const ISSUER = /^https:\/\/[^\s?#]+$/;
 const TEMPLATE = text(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: small letters, digits, underscores');
 
-const CHANNELS = ['email', 'sms', 'call', 'whatsapp'] as const;
-export type Channel = (typeof CHANNELS)[number];
+export type Channel = (typeof OTP_TYPES)[number];
 
 const ChannelsSchema = v.pipe(
-  list(v.picklist(CHANNELS, 'must list email, sms, call or whatsapp')),
+  list(v.picklist(OTP_TYPES, 'must list email, sms, call or whatsapp')),
   v.includes('email', 'must list email, which every deployment has'),
 );
 
@@ -264,7 +264,7 @@ export function readSettings(context: Record<string, unknown>) {
       supportEmail: brand.supportEmail ?? senderAddress,
       color: brand.color,
     },
-    channels: CHANNELS.filter((channel) => rest.channels.includes(channel)),
+    channels: OTP_TYPES.filter((channel) => rest.channels.includes(channel)),
   };
 }
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { OTP_TYPES } from './validators/otp-types.ts';
 
 /**
  * What a function is told by its environment. This is the only file that reads it, once, at cold start: a bad
@@ -27,14 +28,14 @@ const seconds = v.pipe(v.number(), v.integer(), v.minValue(1));
 /** One database item counts up to a hundred (`lib/limits/sliding-window.ts`). */
 const count = v.pipe(seconds, v.maxValue(100, 'must be at most 100'));
 
-/** The limits of a registration; every one is a setting of the deployment. */
+/** The limits of a registration; every one is a setting of the deployment, and absent ones are the service's own. */
 const LimitsSchema = v.strictObject({
-  resendSeconds: v.optional(v.pipe(v.array(seconds), v.minLength(1), v.maxLength(9)), [60, 120, 300, 900]),
-  recipientPerHour: v.optional(count, 5),
-  recipientPerDay: v.optional(count, 10),
-  sourcePer10Minutes: v.optional(count, 5),
-  sourcePerHour: v.optional(count, 20),
-  prefixPerHour: v.optional(count, 10),
+  resendSeconds: v.exactOptional(v.pipe(v.array(seconds), v.minLength(1), v.maxLength(9))),
+  recipientPerHour: v.exactOptional(count),
+  recipientPerDay: v.exactOptional(count),
+  sourcePer10Minutes: v.exactOptional(count),
+  sourcePerHour: v.exactOptional(count),
+  prefixPerHour: v.exactOptional(count),
 });
 
 const commonEntries = {
@@ -58,7 +59,7 @@ const RegistrationEnvironment = v.object({
   CHANNELS: v.pipe(
     v.string(),
     v.transform((list) => list.split(',')),
-    v.array(v.picklist(['email', 'sms', 'call', 'whatsapp'], 'must list email, sms, call or whatsapp')),
+    v.array(v.picklist(OTP_TYPES, 'must list email, sms, call or whatsapp')),
     v.includes('email', 'must list email'),
   ),
   SMS_SENDER_ID: v.optional(

@@ -96,26 +96,25 @@ const MOST_TRIES = 8;
  * The counters of a request are counted side by side. A request that one of them denies gives the others back, but for
  * the source: who asks for too much must not use up the allowance of the person asked for, and must not ask for free.
  *
+ * @param settings those that differ from `DEFAULT_LIMITS`
  * @param now epoch milliseconds
  * @throws RangeError when a limit is more than can be counted
  */
 export function sendLimits(
   table: Table,
-  settings: SendLimitSettings = DEFAULT_LIMITS,
+  settings: Partial<SendLimitSettings> = {},
   now: () => number = Date.now,
 ): (pepper: Pepper) => SendLimits {
-  const { resendSeconds } = settings;
+  const limits = { ...DEFAULT_LIMITS, ...settings };
+  const { resendSeconds } = limits;
   const windows: Record<CounterKind, SlidingWindow> = {
     recipient: slidingWindow([
       ...growingPause(resendSeconds),
-      atMost(settings.recipientPerHour, HOUR_MS),
-      atMost(settings.recipientPerDay, DAY_MS),
+      atMost(limits.recipientPerHour, HOUR_MS),
+      atMost(limits.recipientPerDay, DAY_MS),
     ]),
-    source: slidingWindow([
-      atMost(settings.sourcePer10Minutes, 10 * MINUTE_MS),
-      atMost(settings.sourcePerHour, HOUR_MS),
-    ]),
-    prefix: slidingWindow([atMost(settings.prefixPerHour, HOUR_MS)]),
+    source: slidingWindow([atMost(limits.sourcePer10Minutes, 10 * MINUTE_MS), atMost(limits.sourcePerHour, HOUR_MS)]),
+    prefix: slidingWindow([atMost(limits.prefixPerHour, HOUR_MS)]),
   };
   const simultaneousMs = Math.min(SIMULTANEOUS_MS, (resendSeconds[0] ?? 0) * 1_000);
 

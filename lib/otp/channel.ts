@@ -1,5 +1,6 @@
-/** The channels of the specification, 2.1. */
-export const CHANNELS = ['email', 'sms', 'call', 'whatsapp'] as const;
+import { OTP_TYPES } from '../validators/otp-types.ts';
+
+export const CHANNELS = OTP_TYPES;
 export type Channel = (typeof CHANNELS)[number];
 
 /** What is told to a person: the one-time password, or that somebody tried to register with an address that is a client's already. */

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import { ConditionFailed, type Expression, type Item, type Key, type Table } from '../aws/dynamodb.ts';
-import type { Channel } from './channel.ts';
+import { CHANNELS, type Channel } from './channel.ts';
 
 /** How long a one-time password can be used (NIST SP 800-63B, OWASP ASVS 6.5.5). */
 export const CODE_VALID_MINUTES = 10;
@@ -98,7 +98,7 @@ function seal(code: string, { registrationId, channel, address }: CodeBinding, k
 
 const RecordSchema = v.object({
   registration_id: v.string(),
-  otp_type: v.picklist(['email', 'sms', 'call', 'whatsapp']),
+  otp_type: v.picklist(CHANNELS),
   address: v.string(),
   code: SealedCodeSchema,
 });

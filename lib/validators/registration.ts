@@ -10,6 +10,7 @@ import {
   togetherFaults,
 } from './custom-fields.ts';
 import { EmailSchema, emailKey } from './email.ts';
+import { OTP_TYPES } from './otp-types.ts';
 import { DialCodeSchema, normalizePhone, PhoneNumberSchema, PhoneSchema } from './phone.ts';
 import {
   type BodyFault,
@@ -25,9 +26,6 @@ import {
   text,
   toPointer,
 } from './primitives.ts';
-
-/** The channels that a one-time password can be asked for on (specification, 2.1). */
-export const OTP_TYPES = ['email', 'sms', 'call', 'whatsapp'] as const;
 
 /**
  * The body of a registration request (specification, 2.1): the fixed fields, and beside them the fields of the form.

@@ -235,7 +235,6 @@ describe('Every function', () => {
     expect(registrationConfig(environmentOf(template, 'RequestRegistration'))).toMatchObject({
       stage: 'prod',
       channels: ['email'],
-      limits: { recipientPerHour: 5 },
       pepperSecret: '<PepperSecret>',
     });
     expect(registrationConfig(environmentOf(full, 'RequestRegistration'))).toMatchObject({
@@ -243,7 +242,7 @@ describe('Every function', () => {
       brand: EVERYTHING.brand,
       email: { senderAddress: 'no-reply@acme.example', configurationSet: '<MailConfigurationSet>' },
       channels: EVERYTHING.channels,
-      limits: { resendSeconds: [30, 60], recipientPerHour: 3, recipientPerDay: 10 },
+      limits: { resendSeconds: [30, 60], recipientPerHour: 3 },
       sms: { senderId: 'ACME', maxPrice: '0.25', originationNumber: '+15550100123', webOtpDomain: 'www.acme.example' },
       call: { originationIdentity: 'phone-0a1b', configurationSet: 'calls', maxPricePerMinute: '0.30' },
       whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code', noticeTemplate: 'notice' },

@@ -20,20 +20,10 @@ const registration = {
 };
 
 describe('The environment of a function', () => {
-  it('becomes typed values, with the limits of the contract as defaults', () => {
-    expect(registrationConfig(registration).limits).toEqual({
-      resendSeconds: [60, 120, 300, 900],
-      recipientPerHour: 5,
-      recipientPerDay: 10,
-      sourcePer10Minutes: 5,
-      sourcePerHour: 20,
-      prefixPerHour: 10,
-    });
-  });
-
-  it('overrides single limits', () => {
+  it('becomes typed values, with the limits that the deployment sets', () => {
+    expect(registrationConfig(registration).limits).toEqual({});
     const config = registrationConfig({ ...registration, LIMITS: '{"recipientPerHour":3}' });
-    expect(config.limits).toMatchObject({ recipientPerHour: 3, recipientPerDay: 10 });
+    expect(config.limits).toEqual({ recipientPerHour: 3 });
   });
 
   it('dies of a bad deployment with every fault listed by name and no value told', () => {

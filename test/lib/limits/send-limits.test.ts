@@ -40,7 +40,7 @@ beforeEach(() => {
 });
 
 function limits(settings: Partial<SendLimitSettings> = {}, table: Table = database.tables.limits): SendLimits {
-  return sendLimits(table, { ...DEFAULT_LIMITS, ...settings }, () => now)(pepper());
+  return sendLimits(table, settings, () => now)(pepper());
 }
 
 /** Limits of which only the named ones can be felt. */
@@ -88,6 +88,17 @@ async function fill(counting: SendLimits, count: number, given: Partial<LimitReq
     expect(await allowed(counting, given)).toBe(true);
   }
 }
+
+it('Limits that a deployment does not set are those of the contract', () => {
+  expect(DEFAULT_LIMITS).toEqual({
+    resendSeconds: [60, 120, 300, 900],
+    recipientPerHour: 5,
+    recipientPerDay: 10,
+    sourcePer10Minutes: 5,
+    sourcePerHour: 20,
+    prefixPerHour: 10,
+  });
+});
 
 describe('The resend limit of a recipient', () => {
   it.each([

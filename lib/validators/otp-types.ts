@@ -1,0 +1,2 @@
+/** The channels that a one-time password can be asked for on (specification, 2.1). */
+export const OTP_TYPES = ['email', 'sms', 'call', 'whatsapp'] as const;
