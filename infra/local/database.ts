@@ -1,11 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { Faults } from './faults.ts';
+import { closed, listen } from './listen.ts';
 import { downtime } from './stand-ins/downtime.ts';
-import { closed, listen } from './stand-ins/stand-in.ts';
 
 /** One call that DynamoDB was asked for, whatever became of it. */
 interface DatabaseCall {
@@ -88,8 +87,7 @@ export async function startDatabase({ port = 0, faults = new Faults() }: Databas
     });
   }
 
-  await listen(server, port);
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listen(server, port)}`;
   const down = downtime(server, faults);
 
   return {

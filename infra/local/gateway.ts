@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequestContext, Context } from 'aws-lambda';
 import { Admission } from './admission.ts';
+import { closed, listen } from './listen.ts';
 
 /** What the gateway hands to a function: payload format 2.0, without an authorizer (the local service has none). */
 export type GatewayEvent = APIGatewayProxyEventV2WithRequestContext<APIGatewayEventRequestContextV2>;
@@ -99,7 +100,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     url: `http://localhost:${port}`,
     port,
     close: async () => {
-      await Promise.all(servers.map(closeServer));
+      await Promise.all(servers.map(closed));
     },
   };
 }
@@ -363,35 +364,19 @@ function toContext(route: Route, endsAt: number): Context {
 
 /** Listens on one port of 127.0.0.1 and ::1 (where the machine has IPv6), because `localhost` may be either. */
 async function listenOnLoopback(listener: RequestListener, port: number): Promise<{ servers: Server[]; port: number }> {
+  const create = () => createServer({ maxHeaderSize: MAX_HEADER_BYTES }, listener);
   for (let attempt = 1; ; attempt += 1) {
-    const four = await listen(listener, '127.0.0.1', port);
-    const picked = (four.address() as AddressInfo).port;
+    const [four, six] = [create(), create()];
+    const picked = await listen(four, port);
     try {
-      return { servers: [four, await listen(listener, '::1', picked)], port: picked };
+      await listen(six, picked, '::1');
+      return { servers: [four, six], port: picked };
     } catch (error) {
       if (errorCode(error) !== 'EADDRINUSE') return { servers: [four], port: picked };
-      await closeServer(four);
+      await closed(four);
       if (port !== 0 || attempt === 10) throw error;
     }
   }
-}
-
-function listen(listener: RequestListener, host: string, port: number): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, listener);
-    server.once('error', reject);
-    server.listen({ host, port }, () => {
-      server.off('error', reject);
-      resolve(server);
-    });
-  });
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }
 
 export function errorCode(error: unknown): string | undefined {

@@ -1,6 +1,7 @@
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, Faults } from '../faults.ts';
+import { listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
 import type { SimulatedGroup, SimulatedServer } from './simulated-server.ts';
 import { TextAccounts } from './text-accounts.ts';
@@ -136,14 +137,7 @@ export async function startTextServer(options: TextServerOptions): Promise<Simul
     socket.end();
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port ?? 0, '127.0.0.1', () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server, options.port ?? 0);
   const down = downtime(server, faults);
 
   return {

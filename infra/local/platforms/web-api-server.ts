@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, Faults } from '../faults.ts';
+import { listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
 import { type Certificate, certificate } from './certificate.ts';
 import type { SimulatedServer } from './simulated-server.ts';
@@ -196,14 +197,7 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
     response.end(text);
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port ?? 0, '127.0.0.1', () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server, options.port ?? 0);
   const down = downtime(server, faults);
   const { onChange } = faults;
   faults.onChange = () => {

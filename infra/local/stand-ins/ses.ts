@@ -2,8 +2,9 @@ import { Agent, request } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { closed } from '../listen.ts';
 import { list, queryError } from './query-protocol.ts';
-import { type Answer, type Call, closed, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { type Answer, type Call, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface SesOptions extends StandInOptions {
   /** Identities (addresses or domains) that mails may be sent from. */

@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Faults } from '../faults.ts';
+import { closed, listen } from '../listen.ts';
 import type { OutboxEntry } from '../outbox-entry.ts';
 import { downtime } from './downtime.ts';
 
@@ -85,8 +85,7 @@ export async function serve(service: Service, { port = 0, faults }: Pick<StandIn
     return service.answer({ method, path, headers, body: bytes.toString('utf8'), bytes });
   }
 
-  await listen(server, port);
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listen(server, port)}`;
   const down = downtime(server, faults);
 
   return {
@@ -100,24 +99,6 @@ export async function serve(service: Service, { port = 0, faults }: Pick<StandIn
       await closed(server);
     },
   } satisfies StandIn;
-}
-
-export async function listen(server: Server, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-/** Closes a server with all its connections. */
-export async function closed(server: Server): Promise<void> {
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }
 
 /** Of the form that AWS uses for request and message ids. */

@@ -3,6 +3,7 @@ import { startVoice } from '../../../infra/local/stand-ins/voice.ts';
 import { voiceCaller } from '../../../lib/aws/voice.ts';
 import { LANGUAGES } from '../../../lib/messages/language.ts';
 import { callChannel } from '../../../lib/otp/call.ts';
+import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
 const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
@@ -69,26 +70,5 @@ describe('The channel call', () => {
     expect(outbox).toEqual([]);
   });
 
-  it.each([
-    ['throttled', 'retryable'],
-    ['refused', 'misconfigured'],
-    ['down', 'retryable'],
-  ] as const)('says that certainly nobody was called when the service is %s', async (fault, kind) => {
-    const { channel, faults, outbox } = await call();
-    faults.set({ kind: fault, times: 1 });
-    expect(await failureOf(channel.send(TO, CODE, 'en', patient()))).toMatchObject({ kind });
-    expect(outbox).toEqual([]);
-  });
-
-  it('does not call again when it may have called', async () => {
-    const { channel, standIn, faults, outbox } = await call();
-    faults.set({ kind: 'slow', times: 1, ms: 100 });
-    const caller = new AbortController();
-    const sending = failureOf(channel.send(TO, CODE, 'en', caller.signal));
-    await expect.poll(() => standIn.requests).toBe(1);
-    caller.abort();
-    expect(await sending).toMatchObject({ kind: 'unknown_outcome' });
-    await expect.poll(() => outbox.length).toBe(1);
-    expect(standIn.requests).toBe(1);
-  });
+  itSendsAtMostOnce(call, TO);
 });

@@ -3,7 +3,8 @@ import { startSes } from '../../../infra/local/stand-ins/ses.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
 import { LANGUAGES } from '../../../lib/messages/language.ts';
 import { emailChannel } from '../../../lib/otp/email.ts';
-import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
+import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
+import { BRAND, clientOf, patient, started } from '../../support/senders.ts';
 
 const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
 
@@ -64,28 +65,5 @@ describe('The channel email', () => {
     expect(outbox).toHaveLength(1);
   });
 
-  it.each([
-    ['throttled', 'retryable'],
-    ['refused', 'misconfigured'],
-    ['down', 'retryable'],
-  ] as const)('says that certainly nothing was sent when SES is %s', async (fault, kind) => {
-    const { channel, faults, outbox } = await email();
-    faults.set({ kind: fault, times: 1 });
-    expect(await failureOf(channel.send('ann@example.org', CODE, 'en', patient()))).toMatchObject({ kind });
-    expect(outbox).toEqual([]);
-    await channel.send('ann@example.org', CODE, 'en', patient());
-    expect(outbox).toHaveLength(1);
-  });
-
-  it('does not send again what may have gone out', async () => {
-    const { channel, standIn, faults, outbox } = await email();
-    faults.set({ kind: 'slow', times: 1, ms: 100 });
-    const caller = new AbortController();
-    const sending = failureOf(channel.send('ann@example.org', CODE, 'en', caller.signal));
-    await expect.poll(() => standIn.requests).toBe(1);
-    caller.abort();
-    expect(await sending).toMatchObject({ kind: 'unknown_outcome' });
-    await expect.poll(() => outbox.length).toBe(1);
-    expect(standIn.requests).toBe(1);
-  });
+  itSendsAtMostOnce(email, 'ann@example.org');
 });

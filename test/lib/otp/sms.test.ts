@@ -4,6 +4,7 @@ import { snsPublisher } from '../../../lib/aws/sns.ts';
 import { smsParts } from '../../../lib/messages/gsm7.ts';
 import { LANGUAGES } from '../../../lib/messages/language.ts';
 import { type SmsSettings, smsChannel } from '../../../lib/otp/sms.ts';
+import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
 const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
@@ -73,26 +74,5 @@ describe('The channel sms', () => {
     expect(outbox).toEqual([]);
   });
 
-  it.each([
-    ['throttled', 'retryable'],
-    ['refused', 'misconfigured'],
-    ['down', 'retryable'],
-  ] as const)('says that certainly nothing was sent when SNS is %s', async (fault, kind) => {
-    const { channel, faults, outbox } = await sms();
-    faults.set({ kind: fault, times: 1 });
-    expect(await failureOf(channel.send(TO, CODE, 'en', patient()))).toMatchObject({ kind });
-    expect(outbox).toEqual([]);
-  });
-
-  it('does not send again what may have gone out', async () => {
-    const { channel, standIn, faults, outbox } = await sms();
-    faults.set({ kind: 'slow', times: 1, ms: 100 });
-    const caller = new AbortController();
-    const sending = failureOf(channel.send(TO, CODE, 'en', caller.signal));
-    await expect.poll(() => standIn.requests).toBe(1);
-    caller.abort();
-    expect(await sending).toMatchObject({ kind: 'unknown_outcome' });
-    await expect.poll(() => outbox.length).toBe(1);
-    expect(standIn.requests).toBe(1);
-  });
+  itSendsAtMostOnce(sms, TO);
 });

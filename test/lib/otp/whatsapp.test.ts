@@ -3,6 +3,7 @@ import { startSocial } from '../../../infra/local/stand-ins/social.ts';
 import { whatsAppSender } from '../../../lib/aws/social.ts';
 import { LANGUAGES } from '../../../lib/messages/language.ts';
 import { whatsAppChannel } from '../../../lib/otp/whatsapp.ts';
+import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
 const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
@@ -48,26 +49,5 @@ describe('The channel whatsapp', () => {
     expect(outbox).toEqual([]);
   });
 
-  it.each([
-    ['throttled', 'retryable'],
-    ['refused', 'misconfigured'],
-    ['down', 'retryable'],
-  ] as const)('says that certainly nothing was sent when the service is %s', async (fault, kind) => {
-    const { channel, faults, outbox } = await whatsapp();
-    faults.set({ kind: fault, times: 1 });
-    expect(await failureOf(channel.send(TO, CODE, 'en', patient()))).toMatchObject({ kind });
-    expect(outbox).toEqual([]);
-  });
-
-  it('does not send again what may have gone out', async () => {
-    const { channel, standIn, faults, outbox } = await whatsapp();
-    faults.set({ kind: 'slow', times: 1, ms: 100 });
-    const caller = new AbortController();
-    const sending = failureOf(channel.send(TO, CODE, 'en', caller.signal));
-    await expect.poll(() => standIn.requests).toBe(1);
-    caller.abort();
-    expect(await sending).toMatchObject({ kind: 'unknown_outcome' });
-    await expect.poll(() => outbox.length).toBe(1);
-    expect(standIn.requests).toBe(1);
-  });
+  itSendsAtMostOnce(whatsapp, TO);
 });

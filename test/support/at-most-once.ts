@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import type { Faults } from '../../infra/local/faults.ts';
+import type { OutboxEntry } from '../../infra/local/outbox-entry.ts';
+import type { StandIn } from '../../infra/local/stand-ins/stand-in.ts';
+import type { OtpChannel } from '../../lib/otp/channel.ts';
+import { failureOf, patient } from './senders.ts';
+
+interface Opened {
+  channel: OtpChannel;
+  standIn: StandIn;
+  faults: Faults;
+  outbox: OutboxEntry[];
+}
+
+const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
+
+/** The tests that every channel passes: what certainly failed is known to have failed, and nothing is sent twice. */
+export function itSendsAtMostOnce(open: () => Promise<Opened>, to: string): void {
+  it.each([
+    ['throttled', 'retryable'],
+    ['refused', 'misconfigured'],
+    ['down', 'retryable'],
+  ] as const)('says that certainly nothing was sent when its service is %s', async (fault, kind) => {
+    const { channel, faults, outbox } = await open();
+    faults.set({ kind: fault, times: 1 });
+    expect(await failureOf(channel.send(to, CODE, 'en', patient()))).toMatchObject({ kind });
+    expect(outbox).toEqual([]);
+    await channel.send(to, CODE, 'en', patient());
+    expect(outbox).toHaveLength(1);
+  });
+
+  it('does not send again what may have gone out', async () => {
+    const { channel, standIn, faults, outbox } = await open();
+    faults.set({ kind: 'slow', times: 1, ms: 100 });
+    const caller = new AbortController();
+    const sending = failureOf(channel.send(to, CODE, 'en', caller.signal));
+    await expect.poll(() => standIn.requests).toBe(1);
+    caller.abort();
+    expect(await sending).toMatchObject({ kind: 'unknown_outcome' });
+    await expect.poll(() => outbox.length).toBe(1);
+    expect(standIn.requests).toBe(1);
+  });
+}
