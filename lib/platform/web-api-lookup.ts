@@ -22,25 +22,42 @@ const UsersSchema = v.array(UserSchema);
 
 const BATCH = 200;
 /**
- * At least so many of a group's highest logins are looked at: logins that were chosen by hand may stand above those the
- * server counts. Where they are all old, what the server counts stands further down, and the group is read on.
- */
-const HIGHEST = 2_000;
-/**
  * An account of ours that is still looked for is at most 24 hours old; the rest is for the server's time zone and clock.
  */
 const OLD_MS = 48 * 60 * 60 * 1_000;
+/** How long an account is known to be old, in milliseconds: a login may be deleted and given to a new account. */
+const KNOWN_MS = 10 * 60 * 1_000;
 /** Room for more than a million logins. */
 const MAX_LOGINS_BYTES = 16 * 1_024 * 1_024;
 const MAX_BATCH_BYTES = 4 * 1_024 * 1_024;
 
 /**
- * Looks for the account that carries the operation in its comment: at its own login, or among the newest logins of the
- * group. Where the manager may not read personal data, comments are empty: that is never taken for absence.
+ * Which logins cannot be the account that is looked for, so that a look-up whose time ends goes on where the one before
+ * stood: a group may be larger than can be read at once.
+ */
+export interface PassedOver {
+  /** Accounts that are too old for every operation, and since when that is being noted, in epoch milliseconds. */
+  old: Set<number>;
+  oldSince: number;
+  /** The other accounts that were read for this operation: a login that was taken does not become ours. */
+  operationId: string;
+  read: Set<number>;
+}
+
+export function nothingPassedOver(): PassedOver {
+  return { old: new Set(), oldSince: 0, operationId: '', read: new Set() };
+}
+
+/**
+ * Looks for the account that carries the operation in its comment: at its own login, or in the group, from the highest
+ * login down. Absent is only what stands at none of the group's logins: new ones may be counted below others that were
+ * chosen by hand. Where the manager may not read personal data, comments are empty: that is never taken for absence.
+ * @param passedOver of this server; changed
  */
 export async function findAccount(
   client: WebApiClient,
   { operationId, group, login, masterPassword }: OrderTrace,
+  passedOver: PassedOver,
   now: () => number,
   signal: AbortSignal,
 ): Promise<Finding> {
@@ -52,17 +69,19 @@ export async function findAccount(
     return opens(client, login, masterPassword, signal);
   }
 
+  if (passedOver.oldSince < now() - KNOWN_MS) Object.assign(passedOver, { old: new Set(), oldSince: now() });
+  if (passedOver.operationId !== operationId) Object.assign(passedOver, { operationId, read: new Set() });
+  const { old, read } = passedOver;
   let unreadable = false;
-  let seenRecent = false;
-  const logins = await loginsOf(client, group, signal);
+  const logins = (await loginsOf(client, group, signal)).filter((one) => !old.has(one) && !read.has(one));
   for (let at = 0; at < logins.length; at += BATCH) {
-    const users = await readUsers(client, logins.slice(at, at + BATCH), signal);
-    const ours = users.find((user) => user.Comment === operationId);
-    if (ours !== undefined) return { kind: 'found', login: ours.Login };
-    const recent = users.filter(({ Registration = Number.NaN }) => !(Registration * 1_000 < now() - OLD_MS));
-    unreadable ||= recent.some(isUnreadable);
-    seenRecent ||= recent.length > 0;
-    if (seenRecent && recent.length === 0 && at + BATCH >= HIGHEST) break;
+    for (const user of await readUsers(client, logins.slice(at, at + BATCH), signal)) {
+      const { Login, Comment, Registration = Number.NaN } = user;
+      if (Comment === operationId) return { kind: 'found', login: Login };
+      if (Registration * 1_000 < now() - OLD_MS) old.add(Login);
+      else if (isUnreadable(user)) unreadable = true;
+      else read.add(Login);
+    }
   }
   return { kind: unreadable ? 'cannot_tell' : 'absent' };
 }
@@ -91,13 +110,20 @@ async function loginsOf(client: WebApiClient, group: string, signal: AbortSignal
   return parseMember(LoginsSchema, answer.answer).sort((one, other) => other - one);
 }
 
+/** Those of these accounts that there are. One that the answer leaves out is asked for by itself: it may be there all the same. */
 async function readUsers(client: WebApiClient, logins: number[], signal: AbortSignal): Promise<User[]> {
   // The commas divide the list, so they are not encoded.
   const path = `/api/user/get_batch?login=${logins.join(',')}`;
   const answer = await client.ask({ path, maxBytes: MAX_BATCH_BYTES }, signal);
-  if (answer.retcode === NOT_FOUND) return [];
-  if (!isDone(answer)) throw commandFailure(answer.retcode);
-  return parseMember(UsersSchema, answer.answer);
+  if (!isDone(answer) && answer.retcode !== NOT_FOUND) throw commandFailure(answer.retcode);
+  const users = isDone(answer) ? parseMember(UsersSchema, answer.answer) : [];
+  const answered = new Set(users.map(({ Login }) => Login));
+  for (const login of logins) {
+    if (answered.has(login)) continue;
+    const user = await readUser(client, login, signal);
+    if (user !== undefined) users.push(user);
+  }
+  return users;
 }
 
 /** Every account has a name; none to be seen means that personal data, the comment with it, is hidden from us. */

@@ -12,7 +12,7 @@ import {
 } from './web-api-answers.ts';
 import { type ClientLimits, webApiClient } from './web-api-client.ts';
 import { LostAnswer } from './web-api-exchange.ts';
-import { findAccount, readBalance } from './web-api-lookup.ts';
+import { findAccount, nothingPassedOver, readBalance } from './web-api-lookup.ts';
 import { withQuery } from './web-api-query.ts';
 import type { WebApiSecret } from './web-api-session.ts';
 
@@ -38,6 +38,7 @@ export function webApiPlatform(
 ): TradingPlatform {
   const limits = { ...DEFAULTS, ...options };
   const client = webApiClient(connection, secret, limits);
+  const passedOver = nothingPassedOver();
 
   /** Code 8 does not say whether the group is missing or we may not use it. */
   async function groupFailure(group: string, retcode: number, signal: AbortSignal): Promise<PlatformFailure> {
@@ -75,7 +76,7 @@ export function webApiPlatform(
       throw openingFailure(answer.retcode, order);
     },
 
-    find: (trace, signal) => findAccount(client, trace, limits.now, signal),
+    find: (trace, signal) => findAccount(client, trace, passedOver, limits.now, signal),
 
     async fund({ deposit = 0 }, login, certainlyEmpty, signal) {
       const values = { login, type: DEPOSIT_TYPE, balance: deposit.toFixed(2), comment: 'Initial deposit' };

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { anOrder, atOnce, failure, noSignal, platformOn, scriptedServer, testServer } from '../../support/web-api.ts';
 
 describe('looking an account up', () => {
@@ -102,70 +102,131 @@ describe('a manager that may not read personal data', () => {
 });
 
 describe('a large group', () => {
-  const NOW = Date.UTC(2026, 0, 15);
-  const DAY = 24 * 60 * 60;
+  const HOUR = 60 * 60;
+  let now = 0;
+  const registered = (hoursAgo: number) => ({ Registration: String(now / 1_000 - hoursAgo * HOUR) });
+  const OLD_HOURS = 72;
 
-  /** A group of so many accounts, the youngest with the highest login; one of them is ours. */
-  async function groupOf(count: number, record: (login: number) => Record<string, unknown>) {
+  beforeEach(() => {
+    now = Date.UTC(2026, 0, 15);
+  });
+
+  /** A group of these accounts, and what was asked of it; `onBatch` is told of each batch before it is answered. */
+  async function groupOf(
+    logins: readonly number[],
+    record: (login: number) => Record<string, unknown> | undefined,
+    onBatch: (count: number) => void = () => {},
+  ) {
     const batches: number[] = [];
+    const singles: number[] = [];
+    const userOf = (login: number) => {
+      const own = record(login);
+      return own === undefined ? undefined : { Login: String(login), Name: 'Ann', Comment: '', ...own };
+    };
     const server = await scriptedServer(({ path }, response) => {
-      if (path.startsWith('/api/user/logins')) {
-        const logins = Array.from({ length: count }, (_, index) => String(index + 1));
-        return response.end(JSON.stringify({ retcode: '0 Done', answer: logins }));
-      }
+      const answer = (content: unknown) =>
+        response.end(
+          JSON.stringify(content === undefined ? { retcode: '13 Not found' } : { retcode: '0 Done', answer: content }),
+        );
+      if (path.startsWith('/api/user/logins')) return answer(logins.map(String));
       const asked = (path.split('login=')[1] ?? '').split(',').map(Number);
+      if (path.startsWith('/api/user/get?')) {
+        singles.push(...asked);
+        return answer(userOf(asked[0] ?? 0));
+      }
       batches.push(asked.length);
-      const answer = asked.map((login) => ({ Login: String(login), Name: 'Ann', Comment: '', ...record(login) }));
-      response.end(JSON.stringify({ retcode: '0 Done', answer }));
+      onBatch(batches.length);
+      const known = asked.map(userOf).filter((user) => user !== undefined && !('LeftOut' in user));
+      answer(known.length === 0 ? undefined : known);
     });
-    return { batches, platform: platformOn(server, { now: () => NOW }) };
+    return { batches, singles, platform: platformOn(server, { now: () => now }) };
   }
+  const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
   test('is read from the highest login down, until ours is found', async () => {
     const order = anOrder();
-    const { platform, batches } = await groupOf(50_000, (login) =>
+    const { platform, batches } = await groupOf(upTo(50_000), (login) =>
       login === 49_950 ? { Comment: order.operationId } : {},
     );
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 49_950 });
     expect(batches).toEqual([200]);
   });
 
-  test('is read on as long as its accounts may be of the last two days', async () => {
-    const order = anOrder();
-    const { platform, batches } = await groupOf(10_000, (login) => ({
-      Comment: login === 4_001 ? order.operationId : '',
-      Registration: String(NOW / 1_000 - (10_000 - login) * 20),
-    }));
-    expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 4_001 });
-    expect(batches).toHaveLength(30);
+  test('is read whole before an account is called absent', async () => {
+    const { platform, batches } = await groupOf(upTo(10_000), (login) => registered(login > 9_900 ? 1 : OLD_HOURS));
+    expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
+    expect(batches).toHaveLength(50);
   });
 
-  const AGED = { Registration: String(NOW / 1_000 - 3 * DAY) };
+  test('is read on below logins that were chosen by hand, old ones and one of today', async () => {
+    const order = anOrder();
+    const chosen = Array.from({ length: 2_100 }, (_, index) => 900_001 + index);
+    const { platform } = await groupOf([500_001, ...chosen, 902_101], (login) =>
+      login === 500_001
+        ? { Comment: order.operationId, ...registered(0) }
+        : registered(login === 902_101 ? 5 : OLD_HOURS),
+    );
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 500_001 });
+  });
 
-  test('is not read to the end when those of the last two days are passed', async () => {
-    const { platform, batches } = await groupOf(50_000, (login) => (login > 49_900 ? {} : AGED));
+  test('is not read again where its accounts are too old: for ten minutes, since a login may be given anew', async () => {
+    const { platform, batches } = await groupOf(upTo(10_000), (login) => registered(login > 9_900 ? 1 : OLD_HOURS));
+    expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
+    batches.length = 0;
+    expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
+    expect(batches).toEqual([100]);
+    now += 10 * 60_000 + 1;
+    batches.length = 0;
+    expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
+    expect(batches).toHaveLength(50);
+  });
+
+  test('whose accounts nobody knows the age of is read once for an operation, and anew for the next', async () => {
+    const { platform, batches } = await groupOf(upTo(1_000), () => ({}));
+    const order = anOrder();
+    for (let time = 0; time < 3; time += 1) expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
+    expect(batches).toHaveLength(5);
     expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
     expect(batches).toHaveLength(10);
   });
 
-  test('is read on below old accounts whose logins were chosen by hand', async () => {
+  test('that takes longer than there is time is read on by the next look-up, to its end', async () => {
     const order = anOrder();
-    const { platform } = await groupOf(6_000, (login) =>
-      login === 3_000 ? { Comment: order.operationId } : login > 3_000 ? AGED : {},
+    let caller = new AbortController();
+    const { platform, batches } = await groupOf(
+      upTo(100_000),
+      (login) => (login === 1 ? { Comment: order.operationId } : registered(login % 2 === 0 ? 1 : OLD_HOURS)),
+      (count) => {
+        if (count % 120 === 0) caller.abort();
+      },
     );
-    expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 3_000 });
+    for (let time = 0; time < 4; time += 1) {
+      caller = new AbortController();
+      expect(await failure(platform.find(order, caller.signal))).toMatchObject({ kind: 'platform_unavailable' });
+    }
+    caller = new AbortController();
+    expect(await platform.find(order, caller.signal)).toEqual({ kind: 'found', login: 1 });
+    // Of each look-up the batch is read again in which its time ended.
+    expect(batches).toHaveLength(500 + 4);
   });
 
-  test('is read to the end when nothing tells their age', async () => {
+  test.each([
+    ['one account', (login: number) => login === 150],
+    ['every account', () => true],
+  ])('whose batch leaves out %s is asked for it by itself', async (_, isLeftOut) => {
     const order = anOrder();
-    const { platform, batches } = await groupOf(5_000, (login) => (login === 1 ? { Comment: order.operationId } : {}));
-    expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 1 });
-    expect(batches).toHaveLength(25);
+    const { platform, singles } = await groupOf(upTo(200), (login) => ({
+      Comment: login === 150 ? order.operationId : '',
+      ...(isLeftOut(login) ? { LeftOut: '1' } : {}),
+    }));
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 150 });
+    expect(singles).toContain(150);
   });
 
-  test('of a hundred thousand logins can be read', async () => {
-    const { platform } = await groupOf(100_000, () => ({ Registration: '1' }));
+  test('of which an account is gone by the time it is read does without it', async () => {
+    const { platform, singles } = await groupOf(upTo(10), (login) => (login === 4 ? undefined : {}));
     expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
+    expect(singles).toEqual([4]);
   });
 });
 
