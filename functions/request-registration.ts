@@ -12,7 +12,7 @@ import { makeCode, parsePepper } from '../lib/otp/code.ts';
 import { hashPassword } from '../lib/otp/password-hash.ts';
 import { requestRegistration } from '../lib/registration.ts';
 import { telemetry } from '../lib/telemetry.ts';
-import { RegistrationRequestSchema } from '../lib/validators/registration.ts';
+import { MOST_REGISTRATION_BYTES, RegistrationRequestSchema } from '../lib/validators/registration.ts';
 
 const config = registrationConfig();
 const database = databaseClient();
@@ -33,7 +33,7 @@ const parts = {
 /** `POST /public/v1/account/register/request`: keeps a pending registration and sends its one-time password → 204. */
 export const handler = endpoint({
   body: RegistrationRequestSchema,
-  maxBodyBytes: 5_900_000,
+  maxBodyBytes: MOST_REGISTRATION_BYTES,
   telemetry: telemetry('request-registration', config.stage),
   handle: (request, telemetry, signal) => requestRegistration(parts, request, telemetry, signal),
 });

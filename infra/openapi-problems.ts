@@ -136,7 +136,6 @@ export const RULE_MEANINGS: Readonly<Record<Rule | 'not_supported' | 'not_offere
   minimum: 'too small',
   maximum: 'too large',
   integer: 'not a whole number',
-  unique: 'given twice',
   password_mismatch: '`repeat_password` differs from `password`',
   complexity: 'a password without the kinds of characters that its platform version asks for',
   phone: 'not a valid number in the country of its dial code',

@@ -4,7 +4,6 @@ import { PROBLEMS, type ProblemType } from '../lib/http/problem.ts';
 import type { FormField } from '../lib/validators/crm-records.ts';
 import { CUSTOM_FIELD_VALUES } from '../lib/validators/custom-fields.ts';
 import { OTP_TYPES } from '../lib/validators/otp-types.ts';
-import { RULES } from '../lib/validators/primitives.ts';
 import { RegistrationBodySchema } from '../lib/validators/registration.ts';
 import { TradingAccountAnswerSchema, tradingAccountRequestSchema } from '../lib/validators/trading-account.ts';
 import { PROBLEM_NOTES, PROBLEM_TYPES, RULE_MEANINGS, statusesOf } from './openapi-problems.ts';
@@ -51,7 +50,7 @@ export function schemas(): JsonObject {
     GatewayMessage: {
       type: 'object',
       description: 'An answer that the gateway gives by itself, without asking the service.',
-      properties: { message: { type: 'string', examples: ['Too Many Requests'] } },
+      properties: { message: { type: 'string', description: 'What is wrong.', examples: ['Too Many Requests'] } },
       required: ['message'],
     },
   };
@@ -172,12 +171,6 @@ function customFields(): JsonObject {
   };
 }
 
-const FAULT_DETAIL = {
-  type: 'string',
-  description: 'A sentence about the field, for people; never the value that was sent.',
-  examples: ['is required when otp_type is sms'],
-} as const;
-
 function faults(): JsonObject {
   const words = Object.entries(RULE_MEANINGS);
   const rule = {
@@ -185,27 +178,48 @@ function faults(): JsonObject {
     enum: words.map(([word]) => word),
     description: `The rule that is broken; a stable word.\n\n${table(['Rule', 'Meaning'], words)}`,
   };
-  const fault = (member: string, description: string, example: string, rules: readonly string[]) => ({
+  const fault = (member: string, description: string, [place, detail]: [string, string], rules: readonly string[]) => ({
     type: 'object',
     description: `A fault ${description}`,
     properties: {
-      [member]: { type: 'string', description: `Where the fault is: ${description}`, examples: [example] },
-      rule: rules.length === words.length ? ref('schemas', 'Rule') : { type: 'string', enum: rules },
-      detail: FAULT_DETAIL,
+      [member]: { type: 'string', description: `Where the fault is: ${description}`, examples: [place] },
+      rule:
+        rules.length === words.length
+          ? ref('schemas', 'Rule')
+          : { type: 'string', enum: rules, description: 'The rule that is broken; a stable word.' },
+      detail: {
+        type: 'string',
+        description: 'A sentence about the field, for people; never the value that was sent.',
+        examples: [detail],
+      },
     },
     required: [member, 'rule', 'detail'],
   });
   const all = words.map(([word]) => word);
-  const ofIds = RULES.filter((word) => ['required', 'type', 'length', 'characters'].includes(word));
   return {
     Rule: rule,
     Fault: {
       description: 'One fault of the request.',
       oneOf: ['BodyFault', 'ParameterFault', 'HeaderFault'].map((name) => ref('schemas', name)),
     },
-    BodyFault: fault('pointer', 'in the body, as a JSON Pointer (RFC 6901) in a URI fragment.', '#/phone/number', all),
-    ParameterFault: fault('parameter', 'in a path parameter, by its name.', 'user_id', ofIds),
-    HeaderFault: fault('header', 'in a request header, by its name.', 'Idempotency-Key', ['format']),
+    BodyFault: fault(
+      'pointer',
+      'in the body, as a JSON Pointer (RFC 6901) in a URI fragment.',
+      ['#/phone/number', 'is required when otp_type is sms'],
+      all,
+    ),
+    ParameterFault: fault(
+      'parameter',
+      'in a path parameter, by its name.',
+      ['user_id', 'must be 8 characters'],
+      ['characters', 'length'],
+    ),
+    HeaderFault: fault(
+      'header',
+      'in a request header, by its name.',
+      ['Idempotency-Key', 'must be 1 to 255 visible ASCII characters'],
+      ['format'],
+    ),
   };
 }
 

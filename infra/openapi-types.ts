@@ -78,8 +78,17 @@ export type DateValue = string;
  * @maxItems 10
  */
 export type DocumentsValue = {
+  /**
+   * Id of the document, as the form gives it.
+   */
   id: string;
+  /**
+   * Name of the file.
+   */
   name: string;
+  /**
+   * The content, base64-encoded.
+   */
   doc: string;
 }[];
 /**
@@ -96,7 +105,13 @@ export type CountryValue = string;
  * @maxItems 100
  */
 export type PeopleValue = {
+  /**
+   * Id of the person.
+   */
   id?: string;
+  /**
+   * Name of the person.
+   */
   name?: string;
   [k: string]: unknown;
 }[];
@@ -119,7 +134,6 @@ export type Fault = BodyFault | ParameterFault | HeaderFault;
  * | minimum | too small |
  * | maximum | too large |
  * | integer | not a whole number |
- * | unique | given twice |
  * | password_mismatch | `repeat_password` differs from `password` |
  * | complexity | a password without the kinds of characters that its platform version asks for |
  * | phone | not a valid number in the country of its dial code |
@@ -146,7 +160,6 @@ export type Rule =
   | 'minimum'
   | 'maximum'
   | 'integer'
-  | 'unique'
   | 'password_mismatch'
   | 'complexity'
   | 'phone'
@@ -300,15 +313,30 @@ export interface RegistrationRequest {
  * Form fields of type phone: object `{ country_code, number }`. A valid number in the country of its dial code.
  */
 export interface PhoneValue {
+  /**
+   * The dial code, with or without `+`.
+   */
   country_code: string;
+  /**
+   * The number; a national trunk zero, spaces and dashes are fine.
+   */
   number: string;
 }
 /**
  * Form fields of type location: object `{ country, state, city }`.
  */
 export interface LocationValue {
+  /**
+   * The country.
+   */
   country: string;
+  /**
+   * The state or region.
+   */
   state: string;
+  /**
+   * The city.
+   */
   city: string;
 }
 /**
@@ -389,7 +417,10 @@ export interface ParameterFault {
    * Where the fault is: in a path parameter, by its name.
    */
   parameter: string;
-  rule: 'required' | 'type' | 'characters' | 'length';
+  /**
+   * The rule that is broken; a stable word.
+   */
+  rule: 'characters' | 'length';
   /**
    * A sentence about the field, for people; never the value that was sent.
    */
@@ -403,6 +434,9 @@ export interface HeaderFault {
    * Where the fault is: in a request header, by its name.
    */
   header: string;
+  /**
+   * The rule that is broken; a stable word.
+   */
   rule: 'format';
   /**
    * A sentence about the field, for people; never the value that was sent.

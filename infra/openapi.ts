@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { DEFAULT_LIMITS } from '../lib/limits/send-limits.ts';
-import { UserIdSchema } from '../lib/validators/trading-account.ts';
+import { MOST_REGISTRATION_BYTES } from '../lib/validators/registration.ts';
+import { MOST_ACCOUNT_BYTES, UserIdSchema } from '../lib/validators/trading-account.ts';
 import { EXAMPLE_USER_ID, OPENED_ACCOUNT, problemExample, REQUEST_EXAMPLES } from './openapi-examples.ts';
 import {
   OPERATIONS,
@@ -166,6 +167,7 @@ function registration(): JsonObject {
       'Fields of the registration form stand at the root of the body, beside the fixed fields, each under its key in the form.',
       "The answer does not tell whether the address is a client's already: then its owner gets a notice instead of a code.",
       'Pages of the origins that the deployment names may call it (CORS).',
+      sizes(),
       limits(),
     ].join('\n\n'),
     security: [],
@@ -190,6 +192,7 @@ function account(operation: 'createTp5Account' | 'createTp4Account', version: '5
       `Opens a trading account on a trading-platform server of version \`tp${version}\` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.`,
       'For the same `Idempotency-Key` never a second account is opened, whatever goes wrong in between. Without a key an answer that got lost cannot be asked for again: send one.',
       'A mail or popup that fails changes nothing in the answer, once the account exists.',
+      `The body may have ${bytes(MOST_ACCOUNT_BYTES)}.`,
     ].join('\n\n'),
     security: [{ iam: [] }, { jwt: ['accounts:create'] }],
     parameters: [ref('parameters', 'UserId'), ref('parameters', 'IdempotencyKey')],
@@ -351,6 +354,21 @@ function problemTable(): string {
         return [String(status), `\`${type}\``, by, status === statusesOf(type)[0] ? when : whenSettling];
       }),
   );
+}
+
+function bytes(count: number): string {
+  return `${count.toLocaleString('en')} bytes`;
+}
+
+function sizes(): string {
+  return [
+    'Sizes:',
+    [
+      `- the body: ${bytes(MOST_REGISTRATION_BYTES)}`,
+      '- documents: 10 in a request, each 3 MB and all together 4 MB when decoded (1 MB is 1024² bytes)',
+      '- all other fields of the form together, as JSON: 200,000 bytes',
+    ].join('\n'),
+  ].join('\n\n');
 }
 
 function limits(): string {

@@ -11,7 +11,12 @@ import { derivePassword, parsePasswordKey } from './platform/passwords.ts';
 import type { PlatformVersion } from './platform/platform.ts';
 import { telemetry } from './telemetry.ts';
 import { openTradingAccount } from './trading-account.ts';
-import { TradingAccountAnswerSchema, tradingAccountRequestSchema, UserIdSchema } from './validators/trading-account.ts';
+import {
+  MOST_ACCOUNT_BYTES,
+  TradingAccountAnswerSchema,
+  tradingAccountRequestSchema,
+  UserIdSchema,
+} from './validators/trading-account.ts';
 
 /** The handler of one platform version, with its collaborators; made once, at cold start. */
 export function tradingAccountEndpoint(version: PlatformVersion): Handler {
@@ -33,7 +38,7 @@ export function tradingAccountEndpoint(version: PlatformVersion): Handler {
     body: tradingAccountRequestSchema(version),
     parameters: { user_id: UserIdSchema },
     answer: TradingAccountAnswerSchema,
-    maxBodyBytes: 65_536,
+    maxBodyBytes: MOST_ACCOUNT_BYTES,
     telemetry: telemetry(`create-${version}-account`, config.stage),
     handle: (request, telemetry, signal) => openTradingAccount(parts, version, request, telemetry, signal),
   });

@@ -49,7 +49,7 @@ const FormFieldSchema = closedObject({
   /** The random key under which the value stands at the root of the request. */
   key: v.pipe(
     word,
-    v.check((key) => !RESERVED_KEYS.has(key), rule('unique', 'must not be the name of a fixed field')),
+    v.check((key) => !RESERVED_KEYS.has(key), rule('format', 'must not be the name of a fixed field')),
   ),
   type: v.picklist(CUSTOM_FIELD_TYPES),
   label: v.optional(v.string()),
@@ -73,7 +73,7 @@ function checkKeysAreUnique({ dataset, addIssue }: v.RawCheckContext<FormField[]
   const seen = new Set<string>();
   for (const [index, { key }] of dataset.value.entries()) {
     if (seen.has(key))
-      addIssue({ message: rule('unique', 'must differ from the keys before'), path: pathTo(index, 'key') });
+      addIssue({ message: rule('format', 'must differ from the keys before'), path: pathTo(index, 'key') });
     seen.add(key);
   }
 }

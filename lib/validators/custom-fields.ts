@@ -49,19 +49,25 @@ const ChoicesSchema = listOf(TextSchema, MOST_CHOICES);
 const ShortTextSchema = text(0, 255);
 
 const DocumentSchema = closedObject({
-  id: ShortTextSchema,
-  name: ShortTextSchema,
+  id: v.pipe(ShortTextSchema, v.description('Id of the document, as the form gives it.')),
+  name: v.pipe(ShortTextSchema, v.description('Name of the file.')),
   doc: v.pipe(
     v.string(),
     v.check((base64) => base64 !== '', rule('length', 'must not be empty')),
     v.check(isBase64, rule('base64', 'must be base64 with padding, and nothing else')),
     v.check((base64) => decodedSize(base64) <= LARGEST_DOCUMENT, rule('size', 'must be at most 3 MB')),
     v.metadata({ contentEncoding: 'base64' }),
+    v.description('The content, base64-encoded.'),
   ),
 });
 
+const PersonSchema = openObject({
+  id: v.exactOptional(v.pipe(ShortTextSchema, v.description('Id of the person.'))),
+  name: v.exactOptional(v.pipe(ShortTextSchema, v.description('Name of the person.'))),
+});
+
 const PeopleSchema = v.pipe(
-  listOf(openObject({ id: v.exactOptional(ShortTextSchema), name: v.exactOptional(ShortTextSchema) }), MOST_PEOPLE),
+  listOf(PersonSchema, MOST_PEOPLE),
   v.rawCheck(({ dataset, addIssue }) => {
     const fault = dataset.typed ? openValueFault(dataset.value) : undefined;
     if (fault !== undefined) addIssue({ message: fault });
@@ -100,7 +106,11 @@ export const CUSTOM_FIELD_VALUES = {
   email: EmailSchema,
   country: CountrySchema,
   nation: CountrySchema,
-  location: closedObject({ country: ShortTextSchema, state: ShortTextSchema, city: ShortTextSchema }),
+  location: closedObject({
+    country: v.pipe(ShortTextSchema, v.description('The country.')),
+    state: v.pipe(ShortTextSchema, v.description('The state or region.')),
+    city: v.pipe(ShortTextSchema, v.description('The city.')),
+  }),
   participants: PeopleSchema,
   leads: PeopleSchema,
 } as const satisfies Record<FormField['type'], v.GenericSchema>;

@@ -16,7 +16,10 @@ export const DialCodeSchema = v.pipe(
 export const PhoneNumberSchema = text(0, 40);
 
 /** The value of a custom field of type phone. Whether the number exists is asked of `normalizePhone`. */
-export const PhoneSchema = closedObject({ country_code: DialCodeSchema, number: PhoneNumberSchema });
+export const PhoneSchema = closedObject({
+  country_code: v.pipe(DialCodeSchema, v.description('The dial code, with or without `+`.')),
+  number: v.pipe(PhoneNumberSchema, v.description('The number; a national trunk zero, spaces and dashes are fine.')),
+});
 
 /**
  * The number in E.164, or undefined when dial code and number make no valid one. A national trunk zero is handled, and

@@ -12,7 +12,6 @@ export const RULES = [
   'minimum',
   'maximum',
   'integer',
-  'unique',
   'password_mismatch',
   'complexity',
   'phone',
@@ -230,14 +229,17 @@ export const IdSchema = v.pipe(
 /** A number that JSON can carry: `1e999` is read as infinity and refused. */
 export const NumberSchema = v.pipe(v.number(), v.finite(rule('type', 'must be a finite number')));
 
+const LONGEST_LANGUAGE = 64;
+
 /** A language tag that is well-formed by BCP 47, as `Intl` understands it. */
 export const LanguageSchema = v.pipe(
   v.string(),
   v.check(isLanguageTag, rule('language', 'must be a BCP 47 language tag such as en or pt-BR')),
+  v.metadata({ minLength: 2, maxLength: LONGEST_LANGUAGE }),
 );
 
 function isLanguageTag(tag: string): boolean {
-  if (tag.length > 64) return false;
+  if (tag.length > LONGEST_LANGUAGE) return false;
   try {
     return Intl.getCanonicalLocales(tag).length === 1;
   } catch {

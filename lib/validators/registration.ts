@@ -27,6 +27,9 @@ import {
   toPointer,
 } from './primitives.ts';
 
+/** Bytes of the largest body of a registration: Lambda takes 6 MB with all that comes beside it. */
+export const MOST_REGISTRATION_BYTES = 5_900_000;
+
 /**
  * The body of a registration request (specification, 2.1): the fixed fields, and beside them the fields of the form.
  * This half of the rules is what OpenAPI shows; `RegistrationRequestSchema` adds those between fields.

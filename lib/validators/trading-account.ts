@@ -4,6 +4,9 @@ import { closedObject, IdSchema, LanguageSchema, line, NumberSchema, rule } from
 
 type Version = keyof typeof PASSWORD_RULES;
 
+/** Bytes of the largest body of a request for an account. */
+export const MOST_ACCOUNT_BYTES = 65_536;
+
 /** The largest login that the platform can hold: tp5 has 64 bits, of which JSON carries 53; tp4 has 31. */
 const LARGEST_LOGIN = { tp5: Number.MAX_SAFE_INTEGER, tp4: 2 ** 31 - 1 } as const satisfies Record<Version, number>;
 

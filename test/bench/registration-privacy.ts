@@ -16,7 +16,7 @@ import { makeCode, parsePepper } from '../../lib/otp/code.ts';
 import { hashPassword } from '../../lib/otp/password-hash.ts';
 import { requestRegistration } from '../../lib/registration.ts';
 import { telemetry } from '../../lib/telemetry.ts';
-import { RegistrationRequestSchema } from '../../lib/validators/registration.ts';
+import { MOST_REGISTRATION_BYTES, RegistrationRequestSchema } from '../../lib/validators/registration.ts';
 import { longestRow, trace } from '../support/database-trace.ts';
 import { type RegistrationWorld, registrationOf, registrationWorld } from '../support/registration-world.ts';
 
@@ -155,7 +155,7 @@ function handlerWith(hash: (password: string) => Promise<string>): LambdaHandler
   };
   return endpoint({
     body: RegistrationRequestSchema,
-    maxBodyBytes: 5_900_000,
+    maxBodyBytes: MOST_REGISTRATION_BYTES,
     telemetry: telemetry('request-registration', config.stage),
     handle: (request, events, signal) => requestRegistration(parts, request, events, signal),
   }) as LambdaHandler;

@@ -10,6 +10,7 @@ import type { TradingPlatform } from '../../../lib/platform/platform.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
 import { openTradingAccount } from '../../../lib/trading-account.ts';
 import {
+  MOST_ACCOUNT_BYTES,
   TradingAccountAnswerSchema,
   tradingAccountRequestSchema,
   UserIdSchema,
@@ -61,7 +62,7 @@ export const handler = endpoint({
   body: tradingAccountRequestSchema('tp5'),
   parameters: { user_id: UserIdSchema },
   answer: TradingAccountAnswerSchema,
-  maxBodyBytes: 65_536,
+  maxBodyBytes: MOST_ACCOUNT_BYTES,
   telemetry: telemetry('create-tp5-account', config.stage),
   handle: (request, telemetry, signal) => openTradingAccount(parts, 'tp5', request, telemetry, signal),
 });

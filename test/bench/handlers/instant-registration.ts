@@ -11,7 +11,7 @@ import { makeCode, parsePepper } from '../../../lib/otp/code.ts';
 import { emailChannel } from '../../../lib/otp/email.ts';
 import { requestRegistration } from '../../../lib/registration.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
-import { RegistrationRequestSchema } from '../../../lib/validators/registration.ts';
+import { MOST_REGISTRATION_BYTES, RegistrationRequestSchema } from '../../../lib/validators/registration.ts';
 import { crmItem, instantTable } from './instant.ts';
 
 /**
@@ -44,7 +44,7 @@ const parts = {
 
 export const handler = endpoint({
   body: RegistrationRequestSchema,
-  maxBodyBytes: 5_900_000,
+  maxBodyBytes: MOST_REGISTRATION_BYTES,
   telemetry: telemetry('request-registration', config.stage),
   handle: (request, telemetry, signal) => requestRegistration(parts, request, telemetry, signal),
 });
