@@ -90,17 +90,19 @@ describe('Against the local service', () => {
     }
   });
 
-  it('the documented client registers a person', async () => {
-    await register(service.url, {
+  it('the documented client registers a person once for one key', async () => {
+    const person = {
       email: 'nia@example.com',
-      type: 'trader',
+      type: 'trader' as const,
       name: 'Nia Newman',
       password: 'correct horse battery',
       repeat_password: 'correct horse battery',
       form_id: 'FORM0001',
       k3J9xQ: 'some',
-    });
-    expect(service.outbox.list().map(({ to }) => to)).toContain('nia@example.com');
+    };
+    await register(service.url, person, 'form-1');
+    await register(service.url, person, 'form-1');
+    expect(service.outbox.list().filter(({ to }) => to === 'nia@example.com')).toHaveLength(1);
   });
 
   it('the documented client opens one account for one key', async () => {
@@ -122,14 +124,22 @@ describe('Against the local service', () => {
 });
 
 describe('The documented client', () => {
+  type Answer = [status: number, headers: Record<string, string>, body: object];
+
   /** A server that gives these answers in turn, and the keys and credentials that it was sent. */
-  async function answering(...answers: [status: number, headers: Record<string, string>, body: object][]) {
+  async function answering(...answers: (Answer | 'lost' | 'broken off')[]) {
     const seen: (string | undefined)[][] = [];
     const server = createServer((request, response) => {
-      const [status, headers, body] = answers[Math.min(seen.length, answers.length - 1)] ?? [500, {}, {}];
+      const answer = answers[Math.min(seen.length, answers.length - 1)] ?? 'lost';
       seen.push([String(request.headers['idempotency-key']), request.headers.authorization]);
       request.resume();
-      response.writeHead(status, headers).end(JSON.stringify(body));
+      if (answer === 'lost') return request.socket.destroy();
+      if (answer === 'broken off') {
+        response.writeHead(200, { 'content-length': 100 });
+        return response.write('{', () => request.socket.destroy());
+      }
+      const [status, headers, body] = answer;
+      return response.writeHead(status, headers).end(JSON.stringify(body));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
@@ -138,13 +148,17 @@ describe('The documented client', () => {
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
   }
 
+  /** A problem after which the service asks to wait so long. */
+  function busy(retryAfter: string): Answer {
+    const problem = { type: 'request_in_progress', title: 'Wait', status: 409, request_id: 'x' };
+    return [409, { 'content-type': 'application/problem+json', 'retry-after': retryAfter }, problem];
+  }
+
   const order = { connection_id: 'x', group: 'x', leverage: 1 };
   const account = { login: 1, master_password: 'a', investor_password: 'b' };
 
   it('repeats with the same key when the service asks for it, and not before', async () => {
-    const problem = { type: 'request_in_progress', title: 'x', status: 409, request_id: 'x' };
-    const headers = { 'content-type': 'application/problem+json', 'retry-after': '1' };
-    const { url, seen } = await answering([409, headers, problem], [200, {}, account]);
+    const { url, seen } = await answering(busy('1'), [200, {}, account]);
     const startedAt = performance.now();
     expect(await openAccount(url, 'CLIENT01', order, 'order-1', 'token')).toEqual(account);
     expect(performance.now() - startedAt).toBeGreaterThan(990);
@@ -152,6 +166,25 @@ describe('The documented client', () => {
       ['order-1', 'Bearer token'],
       ['order-1', 'Bearer token'],
     ]);
+  });
+
+  it.each<[string, Answer | 'lost' | 'broken off']>([
+    ['is lost', 'lost'],
+    ['breaks off', 'broken off'],
+    ['is the gateway giving up', [503, { 'content-type': 'application/json' }, { message: 'Service Unavailable' }]],
+  ])('repeats with the same key when the answer %s', async (_, answer) => {
+    const { url, seen } = await answering(answer, [200, {}, account]);
+    expect(await openAccount(url, 'CLIENT01', order, 'order-1')).toEqual(account);
+    expect(seen).toEqual([
+      ['order-1', undefined],
+      ['order-1', undefined],
+    ]);
+  });
+
+  it('gives up at once when it is asked to wait longer than half a minute', async () => {
+    const { url, seen } = await answering(busy('31'));
+    await expect(openAccount(url, 'CLIENT01', order, 'order-1')).rejects.toBeInstanceOf(Refused);
+    expect(seen).toHaveLength(1);
   });
 
   it('says so when the gateway itself refuses', async () => {
@@ -163,6 +196,6 @@ describe('The documented client', () => {
     const root = new URL('../../', import.meta.url);
     const example = readFileSync(new URL('client-example.ts', import.meta.url), 'utf8').replace("'../../infra/", "'./");
     const blocks = [...readFileSync(new URL('README.md', root), 'utf8').matchAll(/^```ts\n(.*?)^```/gms)];
-    for (const [, block] of blocks) expect(example).toBe(block);
+    expect(blocks.map(([, block]) => block)).toEqual([example]);
   });
 });
