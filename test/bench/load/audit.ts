@@ -1,5 +1,5 @@
 import type { SentMessage } from '../../../infra/local/outbox.ts';
-import { databaseClient, table } from '../../../lib/aws/dynamodb.ts';
+import { databaseClient, type Table, table } from '../../../lib/aws/dynamodb.ts';
 import { attempt, type Operation } from './callers.ts';
 import { DEPOSIT, PLACES } from './records.ts';
 import type { ServiceProcess } from './service.ts';
@@ -20,10 +20,12 @@ const REPLAYS_SAMPLED = 200;
 export async function audit(service: ServiceProcess, operations: readonly Operation[]): Promise<Finding[]> {
   // First, so that a message sent by a replay is noticed.
   const replayed = await replays(service, operations);
+  const recorded = await records(service, operations);
   const outbox = await service.outbox();
   return [
     ...(await messages(service, operations, outbox)),
     ...(await accounts(service, operations)),
+    recorded,
     notices(operations, outbox),
     await passwords(service, operations),
     replayed,
@@ -57,16 +59,25 @@ async function messages(service: ServiceProcess, operations: readonly Operation[
 
 /** Those whose record says that nobody can tell whether the message left. */
 async function unknownDeliveries(service: ServiceProcess, operations: readonly Operation[]): Promise<Set<Operation>> {
+  return withTable(service, 'registrations', async (registrations) => {
+    const found = new Set<Operation>();
+    for (const operation of operations) {
+      const pk = `${operation.channel}#${operation.to}`;
+      const item = await registrations.get({ pk }, AbortSignal.timeout(10_000));
+      if ((item?.delivery as { outcome?: string } | undefined)?.outcome === 'unknown') found.add(operation);
+    }
+    return found;
+  });
+}
+
+async function withTable<T>(service: ServiceProcess, name: string, work: (table: Table) => Promise<T>): Promise<T> {
   const { AWS_ENDPOINT_URL_DYNAMODB: endpoint = '', AWS_REGION: region = '' } = await service.environment();
   const client = databaseClient({ endpoint, region, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } });
-  const found = new Set<Operation>();
-  for (const operation of operations) {
-    const pk = `${operation.channel}#${operation.to}`;
-    const item = await table(client, 'registrations').get({ pk }, AbortSignal.timeout(10_000));
-    if ((item?.delivery as { outcome?: string } | undefined)?.outcome === 'unknown') found.add(operation);
+  try {
+    return await work(table(client, name));
+  } finally {
+    client.destroy();
   }
-  client.destroy();
-  return found;
 }
 
 /** The leverage is an operation's mark on its connection. */
@@ -102,6 +113,44 @@ async function accounts(service: ServiceProcess, operations: readonly Operation[
     }
   }
   return [missing, twice, orphans, { ...deposits, note: `${unfunded} demo accounts await theirs, after a fault` }];
+}
+
+/**
+ * What the broker knows of its accounts. A record may be missing only where the service said that it could not write it;
+ * it is made up for by the next replay, so these are replayed here. To be called before the outbox is looked at, which
+ * would show a notice that such a replay sent again.
+ */
+function records(service: ServiceProcess, operations: readonly Operation[]): Promise<Finding> {
+  return withTable(service, 'accounts', async (accounts) => {
+    const opened = operations.filter(({ place, answer }) => place !== undefined && answer !== undefined);
+    const finding: Finding = { promise: 'every 200 has its record', looked: opened.length, broken: [] };
+    let late = 0;
+    for (const operation of opened) {
+      if (await isRecorded(accounts, operation)) continue;
+      const { userId, answer } = operation;
+      const replayed = service.notRecorded.has(`${userId} ${String(answer?.login)}`)
+        ? await attempt(service.url, { ...operation, attempts: [] })
+        : undefined;
+      // A connection that cannot be asked may leave it to the operator: then no record is promised.
+      const promised = replayed?.type !== 'account_outcome_unknown';
+      if (replayed === undefined || (promised && !(await isRecorded(accounts, operation)))) {
+        finding.broken.push(inWords(operation));
+      } else late += 1;
+    }
+    return { ...finding, note: `${late} could not be written at first, which was logged` };
+  });
+}
+
+async function isRecorded(accounts: Table, { place, userId = '', answer, body }: Operation): Promise<boolean> {
+  const { id = '', version = '', accountTypeId } = place ?? {};
+  const key = { pk: userId, sk: `${version}#${id}#${String(answer?.login)}` };
+  const item = await accounts.get(key, AbortSignal.timeout(10_000));
+  return (
+    item?.login === answer?.login &&
+    item?.group === body.group &&
+    item?.leverage === body.leverage &&
+    item?.account_type_id === accountTypeId
+  );
 }
 
 /** At most one mail and one popup for each account; that one fails changes nothing, so none may be there. */

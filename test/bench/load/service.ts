@@ -21,6 +21,8 @@ export interface ServiceProcess {
   environment(): Promise<Record<string, string>>;
   /** What it logged as errors, by event and reason. */
   readonly errors: ReadonlyMap<string, number>;
+  /** The accounts whose record it could not write, as it logged them: client and login. */
+  readonly notRecorded: ReadonlySet<string>;
   /** The most memory that it had so far, in bytes; undefined where the system does not tell. */
   peakMemory(): Promise<number | undefined>;
   running(): boolean;
@@ -55,7 +57,11 @@ export async function startServiceProcess(settleSeconds: number): Promise<Servic
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
   const errors = new Map<string, number>();
-  const url = await ready(child, errors).catch((error: unknown) => {
+  const notRecorded = new Set<string>();
+  const url = await ready(child, (line) => {
+    noteUnrecorded(line, notRecorded);
+    return count(line, errors);
+  }).catch((error: unknown) => {
     end();
     throw error;
   });
@@ -83,6 +89,7 @@ export async function startServiceProcess(settleSeconds: number): Promise<Servic
     },
     environment: async () => (await get('/_local/environment')) as Record<string, string>,
     errors,
+    notRecorded,
     peakMemory: () => peakMemory(child.pid),
     running: () => child.exitCode === null && child.signalCode === null,
     async stop() {
@@ -97,13 +104,16 @@ export async function startServiceProcess(settleSeconds: number): Promise<Servic
   };
 }
 
-/** @returns its address, once it can be called; from then on its log is counted */
-async function ready(child: ChildProcess, errors: Map<string, number>): Promise<string> {
+/**
+ * @param log takes every line of its log from then on; false where it is none
+ * @returns its address, once it can be called
+ */
+async function ready(child: ChildProcess, log: (line: string) => boolean): Promise<string> {
   if (child.stdout === null || child.stderr === null) throw new Error('The service has no output.');
   const lines = createInterface({ input: child.stdout });
   // The log of errors; what else is said there is for whoever reads this.
   createInterface({ input: child.stderr }).on('line', (line) => {
-    if (!count(line, errors)) process.stderr.write(`${line}\n`);
+    if (!log(line)) process.stderr.write(`${line}\n`);
   });
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('The service did not start in time.')), START_MS);
@@ -129,6 +139,12 @@ function count(line: string, errors: Map<string, number>): boolean {
   const name = [event, reason].filter(Boolean).join(' ');
   errors.set(name, (errors.get(name) ?? 0) + 1);
   return true;
+}
+
+function noteUnrecorded(line: string, notRecorded: Set<string>): void {
+  if (!line.includes('"message":"AccountNotRecorded"')) return;
+  const { user_id, login } = JSON.parse(line) as { user_id: string; login: number };
+  notRecorded.add(`${user_id} ${login}`);
 }
 
 async function peakMemory(pid: number | undefined): Promise<number | undefined> {
