@@ -22,7 +22,7 @@ const MS = 6_000;
 const COLD_MS = 8_000;
 const SETTLE_SECONDS = 1;
 const WORLDS = 6;
-const CLIENT = { id: 'CLIENT01', email: 'ann@example.com', name: 'Ann Lee' };
+const CLIENT = { id: 'CLIENT01', email: 'annegret@mailbox.example', name: 'Annegret Leewarden' };
 
 vi.setConfig({ maxConcurrency: WORLDS });
 

@@ -11,7 +11,7 @@ import {
 } from '../support/account-world.ts';
 import { accountBundles, type Bundles } from '../support/environments.ts';
 import { runHistories } from '../support/never-twice.ts';
-import { placesOf } from '../support/secret-search.ts';
+import { marksOf, placesOf, placesOfMarks } from '../support/secret-search.ts';
 import { newClient, WorldPool } from '../support/world-pool.ts';
 
 const RUNS = 50;
@@ -93,7 +93,7 @@ describe.concurrent('A function that is killed', () => {
     pool.use(async (world) => {
       const { on, more, at, fault, ends, accounts } = one;
       const server = world.servers[CONNECTIONS[on].server];
-      await world.addClients([{ id: 'CLIENT01', email: 'ann@example.com', name: 'Ann Lee' }]);
+      await world.addClients([{ id: 'CLIENT01', email: 'annegret@mailbox.example', name: 'Annegret Leewarden' }]);
       // Two environments, so that the retry need not wait for one.
       const warm = await Promise.all([1, 2].map(() => world.ask({ body: accountBody(on) })));
       for (const { status } of warm) expect(status).toBe(200);
@@ -141,6 +141,8 @@ describe('The search for passwords', () => {
     ['in JSON in JSON', (text: string) => JSON.stringify(JSON.stringify({ text }))],
     ['in an address', (text: string) => `?q=${encodeURIComponent(text)}`],
     ['in base64', (text: string) => Buffer.from(text).toString('base64')],
+    ['in base64 of more', (text: string) => Buffer.from(`{"a":"${text}"}`).toString('base64')],
+    ['in base64url of more', (text: string) => Buffer.from(`"${text}" and`).toString('base64url')],
     ['in hexadecimal', (text: string) => Buffer.from(text).toString('hex')],
     ['in HTML', (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')],
   ])('finds one %s', (_, write) => {
@@ -148,6 +150,48 @@ describe('The search for passwords', () => {
     const texts = { here: `before ${write(password)} after`, there: 'before and after' };
     expect(placesOf(['another', password], texts)).toEqual(['here']);
   });
+});
+
+describe('The search for clients’ data', () => {
+  const client = {
+    name: 'Ignatius Pérezmarín',
+    email: 'somebody.else@mailbox.example',
+    phone: { country_code: '44', number: '07400 123456' },
+  };
+
+  it.each([
+    'Ignatius',
+    'IGNATIUS',
+    'pérezmarín,',
+    'Perezmarin',
+    'P\\u00e9rezmar\\u00edn',
+    encodeURIComponent('Pérezmarín'),
+    Buffer.from('Mr Ignatius P.').toString('base64'),
+    Buffer.from('Ignatius').toString('hex').toUpperCase(),
+    'somebody.else',
+    'somebody.else=mailbox.example',
+    'Somebody.Else%40',
+    'nobody at mailbox.example',
+    '+447400123456',
+    '07400123456',
+    '+44 (0) 7400/123-456',
+    Buffer.from('+447400123456').toString('base64url'),
+  ])('finds a client in %s', (written) => {
+    const texts = { here: `{"step":"before ${written} after"}`, there: '{"step":"before and after"}' };
+    expect(placesOfMarks(marksOf(client), texts)).toEqual(['here']);
+  });
+
+  it('finds none in times, ids and numbers that stand side by side', () => {
+    const text = '{"at":"2026-07-27T21:07:40.012Z","login":3456,"id":"74001234-5600-4000-8000-740012345600"}';
+    expect(placesOfMarks(marksOf(client), { here: text })).toEqual([]);
+  });
+
+  it.each([{ name: 'Ann Lee' }, { email: 'ann@mailbox.example' }, { phone: { country_code: '44', number: '0123' } }])(
+    'refuses what is too short to be found: %j',
+    (short) => {
+      expect(() => marksOf({ ...client, ...short })).toThrow('too short');
+    },
+  );
 });
 
 it(`A function that is killed at any moment of ${RUNS} histories of requests, retries and faults never makes a second account, and no password is kept`, async () => {

@@ -18,7 +18,7 @@ let bundles: Bundles;
 let world: AccountWorld;
 beforeAll(async () => {
   bundles = await accountBundles();
-  const clients = [{ id: 'CLIENT01', email: 'ann@example.com', name: 'Ann Lee' }];
+  const clients = [{ id: 'CLIENT01', email: 'annegret@mailbox.example', name: 'Annegret Leewarden' }];
   world = await startAccountWorld({ bundles, clients, settleSeconds: 0 });
   for (const on of ['tp5-live', 'reg-live', 'gw-live'] as const) await world.ask({ body: accountBody(on) });
 });

@@ -9,7 +9,7 @@ import { WorldPool } from '../support/world-pool.ts';
  * all of it waits side by side.
  */
 
-const CLIENT = { id: 'CLIENT01', email: 'ann@example.com', name: 'Ann Lee' };
+const CLIENT = { id: 'CLIENT01', email: 'annegret@mailbox.example', name: 'Annegret Leewarden' };
 const ANSWER_SECONDS = 25;
 
 interface Case {

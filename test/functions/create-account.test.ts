@@ -8,18 +8,20 @@ import {
   startAccountWorld,
 } from '../support/account-world.ts';
 import { accountBundles, type Bundles } from '../support/environments.ts';
+import { marksOf } from '../support/secret-search.ts';
+import { annotationOf } from '../support/trace-daemon.ts';
 
 const CLIENTS = [
   {
     id: 'CLIENT01',
-    email: 'ann@example.com',
-    name: 'Ann Lee',
+    email: 'annegret@mailbox.example',
+    name: 'Annegret Leewarden',
     phone: { country_code: '44', number: '7400123456' },
     country: 'GB',
     language: 'de',
   },
-  { id: 'CLIENT02', email: 'juan@example.com', name: 'Juan Pérez' },
-];
+  { id: 'CLIENT02', email: 'ignatius@mailbox.example', name: 'Ignatius Pérezmarín' },
+] as const;
 const GIVEN = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
 const ALL = Object.keys(CONNECTIONS) as ConnectionId[];
 /** Those whose protocol can do everything. */
@@ -31,7 +33,7 @@ let bundles: Bundles;
 let world: AccountWorld;
 beforeAll(async () => {
   bundles = await accountBundles();
-  world = await startAccountWorld({ bundles, clients: CLIENTS });
+  world = await startAccountWorld({ bundles, clients: [...CLIENTS] });
 });
 afterAll(async () => {
   await world.close();
@@ -81,8 +83,8 @@ describe.each(ALL)('An account on %s', (connection) => {
     expect(accountOf(connection, answer)).toMatchObject({
       group,
       leverage: 500,
-      name: 'Ann Lee',
-      email: 'ann@example.com',
+      name: 'Annegret Leewarden',
+      email: 'annegret@mailbox.example',
       readonly: false,
     });
   });
@@ -136,7 +138,7 @@ describe.each(ALL)('An account on %s', (connection) => {
     world.outbox.length = 0;
     const { body } = await ask(connection, { send_email: true, send_pop_up: true, ...more });
     expect(world.outbox.map(({ kind, to, language: written }) => [kind, to, written]).sort()).toEqual([
-      ['email', 'ann@example.com', language],
+      ['email', 'annegret@mailbox.example', language],
       ['popup', 'CLIENT01', language],
     ]);
     const sent = JSON.stringify(world.outbox);
@@ -168,7 +170,10 @@ describe.each(ALL)('An account on %s', (connection) => {
     const key = `shared-${connection}`;
     const [one, two] = [await ask(connection, {}, { key }), await ask(connection, {}, { key, userId: 'CLIENT02' })];
     expect(one.body.login).not.toBe(two.body.login);
-    expect(accountOf(connection, two)).toMatchObject({ name: 'Juan Pérez', email: 'juan@example.com' });
+    expect(accountOf(connection, two)).toMatchObject({
+      name: 'Ignatius Pérezmarín',
+      email: 'ignatius@mailbox.example',
+    });
   });
 });
 
@@ -348,15 +353,17 @@ describe('A request that breaks rules', () => {
   });
 });
 
-it('After all of this no password, given or generated, and no secret of ours stands in a table, a log line, a metric, a message or a refusal', async () => {
-  await ask('tp5-live', { send_email: true, send_pop_up: true });
-  // There is something to search in: finished operations, records, events with their metrics, mails, refusals.
-  const { tables, log, messages, refusals } = await world.written();
+it('After all of this no password, given or generated, and no secret of ours stands in a table, a log line, a metric, a trace, a message or a refusal, and no name, e-mail address or phone number of a client in a log line, a metric, a trace or a refusal', async () => {
+  const { headers } = await ask('tp5-live', { send_email: true, send_pop_up: true });
+  // There is something to search in: finished operations, records, events with their metrics, traces, mails, refusals.
+  const { tables, log, traces, messages, refusals } = await world.written();
   expect(tables).toContain('finished');
   expect(log).toMatch(/AccountOpened[\s\S]*CloudWatchMetrics/);
-  expect(messages).toContain('ann@example.com');
+  expect(traces).toContain(annotationOf(headers['x-request-id']));
+  for (const mark of marksOf(CLIENTS[0])) expect(tables).toContain(mark);
+  expect(messages).toContain('annegret@mailbox.example');
   expect(refusals).toContain('validation_failed');
   expect(world.passwords.size).toBeGreaterThan(100);
   // As every world does at its end.
-  expect(await world.placesOfSecrets()).toEqual([]);
+  expect(await world.leaks()).toEqual([]);
 });

@@ -4,21 +4,29 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { CHANNELS, type Channel } from '../../lib/otp/channel.ts';
+import { checked } from '../support/openapi.ts';
 import { codeIn, hurried, PATH } from '../support/registration-world.ts';
+import { annotationOf, startTraceDaemon, type TraceDaemon } from '../support/trace-daemon.ts';
 
 const PNG = Buffer.concat([
   Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'),
   Buffer.from('MARKED-DOCUMENT-CONTENT'),
 ]);
 
+let daemon: TraceDaemon;
 let service: ChildProcess;
 let url = '';
 let printed = '';
 const answers: string[] = [];
+const requestIds: string[] = [];
 
 beforeAll(async () => {
   const file = fileURLToPath(new URL('../support/loud-registration.ts', import.meta.url));
-  service = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  daemon = await startTraceDaemon();
+  service = spawn(process.execPath, [file], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...daemon.environment },
+  });
   for (const stream of [service.stdout, service.stderr]) {
     stream?.setEncoding('utf8').on('data', (chunk: string) => {
       printed += chunk;
@@ -31,7 +39,10 @@ beforeAll(async () => {
   }
   if (url === '') throw new Error(`The service did not start: ${printed}`);
 });
-afterAll(() => service.kill());
+afterAll(() => {
+  service.kill();
+  daemon.close();
+});
 
 /** Everything that a person may type here, each with a word that nothing else holds. */
 const TYPED = {
@@ -85,11 +96,11 @@ async function post(
           field_document: [{ id: TYPED.documentId, name: TYPED.fileName, doc: TYPED.document }],
           ...more,
         });
-  const reply = await fetch(`${url}${PATH}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'idempotency-key': `${TYPED.key}-${from}`, ...headers },
-    body,
-  });
+  const sent = { 'content-type': 'application/json', 'idempotency-key': `${TYPED.key}-${from}`, ...headers };
+  const reply = await checked(await fetch(`${url}${PATH}`, { method: 'POST', headers: sent, body }));
+  const requestId = reply.headers.get('x-request-id');
+  // The gateway answers for itself what never reaches the function.
+  if (requestId !== null) requestIds.push(requestId);
   answers.push(`${reply.status} ${JSON.stringify([...reply.headers])} ${await reply.text()}`);
   return reply.status;
 }
@@ -109,6 +120,22 @@ const PROVIDERS: [Channel, string][] = [
   ['call', 'voice'],
   ['whatsapp', 'whatsapp'],
 ];
+
+/** Of the requests, records and messages, and of a trace's part. Among many there may be one that holds a code's digits. */
+const RANDOM_IDS = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}|(?<="id":")[\da-f]{16}(?=")/g;
+
+function expectNothingOf(text: string, codes: string[]): void {
+  for (const mark of MARKS) expect(text).not.toMatch(mark);
+  for (const address of ['ann@example.com', '7400123456', '127.0.0.1']) expect(text).not.toContain(address);
+  const withoutIds = text.replace(RANDOM_IDS, '');
+  for (const code of codes) expect(withoutIds).not.toMatch(new RegExp(`(?<!\\d)${code}(?!\\d)`));
+}
+
+async function codesSent(): Promise<string[]> {
+  const codes = (await outbox()).map(codeIn).filter((code) => code !== undefined);
+  expect(codes.length).toBeGreaterThan(10);
+  return codes;
+}
 
 describe('Nothing that a person typed, and no code', () => {
   beforeAll(async () => {
@@ -174,23 +201,21 @@ describe('Nothing that a person typed, and no code', () => {
   }, 120_000);
 
   it('stands in a log or a metric', async () => {
-    const logged = printed.replace(/^ready .*$/m, '');
-    for (const mark of MARKS) expect(logged).not.toMatch(mark);
-    for (const message of await outbox()) {
-      const code = codeIn(message);
-      if (code !== undefined) expect(logged).not.toMatch(new RegExp(`(?<!\\d)${code}(?!\\d)`));
-    }
-    for (const address of ['ann@example.com', '7400123456', '127.0.0.1']) expect(logged).not.toContain(address);
+    expectNothingOf(printed.replace(/^ready .*$/m, ''), await codesSent());
+  });
+
+  it('stands in a trace, and every call has one', async () => {
+    const traces = await daemon.received();
+    const [all, codes] = [traces.join('\n'), await codesSent()];
+    expect(requestIds.length).toBeGreaterThan(50);
+    for (const id of requestIds) expect(all).toContain(annotationOf(id));
+    expectNothingOf(all, codes);
   });
 
   it('stands in an answer', async () => {
     expect(answers.length).toBeGreaterThan(50);
-    const codes = (await outbox()).map(codeIn).filter((code) => code !== undefined);
-    expect(codes.length).toBeGreaterThan(10);
-    for (const answer of answers) {
-      for (const mark of MARKS) expect(answer).not.toMatch(mark);
-      for (const code of codes) expect(answer).not.toMatch(new RegExp(`(?<!\\d)${code}(?!\\d)`));
-    }
+    const codes = await codesSent();
+    for (const answer of answers) expectNothingOf(answer, codes);
   });
 
   it('was kept out of what there was to say: every event that registration knows was logged and counted', () => {

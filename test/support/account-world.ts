@@ -17,7 +17,8 @@ import type { PlatformVersion } from '../../lib/platform/platform.ts';
 import { clientSettings } from './database.ts';
 import { type Bundles, Environments, type Outcome } from './environments.ts';
 import { checkAnswer } from './openapi.ts';
-import { placesOf } from './secret-search.ts';
+import { marksOf, type PersonalData, placesOf, placesOfMarks } from './secret-search.ts';
+import { annotationOf, startTraceDaemon } from './trace-daemon.ts';
 import { localCertificate } from './web-api.ts';
 
 const MANAGER_PASSWORD = 'Man4ger-of-tests';
@@ -57,9 +58,16 @@ const TP4_GROUPS: SimulatedGroup[] = [
   { name: 'strict', minPasswordLength: 14 },
 ];
 
+/** A client of the CRM. Its name and addresses are searched for, so they must be words that nothing else holds. */
+export interface WorldClient extends PersonalData {
+  id: string;
+  country?: string;
+  language?: string;
+}
+
 export interface WorldOptions {
   bundles: Bundles;
-  clients?: object[];
+  clients?: WorldClient[];
   settleSeconds?: number;
   environment?: Record<string, string>;
 }
@@ -101,6 +109,15 @@ export const CONNECTIONS = {
 export type ConnectionId = keyof typeof CONNECTIONS;
 export type ServerName = (typeof CONNECTIONS)[ConnectionId]['server'];
 
+interface Written {
+  tables: string;
+  /** Metrics too. */
+  log: string;
+  traces: string;
+  messages: string;
+  refusals: string;
+}
+
 /**
  * Everything around the two account functions: database, secrets, mail, topic and a trading server of each protocol, each
  * with its faults; and the functions as they are deployed, in environments that can be killed.
@@ -116,15 +133,18 @@ export interface AccountWorld {
   send(call: AccountCall): Pending;
   /** @throws Error when there is no answer */
   ask(call: AccountCall): Promise<AccountAnswer>;
-  addClients(clients: object[]): Promise<void>;
+  addClients(clients: WorldClient[]): Promise<void>;
   clearFaults(): void;
   /** The records of a client's accounts. */
   records(userId: string): Promise<Item[]>;
-  /** Everything that was kept, logged, counted, sent or told until now, by what it is. */
-  written(): Promise<Record<string, string>>;
-  /** In which of it a password or a secret of ours stands. */
-  placesOfSecrets(): Promise<string[]>;
-  /** Ends everything. @throws Error when a password or a secret of ours stands in what was written */
+  /** Everything that was kept, logged, counted, traced, sent or told until now, by what it is. */
+  written(): Promise<Written>;
+  /**
+   * Where in it stands what must not: a password or a secret of ours anywhere; a client's name, e-mail address or phone
+   * number in the log, a trace or a refusal.
+   */
+  leaks(): Promise<string[]>;
+  /** Ends everything. @throws Error when there are leaks, or when an answered request was not traced */
   close(): Promise<void>;
 }
 
@@ -132,7 +152,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   const faults = { dynamodb: new Faults(), secrets: new Faults(), ses: new Faults(), sns: new Faults() };
   const outbox: OutboxEntry[] = [];
   const record = (entry: OutboxEntry) => outbox.push(entry);
-  const [database, secrets, ses, sns, tp5, reg, gw] = await Promise.all([
+  const [database, secrets, ses, sns, tp5, reg, gw, daemon] = await Promise.all([
     startDatabase({ faults: faults.dynamodb }),
     startSecrets({ faults: faults.secrets, secrets: SECRETS }),
     startSes({ faults: faults.ses, record, verified: [SENDER] }),
@@ -144,6 +164,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     }),
     startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
     startTextServer({ dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS }),
+    startTraceDaemon(),
   ]);
   await database.createTables(TABLES);
 
@@ -163,7 +184,13 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     const items = await toItems(await parseCrmFile(JSON.stringify(records)));
     await crm.write(items.map((put) => ({ put })));
   };
-  await write({ connections, account_types: ACCOUNT_TYPES, clients: options.clients ?? [] });
+  await write({ connections, account_types: ACCOUNT_TYPES });
+  const marks = new Set<string>();
+  const addClients = async (clients: WorldClient[]) => {
+    for (const mark of clients.flatMap(marksOf)) marks.add(mark);
+    await write({ clients });
+  };
+  await addClients(options.clients ?? []);
 
   const environments = new Environments(options.bundles, {
     STAGE: 'test',
@@ -184,6 +211,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
     AWS_ENDPOINT_URL_SES: ses.url,
     AWS_ENDPOINT_URL_SNS: sns.url,
+    ...daemon.environment,
     ...options.environment,
   });
   const reader = databaseClient(clientSettings(database.url));
@@ -191,6 +219,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
 
   const passwords = new Set<string>();
   const refusals: string[] = [];
+  const answered: unknown[] = [];
 
   function send(call: AccountCall): Pending {
     const { version = versionOf(call.body), ms = 29_000 } = call;
@@ -198,6 +227,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     if (typeof call.body === 'object') notePasswords(call.body, passwords);
     const answer = run.outcome.then((outcome) => {
       const one = toAnswer(version, outcome);
+      if (one !== undefined) answered.push(one.headers['x-request-id']);
       if (one?.status === 200) notePasswords(one.body, passwords);
       else if (one !== undefined) refusals.push(JSON.stringify(one));
       return one;
@@ -216,18 +246,32 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     return all;
   }
 
-  async function written(): Promise<Record<string, string>> {
+  async function written(): Promise<Written> {
     const tables = await Promise.all((['crm', 'operations', 'accounts'] as const).map(items));
     return {
       tables: JSON.stringify(tables),
       log: environments.log.join(''),
+      traces: (await daemon.received()).join('\n'),
       messages: JSON.stringify(outbox),
       refusals: refusals.join(''),
     };
   }
 
-  const placesOfSecrets = async () =>
-    placesOf([...passwords, MANAGER_PASSWORD, MASTER_CODE, PASSWORD_KEY], await written());
+  async function leaks(): Promise<string[]> {
+    const texts = await written();
+    const { log, traces, refusals } = texts;
+    return [
+      ...placesOf([...passwords, MANAGER_PASSWORD, MASTER_CODE, PASSWORD_KEY], { ...texts }).map(
+        (place) => `a password or a secret in ${place}`,
+      ),
+      ...placesOfMarks(marks, { log, traces, refusals }).map((place) => `a client’s data in ${place}`),
+    ];
+  }
+
+  async function untraced(): Promise<unknown[]> {
+    const { traces } = await written();
+    return answered.filter((id) => !traces.includes(annotationOf(id)));
+  }
 
   return {
     database,
@@ -243,25 +287,27 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
       if (answer === undefined) throw new Error(`There is no answer: ${(await pending.outcome).kind}.`);
       return answer;
     },
-    addClients: (clients) => write({ clients }),
+    addClients,
     records: async (userId) => {
       const KeyConditionExpression = 'pk = :pk';
       const values = { ExpressionAttributeValues: { ':pk': userId }, KeyConditionExpression };
       return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
     },
     written,
-    placesOfSecrets,
+    leaks,
     clearFaults: () => {
       for (const one of Object.values(allFaults)) one.clear();
     },
     close: async () => {
       await environments.close();
       for (const one of Object.values(allFaults)) one.clear();
-      const places = await placesOfSecrets();
+      const [found, missing] = [await leaks(), await untraced()];
       crm.close();
       reader.destroy();
+      daemon.close();
       await Promise.all([database, secrets, ses, sns, tp5, reg, gw].map((one) => one.close()));
-      if (places.length > 0) throw new Error(`A password or a secret stands in: ${places.join(', ')}.`);
+      if (found.length > 0) throw new Error(`There is ${found.join(', ')}.`);
+      if (missing.length > 0) throw new Error(`${missing.length} of ${answered.length} requests were not traced.`);
     },
   };
 }

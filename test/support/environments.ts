@@ -114,7 +114,7 @@ export class Environments {
     });
     this.#all.add(worker);
     for (const stream of [worker.stdout, worker.stderr]) {
-      stream.on('data', (bytes: Buffer) => this.log.push(bytes.toString('utf8')));
+      stream.setEncoding('utf8').on('data', (text: string) => this.log.push(text));
     }
     worker.on('error', () => {});
     worker.on('message', (message: Message) => {

@@ -1,3 +1,6 @@
+/** The shortest text that is searched for: a shorter one would stand everywhere. */
+const SHORTEST = 5;
+
 /** How a text may look where it is kept. */
 function writings(text: string): string[] {
   const bytes = Buffer.from(text);
@@ -8,13 +11,85 @@ function writings(text: string): string[] {
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&#39;');
   const json = JSON.stringify(text).slice(1, -1);
-  const encoded = [bytes.toString('base64'), bytes.toString('base64url')].map((base64) => base64.replace(/=+$/, ''));
   const again = JSON.stringify(json).slice(1, -1);
-  return [...new Set([text, json, again, html, encodeURIComponent(text), bytes.toString('hex'), ...encoded])];
+  const ascii = json.replace(/[^ -~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return [text, json, again, ascii, html, encodeURIComponent(text), bytes.toString('hex'), ...inBase64(bytes)];
+}
+
+/** Of each of the three ways in which bytes may stand in longer ones, the characters that depend on them alone. */
+function inBase64(bytes: Buffer): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const all = Buffer.concat([Buffer.alloc(before), bytes]);
+    const ours = [Math.ceil((before * 8) / 6), Math.floor((all.byteLength * 8) / 6)] as const;
+    return [all.toString('base64').slice(...ours), all.toString('base64url').slice(...ours)];
+  });
+}
+
+/**
+ * The names of the texts in which one of these stands. Each text is read once, however many there are: what begins at a
+ * place is looked up by its first characters.
+ */
+function search(wanted: Iterable<string>, texts: Readonly<Record<string, string>>): string[] {
+  const byStart = new Map<string, string[]>();
+  for (const one of new Set(wanted)) {
+    if (one.length < SHORTEST) continue;
+    const start = one.slice(0, SHORTEST);
+    const others = byStart.get(start);
+    if (others === undefined) byStart.set(start, [one]);
+    else others.push(one);
+  }
+  const found = (text: string) => {
+    for (let at = 0; at + SHORTEST <= text.length; at += 1) {
+      const begun = byStart.get(text.slice(at, at + SHORTEST));
+      if (begun?.some((one) => text.startsWith(one, at))) return true;
+    }
+    return false;
+  };
+  return Object.keys(texts).filter((name) => found(texts[name] ?? ''));
 }
 
 /** The names of the texts in which one of these secrets stands, in any usual writing of it. */
 export function placesOf(secrets: Iterable<string>, texts: Readonly<Record<string, string>>): string[] {
-  const wanted = [...secrets].flatMap(writings);
-  return Object.keys(texts).filter((name) => wanted.some((writing) => texts[name]?.includes(writing)));
+  return search([...secrets].flatMap(writings), texts);
+}
+
+/** What of a client's record is the client's own. */
+export interface PersonalData {
+  name: string;
+  email: string;
+  phone?: { country_code: string; number: string };
+}
+
+/**
+ * What gives a client away: each word of the name, the two parts of the e-mail address, and the phone number as it is
+ * dialled at home without its zero, which the international one ends with.
+ * @throws Error when one of them is too short to be searched for
+ */
+export function marksOf({ name, email, phone }: PersonalData): string[] {
+  const marks = [...name.split(/\s+/), ...email.split('@')];
+  if (phone !== undefined) marks.push(phone.number.replace(/\D/g, '').replace(/^0+/, ''));
+  const short = marks.filter((mark) => fold(mark).length < SHORTEST);
+  if (short.length > 0) throw new Error(`${short.join(' and ')}: too short to be searched for.`);
+  return marks;
+}
+
+/**
+ * The names of the texts in which one of these marks stands, in any usual writing of it, whatever the case, and whatever
+ * stands between its letters and digits: `+44 7400-123456` holds the number 7400123456.
+ */
+export function placesOfMarks(marks: Iterable<string>, texts: Readonly<Record<string, string>>): string[] {
+  const wanted = [...marks].flatMap(writings).map(fold);
+  const folded = Object.entries(texts).map(([name, text]) => [name, fold(text.replace(RANDOM_ID, '"'))]);
+  return search(wanted, Object.fromEntries(folded) as Record<string, string>);
+}
+
+/** Ours, and random: among many there may be one that holds the digits of a phone number. */
+const RANDOM_ID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g;
+
+/** In lower case without accents, and without all that is no letter or digit but for what divides JSON. */
+function fold(text: string): string {
+  return text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}"{}[\],:\n]+/gu, '');
 }

@@ -46,7 +46,8 @@ let clients = 0;
 export async function newClient(world: AccountWorld): Promise<{ id: string; email: string }> {
   clients += 1;
   const id = `C${String(clients).padStart(7, '0')}`;
-  const client = { id, email: `${id.toLowerCase()}@example.com` };
-  await world.addClients([{ ...client, name: `Client ${clients}`, language: 'en' }]);
+  const client = { id, email: `zoe-quill-${clients}@mailbox.example` };
+  const phone = { country_code: '44', number: String(7_400_100_000 + clients) };
+  await world.addClients([{ ...client, name: 'Zoelinde Quillfeather', phone, country: 'GB', language: 'en' }]);
   return client;
 }
