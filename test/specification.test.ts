@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Fault as LocalFault } from '../infra/local/faults.ts';
 import { type LocalService, type ServiceOptions, startService } from '../infra/local/service.ts';
+import { RULE_MEANINGS } from '../infra/openapi-problems.ts';
 import { PROBLEMS } from '../lib/http/problem.ts';
+import { type ScriptedTcp, scriptedTcp } from './support/scripted-tcp.ts';
 import { ACCOUNT_CASES } from './support/specification-accounts.ts';
 import {
   type Answer,
@@ -32,20 +34,31 @@ import {
 } from './support/specification-records.ts';
 import { REGISTRATION_CASES } from './support/specification-registration.ts';
 import { ROWS } from './support/specification-rows.ts';
-import { type Case, type Change, type Fault, gaps, type Stand, VERSIONS } from './support/specification-table.ts';
+import {
+  type Case,
+  type Change,
+  type Fault,
+  gaps,
+  type Stand,
+  tally,
+  VERSIONS,
+} from './support/specification-table.ts';
 
 /** What each case of this file stands for, noted as it is listed. */
 const stands: Stand[] = [];
 /** The errors that a case was listed for, as `400 malformed_json`. */
 const answered = new Set<string>();
+/** The rules that a case was listed for as broken, by the words that answers have for them. */
+const broken = new Set<string>();
 
 let service: LocalService;
 let items: Items;
 
-function during(name: string, options: ServiceOptions, cases: () => void): void {
+/** @param options called when everything that stands around it is ready */
+function during(name: string, options: () => ServiceOptions, cases: () => void): void {
   describe(name, () => {
     beforeAll(async () => {
-      service = await startService({ records: RECORDS, ...options });
+      service = await startService({ records: RECORDS, ...options() });
       items = itemsOf(service);
     });
     afterAll(async () => {
@@ -65,6 +78,11 @@ function breaks(row: string, rule: string, sentence: string, run: () => Promise<
   stands.push({ row, rule, kept: false });
   it(`${row}: ${rule} — ${sentence}`, run);
 }
+/** One case that goes up to a number of a row, and beyond it. */
+function goesBeyond(row: string, limit: string, sentence: string, run: () => Promise<unknown>): void {
+  stands.push({ row, rule: limit, kept: true }, { row, rule: limit, kept: false });
+  it(`${row}: ${limit} — ${sentence}`, run);
+}
 
 function accepted(change: Change) {
   const { operation } = change;
@@ -79,11 +97,36 @@ function walk({ row, rule, says, faults, ...change }: Case): void {
     return;
   }
   const words = faults.map((fault) => `${fault.rule} at ${place(fault)}`).join(', ');
+  for (const fault of faults) broken.add(fault.rule);
   breaks(row, rule, `${says} is refused with ${words}`, async () => {
-    const body = bodyOf(change);
-    checkFaults(await call(service, { ...change, body }), faults);
-    expect(messagesTo(service, String(body.email))).toEqual([]);
+    const before = doneSoFar();
+    checkFaults(await call(service, change), faults);
+    expect(doneSoFar()).toEqual(before);
   });
+}
+
+/** Walks the cases of fields. The good ones run side by side; not so the bad ones, which look at all that was done. */
+function walkFields(cases: readonly Case[]): void {
+  const isGood = ({ faults }: Case) => faults.length === 0;
+  describe.concurrent('what is accepted, field by field', () => cases.filter(isGood).forEach(walk));
+  describe('what is refused, field by field', () => cases.filter((one) => !isGood(one)).forEach(walk));
+}
+
+/** What the service did since it started, counted; a request that is refused adds nothing to it. */
+function doneSoFar() {
+  const { outbox, standIns, database } = service;
+  const isWrite = ({ operation }: { operation: string }) => !['GetItem', 'Query'].includes(operation);
+  const isKept = ({ table }: { table: string }) => ['registrations', 'accounts'].includes(table);
+  return {
+    messages: outbox.list().length,
+    documents: standIns.s3.objects.size,
+    records: database.calls.filter((one) => isWrite(one) && isKept(one)).length,
+    accounts: accountsSoFar(),
+  };
+}
+
+function accountsSoFar(): Record<string, number> {
+  return Object.fromEntries([...service.platforms].map(([id, server]) => [id, server.accounts().length]));
 }
 
 function place(fault: Fault): string {
@@ -115,11 +158,12 @@ function goWrong(target: string, fault: LocalFault): void {
 
 /** Lists a case of the table of errors, for each row that it stands for. */
 function meets(
-  error: Pick<ErrorCase, 'status' | 'type' | 'says' | 'operation' | 'stands'>,
+  error: Pick<ErrorCase, 'status' | 'type' | 'says' | 'operation' | 'stands' | 'faults'>,
   run: () => Promise<unknown>,
 ) {
   const { status, type, says, operation } = error;
   answered.add(`${status} ${type}`);
+  for (const { rule } of error.faults ?? []) broken.add(rule);
   if (error.stands !== undefined) stands.push({ ...error.stands, kept: false });
   const row = error.stands === undefined ? '' : `${error.stands.row}: ${error.stands.rule} — `;
   it(`${row}${operation}: ${says} is answered with ${status} ${type}`, run);
@@ -130,8 +174,10 @@ function walkError(error: ErrorCase): void {
   meets(error, async () => {
     if (goesWrong !== undefined) goWrong(...goesWrong);
     service.outbox.clear();
+    const before = accountsSoFar();
     const answer = await call(service, change, raw === undefined ? {} : { raw });
     checkFaults(answer, faults, type, status);
+    if (type !== 'account_outcome_unknown') expect(accountsSoFar()).toEqual(before);
     expect(answer.body).toMatchObject(members);
     if (retryAfter) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(service.outbox.list()).toEqual([]);
@@ -142,7 +188,8 @@ const newKey = () => ({ 'idempotency-key': randomUUID() });
 const PHONE_CHANNELS = ['sms', 'call', 'whatsapp'] as const;
 const account = (version: 'tp5' | 'tp4') => `${version === 'tp5' ? '4.2' : '4.3'} ${version} account`;
 
-during('The specification, with every channel installed', {}, () => {
+const EVERY_CHANNEL = () => ({});
+during('The specification, with every channel installed', EVERY_CHANNEL, () => {
   describe('1: what the service does', () => {
     keeps(
       '1 registration',
@@ -169,7 +216,7 @@ during('The specification, with every channel installed', {}, () => {
   });
 
   describe('2.1 and 2.2: the registration request', () => {
-    describe.concurrent('field by field', () => REGISTRATION_CASES.forEach(walk));
+    walkFields(REGISTRATION_CASES);
 
     keeps('2.1 form_id', 'id of the registration form', 'the fields are those of the form', () =>
       accepted({ operation: 'registration', body: { form_id: FORM, [keyOf('text')]: 'x' } }),
@@ -232,7 +279,7 @@ during('The specification, with every channel installed', {}, () => {
   });
 
   describe('2.3: the request for a trading account', () => {
-    describe.concurrent('field by field', () => ACCOUNT_CASES.forEach(walk));
+    walkFields(ACCOUNT_CASES);
 
     for (const operation of VERSIONS) {
       const named = `user language for the email or popup`;
@@ -431,7 +478,16 @@ during('The specification, with every channel installed', {}, () => {
         });
         for (const length of [least - 1, least, most, most + 1]) walk(password(length));
       }
+      keeps('8 size limits', `decided: a ${operation} account of 64 KB`, 'a body of 65,536 bytes is accepted', () => {
+        const body = bodyOf({ operation });
+        return openAccount(service, items, { operation, body }, { raw: JSON.stringify(body).padEnd(65_536) });
+      });
     }
+    keeps('8 size limits', 'decided: a registration of 5.9 MB', 'a body of 5,900,000 bytes is accepted', () => {
+      const body = bodyOf({ operation: 'registration' });
+      const raw = JSON.stringify(body).padEnd(5_900_000);
+      return register(service, items, { operation: 'registration', body }, { raw });
+    });
   });
 
   describe('7, and the errors where it is silent', () => {
@@ -558,11 +614,11 @@ during('The specification, with every channel installed', {}, () => {
   describe('Limits of sending, where the specification is silent', () => {
     const limited = (says: string, run: () => Promise<unknown>) =>
       meets({ operation: 'registration', says, status: 429, type: 'too_many_requests' }, run);
-    const checkLimited = (answer: Answer, least: number, most: number) => {
+    const checkLimited = (answer: Answer) => {
       checkProblem(answer, 429, 'too_many_requests');
       const seconds = Number(answer.headers.get('retry-after'));
-      expect(seconds).toBeGreaterThanOrEqual(least);
-      expect(seconds).toBeLessThanOrEqual(most);
+      expect(seconds).toBeGreaterThan(0);
+      expect(seconds).toBeLessThanOrEqual(60);
     };
 
     for (const again of [
@@ -573,7 +629,7 @@ during('The specification, with every channel installed', {}, () => {
     ]) {
       limited(`a second mail to someone@gmail.com within 60 s, written as ${again},`, async () => {
         await call(service, { operation: 'registration', body: { email: 'someone@gmail.com' } });
-        checkLimited(await call(service, { operation: 'registration', body: { email: again } }), 50, 60);
+        checkLimited(await call(service, { operation: 'registration', body: { email: again } }));
       });
     }
     for (const otp_type of PHONE_CHANNELS) {
@@ -581,30 +637,9 @@ during('The specification, with every channel installed', {}, () => {
         const phone = newPhone();
         await call(service, { operation: 'registration', body: { otp_type, phone } });
         const written = { country_code: '+44', number: `0${phone.number}` };
-        checkLimited(await call(service, { operation: 'registration', body: { otp_type, phone: written } }), 50, 60);
+        checkLimited(await call(service, { operation: 'registration', body: { otp_type, phone: written } }));
       });
     }
-    for (const [network, first, other] of [
-      ['IPv4 address', '192.0.2.7', '192.0.2.7'],
-      ['IPv6 network of 64 bits', '2001:db8:1:2::1', '2001:db8:1:2:ffff::9'],
-    ] as const) {
-      limited(`the sixth request in 10 minutes from one ${network}`, async () => {
-        for (let n = 0; n < 5; n += 1) {
-          const answer = await call(service, { operation: 'registration' }, { source: n % 2 === 0 ? first : other });
-          expect(answer.status).toBe(204);
-        }
-        checkLimited(await call(service, { operation: 'registration' }, { source: other }), 500, 600);
-      });
-    }
-    limited('the eleventh message in an hour to one phone prefix', async () => {
-      for (let n = 0; n < 11; n += 1) {
-        const phone = { country_code: '44', number: `740999${String(1_000 + n)}` };
-        const otp_type = PHONE_CHANNELS[n % 3];
-        const answer = await call(service, { operation: 'registration', body: { otp_type, phone } });
-        if (n < 10) expect(answer.status).toBe(204);
-        else checkLimited(answer, 3_500, 3_600);
-      }
-    });
 
     it('a request that is not well-formed counts for nothing', async () => {
       const source = newSource();
@@ -643,10 +678,95 @@ function latin1(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
+describe('With a clock that is set', () => {
+  // Before the service starts: it takes the clock that there is.
+  beforeAll(() => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+  });
+  afterAll(() => {
+    vi.useRealTimers();
+  });
+
+  during('the limits of sending, over hours', EVERY_CHANNEL, () => {
+    const row = '8 rate limits';
+    const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000);
+    const send = (body: Record<string, unknown>, source = newSource()) =>
+      call(service, { operation: 'registration', body }, { source });
+    const checkSent = (answer: Answer) => expect(answer.status).toBe(204);
+    /** The next one is refused for exactly so many seconds. */
+    async function mustWait(seconds: number, next: () => Promise<Answer>): Promise<void> {
+      for (const left of [seconds, 1]) {
+        const answer = await next();
+        checkProblem(answer, 429, 'too_many_requests');
+        expect(answer.headers.get('retry-after')).toBe(String(left));
+        if (left > 1) pass(left - 1);
+      }
+      pass(1);
+      checkSent(await next());
+    }
+
+    for (const otp_type of ['email', ...PHONE_CHANNELS]) {
+      const insist = (waits: readonly number[]) => async () => {
+        const to = otp_type === 'email' ? { email: newEmail() } : { phone: newPhone() };
+        const next = () => send({ otp_type, ...to });
+        checkSent(await next());
+        for (const wait of waits) await mustWait(wait, next);
+        const address = to.email ?? `+44${to.phone?.number}`;
+        expect(messagesTo(service, address)).toHaveLength(waits.length + 1);
+      };
+      const again = [60, 120, 300, 900];
+      // The fifth message was 1,380 s after the first.
+      const hour = [...again, 3_600 - 1_380];
+      // The tenth is two hours after the first.
+      const day = [...hour, 900, 900, 900, 900, 86_400 - 7_200];
+      const to = 'decided: to a recipient';
+      goesBeyond(row, `${to} again after 60, 120, 300 and 900 s`, `by ${otp_type}, no second earlier`, insist(again));
+      goesBeyond(row, `${to} 5 an hour`, `by ${otp_type}, the sixth waits for the hour to end`, insist(hour));
+      goesBeyond(row, `${to} 10 in 24 hours`, `by ${otp_type}, the eleventh waits for the next day`, insist(day));
+    }
+
+    for (const [network, first, other] of [
+      ['an IPv4 address', '192.0.2.7', '192.0.2.7'],
+      ['an IPv6 network of 64 bits', '2001:db8:1:2::1', '2001:db8:1:2:ffff::9'],
+    ] as const) {
+      const next = () => send({}, other);
+      const sendFive = async () => {
+        for (let n = 0; n < 5; n += 1) checkSent(await send({}, n % 2 === 0 ? first : other));
+      };
+      const sixth = `the sixth from ${network} waits for their end`;
+      goesBeyond(row, 'decided: from a source 5 in 10 minutes', sixth, async () => {
+        await sendFive();
+        await mustWait(600, next);
+      });
+      const last = `the twenty-first from ${network} waits for its end`;
+      goesBeyond(row, 'decided: from a source 20 an hour', last, async () => {
+        pass(3_600);
+        for (const minutes of [10, 10, 10, 0]) {
+          await sendFive();
+          pass(minutes * 60);
+        }
+        await mustWait(1_800, next);
+      });
+    }
+
+    const prefix = 'the eleventh waits for its end, whatever the channels';
+    goesBeyond(row, 'decided: to a phone prefix 10 an hour', prefix, async () => {
+      let count = 0;
+      const next = () => {
+        count += 1;
+        const phone = { country_code: '44', number: `740999${1_000 + count}` };
+        return send({ otp_type: PHONE_CHANNELS[count % 3], phone });
+      };
+      while (count < 10) checkSent(await next());
+      await mustWait(3_600, next);
+    });
+  });
+});
+
 const FEW = { resendSeconds: [1], recipientPerHour: 1, sourcePerHour: 3, sourcePer10Minutes: 100 };
 during(
   'The specification, with e-mail as the only channel and tighter limits',
-  { environment: { CHANNELS: 'email', LIMITS: JSON.stringify(FEW) } },
+  () => ({ environment: { CHANNELS: 'email', LIMITS: JSON.stringify(FEW) } }),
   () => {
     keeps('2.1 OTP type email', 'always', 'a mail comes', () => accepted({ operation: 'registration' }));
     for (const otp_type of PHONE_CHANNELS) {
@@ -698,7 +818,42 @@ during(
   },
 );
 
+describe('With a platform of its own', () => {
+  let platform: ScriptedTcp;
+  beforeAll(async () => {
+    platform = await scriptedTcp((socket) => socket.end('ERROR\r\ninvalid LEVERAGE\r\nend\r\n'));
+  });
+  afterAll(() => platform.close());
+
+  // None of the simulated servers refuses a leverage of 1 to 5000, as real ones may.
+  const choosy = { id: 'tp4-choosy', platform: 'tp4', protocol: 'interface-gateway', host: '127.0.0.1' } as const;
+  during(
+    'that takes some leverages only',
+    () => ({
+      records: {
+        ...RECORDS,
+        connections: [{ ...choosy, port: platform.port, demo: false, secret: 'tp4-choosy', code_page: 'windows-1252' }],
+        local_secrets: { 'tp4-choosy': { master: 'secret' } },
+      },
+    }),
+    () => {
+      walkError({
+        operation: 'tp4',
+        says: 'a leverage that the platform does not offer',
+        body: { connection_id: choosy.id },
+        status: 400,
+        type: 'validation_failed',
+        faults: [{ pointer: '#/leverage', rule: 'not_offered' }],
+      });
+    },
+  );
+});
+
 describe('Nothing of the specification is missing', () => {
+  afterAll(() => {
+    console.log(tally(ROWS, stands));
+  });
+
   it('every row has a good case, every rule of it a bad one, and every promise is kept', () => {
     expect(gaps(ROWS, stands)).toEqual([]);
   });
@@ -713,12 +868,20 @@ describe('Nothing of the specification is missing', () => {
     expect(statuses.sort()).toEqual(errors.toSorted());
   });
 
+  it('every rule that an answer can name has a case that breaks it', () => {
+    // This one only stands in reports on the records that operators load.
+    const words = Object.keys(RULE_MEANINGS).filter((word) => word !== 'unique');
+    expect([...broken].sort()).toEqual(words.sort());
+  });
+
   it('a row without a case would be noticed', () => {
-    const rows = [{ id: '9.9 row', rules: ['rule'], promises: ['promise'] }];
+    const rows = [{ id: '9.9 row', rules: ['rule'], promises: ['promise'], limits: ['limit'] }];
     expect(gaps(rows, [])).toEqual([
       '9.9 row has no good case',
       '9.9 row: nothing breaks "rule"',
+      '9.9 row: nothing breaks "limit"',
       '9.9 row: nothing keeps "promise"',
+      '9.9 row: nothing keeps "limit"',
     ]);
     expect(
       gaps(rows, [

@@ -3,8 +3,13 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 /** What of the OpenAPI document is read here. */
 interface Document {
-  paths: Record<string, Record<string, { operationId: string; responses: Record<string, AnswerDocument> }>>;
-  components: { schemas: Record<string, unknown>; headers: Record<string, HeaderDocument> };
+  paths: Record<string, Record<string, OperationDocument>>;
+  components: { schemas: Record<string, { description?: string }>; headers: Record<string, HeaderDocument> };
+}
+interface OperationDocument {
+  operationId: string;
+  requestBody?: { content: Record<string, { schema: unknown }> };
+  responses: Record<string, AnswerDocument>;
 }
 interface AnswerDocument {
   headers?: Record<string, HeaderDocument | Reference>;
@@ -73,6 +78,37 @@ export function checkAnswer(
   }
 }
 
+/**
+ * Checks a body that the service accepts: `infra/openapi.json` must allow it too.
+ * @param fieldTypes of a registration: the types of its form's fields, by their keys
+ * @throws Error that lists everything that is wrong
+ */
+export function checkRequest(
+  template: string,
+  body: Readonly<Record<string, unknown>>,
+  fieldTypes: ReadonlyMap<string, string> = new Map(),
+): void {
+  const { schema } = document.paths[template]?.post?.requestBody?.content['application/json'] ?? {};
+  const faults = schema === undefined ? ['is not documented'] : schemaFaults(schema, body);
+  for (const [key, value] of Object.entries(body)) {
+    const type = fieldTypes.get(key);
+    if (type === undefined) continue;
+    faults.push(...schemaFaults(fieldSchema(type), value).map((fault) => `the field ${key}: ${fault}`));
+  }
+  if (faults.length > 0) {
+    throw new Error([`A body that ${template} accepts differs from infra/openapi.json:`, ...faults].join('\n  '));
+  }
+}
+
+/** The schema of a form field's value, which tells in its description of which types it is. */
+function fieldSchema(type: string): Reference {
+  const found = Object.entries(document.components.schemas).find(([, { description = '' }]) =>
+    /^Form fields of type ([\w, ]+):/.exec(description)?.[1]?.split(', ').includes(type),
+  );
+  if (found === undefined) throw new Error(`No schema is documented for form fields of type ${type}.`);
+  return { $ref: `#/components/schemas/${found[0]}` };
+}
+
 /** Checks an answer that `fetch` got from a path of the service, and hands it on unread. */
 export async function checked(answer: Response, method = 'POST'): Promise<Response> {
   const { pathname } = new URL(answer.url);
@@ -87,7 +123,7 @@ function templateOf(pathname: string): string {
 }
 
 function answerFaults(
-  operation: { operationId: string; responses: Record<string, AnswerDocument> },
+  operation: OperationDocument,
   status: number,
   headers: AnswerHeaders,
   bodyText: string,

@@ -1,4 +1,4 @@
-import { CLIENT, DEMO_PLACES, SPANISH_CLIENT } from './specification-records.ts';
+import { CLIENT, DEMO_PLACES, LONG_LANGUAGE, LONG_PLACES, SPANISH_CLIENT } from './specification-records.ts';
 import {
   ABSENT,
   type Bad,
@@ -70,6 +70,7 @@ function fields(version: Version): Field[] {
       values: {
         [promise]: { good },
         'length 8': {
+          good,
           bad: [...each('length', '', 'ABCDEF7', 'ABCDEFGH9'), ...each('characters', 'ABC DEF8', 'ABCDEFÖ8')],
         },
       },
@@ -80,13 +81,14 @@ function fields(version: Version): Field[] {
       type: 'string',
       required: true,
       values: {
-        'id of a trading-platform server as given by this API': {
+        'decided: 1 to 255 characters': {
+          good: [named('255 characters', LONG_PLACES[version].connection_id)],
           bad: [
             ['', 'length'],
             [named('256 characters', 'x'.repeat(256)), 'length'],
-            ['tp\n', 'characters'],
           ],
         },
+        'id of a trading-platform server as given by this API': { bad: [['tp\n', 'characters']] },
       },
     }),
     field('group', {
@@ -97,10 +99,14 @@ function fields(version: Version): Field[] {
           bad: [
             ['', 'length'],
             [named('65 characters', 'x'.repeat(65)), 'length'],
-            ...each('characters', 'standard\n', 'stan\u0000dard'),
           ],
         },
+        'platform group name': { bad: each('characters', 'standard\n', 'stan\u0000dard') },
       },
+    }),
+    field('group', {
+      carried: (value) => ({ ...LONG_PLACES[version], group: value }),
+      values: { 'decided: 1 to 64 characters': { good: [named('64 characters', LONG_PLACES[version].group)] } },
     }),
     field('leverage', {
       type: 'number',
@@ -184,6 +190,10 @@ function fields(version: Version): Field[] {
           good: ['pt-BR', 'zh-Hant-TW'],
           bad: each('language', '', 'e', 'en_GB', 'english language', 'en-', 'ё'),
         },
+        'decided: at most 64 characters': {
+          good: [named('64 characters', LONG_LANGUAGE)],
+          bad: [[named('65 characters', `${LONG_LANGUAGE}x`), 'language']],
+        },
       },
     }),
     ...['user_id', 'Login', 'comment', 'constructor', 'toString'].map(
@@ -215,17 +225,17 @@ function userIds(version: Version): Case[] {
     userId,
     faults: [{ parameter: 'user_id', rule }],
   });
-  const good = (userId: string): Case => ({
+  const good = (rule: string, userId: string): Case => ({
     row,
-    rule: 'unique id of the client',
+    rule,
     says: userId,
     operation: version,
     userId,
     faults: [],
   });
   return [
-    good(CLIENT.id),
-    good('~!@$%^&*'),
+    good('unique id of the client', CLIENT.id),
+    good('length 8', '~!@$%^&*'),
     bad('length', 'CLIENT1'),
     bad('length', 'CLIENT001'),
     bad('length', 'x'),

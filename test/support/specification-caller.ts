@@ -6,7 +6,7 @@ import type { LocalService } from '../../infra/local/service.ts';
 import { databaseClient, type Item, table } from '../../lib/aws/dynamodb.ts';
 import { asciiEmail, emailKey } from '../../lib/validators/email.ts';
 import { clientSettings } from './database.ts';
-import { checkAnswer } from './openapi.ts';
+import { checkAnswer, checkRequest } from './openapi.ts';
 import { CLIENT, DEMO_PLACES, FORM, PLACES, RECORDS, TRADERS } from './specification-records.ts';
 import type { Change, Version } from './specification-table.ts';
 
@@ -81,7 +81,7 @@ export function bodyOf({ operation, body = {} }: Change): Record<string, unknown
   };
 }
 
-/** Calls the running service as an integrator does, and checks every answer against the OpenAPI document. */
+/** Calls the running service as an integrator does, and checks every answer, and every body that is accepted, against the OpenAPI document. */
 export async function call(service: LocalService, change: Change, sending: Sending = {}): Promise<Answer> {
   const { operation, userId = CLIENT.id, headers = {} } = change;
   const path = PATHS[operation].replace('{user_id}', encodeURIComponent(userId));
@@ -92,6 +92,11 @@ export async function call(service: LocalService, change: Change, sending: Sendi
     ...headers,
   });
   checkAnswer('POST', PATHS[operation], answer.status, answer.headers, answer.text);
+  if (answer.status < 300) {
+    const body = JSON.parse(raw) as Record<string, unknown>;
+    const form = RECORDS.forms.find(({ id }) => id === body.form_id);
+    checkRequest(PATHS[operation], body, new Map(form?.fields.map(({ key, type }) => [key, type])));
+  }
   expect(Object.fromEntries(answer.headers)).toMatchObject({
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',

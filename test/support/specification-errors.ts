@@ -1,6 +1,7 @@
 import type { Fault as LocalFault } from '../../infra/local/faults.ts';
 import type { ProblemType } from '../../lib/http/problem.ts';
 import { CLIENT, DEMO_PLACES, keyOf, PLACES } from './specification-records.ts';
+import { choicesOf, textFile } from './specification-registration.ts';
 import { ABSENT, type Change, type Fault, VERSIONS } from './specification-table.ts';
 
 /** One case of the table of errors: a request, and what goes wrong with it. */
@@ -57,8 +58,7 @@ const MANY = 1_000;
 const MEGABYTE = 1024 * 1024;
 const OPERATIONS = ['registration', ...VERSIONS] as const;
 
-const document = (bytes: number) => ({ id: '1', name: 'x.txt', doc: Buffer.alloc(bytes, 'text ').toString('base64') });
-const withDocuments = (...sizes: number[]) => ({ [keyOf('document')]: sizes.map(document) });
+const withDocuments = (...sizes: number[]) => ({ [keyOf('document')]: sizes.map(textFile) });
 const size = (below: string): Fault => ({ pointer: `#/${keyOf('document')}${below}`, rule: 'size' });
 
 const OF_EVERY_OPERATION: readonly ErrorCase[] = OPERATIONS.flatMap((operation): ErrorCase[] => [
@@ -138,6 +138,7 @@ const OF_REGISTRATION: readonly ErrorCase[] = (
       status: 413,
       type: 'payload_too_large',
       faults: [size('/1/doc')],
+      stands: { row: '2.2 document', rule: 'decided: at most 3 MB' },
     },
     {
       says: 'documents of more than 4 MB together',
@@ -145,15 +146,28 @@ const OF_REGISTRATION: readonly ErrorCase[] = (
       status: 413,
       type: 'payload_too_large',
       faults: [size('/2/doc')],
+      stands: { row: '2.2 document', rule: 'decided: at most 4 MB together' },
     },
-    {
-      says: 'fields of the form of more than 200 kB together',
-      body: { [keyOf('multiselect')]: Array.from({ length: 21 }, () => 'x'.repeat(10_000)) },
+    ...(
+      [
+        ['200,001 bytes of JSON in fields of the form', choicesOf(200_001)],
+        ['more than 200 kB in fewer characters', { [keyOf('multiselect')]: new Array(11).fill('й'.repeat(10_000)) }],
+      ] as const
+    ).map(([says, body]) => ({
+      says,
+      body,
       status: 413,
       type: 'payload_too_large',
       faults: [{ pointer: '#', rule: 'size' }],
+      stands: { row: '2.1 custom_fields', rule: 'decided: at most 200 kB of JSON beside the documents' },
+    })),
+    {
+      says: 'a body of 5,900,001 bytes',
+      raw: '{}'.padEnd(5_900_001),
+      status: 413,
+      type: 'payload_too_large',
+      stands: { row: '8 size limits', rule: 'decided: a registration of 5.9 MB' },
     },
-    { says: 'a body of 5.9 MB', raw: `{"x":"${'x'.repeat(5_900_000)}"}`, status: 413, type: 'payload_too_large' },
     ...(['throttled', 'refused', 'down'] as const).map((kind) => ({
       says: `mail that is ${kind}`,
       goesWrong: ['ses', { kind, times: MANY }],
@@ -298,7 +312,13 @@ const OF_ACCOUNTS: readonly ErrorCase[] = VERSIONS.flatMap((version): ErrorCase[
       status: 502,
       type: 'platform_refused',
     },
-    { says: 'a body of more than 64 KB', body: { group: 'x'.repeat(65_536) }, status: 413, type: 'payload_too_large' },
+    {
+      says: 'a body of 65,537 bytes',
+      raw: '{}'.padEnd(65_537),
+      status: 413,
+      type: 'payload_too_large',
+      stands: { row: '8 size limits', rule: `decided: a ${version} account of 64 KB` },
+    },
   ];
   return found.map((one) => ({ ...one, operation: version }));
 });
@@ -376,8 +396,30 @@ const OF_ONE_VERSION: readonly ErrorCase[] = [
   ),
 ];
 
-/** Several faults at once, which are all listed. */
+const unknownMembers = (count: number) => Array.from({ length: count }, (_, index) => `unknown${index}`);
+
+/** Several faults at once, which are all listed, up to a hundred. */
 export const MANY_FAULTS: readonly ErrorCase[] = [
+  ...OPERATIONS.flatMap((operation): ErrorCase[] => [
+    ...[100, 101].map(
+      (count): ErrorCase => ({
+        operation,
+        says: `a body with ${count} unknown members, of which 100 are listed,`,
+        body: Object.fromEntries(unknownMembers(count).map((name) => [name, 1])),
+        status: 400,
+        type: 'validation_failed',
+        faults: unknownMembers(100).map((name) => ({ pointer: `#/${name}`, rule: 'unknown_field' })),
+      }),
+    ),
+    {
+      operation,
+      says: 'an unknown member with a name of 255 characters, and one of 256, which is not told,',
+      body: { ['x'.repeat(255)]: 1, ['x'.repeat(256)]: 1 },
+      status: 400,
+      type: 'validation_failed',
+      faults: [`#/${'x'.repeat(255)}`, '#'].map((pointer) => ({ pointer, rule: 'unknown_field' })),
+    },
+  ]),
   {
     operation: 'registration',
     says: 'a body in which every fixed field is wrong',

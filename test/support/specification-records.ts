@@ -79,6 +79,15 @@ export const DEMO_PLACES = {
   },
 } as const;
 
+/** A connection and a group of each version whose names are as long as any may be. */
+export const LONG_PLACES = {
+  tp5: { connection_id: 'tp5-'.padEnd(255, 'x'), group: 'real\\'.padEnd(64, 'x') },
+  tp4: { connection_id: 'tp4-'.padEnd(255, 'x'), group: 'real-'.padEnd(64, 'x') },
+} as const satisfies Record<Version, { connection_id: string; group: string }>;
+
+/** The longest language tag; a letter more still makes a well-formed one. */
+export const LONG_LANGUAGE = `en-x-${'abcdefgh-'.repeat(6)}abcde`;
+
 export const RECORDS: CrmFile = {
   forms: [
     { id: FORM, fields },
@@ -109,6 +118,19 @@ export const RECORDS: CrmFile = {
       demo: true,
       groups: { standard: 1, demoforex: 2 },
       secret: 'tp4-plugin-demo',
+    },
+    {
+      ...tp5,
+      id: LONG_PLACES.tp5.connection_id,
+      groups: [PLACES.tp5.group, LONG_PLACES.tp5.group],
+      secret: 'tp5-long',
+    },
+    // By name no group of such a length can be told to a server of this version, only by index.
+    {
+      ...plugin,
+      id: LONG_PLACES.tp4.connection_id,
+      groups: { [PLACES.tp4.group]: 1, [LONG_PLACES.tp4.group]: 2 },
+      secret: 'tp4-long',
     },
   ],
   local_secrets: {},

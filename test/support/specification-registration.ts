@@ -1,4 +1,4 @@
-import { FORM, keyOf, MORE_KEYS, OPTIONS } from './specification-records.ts';
+import { FORM, keyOf, LONG_LANGUAGE, MORE_KEYS, OPTIONS } from './specification-records.ts';
 import { ABSENT, type Case, each, type Field, fieldCases, named, spelled } from './specification-table.ts';
 
 const operation = 'registration' as const;
@@ -20,6 +20,12 @@ const longAddress = (length: number) => {
   return `${'l'.repeat(64)}@${domain.replace(/\.$/, 'd')}.example`;
 };
 
+/** An address that is written with fewer characters than it is sent with, which is one for each of its local part and 191. */
+const longInternationalAddress = (local: number) => {
+  const label = 'ü'.repeat(54);
+  return `${'l'.repeat(local)}@${label}.${label}.${label}.example`;
+};
+
 const PHONE_CHANNELS = ['sms', 'call', 'whatsapp'] as const;
 
 const FIXED_FIELDS: Field[] = [
@@ -38,8 +44,7 @@ const FIXED_FIELDS: Field[] = [
           '1@2.example',
           'ann@bücher.example',
           'ann@例え.jp',
-          named('a local part of 64 characters', `${'x'.repeat(64)}@example.com`),
-          named('254 characters', longAddress(254)),
+          named('a label of 63 characters', `ann@${'x'.repeat(63)}.com`),
         ],
         bad: [
           ...each('format', '', 'ann', '@example.com', 'ann@', 'ann@example', 'ann@@example.com', 'a b@example.com'),
@@ -47,10 +52,22 @@ const FIXED_FIELDS: Field[] = [
           ...each('format', 'jörg@example.com', '"ann"@example.com', 'ann..lee@example.com', '.ann@example.com'),
           ...each('format', 'ann.@example.com', 'ann@-example.com', 'ann@example..com', 'ann@example.com.'),
           ...each('format', 'ann@127.0.0.1', 'ann@[127.0.0.1]', 'Ann <ann@example.com>', 'a@example.com,b@example.com'),
-          [named('a local part of 65 characters', `${'x'.repeat(65)}@example.com`), 'format'],
           [named('a label of 64 characters', `ann@${'x'.repeat(64)}.com`), 'format'],
-          [named('255 characters', longAddress(255)), 'length'],
         ],
+      },
+      'decided: at most 254 characters': {
+        good: [
+          named('254 characters', longAddress(254)),
+          named('254 characters as it is sent', longInternationalAddress(63)),
+        ],
+        bad: [
+          [named('255 characters', longAddress(255)), 'length'],
+          [named('255 characters as it is sent', longInternationalAddress(64)), 'length'],
+        ],
+      },
+      'decided: at most 64 characters before the @': {
+        good: [named('64 characters', `${'x'.repeat(64)}@example.com`)],
+        bad: [[named('65 characters', `${'x'.repeat(65)}@example.com`), 'format']],
       },
     },
   },
@@ -109,6 +126,10 @@ const FIXED_FIELDS: Field[] = [
         good: ['44', '+44'],
         bad: each('format', 'GB', '0044', '++44', '44x', '+', ' 44', '12345678901'),
       },
+      'decided: at most 7 characters after the +': {
+        good: ['44     ', '+44 - - '],
+        bad: each('format', '44      ', '+44 - - -'),
+      },
     },
   },
   {
@@ -131,8 +152,11 @@ const FIXED_FIELDS: Field[] = [
             '+33612345678',
             '0'.repeat(40),
           ),
-          [named('41 characters', '0'.repeat(41)), 'length'],
         ],
+      },
+      'decided: at most 40 characters': {
+        good: [named('40 characters', `7400${' '.repeat(30)}123456`)],
+        bad: [[named('41 characters', `7400${' '.repeat(31)}123456`), 'length']],
       },
     },
   },
@@ -230,23 +254,23 @@ const FIXED_FIELDS: Field[] = [
     values: {
       'language code': {
         good: ['en', 'EN', 'pt-BR', 'zh-Hant-TW', 'sr-Latn-RS', 'tlh', 'de-DE-u-co-phonebk'],
-        bad: each(
-          'language',
-          '',
-          'e',
-          'en_GB',
-          'english language',
-          'en-',
-          '-en',
-          'en-GB-',
-          'ё',
-          'en,de',
-          'x'.repeat(65),
-        ),
+        bad: each('language', '', 'e', 'en_GB', 'english language', 'en-', '-en', 'en-GB-', 'ё', 'en,de'),
+      },
+      'decided: at most 64 characters': {
+        good: [named('64 characters', LONG_LANGUAGE)],
+        bad: [[named('65 characters', `${LONG_LANGUAGE}x`), 'language']],
       },
     },
   },
 ];
+
+/** Choices that have so many bytes of JSON, together with their key. */
+export function choicesOf(bytes: number): Record<string, string[]> {
+  const key = keyOf('multiselect');
+  const full = Array.from({ length: Math.floor(bytes / 10_100) }, () => 'x'.repeat(10_000));
+  const rest = bytes - JSON.stringify({ [key]: [...full, ''] }).length;
+  return { [key]: [...full, 'x'.repeat(rest)] };
+}
 
 /** What stands at the root beside the fixed fields. */
 const ROOT_FIELDS: Field[] = [
@@ -273,6 +297,15 @@ const ROOT_FIELDS: Field[] = [
   {
     row: '2.1 custom_fields',
     operation,
+    at: 'custom_fields',
+    carried: () => choicesOf(200_000),
+    values: {
+      'decided: at most 200 kB of JSON beside the documents': { good: [named('200,000 bytes', choicesOf(200_000))] },
+    },
+  },
+  {
+    row: '2.1 custom_fields',
+    operation,
     at: 'a~1b~0c%20d%25%C3%A9',
     carried: (value) => ({ [MORE_KEYS.escaped]: value }),
     values: {
@@ -290,16 +323,28 @@ function custom(type: Parameters<typeof keyOf>[0], field: Pick<Field, 'type' | '
 }
 
 const CHOICE = "decided: one of the form's options";
+const MOST_CHARACTERS = 'decided: at most 10,000 characters';
+const MEGABYTE = 1024 * 1024;
 const base64 = (text: string) => Buffer.from(text, 'latin1').toString('base64');
 const PDF = base64('%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n');
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const DOCUMENT = { id: 'd1', name: 'passport.pdf', doc: PDF };
+/** A text file of so many bytes. */
+export function textFile(bytes: number): { id: string; name: string; doc: string } {
+  return { id: '1', name: 'x.txt', doc: Buffer.alloc(bytes, 'text ').toString('base64') };
+}
 const without = (member: keyof typeof DOCUMENT) => {
   const { [member]: _, ...rest } = DOCUMENT;
   return rest;
 };
 const PLACE = { country: 'United Kingdom', state: 'Wales', city: 'Cardiff' };
+const everyPlace = (length: number) => {
+  const name = 'x'.repeat(length);
+  return { country: name, state: name, city: name };
+};
+/** People whose JSON has so many characters. */
+const peopleOf = (characters: number) => [{ more: 'x'.repeat(characters - JSON.stringify([{ more: '' }]).length) }];
 const nested = (levels: number): unknown => (levels === 0 ? 'x' : [nested(levels - 1)]);
 
 const CUSTOM_FIELDS: Field[] = [
@@ -308,7 +353,7 @@ const CUSTOM_FIELDS: Field[] = [
       type: 'string',
       values: {
         string: { good: ['', 'two\nlines \u0000', 'ünï😀'], bad: [[HALF, 'characters']] },
-        'decided: at most 10,000 characters': {
+        [MOST_CHARACTERS]: {
           good: [named('10,000 characters', '𝒜'.repeat(10_000))],
           bad: [[named('10,001 characters', 'x'.repeat(10_001)), 'length']],
         },
@@ -348,14 +393,26 @@ const CUSTOM_FIELDS: Field[] = [
             '١٢',
             '½',
           ),
-          [named('256 digits', '1'.repeat(256)), 'length'],
         ],
+      },
+      'decided: at most 255 characters': {
+        good: [named('255 digits', '1'.repeat(255))],
+        bad: [[named('256 digits', '1'.repeat(256)), 'length']],
       },
     },
   }),
   custom('boolean', { type: 'boolean', values: { boolean: { good: [true, false] } } }),
   ...(['radio', 'select'] as const).flatMap((type) => [
-    custom(type, { type: 'string', values: { string: { good: ['whatever the form does not list', ''] } } }),
+    custom(type, {
+      type: 'string',
+      values: {
+        string: { good: ['whatever the form does not list', ''] },
+        [MOST_CHARACTERS]: {
+          good: [named('10,000 characters', 'x'.repeat(10_000))],
+          bad: [[named('10,001 characters', 'x'.repeat(10_001)), 'length']],
+        },
+      },
+    }),
     custom(
       type,
       { values: { [CHOICE]: { good: OPTIONS, bad: each('one_of', 'oil', '', 'FX', 'fx ') } } },
@@ -365,12 +422,18 @@ const CUSTOM_FIELDS: Field[] = [
   custom('dynamicSelect', {
     values: {
       'any value': {
-        good: ['x', '', 5, true, false, null, [], {}, ['a', 1], { id: 7, label: { en: 'Seven' } }, nested(20)],
+        good: ['x', '', 5, true, false, null, [], {}, ['a', 1], { id: 7, label: { en: 'Seven' } }],
       },
-      'decided: bounded': {
+      'decided: at most 20,000 characters of JSON': {
+        good: [named('20,000 characters with the quotes', 'x'.repeat(19_998))],
+        bad: [[named('20,001 characters with the quotes', 'x'.repeat(19_999)), 'length']],
+      },
+      'decided: at most 20 levels deep': {
+        good: [named('20 levels', nested(20))],
+        bad: [[named('21 levels', nested(21)), 'nesting']],
+      },
+      'decided: what JSON and UTF-8 can carry': {
         bad: [
-          [named('21 levels of nesting', nested(21)), 'nesting'],
-          [named('more than 20,000 characters of JSON', 'x'.repeat(20_000)), 'length'],
           [named('an infinite number inside', [spelled('1e999').value]), 'type'],
           [[HALF], 'characters'],
         ],
@@ -387,14 +450,15 @@ const CUSTOM_FIELDS: Field[] = [
           bad: [
             [[1], 'type@/0'],
             [['x', null, true, ['x'], {}], 'type@/1', 'type@/2', 'type@/3', 'type@/4'],
-            [
-              named(
-                '501 elements',
-                Array.from({ length: 501 }, () => 'x'),
-              ),
-              'too_many',
-            ],
           ],
+        },
+        'decided: at most 500 choices': {
+          good: [named('500 choices', new Array(500).fill('x'))],
+          bad: [[named('501 choices', new Array(501).fill('x')), 'too_many']],
+        },
+        'decided: at most 10,000 characters each': {
+          good: [named('10,000 characters', ['x'.repeat(10_000)])],
+          bad: [[named('10,001 characters', ['x', 'x'.repeat(10_001)]), 'length@/1']],
         },
       },
     }),
@@ -443,7 +507,21 @@ const CUSTOM_FIELDS: Field[] = [
         bad: [
           [named('no id', [without('id')]), 'required@/0/id'],
           [named('the id 1', [{ ...DOCUMENT, id: 1 }]), 'type@/0/id'],
-          [named('an id of 256 characters', [{ ...DOCUMENT, id: 'x'.repeat(256) }]), 'length@/0/id'],
+        ],
+      },
+      'decided: id of at most 255 characters': {
+        good: [named('255 characters', [{ ...DOCUMENT, id: 'x'.repeat(255) }])],
+        bad: [[named('256 characters', [{ ...DOCUMENT, id: 'x'.repeat(256) }]), 'length@/0/id']],
+      },
+      'decided: name of at most 255 characters': {
+        good: [named('255 characters', [{ ...DOCUMENT, name: 'x'.repeat(255) }])],
+        bad: [[named('256 characters', [{ ...DOCUMENT, name: 'x'.repeat(256) }]), 'length@/0/name']],
+      },
+      'decided: at most 3 MB': { good: [named('a text file of 3 MB', [textFile(3 * MEGABYTE)])] },
+      'decided: at most 4 MB together': {
+        good: [
+          named('text files of 3 MB and 1 MB', [3 * MEGABYTE, MEGABYTE].map(textFile)),
+          named('text files of 4 MB in three', [2 * MEGABYTE, 2 * MEGABYTE - 1, 1].map(textFile)),
         ],
       },
       'name (string)': {
@@ -531,6 +609,7 @@ const CUSTOM_FIELDS: Field[] = [
     }),
     values: {
       'decided: at most 10 documents': {
+        good: [named('ten in two fields', new Array(4).fill(DOCUMENT))],
         bad: [
           [
             named(
@@ -562,6 +641,10 @@ const CUSTOM_FIELDS: Field[] = [
           [{ country_code: '', number: '' }, 'phone@/number'],
         ],
       },
+      'decided: number of at most 40 characters': {
+        good: [named('40 characters', { ...PHONE, number: `7400${' '.repeat(30)}123456` })],
+        bad: [[named('41 characters', { ...PHONE, number: `7400${' '.repeat(31)}123456` }), 'length@/number']],
+      },
       'decided: no other members': { bad: [[{ ...PHONE, ext: '1' }, 'unknown_field@/ext']] },
     },
   }),
@@ -571,6 +654,10 @@ const CUSTOM_FIELDS: Field[] = [
       'decided: email format': {
         good: ['second@example.com', 'zweite@bücher.example'],
         bad: each('format', '', 'x', 'x@', 'x@y', 'a b@example.com'),
+      },
+      'decided: at most 254 characters': {
+        good: [named('254 characters', longAddress(254))],
+        bad: [[named('255 characters', longAddress(255)), 'length']],
       },
     },
   }),
@@ -607,6 +694,10 @@ const CUSTOM_FIELDS: Field[] = [
           [{ ...PLACE, city: ['x'] }, 'type@/city'],
         ],
       },
+      'decided: each of at most 255 characters': {
+        good: [named('255 characters each', everyPlace(255))],
+        bad: [[named('256 characters each', everyPlace(256)), 'length@/country', 'length@/state', 'length@/city']],
+      },
       'decided: no other members': {
         bad: [[{ ...PLACE, zip: '1', street: 'x' }, 'unknown_field@/zip', 'unknown_field@/street']],
       },
@@ -633,6 +724,24 @@ const CUSTOM_FIELDS: Field[] = [
             [[{ id: 1, name: 'Ann' }], 'type@/0/id'],
             [[{ id: '1' }, { id: '2', name: null }], 'type@/1/name'],
           ],
+        },
+        'decided: id and name of at most 255 characters': {
+          good: [named('255 characters each', [{ id: 'x'.repeat(255), name: 'x'.repeat(255) }])],
+          bad: [
+            [
+              named('256 characters each', [{}, { id: 'x'.repeat(256), name: 'x'.repeat(256) }]),
+              'length@/1/id',
+              'length@/1/name',
+            ],
+          ],
+        },
+        'decided: at most 20,000 characters of JSON': {
+          good: [named('20,000 characters', peopleOf(20_000))],
+          bad: [[named('20,001 characters', peopleOf(20_001)), 'length']],
+        },
+        'decided: at most 20 levels deep': {
+          good: [named('20 levels', [{ more: nested(18) }])],
+          bad: [[named('21 levels', [{ more: nested(19) }]), 'nesting']],
         },
         'decided: at most 100': {
           good: [

@@ -2,7 +2,7 @@ import { type Row, VERSIONS, type Version } from './specification-table.ts';
 
 /**
  * Every row of the specification, section by section, in its order and with what its columns say. What begins with
- * `decided` is the contract's word where the specification is silent. Sections 3, 5 and 6 say nothing; section 9 stands
+ * `decided` was decided where the specification is silent. Sections 3, 5 and 6 say nothing; section 9 stands
  * in the paths of section 4.
  */
 export const ROWS: readonly Row[] = [
@@ -19,42 +19,56 @@ export const ROWS: readonly Row[] = [
     },
   ]),
 
-  { id: '2.1 email', rules: ['string', 'required', 'email format'] },
+  {
+    id: '2.1 email',
+    rules: ['string', 'required', 'email format'],
+    limits: ['decided: at most 254 characters', 'decided: at most 64 characters before the @'],
+  },
   { id: '2.1 type', rules: ['string', 'required', 'the value trader'] },
   {
     id: '2.1 name',
-    rules: ['string', 'required', 'decided: 1 to 128 characters', 'decided: no control characters'],
+    rules: ['string', 'required', 'decided: no control characters'],
+    limits: ['decided: 1 to 128 characters'],
   },
   { id: '2.1 phone', rules: ['object', 'decided: no other members'], promises: ['not required'] },
   {
     id: '2.1 phone.country_code',
     rules: ['string', 'decided: a dial code, with or without +', 'decided: required by sms, call and whatsapp'],
     promises: ['not required'],
+    limits: ['decided: at most 7 characters after the +'],
   },
   {
     id: '2.1 phone.number',
     rules: ['string', 'decided: a valid number of the dial code', 'decided: required by sms, call and whatsapp'],
     promises: ['not required'],
+    limits: ['decided: at most 40 characters'],
   },
   {
     id: '2.1 otp_type',
     rules: ['string', 'one of email, sms, call, whatsapp'],
     promises: ['default email'],
   },
-  { id: '2.1 password', rules: ['string', 'required', 'decided: 8 to 128 characters'] },
+  { id: '2.1 password', rules: ['string', 'required'], limits: ['decided: 8 to 128 characters'] },
   { id: '2.1 repeat_password', rules: ['string', 'required', 'the password repeated'] },
-  { id: '2.1 form_id', rules: ['string', 'required', 'length 8', 'id of the registration form'] },
+  { id: '2.1 form_id', rules: ['string', 'required', 'id of the registration form'], limits: ['length 8'] },
   {
     id: '2.1 referrer_id',
-    rules: ['string', 'length 8', 'referral code of the referrer'],
+    rules: ['string', 'referral code of the referrer'],
     promises: ['not required'],
+    limits: ['length 8'],
   },
   {
     id: '2.1 custom_fields',
     rules: ['keys of the registration form at the root', 'decided: required by the form'],
     promises: ['not required'],
+    limits: ['decided: at most 200 kB of JSON beside the documents'],
   },
-  { id: '2.1 language', rules: ['string', 'language code'], promises: ['not required', 'language of the message'] },
+  {
+    id: '2.1 language',
+    rules: ['string', 'language code'],
+    promises: ['not required', 'language of the message'],
+    limits: ['decided: at most 64 characters'],
+  },
 
   { id: '2.1 OTP type email', rules: [], promises: ['always'] },
   ...['sms', 'call', 'whatsapp'].map((channel) => ({
@@ -64,19 +78,27 @@ export const ROWS: readonly Row[] = [
 
   ...['text', 'textarea', 'description'].map((type) => ({
     id: `2.2 ${type}`,
-    rules: ['string', 'decided: at most 10,000 characters'],
+    rules: ['string'],
+    limits: ['decided: at most 10,000 characters'],
   })),
   { id: '2.2 number', rules: ['number'] },
-  { id: '2.2 number_string', rules: ['string', 'numeric string'] },
+  { id: '2.2 number_string', rules: ['string', 'numeric string'], limits: ['decided: at most 255 characters'] },
   { id: '2.2 boolean', rules: ['boolean'] },
   ...['radio', 'select'].map((type) => ({
     id: `2.2 ${type}`,
     rules: ['string', "decided: one of the form's options"],
+    limits: ['decided: at most 10,000 characters'],
   })),
-  { id: '2.2 dynamicSelect', rules: ['decided: bounded'], promises: ['any value'] },
+  {
+    id: '2.2 dynamicSelect',
+    rules: ['decided: what JSON and UTF-8 can carry'],
+    promises: ['any value'],
+    limits: ['decided: at most 20,000 characters of JSON', 'decided: at most 20 levels deep'],
+  },
   ...['multiselect', 'checkbox'].map((type) => ({
     id: `2.2 ${type}`,
     rules: ['array', 'array of strings', "decided: one of the form's options"],
+    limits: ['decided: at most 500 choices', 'decided: at most 10,000 characters each'],
   })),
   { id: '2.2 date', rules: ['string', 'format YYYY-MM-DD'] },
   {
@@ -89,53 +111,73 @@ export const ROWS: readonly Row[] = [
       'doc (string, base64-encoded content)',
       'decided: no other members',
       'decided: a media type that the form accepts',
+    ],
+    limits: [
+      'decided: id of at most 255 characters',
+      'decided: name of at most 255 characters',
       'decided: at most 10 documents',
+      'decided: at most 3 MB',
+      'decided: at most 4 MB together',
     ],
   },
   {
     id: '2.2 phone',
     rules: ['object', 'country_code (string)', 'number (string)', 'decided: no other members'],
+    limits: ['decided: number of at most 40 characters'],
   },
-  { id: '2.2 email', rules: ['string', 'decided: email format'] },
+  { id: '2.2 email', rules: ['string', 'decided: email format'], limits: ['decided: at most 254 characters'] },
   ...['country', 'nation'].map((type) => ({ id: `2.2 ${type}`, rules: ['string', 'a country code'] })),
   {
     id: '2.2 location',
     rules: ['object', 'country (string)', 'state (string)', 'city (string)', 'decided: no other members'],
+    limits: ['decided: each of at most 255 characters'],
   },
   ...['participants', 'leads'].map((type) => ({
     id: `2.2 ${type}`,
-    rules: ['array', 'array of objects', 'decided: id and name are strings', 'decided: at most 100'],
+    rules: ['array', 'array of objects', 'decided: id and name are strings'],
     promises: ['open to other members'],
+    limits: [
+      'decided: at most 100',
+      'decided: id and name of at most 255 characters',
+      'decided: at most 20,000 characters of JSON',
+      'decided: at most 20 levels deep',
+    ],
   })),
 
   ...forVersions((version) => [
-    { id: `2.3 user_id, ${version}`, rules: ['required', 'length 8', 'unique id of the client'] },
+    { id: `2.3 user_id, ${version}`, rules: ['required', 'unique id of the client'], limits: ['length 8'] },
     {
       id: `2.3 connection_id, ${version}`,
       rules: ['string', 'required', 'id of a trading-platform server as given by this API'],
+      limits: ['decided: 1 to 255 characters'],
     },
     {
       id: `2.3 group, ${version}`,
-      rules: ['string', 'required', 'platform group name', 'decided: 1 to 64 characters'],
+      rules: ['string', 'required', 'platform group name'],
+      limits: ['decided: 1 to 64 characters'],
     },
     {
       id: `2.3 leverage, ${version}`,
-      rules: ['number', 'required', 'minimum 1', 'maximum 5000', 'decided: an integer'],
+      rules: ['number', 'required', 'decided: an integer'],
+      limits: ['minimum 1', 'maximum 5000'],
     },
     {
       id: `2.3 login, ${version}`,
-      rules: ['number', 'decided: a positive integer that the platform can hold'],
+      rules: ['number'],
       promises: ['not required', 'custom account login'],
+      limits: ['decided: a positive integer that the platform can hold'],
     },
     {
       id: `2.3 account_type_id, ${version}`,
-      rules: ['string', 'length 8', 'account type of the CRM', 'required when creating and funding a demo account'],
+      rules: ['string', 'account type of the CRM', 'required when creating and funding a demo account'],
       promises: ['not required'],
+      limits: ['length 8'],
     },
     {
       id: `2.3 rebate_user_id, ${version}`,
-      rules: ['string', 'length 8', 'CRM user that receives the commission'],
+      rules: ['string', 'CRM user that receives the commission'],
       promises: ['not required'],
+      limits: ['length 8'],
     },
     ...['master_password', 'investor_password'].map((role) => ({
       id: `2.3 ${role}, ${version}`,
@@ -166,20 +208,19 @@ export const ROWS: readonly Row[] = [
       id: `2.3 language, ${version}`,
       rules: ['string', 'language code'],
       promises: ['not required', 'user language for the email or popup'],
+      limits: ['decided: at most 64 characters'],
     },
     { id: `2.3 body, ${version}`, rules: ['decided: no other members'] },
   ]),
   {
     id: '2.3 password rules, tp5',
-    rules: [
-      'minimum 8',
-      'maximum 15',
-      'at least one lowercase letter, one uppercase letter, one digit and one special character',
-    ],
+    rules: ['at least one lowercase letter, one uppercase letter, one digit and one special character'],
+    limits: ['minimum 8', 'maximum 15'],
   },
   {
     id: '2.3 password rules, tp4',
-    rules: ['minimum 5', 'maximum 15', 'at least two of the three types: lowercase, uppercase, digits'],
+    rules: ['at least two of the three types: lowercase, uppercase, digits'],
+    limits: ['minimum 5', 'maximum 15'],
   },
 
   ...forVersions((version) => [
@@ -207,16 +248,39 @@ export const ROWS: readonly Row[] = [
 
   {
     id: '8 leverage',
-    rules: ['minimum 1', 'maximum 5000'],
+    rules: [],
+    limits: ['minimum 1', 'maximum 5000'],
   },
   ...['form_id', 'referrer_id', 'user_id', 'account_type_id', 'rebate_user_id'].map((name) => ({
     id: `8 ${name}`,
-    rules: ['length 8'],
+    rules: [],
+    limits: ['length 8'],
   })),
   ...['master_password', 'investor_password'].map((role) => ({
     id: `8 ${role}`,
-    rules: ['tp5: length 8 to 15', 'tp4: length 5 to 15'],
+    rules: [],
+    limits: ['tp5: length 8 to 15', 'tp4: length 5 to 15'],
   })),
+  {
+    id: '8 rate limits',
+    rules: [],
+    limits: [
+      'decided: to a recipient again after 60, 120, 300 and 900 s',
+      'decided: to a recipient 5 an hour',
+      'decided: to a recipient 10 in 24 hours',
+      'decided: from a source 5 in 10 minutes',
+      'decided: from a source 20 an hour',
+      'decided: to a phone prefix 10 an hour',
+    ],
+  },
+  {
+    id: '8 size limits',
+    rules: [],
+    limits: [
+      'decided: a registration of 5.9 MB',
+      ...VERSIONS.map((version) => `decided: a ${version} account of 64 KB`),
+    ],
+  },
 ];
 
 function forVersions(rows: (version: Version) => Row[]): Row[] {

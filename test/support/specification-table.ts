@@ -11,6 +11,8 @@ export interface Row {
   rules: readonly string[];
   /** What it promises that no request can break; each must be kept by one case at least. */
   promises?: readonly string[];
+  /** Its numbers; each must be kept by a case that goes up to it, and broken by one that goes beyond. */
+  limits?: readonly string[];
 }
 
 /** Where something is wrong with a request, and which rule it breaks. */
@@ -131,20 +133,32 @@ export interface Stand {
 /** The rows that no case stands for as it should, in words; and the cases that stand for no row. */
 export function gaps(rows: readonly Row[], stands: readonly Stand[]): string[] {
   const found = new Set<string>();
-  for (const { id, rules, promises = [] } of rows) {
+  for (const { id, rules, promises = [], limits = [] } of rows) {
     const own = stands.filter(({ row }) => row === id);
     if (!own.some(({ kept }) => kept)) found.add(`${id} has no good case`);
-    for (const rule of rules) {
+    for (const rule of [...rules, ...limits]) {
       if (!own.some((one) => one.rule === rule && !one.kept)) found.add(`${id}: nothing breaks "${rule}"`);
     }
-    for (const promise of promises) {
+    for (const promise of [...promises, ...limits]) {
       if (!own.some((one) => one.rule === promise && one.kept)) found.add(`${id}: nothing keeps "${promise}"`);
     }
   }
   for (const { row, rule } of stands) {
     const known = rows.find(({ id }) => id === row);
     if (known === undefined) found.add(`${row} is no row`);
-    else if (![...known.rules, ...(known.promises ?? [])].includes(rule)) found.add(`${row} does not say "${rule}"`);
+    else if (![known.rules, known.promises, known.limits].some((says) => says?.includes(rule)))
+      found.add(`${row} does not say "${rule}"`);
   }
   return [...found];
+}
+
+/** How many cases stand for each row, in three columns. */
+export function tally(rows: readonly Row[], stands: readonly Stand[]): string {
+  const cells = rows.map(({ id }) => {
+    const good = stands.filter(({ row, kept }) => row === id && kept).length;
+    const bad = stands.filter(({ row, kept }) => row === id && !kept).length;
+    return `${id.padEnd(40)}${String(good).padStart(4)} good${String(bad).padStart(5)} bad`.padEnd(60);
+  });
+  const lines = Array.from({ length: Math.ceil(cells.length / 3) }, (_, line) => cells.slice(3 * line, 3 * line + 3));
+  return lines.map((line) => line.join('').trimEnd()).join('\n');
 }
