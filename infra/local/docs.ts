@@ -101,7 +101,7 @@ interface Document {
 }
 
 const LOCAL_NOTE =
-  'This is the local service: the examples below go with its demo records, what it sends stands in the [outbox](/_local), and nobody has to sign requests here.';
+  'This is the local service: what it sends stands in the [outbox](/_local), and nobody has to sign requests here.';
 
 /** The document with the address that the caller used, so that the page calls its own origin. */
 function localDocument(text: string, host = ''): object {

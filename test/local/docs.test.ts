@@ -1,6 +1,7 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM } from '../../infra/local/chromium.ts';
+import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { inChromium } from '../support/chromium.ts';
 
@@ -155,6 +156,45 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a brows
     expect(third.account).toEqual(second.account);
     expect(second.account).not.toEqual(first.account);
     expect(service.platforms.get('tp5-live-1')?.accounts()).toHaveLength(2);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it('shows all the examples of the document where the service has the demo records', async () => {
+    const { page } = await open(1280);
+    const names = async (path: string) =>
+      (await unfold(page, path)).locator('.opblock-section-request-body .examples-select option').allTextContents();
+    expect(await names('/register/request')).toHaveLength(3);
+    expect(await names('/tp5/accounts')).toHaveLength(3);
+    expect(await names('/tp4/accounts')).toHaveLength(3);
+    await page.close();
+  });
+
+  it('shows examples that go with other records where those were loaded', async () => {
+    const [tp4 = expect.fail()] = DEMO_RECORDS.connections.filter(({ id }) => id === 'tp4-live-1');
+    await service.close();
+    service = await startService({
+      records: {
+        forms: [{ id: 'OTHERFRM', fields: [] }],
+        clients: [{ id: 'OTHER001', email: 'eva@example.com', name: 'Eva Novak' }],
+        account_types: [],
+        connections: [{ ...tp4, id: 'other-tp4' }],
+        local_secrets: {},
+      },
+    });
+    const { page, complaints } = await open(1280);
+    const statusOf = async (path: string) => {
+      const operation = await unfold(page, path);
+      await operation.locator('.execute').click();
+      const status = operation.locator('.live-responses-table .response .response-col_status').first();
+      return (await status.textContent())?.slice(0, 3);
+    };
+    expect(await statusOf('/register/request')).toBe('204');
+    expect(await statusOf('/tp4/accounts')).toBe('200');
+    expect(service.platforms.get('other-tp4')?.accounts()).toHaveLength(1);
+    // No call is known that would work there.
+    await unfold(page, '/tp5/accounts');
+    expect(await page.locator('body').textContent()).not.toMatch(/demo records|CLIENT01|tp5-live-1/);
     expect(complaints).toEqual([]);
     await page.close();
   });
