@@ -59,7 +59,7 @@ const TP4_GROUPS: SimulatedGroup[] = [
 ];
 
 /** A client of the CRM. Its name and addresses are searched for, so they must be words that nothing else holds. */
-export interface WorldClient extends PersonalData {
+interface WorldClient extends PersonalData {
   id: string;
   country?: string;
   language?: string;
@@ -269,7 +269,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   }
 
   async function untraced(): Promise<unknown[]> {
-    const { traces } = await written();
+    const traces = (await daemon.received()).join();
     return answered.filter((id) => !traces.includes(annotationOf(id)));
   }
 
