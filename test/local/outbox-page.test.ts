@@ -239,6 +239,27 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
     expect(service.faults('sns').list()).toEqual([]);
   });
 
+  it.each(['0', ''])('shows the fault that stays on when its times are set to "%s"', async (times) => {
+    await page.getByRole('button', { name: 'sns sends SMS and pop-ups' }).click();
+    const form = page.getByRole('form', { name: 'Fault of sns' });
+    const target = page.getByRole('listitem').filter({ has: form });
+    await form.getByLabel('Times').fill('3');
+    await page.getByRole('switch', { name: 'Make sns fail' }).check();
+    await page.getByText('throttled, next 3 calls').waitFor();
+    await form.getByLabel('Times').fill(times);
+    await page.keyboard.press('Tab');
+    await target.getByRole('alert').getByText('This was not taken').waitFor();
+    expect(await form.getByLabel('Times').inputValue()).toBe('3');
+    expect(await page.getByRole('switch', { name: 'Make sns fail' }).isChecked()).toBe(true);
+    expect(service.faults('sns').list()).toEqual([{ kind: 'throttled', times: 3, after: 0 }]);
+
+    // A number that can be taken is, and the words go.
+    await form.getByLabel('Times').fill('5');
+    await page.keyboard.press('Tab');
+    await page.getByText('throttled, next 5 calls').waitFor();
+    expect(await target.getByRole('alert').textContent()).toBe('');
+  });
+
   it('shows faults that are set elsewhere', async () => {
     service.faults('s3').set({ kind: 'slow', times: 3, after: 2, ms: 250 });
     await page.getByText('slow 250 ms, after 2 calls 3 times').waitFor();

@@ -108,9 +108,16 @@ function targetRow(name, { kinds }) {
     showFault();
   };
   const put = async () => {
-    const body = JSON.stringify(read());
-    if (form.reportValidity()) await send({ method: 'PUT', headers: { 'content-type': 'application/json' }, body });
-    else showFault();
+    if (form.reportValidity()) {
+      const body = JSON.stringify(read());
+      await send({ method: 'PUT', headers: { 'content-type': 'application/json' }, body });
+    } else if (fault === undefined) {
+      showFault();
+    } else {
+      // The fault that is on stays as it is: the fields show it, so that nobody takes it for changed or off.
+      wrong.textContent = 'This was not taken: the value stays as it was.';
+      write(fault);
+    }
   };
   /** @param {boolean} open */
   const unfold = (open) => {
