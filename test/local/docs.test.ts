@@ -162,11 +162,9 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a brows
 
   it('shows all the examples of the document where the service has the demo records', async () => {
     const { page } = await open(1280);
-    const names = async (path: string) =>
-      (await unfold(page, path)).locator('.opblock-section-request-body .examples-select option').allTextContents();
-    expect(await names('/register/request')).toHaveLength(3);
-    expect(await names('/tp5/accounts')).toHaveLength(3);
-    expect(await names('/tp4/accounts')).toHaveLength(3);
+    const operation = await unfold(page, '/tp4/accounts');
+    const names = operation.locator('.opblock-section-request-body .examples-select option');
+    expect(await names.count()).toBe(3);
     await page.close();
   });
 
@@ -193,9 +191,10 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a brows
     expect(await statusOf('/tp4/accounts')).toBe('200');
     expect(service.platforms.get('other-tp4')?.accounts()).toHaveLength(1);
     // No call is known that would work there.
-    await unfold(page, '/tp5/accounts');
+    const tp5 = await unfold(page, '/tp5/accounts');
+    expect(JSON.parse(await tp5.locator('textarea').inputValue())).toMatchObject({ connection_id: '<connection_id>' });
     expect(await page.locator('body').textContent()).not.toMatch(/demo records|CLIENT01|tp5-live-1/);
     expect(complaints).toEqual([]);
     await page.close();
-  });
+  }, 60_000);
 });

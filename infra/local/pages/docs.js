@@ -17,7 +17,7 @@ const { SwaggerUIBundle } = /** @type {{ SwaggerUIBundle: (options: object) => u
 
 const DOCUMENT = '/_local/openapi.json';
 /** Fields whose values stand in records. */
-const NAMES_RECORDS = /_id$|^group$/;
+const NAMES_RECORDS = /^(form|referrer|connection|account_type|rebate_user)_id$|^group$/;
 
 SwaggerUIBundle({
   url: DOCUMENT,
@@ -54,7 +54,7 @@ function firstCalls() {
 
 /**
  * The document's examples go with the demo records. Where the service has others, the call that goes with them takes
- * the place of the examples; where there is none, the viewer makes one from the schema.
+ * the place of the examples; where there is none, the viewer makes one from the schema, which says what to fill in.
  *
  * @param {ApiDocument} document
  * @param {FirstCalls} calls
@@ -74,7 +74,9 @@ function withFittingExamples(document, { registration, account }) {
   }
   const { parameters, schemas } = document.components;
   for (const { properties = {} } of Object.values(schemas)) {
-    for (const [name, property] of Object.entries(properties)) if (NAMES_RECORDS.test(name)) delete property.examples;
+    for (const [name, property] of Object.entries(properties)) {
+      if (NAMES_RECORDS.test(name)) property.examples = [`<${name}>`];
+    }
   }
   const parameter = parameters.UserId;
   delete parameter.schema.examples;
