@@ -22,7 +22,8 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
     host,
     port,
     ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...(ca === undefined ? {} : { ca }),
+    // The server's own certificate is one to trust too, whoever issued it.
+    ...(ca === undefined ? {} : { ca, allowPartialTrustChain: true }),
     // The pin takes the place of the authority; it is compared below.
     rejectUnauthorized: pin === undefined || ca !== undefined,
   };

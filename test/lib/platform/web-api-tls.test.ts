@@ -1,7 +1,9 @@
+import { X509Certificate } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { certificate } from '../../../infra/local/platforms/certificate.ts';
+import { issuedCertificate } from '../../support/private-authority.ts';
 import {
   anOrder,
   atOnce,
@@ -31,6 +33,52 @@ describe('trust in the server', () => {
     await platformOn(server).check(noSignal);
     await platformOn(server, {}, { host: 'localhost' }).check(noSignal);
     expect(server.sessions).toBe(2);
+  });
+
+  describe('issued by a private authority', () => {
+    async function issuedServer(host?: string, address?: string) {
+      const { cert, key, authority } = await issuedCertificate(host, address);
+      const fingerprint = new X509Certificate(cert).fingerprint256;
+      const alone = await testServer({ certificate: { cert, key, fingerprint } });
+      const withChain = await testServer({ certificate: { cert: `${cert}\n${authority}`, key, fingerprint } });
+      return { cert, authority, fingerprint, ports: [alone.port, withChain.port] };
+    }
+
+    test('a certificate is trusted by that authority, and by itself', async () => {
+      const { cert, authority, fingerprint, ports } = await issuedServer();
+      for (const port of ports) {
+        for (const ca of [authority, cert, `${authority}\n${cert}`]) {
+          await platformOn({ port, ca }).check(noSignal);
+          await platformOn({ port, ca }, {}, { host: 'localhost', fingerprint }).check(noSignal);
+        }
+      }
+    });
+
+    test('a certificate that is trusted by itself does not excuse another host name', async () => {
+      const { cert, ports } = await issuedServer('mt5.example.com', '192.0.2.1');
+      for (const port of ports) {
+        for (const host of ['127.0.0.1', 'localhost']) {
+          expect(await failure(platformOn({ port, ca: cert }, {}, { host }).check(noSignal))).toMatchObject({
+            kind: 'platform_refused',
+            options: { reason: 'tls_err_tls_cert_altname_invalid' },
+          });
+        }
+      }
+    });
+
+    test('another certificate of the same host is not trusted', async () => {
+      const { ports } = await issuedServer();
+      const { cert: ca } = await issuedCertificate();
+      for (const port of ports) {
+        expect(await failure(platformOn({ port, ca }).check(noSignal))).toMatchObject({ kind: 'platform_refused' });
+      }
+    });
+
+    test('a certificate that nothing pins is refused', async () => {
+      for (const port of (await issuedServer()).ports) {
+        expect(await failure(platformOn({ port }).check(noSignal))).toMatchObject({ kind: 'platform_refused' });
+      }
+    });
   });
 
   test('another authority is refused', async () => {
