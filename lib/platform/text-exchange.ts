@@ -16,7 +16,10 @@ export interface Answer {
 export interface TextConnection {
   /** The server has ended it. */
   readonly closed: boolean;
-  /** Writes the command at once and reads until `end`, the connection's end, the time limit or the signal; never fails. */
+  /**
+   * Writes the command at once and reads until `end`, the connection's end, the time limit or the signal; never fails.
+   * Without a whole answer the connection is reset, so that nothing of the command is sent from then on.
+   */
   exchange(command: Buffer, timeoutMs: number, signal: AbortSignal): Promise<Answer>;
   close(): void;
 }
@@ -65,8 +68,12 @@ export async function dial(
           clearTimeout(timer);
           limit.removeEventListener('abort', finish);
           changed = () => {};
-          resolve({ ...read(received), closed, reset });
-          socket.destroy();
+          const answer = read(received);
+          resolve({ ...answer, closed, reset });
+          // After an orderly end the kernel would go on for minutes sending what the network had swallowed, and the
+          // server might open an account when the order was settled long ago.
+          if (answer.ended || progress(received) === 'decided') socket.destroy();
+          else socket.resetAndDestroy();
         };
         let timer = setTimeout(finish, limitMs);
         limit.addEventListener('abort', finish);

@@ -1,6 +1,5 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import type { TLSSocket } from 'node:tls';
-import type { WebApiHost } from './web-api-tls.ts';
+import type { WebApiHost, WebApiLine } from './web-api-tls.ts';
 
 export interface WebApiRequest {
   /** With the query. */
@@ -36,12 +35,13 @@ export const CONNECTION_CLOSED = 'connection_closed';
 const MAX_ANSWER_BYTES = 262_144;
 
 /**
- * One request and its answer over a connection that stands. The connection outlives it, unless it fails.
+ * One request and its answer over a connection that stands. The connection outlives it, unless it fails: then it is
+ * reset, so that nothing of the request is sent from then on.
  * @param timeoutMs for the whole answer
  * @throws LostAnswer
  */
 export function exchange(
-  socket: TLSSocket,
+  { tls, tcp }: WebApiLine,
   server: WebApiHost,
   { path, body, maxBytes = MAX_ANSWER_BYTES }: WebApiRequest,
   timeoutMs: number,
@@ -52,9 +52,14 @@ export function exchange(
     const finish = (outcome: HttpAnswer | LostAnswer) => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onTimeout);
-      if (!(outcome instanceof LostAnswer)) return resolve(outcome);
-      socket.destroy();
-      reject(outcome);
+      if (outcome instanceof LostAnswer) {
+        // First, because the request fails with its connection, for another reason.
+        reject(outcome);
+        tls.destroy();
+      } else {
+        tcp.awaitingAnswer = false;
+        resolve(outcome);
+      }
     };
     const onTimeout = () => finish(new LostAnswer('answer_timeout'));
     const onError = (error: NodeJS.ErrnoException) => {
@@ -63,8 +68,9 @@ export function exchange(
     };
     const timer = setTimeout(onTimeout, timeoutMs);
     signal?.addEventListener('abort', onTimeout, { once: true });
+    tcp.awaitingAnswer = true;
     const request = httpRequest({
-      createConnection: () => socket,
+      createConnection: () => tls,
       method: content === undefined ? 'GET' : 'POST',
       path,
       setHost: false,

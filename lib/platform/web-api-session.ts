@@ -1,13 +1,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { TLSSocket } from 'node:tls';
 import * as v from 'valibot';
 import { within } from '../deadline.ts';
 import { PlatformFailure } from './platform.ts';
 import { commandFailure, isDone, parseAnswer, parseMember } from './web-api-answers.ts';
 import { passwordHash, randomAnswer } from './web-api-auth.ts';
 import { exchange, type HttpAnswer, LostAnswer, type WebApiRequest } from './web-api-exchange.ts';
-import { connectTls, type WebApiHost } from './web-api-tls.ts';
+import { connectTls, type WebApiHost, type WebApiLine } from './web-api-tls.ts';
 
 /** The manager's login and its API password. */
 export interface WebApiSecret {
@@ -52,17 +51,17 @@ export async function openSession(
   limits: SessionLimits,
   signal: AbortSignal,
 ): Promise<WebApiSession> {
-  const socket = await connectTls(server, limits.connectMs, signal);
+  const line = await connectTls(server, limits.connectMs, signal);
   try {
     const limit = within(limits.authMs, signal);
-    await authenticate((path) => exchange(socket, server, { path }, limits.authMs, limit), secret);
+    await authenticate((path) => exchange(line, server, { path }, limits.authMs, limit), secret);
   } catch (error) {
-    socket.destroy();
+    line.tls.destroy();
     if (!(error instanceof LostAnswer)) throw error;
     const reason = error.reason === 'answer_timeout' ? 'auth_timeout' : `auth_${error.reason}`;
     throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10, cause: error });
   }
-  return sessionOn(socket, server, limits);
+  return sessionOn(line, server, limits);
 }
 
 async function authenticate(get: (path: string) => Promise<HttpAnswer>, { login, password }: WebApiSecret) {
@@ -91,7 +90,8 @@ function authenticationStep({ status, text }: HttpAnswer): unknown {
   return answer;
 }
 
-function sessionOn(socket: TLSSocket, server: WebApiHost, { idleMs, now }: SessionLimits): WebApiSession {
+function sessionOn(line: WebApiLine, server: WebApiHost, { idleMs, now }: SessionLimits): WebApiSession {
+  const socket = line.tls;
   let usedAt = now();
   let working = false;
   // A server that speaks without being asked (or says goodbye) is not one to send a command to.
@@ -116,7 +116,7 @@ function sessionOn(socket: TLSSocket, server: WebApiHost, { idleMs, now }: Sessi
       working = true;
       socket.ref();
       try {
-        return await exchange(socket, server, request, timeoutMs, signal);
+        return await exchange(line, server, request, timeoutMs, signal);
       } finally {
         working = false;
         socket.unref();

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
-import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { isIP, Socket } from 'node:net';
+import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { WebApiConnection } from '../validators/crm-records.ts';
 import { PlatformFailure } from './platform.ts';
 
@@ -9,55 +9,86 @@ export type WebApiHost = Pick<WebApiConnection, 'host' | 'port' | 'ca' | 'finger
 /** System errors end like this; the other codes are of TLS and of certificates. */
 const SYSTEM_ERROR = /^E(?!RR_|PROTO$)[A-Z_]+$/;
 
+/** A connection to a server that is the right one. Ending `tls` ends `tcp`. */
+export interface WebApiLine {
+  tls: TLSSocket;
+  tcp: TcpSocket;
+}
+
+/**
+ * Is reset by whatever ends it while a command waits for its answer, Node's own TLS and HTTP among them. After an orderly
+ * end the kernel would go on for minutes sending what the network had swallowed, and the server might open an account
+ * when the order was settled long ago; a reset has it forget those bytes.
+ */
+class TcpSocket extends Socket {
+  awaitingAnswer = false;
+
+  override destroy(error?: Error): this {
+    if (!this.awaitingAnswer) return super.destroy(error);
+    this.awaitingAnswer = false;
+    // It comes back here.
+    return this.resetAndDestroy();
+  }
+}
+
 /**
  * Connects and makes sure of the server's certificate before a byte of ours leaves: by the public authorities, by `ca`
  * (both with the host name), or by `fingerprint`, which trusts that one certificate whatever its issuer and name. With
  * `ca` and `fingerprint` both must hold.
  * @throws PlatformFailure `platform_unavailable` when the server cannot be reached, `platform_refused` when it cannot be trusted
  */
-export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortSignal): Promise<TLSSocket> {
+export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortSignal): Promise<WebApiLine> {
   const { host, port, ca } = server;
   const pin = server.fingerprint?.replaceAll(':', '').toUpperCase();
-  const options: ConnectionOptions = {
-    host,
-    port,
-    ...(isIP(host) === 0 ? { servername: host } : {}),
-    // The server's own certificate is one to trust too, whoever issued it.
-    ...(ca === undefined ? {} : { ca, allowPartialTrustChain: true }),
-    // The pin takes the place of the authority; it is compared below.
-    rejectUnauthorized: pin === undefined || ca !== undefined,
-  };
   return new Promise((resolve, reject) => {
-    let socket: TLSSocket;
+    let secureContext: SecureContext;
     try {
-      socket = connect(options);
+      // The server's own certificate is one to trust too, whoever issued it.
+      secureContext = createSecureContext(ca === undefined ? {} : { ca, allowPartialTrustChain: true });
     } catch (error) {
       // The PEM of `ca` cannot be read.
       reject(new PlatformFailure('platform_refused', { reason: 'tls_ca_malformed', cause: error }));
       return;
     }
-    const settle = (failure?: PlatformFailure) => {
+    const tcp = new TcpSocket();
+    let tls: TLSSocket | undefined;
+    const settle = (outcome: WebApiLine | PlatformFailure) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onTimeout);
-      socket.off('secureConnect', onConnect).off('close', onClose);
-      if (failure === undefined) return resolve(socket);
-      socket.destroy();
-      reject(failure);
+      tcp.off('connect', onConnect).off('close', onClose);
+      tls?.off('secureConnect', onSecureConnect);
+      if (!(outcome instanceof PlatformFailure)) return resolve(outcome);
+      tls?.destroy();
+      tcp.destroy();
+      reject(outcome);
     };
+    // Stays for the life of the sockets: an error of an idle session is no more than its end.
+    const onError = (error: NodeJS.ErrnoException) => settle(toFailure(error));
     const onConnect = () => {
-      const matches = pin === undefined || socket.getPeerX509Certificate()?.fingerprint256.replaceAll(':', '') === pin;
       // Commands are small, and each waits for its answer.
-      socket.setNoDelay(true);
-      settle(matches ? undefined : new PlatformFailure('platform_refused', { reason: 'tls_fingerprint_mismatch' }));
+      tcp.setNoDelay(true);
+      tls = connect({
+        socket: tcp,
+        host,
+        ...(isIP(host) === 0 ? { servername: host } : {}),
+        secureContext,
+        // The pin takes the place of the authority; it is compared below.
+        rejectUnauthorized: pin === undefined || ca !== undefined,
+      });
+      tls.on('secureConnect', onSecureConnect).on('error', onError);
+    };
+    const onSecureConnect = () => {
+      if (tls === undefined) return;
+      const matches = pin === undefined || tls.getPeerX509Certificate()?.fingerprint256.replaceAll(':', '') === pin;
+      settle(matches ? { tls, tcp } : new PlatformFailure('platform_refused', { reason: 'tls_fingerprint_mismatch' }));
     };
     const onTimeout = () => settle(unreachable('connect_timeout'));
     const onClose = () => settle(unreachable('connect_closed'));
     const timer = setTimeout(onTimeout, timeoutMs);
     signal.addEventListener('abort', onTimeout);
-    socket.on('secureConnect', onConnect).on('close', onClose);
-    // Stays for the life of the socket: an error of an idle session is no more than its end.
-    socket.on('error', (error: NodeJS.ErrnoException) => settle(toFailure(error)));
+    tcp.on('connect', onConnect).on('close', onClose).on('error', onError);
     if (signal.aborted) onTimeout();
+    else tcp.connect({ host, port });
   });
 }
 

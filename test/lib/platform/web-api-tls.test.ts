@@ -35,7 +35,7 @@ describe('trust in the server', () => {
     expect(server.sessions).toBe(2);
   });
 
-  describe('issued by a private authority', () => {
+  describe('a certificate that a private authority issued', () => {
     async function issuedServer(host?: string, address?: string) {
       const { cert, key, authority } = await issuedCertificate(host, address);
       const fingerprint = new X509Certificate(cert).fingerprint256;
@@ -44,7 +44,7 @@ describe('trust in the server', () => {
       return { cert, authority, fingerprint, ports: [alone.port, withChain.port] };
     }
 
-    test('a certificate is trusted by that authority, and by itself', async () => {
+    test('is trusted by that authority, and by itself', async () => {
       const { cert, authority, fingerprint, ports } = await issuedServer();
       for (const port of ports) {
         for (const ca of [authority, cert, `${authority}\n${cert}`]) {
@@ -54,7 +54,7 @@ describe('trust in the server', () => {
       }
     });
 
-    test('a certificate that is trusted by itself does not excuse another host name', async () => {
+    test('does not excuse another host name when it is trusted by itself', async () => {
       const { cert, ports } = await issuedServer('mt5.example.com', '192.0.2.1');
       for (const port of ports) {
         for (const host of ['127.0.0.1', 'localhost']) {
@@ -66,7 +66,7 @@ describe('trust in the server', () => {
       }
     });
 
-    test('another certificate of the same host is not trusted', async () => {
+    test('is refused where another one of the same host is pinned', async () => {
       const { ports } = await issuedServer();
       const { cert: ca } = await issuedCertificate();
       for (const port of ports) {
@@ -74,7 +74,7 @@ describe('trust in the server', () => {
       }
     });
 
-    test('a certificate that nothing pins is refused', async () => {
+    test('is refused where nothing pins it', async () => {
       for (const port of (await issuedServer()).ports) {
         expect(await failure(platformOn({ port }).check(noSignal))).toMatchObject({ kind: 'platform_refused' });
       }

@@ -1,0 +1,214 @@
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
+import { platformConnections } from '../../../lib/platform/connections.ts';
+import { scriptedTcp } from '../../support/scripted-tcp.ts';
+import { type TcpRelay, tcpRelay } from '../../support/tcp-relay.ts';
+import * as text from '../../support/text-protocol.ts';
+import {
+  anOrder,
+  atOnce,
+  connectionTo,
+  failure,
+  MANAGER,
+  noSignal,
+  platformOn,
+  scriptedServer,
+  testServer,
+} from '../../support/web-api.ts';
+
+// What the network swallows, our own kernel sends again, for minutes, and an orderly end of the connection does not stop
+// it. Only a reset does: without it a server may open an account long after the order was settled as not carried out.
+
+const DONE = '{"retcode":"0 Done","login":"1","answer":[]}';
+
+async function relayed(server: { port: number; ca?: string }) {
+  const relay = await tcpRelay(server.port);
+  return { relay, to: { ...server, port: relay.port } };
+}
+
+function endingsOf({ endings }: TcpRelay) {
+  return expect.poll(() => endings, { timeout: 5_000 });
+}
+
+describe('a Web API exchange that is given up resets the connection', () => {
+  test('when the answer does not come in time', async () => {
+    const server = await testServer();
+    const { relay, to } = await relayed(server);
+    server.faults.set({ kind: 'silence', times: 1 });
+    const failed = await failure(platformOn(to, { commandMs: 50 }).open(anOrder(), atOnce, noSignal));
+    // Not that of a connection that the server closed, after which an order is settled sooner.
+    expect(failed).toMatchObject({
+      kind: 'account_outcome_unknown',
+      options: { reason: 'answer_timeout', connectionClosed: false },
+    });
+    await endingsOf(relay).toEqual(['reset']);
+  });
+
+  test('when the caller has no more time', async () => {
+    const caller = new AbortController();
+    const { relay, to } = await relayed(await scriptedServer(() => caller.abort()));
+    const failed = await failure(platformOn(to).open(anOrder(), atOnce, caller.signal));
+    expect(failed).toMatchObject({ options: { reason: 'answer_timeout', connectionClosed: false } });
+    await endingsOf(relay).toEqual(['reset']);
+  });
+
+  test.each([
+    ['cannot be read', 'garbage\r\n\r\n', 'malformed_answer'],
+    ['breaks off', 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"retcode"', 'answer_timeout'],
+    ['is too large', `HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(299_999)}`, 'answer_too_large'],
+  ])('when the answer %s', async (_, bytes, reason) => {
+    const { relay, to } = await relayed(
+      await scriptedServer((_request, response) => {
+        response.socket?.write(bytes);
+      }),
+    );
+    const limits = reason === 'answer_timeout' ? { commandMs: 300 } : {};
+    const failed = await failure(platformOn(to, limits).open(anOrder(), atOnce, noSignal));
+    expect(failed).toMatchObject({ kind: 'account_outcome_unknown', options: { reason, connectionClosed: false } });
+    await endingsOf(relay).toEqual(['reset']);
+  });
+
+  test.each([
+    ['without an answer', ''],
+    ['in the middle of its answer', 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"retcode"'],
+  ])('when the server ends it %s', async (_, bytes) => {
+    const { relay, to } = await relayed(
+      await scriptedServer((_request, response) => {
+        response.socket?.end(bytes);
+      }),
+    );
+    const failed = await failure(platformOn(to).open(anOrder(), atOnce, noSignal));
+    expect(failed).toMatchObject({ options: { reason: 'connection_closed', connectionClosed: true } });
+    await endingsOf(relay).toEqual(['reset']);
+  });
+
+  test('when its platform was replaced meanwhile', async () => {
+    const server = await scriptedServer(({ path }, response) => {
+      if (path !== '/api/user/add') response.end(DONE);
+    });
+    const { relay, to } = await relayed(server);
+    const secrets = [JSON.stringify(MANAGER), JSON.stringify({ ...MANAGER, note: 'rotated' })];
+    const connect = platformConnections({ readSecret: async () => secrets.shift() ?? '' });
+    const platform = await connect(connectionTo(to), noSignal);
+    const caller = new AbortController();
+    const opening = failure(platform.open(anOrder(), atOnce, caller.signal));
+    await expect.poll(() => server.requests).toHaveLength(1);
+    await connect(connectionTo(to), noSignal);
+    caller.abort();
+    expect(await opening).toMatchObject({ options: { reason: 'answer_timeout' } });
+    await endingsOf(relay).toEqual(['reset']);
+  });
+});
+
+describe('a Web API session ends in order', () => {
+  test('when it is no longer needed', async () => {
+    const { relay, to } = await relayed(await testServer());
+    const platform = platformOn(to);
+    await platform.open(anOrder(), atOnce, noSignal);
+    await platform.close();
+    await endingsOf(relay).toEqual(['orderly']);
+  });
+
+  test('when its record has changed', async () => {
+    const { relay, to } = await relayed(await testServer());
+    const connect = platformConnections({ readSecret: async () => JSON.stringify(MANAGER) });
+    const before = await connect(connectionTo(to), noSignal);
+    await before.open(anOrder(), atOnce, noSignal);
+    await connect(connectionTo(to, { demo: true }), noSignal);
+    await endingsOf(relay).toEqual(['orderly']);
+  });
+
+  test('when it was idle for too long', async () => {
+    const { relay, to } = await relayed(await testServer());
+    let time = 0;
+    const platform = platformOn(to, { now: () => time });
+    await platform.check(noSignal);
+    time += 150_001;
+    await platform.check(noSignal);
+    await endingsOf(relay).toEqual(['orderly']);
+  });
+
+  test.each([
+    ['says that the server closes', 200, DONE, { Connection: 'close' }],
+    ['is of no use', 200, 'garbage', {}],
+    ['is an error', 500, 'garbage', {}],
+    ['is an error, and says that the server closes', 500, 'garbage', { Connection: 'close' }],
+  ])('after a whole answer that %s', async (_, status, body, headers) => {
+    const { relay, to } = await relayed(
+      await scriptedServer((_request, response) => response.writeHead(status, headers).end(body)),
+    );
+    await platformOn(to)
+      .check(noSignal)
+      .catch(() => {});
+    await endingsOf(relay).toEqual(['orderly']);
+  });
+});
+
+describe.each(['web-registration', 'interface-gateway'] as const)('a command to %s', (protocol) => {
+  const closing: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    await Promise.all(closing.splice(0).map((close) => close()));
+  });
+
+  async function answering(answer: string, { close = false, onCommand = () => {} } = {}) {
+    const server = await scriptedTcp((socket) => {
+      onCommand();
+      if (close) socket.end(answer);
+      else socket.write(answer);
+    });
+    closing.push(() => server.close());
+    return tcpRelay(server.port);
+  }
+
+  test.each([
+    ['the answer does not come in time', '', { close: false, limits: text.HASTY }, 'no_answer'],
+    ['the answer is cut', 'OK\r\nLOGIN=12', { close: false, limits: text.HASTY }, 'answer_not_understood'],
+    [
+      'the answer is of another protocol',
+      'HTTP/1.1 400 Bad Request\r\n',
+      { close: false, limits: {} },
+      'answer_not_understood',
+    ],
+    ['the server ends it without an answer', '', { close: true, limits: {} }, 'closed_without_answer'],
+  ])('that is given up resets the connection: %s', async (_, answer, { close, limits }, reason) => {
+    const relay = await answering(answer, { close });
+    const opening = text.textPlatform(protocol, relay.port, limits).open(text.anOrder(), text.noop, text.forever);
+    expect(await text.failureOf(opening)).toMatchObject({ options: { reason, connectionClosed: close } });
+    await endingsOf(relay).toEqual(['reset']);
+  });
+
+  test('whose caller has no more time resets the connection', async () => {
+    const caller = new AbortController();
+    const relay = await answering('', { onCommand: () => caller.abort() });
+    const opening = text.textPlatform(protocol, relay.port).open(text.anOrder(), text.noop, caller.signal);
+    expect(await text.failureOf(opening)).toMatchObject({ options: { reason: 'no_answer', connectionClosed: false } });
+    await endingsOf(relay).toEqual(['reset']);
+  });
+
+  test.each([
+    ['OK\r\nLOGIN=7\r\nend\r\n', false],
+    ['OK\r\nLOGIN=7\r\n', false],
+    ['OK\r\nLOGIN=7\r\n', true],
+    ['ERROR\r\ninvalid data\r\nend\r\n', false],
+    ['OK\r\nend\r\n', false],
+  ])('that was answered with %j ends in order', async (answer, close) => {
+    const relay = await answering(answer, { close });
+    await text
+      .textPlatform(protocol, relay.port)
+      .open(text.anOrder(), text.noop, text.forever)
+      .catch(() => {});
+    await endingsOf(relay).toEqual(['orderly']);
+  });
+
+  test('that was never sent ends in order', async () => {
+    const server = await startTextServer({ dialect: protocol, master: text.MASTER, groups: [{ name: 'demoforex' }] });
+    onTestFinished(() => server.close());
+    const relay = await tcpRelay(server.port);
+    const stop = new Error('stop');
+    const opening = text
+      .textPlatform(protocol, relay.port)
+      .open(text.anOrder(), () => Promise.reject(stop), text.forever);
+    await expect(opening).rejects.toBe(stop);
+    await endingsOf(relay).toEqual(['orderly']);
+  });
+});

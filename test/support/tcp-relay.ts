@@ -1,0 +1,34 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+export interface TcpRelay {
+  port: number;
+  /** How the client ended its side of each connection: in order, or with a reset, which discards what was not sent yet. */
+  endings: ('orderly' | 'reset')[];
+}
+
+/** Passes bytes between a client and the server on this port of 127.0.0.1, until the test ends. */
+export async function tcpRelay(port: number): Promise<TcpRelay> {
+  const endings: TcpRelay['endings'] = [];
+  const sockets = new Set<Socket>();
+  const relay = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    const server = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
+    client.once('end', () => endings.push('orderly'));
+    client.on('error', ({ code }: NodeJS.ErrnoException) => {
+      if (code === 'ECONNRESET') endings.push('reset');
+      server.resetAndDestroy();
+    });
+    server.on('error', () => client.resetAndDestroy());
+    for (const socket of [client, server]) {
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+    }
+    client.pipe(server).pipe(client);
+  });
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => relay.close(resolve));
+  });
+  return { port: (relay.address() as AddressInfo).port, endings };
+}
