@@ -1,8 +1,15 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { SimulatedServer } from '../../../infra/local/platforms/simulated-server.ts';
+import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
+import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
 import { derivePassword, parsePasswordKey } from '../../../lib/platform/passwords.ts';
+import type { TradingPlatform } from '../../../lib/platform/platform.ts';
+import { webApiPlatform } from '../../../lib/platform/web-api.ts';
 import { CHARACTER_CLASSES, type CharacterClass, tradingPasswordSchema } from '../../../lib/validators/passwords.ts';
+import { GROUPS, MASTER, textPlatform } from '../../support/text-protocol.ts';
+import { anOrder, atOnce, connectionTo, localCertificate, MANAGER, noSignal } from '../../support/web-api.ts';
 
 const VERSIONS = ['tp5', 'tp4'] as const;
 const ROLES = ['master', 'investor'] as const;
@@ -62,6 +69,51 @@ describe('a generated password', () => {
         expect(derivePassword({ ...from, role: 'investor' })).not.toBe(derivePassword({ ...from, role: 'master' }));
       }),
     );
+  });
+});
+
+describe.each(['web-api', 'web-registration', 'interface-gateway'] as const)('a simulated server of %s', (protocol) => {
+  let started: Promise<{ server: SimulatedServer; platform: TradingPlatform }> | undefined;
+  afterAll(async () => {
+    const { server, platform } = (await started) ?? {};
+    await platform?.close();
+    await server?.close();
+  });
+
+  async function start(): Promise<{ server: SimulatedServer; platform: TradingPlatform }> {
+    if (protocol === 'web-api') {
+      const groups = [{ name: 'standard' }];
+      const server = await startWebApiServer({ manager: MANAGER, groups, certificate: await localCertificate() });
+      return { server, platform: webApiPlatform(connectionTo(server), MANAGER) };
+    }
+    const groups = GROUPS.map((name) => ({ name }));
+    // Packets of one byte are another test's matter; two operations may come to one visitor's address.
+    const server = await startTextServer({
+      dialect: protocol,
+      master: MASTER,
+      groups,
+      packetBytes: 99,
+      floodSeconds: 0,
+    });
+    return { server, platform: textPlatform(protocol, server.port) };
+  }
+
+  test('opens an account with any generated passwords, and lets in with each of them', async () => {
+    started = start();
+    const { server, platform } = await started;
+    const version = protocol === 'web-api' ? 'tp5' : 'tp4';
+    await fc.assert(
+      fc.asyncProperty(origins, async ({ key, nonce }) => {
+        const masterPassword = derivePassword({ key, nonce, version, role: 'master' });
+        const investorPassword = derivePassword({ key, nonce, version, role: 'investor' });
+        const order = anOrder({ group: 'standard', masterPassword, investorPassword });
+        const { login } = await platform.open(order, atOnce, noSignal);
+        expect(server.access(login, masterPassword)).toBe('master');
+        expect(server.access(login, investorPassword)).toBe('investor');
+      }),
+      { numRuns: 500 },
+    );
+    expect(server.accounts().length).toBeGreaterThanOrEqual(500);
   });
 });
 
