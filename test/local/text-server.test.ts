@@ -2,17 +2,16 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import iconv from 'iconv-lite';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { SimulatedServer } from '../../infra/local/platforms/simulated-server.ts';
-import { startTextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
+import { startTextServer, type TextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
 
-const servers: SimulatedServer[] = [];
+const servers: TextServer[] = [];
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
 const GROUPS = [{ name: 'standard' }, { name: 'demoforex' }, { name: 'secret', permitted: false }];
 
-async function start(options: Partial<TextServerOptions> = {}): Promise<SimulatedServer> {
+async function start(options: Partial<TextServerOptions> = {}): Promise<TextServer> {
   const server = await startTextServer({ dialect: 'web-registration', master: 'm4ster', groups: GROUPS, ...options });
   servers.push(server);
   return server;
@@ -122,6 +121,27 @@ describe('web-registration', () => {
     const [account] = server.accounts();
     expect([account?.name.length, account?.email.length, account?.comment.length]).toEqual([127, 47, 63]);
     expect(server.access(100_001, `Ab1${'x'.repeat(12)}`)).toBe('master');
+  });
+
+  test('country, phone and the wish for statements are kept and cut, but not listed', async () => {
+    const server = await start();
+    const [COUNTRY, PHONE] = ['C'.repeat(40), `+${'4'.repeat(40)}`];
+    await talk(server.port, command({ COUNTRY, PHONE, PHONE_PASSWORD: 'x', SEND_REPORTS: '1' }));
+    const kept = { country: 'C'.repeat(31), phone: `+${'4'.repeat(30)}`, sendReports: true };
+    expect(server.details(100_001)).toEqual(kept);
+    expect(Object.keys(server.accounts()[0] ?? {})).toEqual([
+      'login',
+      'group',
+      'leverage',
+      'name',
+      'email',
+      'readonly',
+      'balance',
+      'comment',
+    ]);
+    await talk(server.port, command({ IP: '2' }));
+    expect(server.details(100_002)).toEqual({ country: '', phone: '', sendReports: false });
+    expect(server.details(1)).toBeUndefined();
   });
 
   test('text ends with its first NUL', async () => {
@@ -359,6 +379,14 @@ describe('faults', () => {
     ['retcode', 10, 'MT is disconnected'],
     ['retcode', 1001, 'invalid MASTER'],
     ['retcode', 3006, 'simple password'],
+    ['retcode', 9001, 'invalid LEVERAGE'],
+    ['retcode', 9002, 'invalid NAME'],
+    ['retcode', 9003, 'invalid PASSWORD'],
+    ['retcode', 9004, 'invalid CMD'],
+    ['retcode', 9011, 'miss MASTER'],
+    ['retcode', 9012, 'miss NAME'],
+    ['retcode', 9013, 'miss PASSWORD'],
+    ['retcode', 9014, 'miss INVESTOR'],
     ['retcode', 4711, 'account create failed'],
     ['retcode', undefined, 'account create failed'],
   ] as const)('%s %s: the error %s, and no account', async (kind, code, reason) => {

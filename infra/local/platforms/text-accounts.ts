@@ -5,7 +5,15 @@ import type { Reply, TextServerOptions } from './text-server.ts';
 /** Bytes with the final NUL that the server has for a value. */
 const SIZES = { group: 16, password: 16, name: 128, email: 48, country: 32, comment: 64, phone: 32, other: 256 };
 
-interface Kept extends SimulatedAccount {
+/** What a tp4 server keeps of an account beside what is listed. */
+export interface AccountDetails {
+  country: string;
+  phone: string;
+  /** Daily statements by e-mail. */
+  sendReports: boolean;
+}
+
+interface Kept extends SimulatedAccount, AccountDetails {
   master: string;
   investor: string;
 }
@@ -29,7 +37,17 @@ export class TextAccounts {
   }
 
   list(): SimulatedAccount[] {
-    return [...this.#accounts.values()].map(({ master: _master, investor: _investor, ...account }) => account);
+    return [...this.#accounts.values()].map(
+      ({ login, group, leverage, name, email, readonly, balance, comment }) =>
+        ({ login, group, leverage, name, email, readonly, balance, comment }) satisfies SimulatedAccount,
+    );
+  }
+
+  details(login: number): AccountDetails | undefined {
+    const account = this.#accounts.get(login);
+    if (account === undefined) return undefined;
+    const { country, phone, sendReports } = account;
+    return { country, phone, sendReports };
   }
 
   access(login: number, password: string): 'master' | 'investor' | 'none' {
@@ -107,7 +125,10 @@ export class TextAccounts {
       leverage: integer(find(command, 'LEVERAGE=') ?? '100'),
       name: text('NAME=', SIZES.name),
       email: text('EMAIL=', SIZES.email),
+      country: text('COUNTRY=', SIZES.country),
       comment: text('COMMENT=', SIZES.comment),
+      phone: text('PHONE=', SIZES.phone),
+      sendReports: integer(find(command, 'SEND_REPORTS=')) !== 0,
       master: text('PASSWORD=', SIZES.password),
       investor: text('INVESTOR=', SIZES.password),
     };

@@ -4,7 +4,7 @@ import { type Fault, Faults } from '../faults.ts';
 import { listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
 import type { SimulatedGroup, SimulatedServer } from './simulated-server.ts';
-import { TextAccounts } from './text-accounts.ts';
+import { type AccountDetails, TextAccounts } from './text-accounts.ts';
 
 export interface TextServerOptions {
   dialect: 'web-registration' | 'interface-gateway';
@@ -32,7 +32,15 @@ export interface TextServerOptions {
 /** The longest line that is read; a longer one is thrown away. */
 const MAX_LINE = 1_023;
 
-/** What the fault `retcode` answers, by the return code of the tp5 Web API that means the same. */
+export interface TextServer extends SimulatedServer {
+  /** What is kept of an account beside what is listed. */
+  details(login: number): AccountDetails | undefined;
+}
+
+/**
+ * What the fault `retcode` answers, by the return code of the tp5 Web API that means the same; from 9001 on by a code of
+ * its own, where no return code does.
+ */
 const RETURN_CODES: Record<number, string> = {
   3: 'invalid data',
   8: 'invalid GROUP',
@@ -42,6 +50,14 @@ const RETURN_CODES: Record<number, string> = {
   1012: 'illegal IP',
   3004: 'account create failed',
   3006: 'simple password',
+  9001: 'invalid LEVERAGE',
+  9002: 'invalid NAME',
+  9003: 'invalid PASSWORD',
+  9004: 'invalid CMD',
+  9011: 'miss MASTER',
+  9012: 'miss NAME',
+  9013: 'miss PASSWORD',
+  9014: 'miss INVESTOR',
 };
 
 /** An answer: its lines without `end`; undefined: the server says nothing and closes. */
@@ -57,7 +73,7 @@ export type Reply = string[] | undefined;
  * resets before. `silence`: neither works nor answers. `garbage`: works it off and answers nonsense. `retcode`: the
  * `ERROR` of `RETURN_CODES`, without working.
  */
-export async function startTextServer(options: TextServerOptions): Promise<SimulatedServer> {
+export async function startTextServer(options: TextServerOptions): Promise<TextServer> {
   const { dialect, packetBytes = 1, allowedAddresses } = options;
   const gateway = dialect === 'interface-gateway';
   const end = { line: 'end\r\n', bare: 'end', none: '' }[options.end ?? (gateway ? 'bare' : 'line')];
@@ -145,6 +161,7 @@ export async function startTextServer(options: TextServerOptions): Promise<Simul
     faults,
     accounts: () => accounts.list(),
     access: (login, password) => accounts.access(login, password),
+    details: (login) => accounts.details(login),
     get commands() {
       return commands;
     },

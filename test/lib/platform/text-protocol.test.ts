@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startTextServer, type TextServerOptions } from '../../../infra/local/platforms/text-server.ts';
+import type { AccountOrder } from '../../../lib/platform/platform.ts';
 import { type ScriptedTcp, scriptedTcp } from '../../support/scripted-tcp.ts';
 import { anOrder, failureOf, forever, GROUPS, HASTY, MASTER, noop, textPlatform } from '../../support/text-protocol.ts';
 
@@ -29,6 +30,17 @@ function answering(text: string, { close = true } = {}): Promise<ScriptedTcp> {
   });
 }
 
+/** The command lines that an order comes to, without `QUIT`. */
+async function commandsOf(protocol: (typeof dialects)[number], changes: Partial<AccountOrder>): Promise<string[]> {
+  const server = await aScript((socket, text) => {
+    socket.end(text.startsWith('WNEW') ? 'OK\r\nLOGIN=7\r\nend\r\n' : 'ERROR\r\nuser check failed\r\nend');
+  });
+  const operationId = '6f1d8a52-5c1c-4f0e-9d3e-000000000001';
+  await textPlatform(protocol, server.port).open(anOrder({ operationId, ...changes }), noop, forever);
+  for (const text of server.received) expect(text).toMatch(/^[^\n]+\nQUIT\n$/);
+  return server.received.map((text) => text.replace('\nQUIT\n', ''));
+}
+
 const dialects = ['web-registration', 'interface-gateway'] as const;
 
 describe.each(dialects)('%s', (protocol) => {
@@ -48,8 +60,15 @@ describe.each(dialects)('%s', (protocol) => {
         comment: order.operationId,
       },
     ]);
+    expect(server.details(5_001)).toEqual({ country: 'GB', phone: '+447400123456', sendReports: true });
     expect(server.access(5_001, 'Master77')).toBe('master');
     expect(server.access(5_001, 'Invest88')).toBe('investor');
+  });
+
+  test('a client without phone and country has an account all the same', async () => {
+    const server = await aServer({ dialect: protocol });
+    const { login } = await textPlatform(protocol, server.port).open(anOrder(), noop, forever);
+    expect(server.details(login)).toEqual({ country: '', phone: '', sendReports: true });
   });
 
   test('a demo account is funded by the command that opens it, and funding it again does nothing', async () => {
@@ -364,6 +383,10 @@ describe.each(dialects)('%s', (protocol) => {
       ['retcode', { code: 1001 }, 'platform_refused', 0],
       ['retcode', { code: 3006 }, 'password_rejected', 0],
       ['retcode', { code: 10 }, 'platform_unavailable', 0],
+      ['retcode', { code: 9001 }, 'validation_failed', 0],
+      ['retcode', { code: 9002 }, 'platform_refused', 0],
+      ['retcode', { code: 9003 }, 'password_rejected', 0],
+      ['retcode', { code: 9012 }, 'platform_refused', 0],
     ] as const)('%s %o: %s, and the next order is worked off', async (kind, more, expected, accounts) => {
       const server = await aServer({ dialect: protocol });
       const waits = kind === 'slow' || kind === 'silence';
@@ -376,6 +399,13 @@ describe.each(dialects)('%s', (protocol) => {
       });
     });
 
+    test('a leverage that is not offered can be brought about', async () => {
+      const server = await aServer({ dialect: protocol });
+      server.faults.set({ kind: 'retcode', code: 9001, times: 1 });
+      const { options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), noop, forever));
+      expect(options.errors).toMatchObject([{ pointer: '#/leverage', rule: 'not_offered' }]);
+    });
+
     test('a slow answer that still comes in time is an account', async () => {
       const server = await aServer({ dialect: protocol });
       server.faults.set({ kind: 'slow', times: 1, ms: 150 });
@@ -385,6 +415,25 @@ describe.each(dialects)('%s', (protocol) => {
 });
 
 describe('web-registration', () => {
+  test('the whole command, word for word', async () => {
+    const contact = { name: 'Zoë Ærø', phone: '+447400123456', country: 'United Kingdom' };
+    expect(await commandsOf('web-registration', { ...contact, leverage: 500, deposit: 2_500.5 })).toEqual([
+      'WNEWACCOUNT MASTER=c2VjcmV0IG9mIHRoZSBwbHVnLWlu==|IP=10.58.118.213|GROUP=2|NAME=Zoë Ærø|PASSWORD=Master77' +
+        '|INVESTOR=Invest88|EMAIL=ann@example.com|COUNTRY=United Kingdom|STATE=|CITY=|ADDRESS=' +
+        '|COMMENT=6f1d8a52-5c1c-4f0e-9d3e-000000000001|PHONE=+447400123456|PHONE_PASSWORD=|STATUS=|ZIPCODE=|ID=' +
+        '|LEVERAGE=500|AGENT=|SEND_REPORTS=1|DEPOSIT=2500.50',
+    ]);
+  });
+
+  test('the whole command of an order with the least, word for word', async () => {
+    expect(await commandsOf('web-registration', { group: 'standard' })).toEqual([
+      'WNEWACCOUNT MASTER=c2VjcmV0IG9mIHRoZSBwbHVnLWlu==|IP=10.58.118.213|GROUP=1|NAME=Ann Lee|PASSWORD=Master77' +
+        '|INVESTOR=Invest88|EMAIL=ann@example.com|COUNTRY=|STATE=|CITY=|ADDRESS=' +
+        '|COMMENT=6f1d8a52-5c1c-4f0e-9d3e-000000000001|PHONE=|PHONE_PASSWORD=|STATUS=|ZIPCODE=|ID=' +
+        '|LEVERAGE=100|AGENT=|SEND_REPORTS=1|DEPOSIT=0',
+    ]);
+  });
+
   test('a login, a read-only account, and a deposit outside the demo groups are not supported', () => {
     const platform = textPlatform('web-registration', 1);
     const order = anOrder({ login: 5, readonly: true, deposit: 100, group: 'standard' });
@@ -438,6 +487,28 @@ describe('web-registration', () => {
 
 describe('interface-gateway', () => {
   const gateway = 'interface-gateway';
+
+  test('the whole command, word for word, after the question for the login', async () => {
+    const contact = { name: 'Zoë Ærø', phone: '+447400123456', country: 'United Kingdom' };
+    const rest = { leverage: 500, deposit: 2_500.5, readonly: true, login: 777 };
+    expect(await commandsOf(gateway, { ...contact, ...rest })).toEqual([
+      'WCHKACCOUNT MASTER=c2VjcmV0IG9mIHRoZSBwbHVnLWlu==|LOGIN=777',
+      'WNEWACCOUNT MASTER=c2VjcmV0IG9mIHRoZSBwbHVnLWlu==|IP=10.58.118.213|GROUP=demoforex|LOGIN=777|NAME=Zoë Ærø' +
+        '|PASSWORD=Master77|INVESTOR=Invest88|EMAIL=ann@example.com|COUNTRY=United Kingdom|STATE=|CITY=|ADDRESS=' +
+        '|COMMENT=6f1d8a52-5c1c-4f0e-9d3e-000000000001|PHONE=+447400123456|PHONE_PASSWORD=|STATUS=|ZIPCODE=|ID=' +
+        '|LEVERAGE=500|AGENT=|SEND_REPORTS=1|BALCOMMENT=6f1d8a52-5c1c-4f0e-9d3e-000000000001|BALANCE=2500.50' +
+        '|READONLY=1',
+    ]);
+  });
+
+  test('the whole command of an order with the least, word for word', async () => {
+    expect(await commandsOf(gateway, { group: 'standard' })).toEqual([
+      'WNEWACCOUNT MASTER=c2VjcmV0IG9mIHRoZSBwbHVnLWlu==|IP=10.58.118.213|GROUP=standard|NAME=Ann Lee' +
+        '|PASSWORD=Master77|INVESTOR=Invest88|EMAIL=ann@example.com|COUNTRY=|STATE=|CITY=|ADDRESS=' +
+        '|COMMENT=6f1d8a52-5c1c-4f0e-9d3e-000000000001|PHONE=|PHONE_PASSWORD=|STATUS=|ZIPCODE=|ID=' +
+        '|LEVERAGE=100|AGENT=|SEND_REPORTS=1|READONLY=0',
+    ]);
+  });
 
   test('everything that can be asked for is supported', () => {
     const order = anOrder({ login: 5, readonly: true, deposit: 100, group: 'standard' });
