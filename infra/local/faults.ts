@@ -10,8 +10,17 @@ export const PLATFORM_FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof PLATFORM_FAULT_KINDS)[number];
 
+/** The steps before the first command of a session at which a fault may strike, and what can go wrong there. */
+export const STEP_FAULT_KINDS = {
+  tls: ['slow', 'session_dropped', 'silence', 'garbage'],
+  authentication: PLATFORM_FAULT_KINDS.filter((kind) => kind !== 'down'),
+} as const satisfies Record<string, readonly FaultKind[]>;
+export type FaultStep = keyof typeof STEP_FAULT_KINDS;
+
 export interface Fault {
   kind: FaultKind;
+  /** Strikes at this step instead of a command; its calls alone count then. */
+  step?: FaultStep;
   /** How many calls go wrong. */
   times: number;
   /** How many calls go well before. */
@@ -25,11 +34,22 @@ export interface Fault {
 /** The faults waiting at one target; each call takes its turn. */
 export class Faults {
   #waiting: (Fault & { after: number })[] = [];
+  /** The steps that the target has, with the kinds of each. */
+  readonly steps: Readonly<Partial<Record<FaultStep, readonly FaultKind[]>>>;
+
+  constructor(steps: Faults['steps'] = {}) {
+    this.steps = steps;
+  }
 
   /** Called when faults were set or cleared: `down` must close its port before the next call comes. */
   onChange: () => void = () => {};
 
+  /** @throws RangeError when the target has no such fault at this step: it would never strike */
   set(fault: Fault): void {
+    const { kind, step } = fault;
+    if (step !== undefined && this.steps[step]?.includes(kind) !== true) {
+      throw new RangeError(`There is no fault ${kind} at the step ${step} here.`);
+    }
     this.#waiting = fault.times === 0 ? [] : [{ ...fault, after: fault.after ?? 0 }];
     this.onChange();
   }
@@ -39,20 +59,20 @@ export class Faults {
     this.onChange();
   }
 
-  /** The fault that the next call will have; counts nothing. */
+  /** The fault that the next command will have; counts nothing. */
   peek(): Fault | undefined {
     const [fault] = this.#waiting;
-    return fault === undefined || fault.after > 0 ? undefined : { ...fault };
+    return fault === undefined || fault.step !== undefined || fault.after > 0 ? undefined : { ...fault };
   }
 
   list(): Fault[] {
     return this.#waiting.map((fault) => ({ ...fault }));
   }
 
-  /** The fault of this call, if it has one; counts the call. */
-  next(): Fault | undefined {
+  /** The fault of this call, if it has one; counts the call. Where no step is named, it is a command. */
+  next(step?: FaultStep): Fault | undefined {
     const [fault] = this.#waiting;
-    if (fault === undefined) return undefined;
+    if (fault === undefined || fault.step !== step) return undefined;
     if (fault.after > 0) {
       fault.after -= 1;
       return undefined;

@@ -397,6 +397,14 @@ describe('faults', () => {
     expect((await talk(server.port, command({ GROUP: 'standard' }))).text).toMatch(/^OK/);
   });
 
+  test('there is no step at which a fault could strike: the protocol has commands alone', async () => {
+    const server = await start();
+    for (const step of ['tls', 'authentication'] as const) {
+      expect(() => server.faults.set({ kind: 'silence', times: 1, step })).toThrow(RangeError);
+    }
+    expect(server.faults.list()).toEqual([]);
+  });
+
   test('closing ends slow commands and open connections at once', async () => {
     const server = await start();
     server.faults.set({ kind: 'slow', times: 1, ms: 60_000 });

@@ -276,6 +276,91 @@ describe('the commands of the simulated server', () => {
   });
 });
 
+describe('a fault at a step before the first command', () => {
+  const forbidden = { status: 403, text: '403 Forbidden' };
+
+  test('strikes as many calls of the authentication as it was set for, and no command', async () => {
+    const server = await testServer();
+    server.faults.set({ kind: 'retcode', code: 1012, times: 2, step: 'authentication' });
+    expect(server.faults.list()).toEqual([{ kind: 'retcode', code: 1012, times: 2, after: 0, step: 'authentication' }]);
+    const { call, logIn } = client(server);
+    for (let tries = 0; tries < 2; tries += 1) expect((await logIn()).json.retcode).toBe('1012 Address is not allowed');
+    expect((await logIn()).json.retcode).toBe('0 Done');
+    expect((await call('/api/user/get?login=1')).json.retcode).toBe('13 Not found');
+    expect(server.commands).toBe(1);
+  });
+
+  test('waits for its step while commands come, and a fault of commands waits while the step is taken', async () => {
+    const server = await testServer();
+    const { call, logIn } = client(server);
+    server.faults.set({ kind: 'throttled', times: 1 });
+    await logIn();
+    expect(server.sessions).toBe(1);
+    expect((await call('/api/user/get?login=1')).json.retcode).toBe('12 Too frequent requests');
+    server.faults.set({ kind: 'refused', times: 1, step: 'authentication' });
+    expect((await call('/api/user/get?login=1')).json.retcode).toBe('13 Not found');
+    expect(await logIn()).toMatchObject(forbidden);
+    expect(server.faults.list()).toEqual([]);
+  });
+
+  test('may let the first call of the authentication go well: then the proof is what fails', async () => {
+    const server = await testServer();
+    const { call, logIn } = client(server);
+    server.faults.set({ kind: 'refused', times: 1, after: 1, step: 'authentication' });
+    expect(await logIn()).toMatchObject(forbidden);
+    expect(await call('/api/test/access')).toMatchObject(forbidden);
+    expect(server.sessions).toBe(0);
+  });
+
+  test('a lost reply to the proof leaves a session that nobody has', async () => {
+    const server = await testServer();
+    const { call, logIn } = client(server);
+    server.faults.set({ kind: 'reply_lost', times: 1, after: 1, step: 'authentication' });
+    await expect(logIn()).rejects.toThrow();
+    expect(server.sessions).toBe(1);
+    expect(await call('/api/test/access')).toMatchObject(forbidden);
+  });
+
+  test.each(['session_dropped', 'garbage'] as const)('%s instead of TLS: no connection can be used', async (kind) => {
+    const server = await testServer();
+    server.faults.set({ kind, times: 1, step: 'tls' });
+    await expect(client(server).logIn()).rejects.toThrow();
+    expect((await client(server).logIn()).status).toBe(200);
+  });
+
+  test('silence instead of TLS: the connection is accepted, and nothing comes', async () => {
+    const server = await testServer();
+    server.faults.set({ kind: 'silence', times: 1, step: 'tls' });
+    const hanging = client(server);
+    const ended = hanging.logIn().then(
+      () => 'ended',
+      () => 'failed',
+    );
+    await expect(Promise.race([ended, sleep(150, 'silent')])).resolves.toBe('silent');
+    expect((await client(server).logIn()).status).toBe(200);
+    await server.close();
+    await expect(ended).resolves.toBe('failed');
+  });
+
+  test('slow before TLS: the connection is as ever, later', async () => {
+    const server = await testServer();
+    server.faults.set({ kind: 'slow', times: 1, ms: 100, step: 'tls' });
+    expect((await client(server).logIn()).status).toBe(200);
+  });
+
+  test.each([
+    ['down', 'authentication'],
+    ['down', 'tls'],
+    ['retcode', 'tls'],
+    ['refused', 'tls'],
+  ] as const)('%s cannot be at the step %s', async (kind, step) => {
+    const server = await testServer();
+    server.faults.set({ kind: 'garbage', times: 1 });
+    expect(() => server.faults.set({ kind, times: 1, step })).toThrow(RangeError);
+    expect(server.faults.list()).toMatchObject([{ kind: 'garbage' }]);
+  });
+});
+
 test('every value survives the way through a query', async () => {
   const alphabet = fc.constantFrom('\\', '=', '|', '\n', '&', '+', '%', ' ', 'a', 'é', '🙂', '#');
   await fc.assert(

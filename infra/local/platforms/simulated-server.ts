@@ -18,7 +18,7 @@ export interface SimulatedServer {
   readonly port: number;
   /** `web-api` only: the PEM of the certificate that the server shows. */
   readonly ca?: string;
-  /** What goes wrong with the next commands; authentication and keep-alive do not count as commands. */
+  /** What goes wrong with the next commands; authentication and keep-alive do not count as commands, but may be a step. */
   readonly faults: Faults;
   accounts(): SimulatedAccount[];
   /** What this password opens. */

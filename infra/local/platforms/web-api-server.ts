@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { Socket } from 'node:net';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Fault, Faults } from '../faults.ts';
+import { type Fault, Faults, STEP_FAULT_KINDS } from '../faults.ts';
 import { listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
 import { type Certificate, certificate } from './certificate.ts';
@@ -48,6 +48,7 @@ const LOWEST_VERSION = 484;
 /** Commands that change something: the ones whose reply is worth losing. */
 const ACTING = ['/api/user/add', '/api/user/delete', '/api/trade/balance'];
 const UNCOUNTED = ['/api/test/access', '/api/quit'];
+const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
 
 /**
  * A tp5 server that speaks the Web API over HTTPS: the session is the connection, the proofs of both sides are computed.
@@ -57,12 +58,15 @@ const UNCOUNTED = ['/api/test/access', '/api/quit'];
  * resets the connection; it waits for a command that changes something. `session_dropped`: resets before. `retcode`:
  * that code, without working. `silence`: neither works nor answers. `garbage`: works it off and answers bytes that are
  * not even HTTP.
+ *
+ * With the step `authentication` they count `auth/start` and `auth/answer` instead, and `refused` is 403, as for a wrong
+ * proof. With the step `tls` they count connections, before anything of TLS is said.
  */
 export async function startWebApiServer(options: WebApiServerOptions): Promise<WebApiServer> {
   const { manager, forbiddenPaths = [], authWindowMs = 10_000, idleMs = 180_000 } = options;
   const { key, cert, fingerprint } = options.certificate ?? (await certificate());
   const accounts = new WebApiAccounts(options);
-  const faults = new Faults();
+  const faults = new Faults(STEP_FAULT_KINDS);
   const connections = new Set<Socket>();
   const sessions = new Map<Socket, Session>();
   const closing = new AbortController();
@@ -73,10 +77,6 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
   // The windows are kept here; Node's own would end an idle session after five seconds.
   const server = createServer({ key, cert, keepAliveTimeout: 0, noDelay: true }, (request, response) => {
     serve(request, response).catch(() => request.socket.destroy());
-  });
-  server.on('connection', (socket: Socket) => {
-    connections.add(socket);
-    socket.on('close', () => connections.delete(socket));
   });
   server.on('secureConnection', (socket: Socket) => {
     const session: Session = { state: 'new', serverRandom: '', timer: undefined, busy: false };
@@ -90,6 +90,30 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
       });
   });
   server.on('tlsClientError', (_error, socket) => socket.destroy());
+
+  // The port's own server: so a connection can go wrong before TLS comes to see it.
+  const door = createTcpServer({ noDelay: true }, (socket) => {
+    connections.add(socket);
+    socket.on('error', () => {}).on('close', () => connections.delete(socket));
+    enter(socket).catch(() => socket.destroy());
+  });
+
+  async function enter(socket: Socket): Promise<void> {
+    const fault = faults.next('tls');
+    switch (fault?.kind) {
+      case 'silence':
+        return;
+      case 'garbage':
+        socket.write(GARBAGE, 'latin1');
+        return;
+      case 'session_dropped':
+        socket.destroy();
+        return;
+      case 'slow':
+        await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
+    }
+    if (!socket.destroyed) server.emit('connection', socket);
+  }
 
   function expire(socket: Socket, session: Session, afterMs: number): void {
     clearTimeout(session.timer);
@@ -111,8 +135,10 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
     const { path, parameters, query } = await readParameters(request);
     // The time for the proof goes on whatever else is asked.
     if (session.state !== 'started') expire(socket, session, idleMs);
-    if (path === '/api/auth/start') return answer(response, startAuth(socket, session, query));
-    if (path === '/api/auth/answer') return answer(response, endAuth(socket, session, query));
+    const authenticate = { '/api/auth/start': startAuth, '/api/auth/answer': endAuth }[path];
+    if (authenticate !== undefined) {
+      return work(faults.next('authentication'), () => authenticate(socket, session, query), socket, response);
+    }
     if (session.state !== 'open' || forbiddenPaths.includes(path)) return answer(response, undefined);
     if (path === '/api/quit') response.shouldKeepAlive = false;
     if (UNCOUNTED.includes(path)) return answer(response, reply(0));
@@ -136,7 +162,7 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
       case 'throttled':
         return answer(response, reply(12));
       case 'refused':
-        return answer(response, reply(8));
+        return answer(response, fault.step === undefined ? reply(8) : undefined);
       case 'retcode':
         return answer(response, reply(fault.code ?? 2));
       case 'slow':
@@ -146,7 +172,7 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
         return;
       case 'garbage':
         execute();
-        socket.write('\x00\xff\x17HTML/0.9 <garbage> {"retcode"');
+        socket.write(GARBAGE, 'latin1');
         return;
       case 'reply_lost':
         execute();
@@ -197,8 +223,8 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
     response.end(text);
   }
 
-  const port = await listen(server, options.port ?? 0);
-  const down = downtime(server, faults);
+  const port = await listen(door, options.port ?? 0);
+  const down = downtime(door, faults);
   const { onChange } = faults;
   faults.onChange = () => {
     onChange();
@@ -226,7 +252,7 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
       down.stop();
       closing.abort();
       await new Promise<void>((resolve) => {
-        server.close(() => resolve());
+        door.close(() => resolve());
         for (const socket of connections) socket.destroy();
       });
     },
