@@ -101,10 +101,12 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
   async function enter(socket: Socket): Promise<void> {
     const fault = faults.next('tls');
     switch (fault?.kind) {
+      // What comes is read and thrown away: so the end of the connection is seen too.
       case 'silence':
+        socket.resume();
         return;
       case 'garbage':
-        socket.write(GARBAGE, 'latin1');
+        socket.resume().write(GARBAGE, 'latin1');
         return;
       case 'session_dropped':
         socket.destroy();
