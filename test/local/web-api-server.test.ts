@@ -104,13 +104,13 @@ describe('a session of the simulated server', () => {
   });
 
   test('ends when nothing comes for as long as its window', async () => {
-    const { call, logIn } = client(await testServer({ idleMs: 300 }));
+    const { call, logIn } = client(await testServer({ idleMs: 1_000 }));
     await logIn();
     for (let ping = 0; ping < 4; ping += 1) {
-      await sleep(100);
+      await sleep(300);
       expect(await call('/api/test/access')).toMatchObject({ status: 200 });
     }
-    await sleep(600);
+    await sleep(1_500);
     expect(await call('/api/test/access')).toMatchObject({ status: 403 });
   });
 
