@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as v from 'valibot';
 import { docsPage } from './docs.ts';
-import { type FaultKind, type Faults, PLATFORM_FAULT_KINDS, SERVICE_FAULT_KINDS } from './faults.ts';
+import {
+  type FaultKind,
+  type FaultStep,
+  type Faults,
+  PLATFORM_FAULT_KINDS,
+  SERVICE_FAULT_KINDS,
+  STEP_FAULT_KINDS,
+} from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
 import { readBody, sendJson } from './gateway.ts';
 import type { Outbox } from './outbox.ts';
@@ -29,6 +36,7 @@ const FaultSchema = v.strictObject({
   after: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1_000_000))),
   ms: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(600_000))),
   code: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(99_999))),
+  step: v.exactOptional(v.picklist(Object.keys(STEP_FAULT_KINDS) as FaultStep[])),
 });
 
 const MAX_BODY_BYTES = 65_536;
@@ -112,8 +120,13 @@ export function localRoutes(state: LocalState) {
             faults.clear();
             return sendJson(response, 200, shown(names[0]));
           }
-          const known = kinds.find((name) => name === kind);
-          if (known === undefined) throw new Refusal(400, 'This target has no fault of this kind.', { kinds });
+          const { step } = rest;
+          const here = step === undefined ? kinds : (faults.steps[step] ?? []);
+          const known = here.find((name) => name === kind);
+          if (known === undefined) {
+            const where = step === undefined ? 'This target has' : 'At this step the target has';
+            throw new Refusal(400, `${where} no fault of this kind.`, { kinds: here });
+          }
           if (known === 'retcode' && rest.code === undefined) throw new Refusal(400, 'code: is missing');
           faults.set({ kind: known, ...rest });
           sendJson(response, 200, shown(names[0]));
@@ -150,7 +163,8 @@ export function localRoutes(state: LocalState) {
 
   function shown(name: string | undefined) {
     const { faults, kinds } = target(name);
-    return { kinds, waiting: faults.list() };
+    const steps = Object.keys(faults.steps).length === 0 ? {} : { steps: faults.steps };
+    return { kinds, ...steps, waiting: faults.list() };
   }
 
   function platform(id = ''): SimulatedServer {
