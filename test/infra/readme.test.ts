@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { EVERYTHING, resources, synthesize } from '../support/stack.ts';
 
@@ -31,6 +31,24 @@ describe('The README', () => {
     );
     expect(kinds.size).toBeGreaterThan(15);
     expect([...kinds].filter((kind) => !new RegExp(`^#+ ${kind}\n.{40}`, 'm').test(readme))).toEqual([]);
+  });
+
+  it('counts the alarms as they are', () => {
+    const count = (context: Parameters<typeof synthesize>[0]) =>
+      Object.keys(resources(synthesize(context), 'AWS::CloudWatch::Alarm')).length;
+    expect(readme).toContain(`each of the ${count({})} alarms (${count(EVERYTHING)} with every channel)`);
+    expect(readme).toContain(`${count({})} alarms with e-mail alone`);
+  });
+
+  it('names no file that is not there', () => {
+    const paths = [...readme.matchAll(/(?:`|\]\()((?:functions|lib|infra|test)\/[\w./*-]+)/g)].map(
+      ([, path = '']) => path,
+    );
+    expect(paths.length).toBeGreaterThan(40);
+    const missing = paths.filter(
+      (path) => globSync(path, { cwd: new URL('../..', import.meta.url).pathname }).length === 0,
+    );
+    expect(missing).toEqual([]);
   });
 
   it('has every output of the stack that an operator needs', () => {
