@@ -20,7 +20,7 @@ const longAddress = (length: number) => {
   return `${'l'.repeat(64)}@${domain.replace(/\.$/, 'd')}.example`;
 };
 
-/** An address that is written with fewer characters than it is sent with, which is one for each of its local part and 191. */
+/** An address that mail carries in punycode: 191 characters beside its local part, more than are typed. */
 const longInternationalAddress = (local: number) => {
   const label = 'ü'.repeat(54);
   return `${'l'.repeat(local)}@${label}.${label}.${label}.example`;
