@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { builtinModules } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Metafile, type Plugin } from 'esbuild';
+import { build, type ImportKind, type Metafile, type Plugin } from 'esbuild';
 
 /**
  * The one way in which a function becomes what is deployed: CDK runs this file at synthesis, CI and the benchmarks run
@@ -83,6 +83,12 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
 }
 
 /**
+ * Whoever asks with `require` gets the module itself. What asks with `import()` gets a copy of its own, in which all
+ * members are read, so that those who import some at the start do not read them all.
+ */
+const SUFFIXES: Partial<Record<ImportKind, string>> = { 'require-call': '?whole', 'dynamic-import': '?later' };
+
+/**
  * Node's own modules, fetched by a call instead of imported, and of them only the members that the code names.
  *
  * Node reads every member of a module of its own that is imported, and some load what nobody asked for: one of
@@ -97,8 +103,7 @@ const builtinsByCall: Plugin = {
     onResolve({ filter }, ({ path, kind }) => ({
       path,
       namespace,
-      // Whoever asks with `require` or `import()` gets the module itself.
-      suffix: kind === 'import-statement' ? '' : '?whole',
+      suffix: SUFFIXES[kind] ?? '',
       sideEffects: false,
     }));
     onLoad({ filter, namespace }, ({ path, suffix }) => {

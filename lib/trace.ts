@@ -34,8 +34,8 @@ export async function annotateTrace(
 }
 
 async function send(datagram: string, { host, port }: TraceTarget): Promise<void> {
-  // Loaded when the first call is traced; the bundle would give `import()` the module's default export alone.
-  const { createSocket } = process.getBuiltinModule('node:dgram');
+  // Loaded when the first call is traced.
+  const { createSocket } = await import('node:dgram');
   const socket = createSocket('udp4');
   try {
     await new Promise<void>((resolve, reject) => {

@@ -116,6 +116,19 @@ describe.each(FUNCTIONS)('The bundle of %s', (name) => {
     expect(run(script, ENVIRONMENT).trim()).toBe('1');
   });
 
+  it('gives what is imported later of Node all its members', () => {
+    const chunks = readdirSync(join(folder, name, 'chunks')).filter((file) => /^node_.*\.mjs$/.test(file));
+    expect(chunks.map((file) => file.split('-')[0])).toContain('node_dgram');
+    const urls = chunks.map((file) => pathToFileURL(join(folder, name, 'chunks', file)).href);
+    const script = `
+      for (const url of ${JSON.stringify(urls)}) {
+        const { default: whole, ...members } = await import(url);
+        console.log(Object.keys(whole).filter((member) => !(member in members)).join() || 'all');
+      }
+    `;
+    expect([...new Set(run(script, ENVIRONMENT).trim().split('\n'))]).toEqual(['all']);
+  });
+
   it('does not make Node load its fetch, which nobody here uses', () => {
     const script = `
       await import(${JSON.stringify(pathToFileURL(join(folder, name, ENTRY_FILE)).href)});
