@@ -59,7 +59,6 @@ export function toOrder(
     email: client.email,
     ...(client.phone === undefined ? {} : { phone: client.phone }),
     ...(client.country === undefined ? {} : { country: client.country }),
-    ...(client.language === undefined ? {} : { language: client.language }),
     readonly: body.enable_readonly ?? false,
     ...(deposit > 0 ? { deposit } : {}),
   };

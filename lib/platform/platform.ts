@@ -20,8 +20,6 @@ export interface AccountOrder {
   phone?: string;
   /** ISO 3166-1 alpha-2. */
   country?: string;
-  /** BCP 47. */
-  language?: string;
   /** True: trading is disabled on the account. */
   readonly: boolean;
   /** Units of the account's currency, on a demo account only. */

@@ -73,15 +73,14 @@ describe('What the platform is asked for', () => {
       email: 'ann@example.com',
       phone: '+447400123456',
       country: 'GB',
-      language: 'de',
       readonly: false,
     });
   });
 
   it('leaves out what the client’s record does not say', () => {
     const client = { id: 'CLIENT06', email: 'kim@example.org', name: 'Kim' };
-    const { phone, country, language } = order({}, { client });
-    expect([phone, country, language]).toEqual([undefined, undefined, undefined]);
+    const { phone, country } = order({}, { client });
+    expect([phone, country]).toEqual([undefined, undefined]);
   });
 
   it.each([

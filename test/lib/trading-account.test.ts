@@ -40,7 +40,6 @@ describe('An account', () => {
       email: 'ann@example.com',
       phone: '+447400123456',
       country: 'GB',
-      language: 'de',
       readonly: true,
     });
   });
