@@ -291,6 +291,19 @@ describe('A lost answer', () => {
     expect(asked).toBe(2);
   });
 
+  it('is not believed absent on a look-up that began before its absence was certain, however late that ends', async () => {
+    world.settleMs = 5_000;
+    world.platform.opening = { kind: 'reply_lost', failure: lost() };
+    let asked = 0;
+    world.platform.finding = () => {
+      asked += 1;
+      if (asked > 1) return { kind: 'found', login: 5_001 };
+      world.skip(6_000);
+      return { kind: 'absent' };
+    };
+    expect(opened(await world.run()).login).toBe(5_001);
+  });
+
   it('counts as none, safe to retry, once its absence is certain, and not before', async () => {
     world.platform.opening = { kind: 'fails', sent: true, failure: lost() };
     const began = Date.now();
