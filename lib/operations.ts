@@ -24,10 +24,14 @@ export interface Operation {
 }
 
 /** What a finished operation keeps to give its answer again. */
-interface OperationResult {
+export interface OperationResult {
   login?: number | undefined;
+  /** When the account was known to be open: ISO 8601, UTC. */
+  opened_at?: string | undefined;
   /** False: the account is open, but its record could not be written yet; a replay writes it. */
   recorded?: boolean | undefined;
+  /** False: the account is open, but its deposit is not known to be there; a replay makes up for it. */
+  funded?: boolean | undefined;
 }
 
 export type Claim =
@@ -54,11 +58,28 @@ export interface Operations {
    * @throws LeaseLost when another try has taken over: nothing may be sent
    */
   markSent(operation: Operation, settleAt: number, details: Item, signal: AbortSignal): Promise<void>;
-  finish(operation: Operation, result: OperationResult, signal: AbortSignal): Promise<void>;
+  /** @param fundFrom where the deposit failed: when it may be paid again, in epoch ms */
+  finish(operation: Operation, result: OperationResult, signal: AbortSignal, fundFrom?: number): Promise<void>;
   /** Certainly nothing was created or sent: the operation disappears, and a retry starts anew. */
   release(operation: Operation, signal: AbortSignal): Promise<void>;
   /** The outcome stays unknown: gives the lease up, so that a retry may settle it at once. */
   giveUp(operation: Operation, settleAt: number, signal: AbortSignal): Promise<void>;
+}
+
+/** The operations of accounts, whose deposits must not be paid twice either. */
+export interface AccountOperations extends Operations {
+  /**
+   * Notes that from now on the deposit may be on its way. Of all tries, replays of a finished one among them, one at a
+   * time may pay.
+   * @param settledAt when an account that is empty has certainly not got it, in epoch ms: no other try pays before
+   * @throws DepositUnsettled when another try may have paid, or has taken over: nothing may be sent
+   */
+  markFunding(operation: Operation, settledAt: number, signal: AbortSignal): Promise<void>;
+}
+
+/** Another try may have paid the deposit, and it is not certain yet that it did not arrive. */
+export class DepositUnsettled extends Error {
+  override readonly name = 'DepositUnsettled';
 }
 
 /** Another try holds the operation now. */
@@ -87,7 +108,15 @@ const StoredOperation = v.object({
   lease: v.string(),
   lease_until: v.number(),
   settle_at: v.optional(v.number(), 0),
-  result: v.optional(v.object({ login: v.optional(v.number()), recorded: v.optional(v.boolean()) }), {}),
+  result: v.optional(
+    v.object({
+      login: v.optional(v.number()),
+      opened_at: v.optional(v.string()),
+      recorded: v.optional(v.boolean()),
+      funded: v.optional(v.boolean()),
+    }),
+    {},
+  ),
   expires_at: v.number(),
 });
 type StoredOperation = v.InferOutput<typeof StoredOperation>;
@@ -96,7 +125,7 @@ type StoredOperation = v.InferOutput<typeof StoredOperation>;
  * Operations in DynamoDB: one item each, one round trip each step. A claim that may be worked on takes one round trip,
  * or two when it takes over from a try that died.
  */
-export function operationsIn(table: Table, now: () => number = Date.now): Operations {
+export function operationsIn(table: Table, now: () => number = Date.now): AccountOperations {
   const underLease = 'lease = :lease';
 
   /**
@@ -210,14 +239,36 @@ export function operationsIn(table: Table, now: () => number = Date.now): Operat
       }
     },
 
-    async finish(operation, result, signal) {
+    async markFunding(operation, settledAt, signal) {
+      try {
+        await table.update(
+          { pk: operation.pk },
+          {
+            update: 'SET fund_from = :settled_at',
+            condition: `${underLease} AND (attribute_not_exists(fund_from) OR fund_from <= :now)`,
+            values: { ':settled_at': settledAt, ':now': now(), ':lease': operation.lease },
+          },
+          signal,
+        );
+      } catch (error) {
+        if (error instanceof ConditionFailed) throw new DepositUnsettled('It may be on its way.', { cause: error });
+        throw error;
+      }
+    },
+
+    async finish(operation, result, signal, fundFrom) {
       await table.update(
         { pk: operation.pk },
         {
-          update: 'SET #state = :finished, #result = :result',
+          update: `SET #state = :finished, #result = :result${fundFrom === undefined ? '' : ', fund_from = :fund_from'}`,
           condition: underLease,
           names: { '#state': 'state', '#result': 'result' },
-          values: { ':finished': 'finished', ':result': result, ':lease': operation.lease },
+          values: {
+            ':finished': 'finished',
+            ':result': result,
+            ':lease': operation.lease,
+            ...(fundFrom === undefined ? {} : { ':fund_from': fundFrom }),
+          },
         },
         signal,
       );

@@ -7,7 +7,7 @@ import type { Answer, Request } from './http/endpoint.ts';
 import { fingerprint } from './http/idempotency.ts';
 import { Problem } from './http/problem.ts';
 import type { AccountNotices, OpenedAccount } from './notices/account-notices.ts';
-import { LeaseLost, type Operation, type Operations, workable } from './operations.ts';
+import { type AccountOperations, LeaseLost, type Operation, type OperationResult, workable } from './operations.ts';
 import {
   type AccountOrder,
   type Finding,
@@ -23,7 +23,7 @@ import type { TradingAccountRequest } from './validators/trading-account.ts';
 /** What the opening of an account needs; tests pass fakes. */
 export interface TradingAccountParts {
   directory: Directory;
-  operations: Operations;
+  operations: AccountOperations;
   accounts: Accounts;
   notices: AccountNotices;
   platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
@@ -51,12 +51,10 @@ const PAUSE_MS = 1_000;
 /** When the server itself ended the connection, its work is over sooner than when it keeps silent: by this factor. */
 const CLOSED_SETTLES_FASTER = 6;
 
-/** Everything that one try knows. */
-interface Attempt {
+/** What every try of a request knows. */
+interface Try {
   parts: TradingAccountParts;
   operation: Operation;
-  order: AccountOrder;
-  platform: TradingPlatform;
   details: AccountDetails;
   telemetry: Telemetry;
   startedAt: number;
@@ -65,6 +63,13 @@ interface Attempt {
   /** For calls to the platform. */
   platformSignal: AbortSignal;
   signal: AbortSignal;
+}
+
+/** One that can ask the platform. */
+interface Attempt extends Try {
+  found: NamedRecords;
+  order: AccountOrder;
+  platform: TradingPlatform;
 }
 
 /**
@@ -119,29 +124,35 @@ export async function openTradingAccount(
   };
   const details = accountDetails(version, userId, body, operation);
 
-  if (claim.kind === 'finished') {
-    const { login, recorded } = claim.result;
-    if (login === undefined) throw new Error('A finished operation has no login.');
-    if (recorded === false) await record(parts, operation, { ...details, login }, scoped, signal);
-    return { body: { login, ...passwords }, replayed: true };
-  }
-
-  let attempt: Attempt;
-  let found: NamedRecords;
-  try {
+  const known: Try = {
+    ...{ parts, operation, details, telemetry: scoped },
+    ...{ startedAt, endsAt, platformSignal, signal },
+  };
+  const prepare = async (): Promise<Attempt> => {
     if (records.status === 'rejected') throw records.reason;
-    found = findRecords(version, body, records.value);
+    const found = findRecords(version, body, records.value);
     const platform = await parts.platform(found.connection, signal);
     const order = toOrder(body, found, operation, passwords);
     const unsupported = platform.unsupported(order);
     if (unsupported.length > 0) throw new Problem('not_supported_by_connection', { errors: unsupported });
-    const times = { startedAt, endsAt, platformSignal, signal };
-    attempt = { parts, operation, order, platform, details, telemetry: scoped, ...times };
+    return { ...known, found, order, platform };
+  };
+
+  if (claim.kind === 'finished') {
+    const { login } = claim.result;
+    if (login === undefined) throw new Error('A finished operation has no login.');
+    await makeUp(known, prepare, { ...claim.result, login });
+    return { body: { login, ...passwords }, replayed: true };
+  }
+
+  let attempt: Attempt;
+  try {
+    attempt = await prepare();
   } catch (error) {
     if (claim.kind === 'undecided') {
       // A record that is gone from the CRM stays gone: only an operator can settle it then.
       const status = error instanceof Problem ? 409 : 504;
-      throw await outcomeUnknown(parts, operation, claim.settleAt, scoped, status);
+      throw await outcomeUnknown(known, claim.settleAt, status);
     }
     await release(parts, operation, scoped);
     throw error instanceof PlatformFailure ? toProblem(error, scoped) : error;
@@ -149,7 +160,7 @@ export async function openTradingAccount(
 
   const earlier = claim.kind === 'undecided' ? await settle(attempt, claim.settleAt, 409) : undefined;
   const login = earlier ?? (await open(attempt));
-  await complete(attempt, found, login, { certainlyEmpty: earlier === undefined, body });
+  await complete(attempt, login, { certainlyEmpty: earlier === undefined, body });
   return { body: { login, ...passwords }, replayed: earlier !== undefined };
 }
 
@@ -176,14 +187,18 @@ async function open(attempt: Attempt): Promise<number> {
       await release(parts, operation, telemetry);
       throw failure === undefined ? error : toProblem(failure, telemetry);
     }
-    const patience =
-      failure?.options.connectionClosed === true ? parts.settleMs / CLOSED_SETTLES_FASTER : parts.settleMs;
     telemetry.event('AnswerLost', describeError(error));
-    const login = await settle(attempt, parts.now() + patience, 504);
+    const login = await settle(attempt, parts.now() + settlingMs(parts, error), 504);
     if (login !== undefined) return login;
     await release(parts, operation, telemetry);
     throw new Problem('platform_unavailable', { retryAfterSeconds: 1 });
   }
+}
+
+/** How long after an answer was lost what it was about may yet happen, in milliseconds. */
+function settlingMs({ settleMs }: TradingAccountParts, error: unknown): number {
+  const closed = error instanceof PlatformFailure && error.options.connectionClosed === true;
+  return closed ? settleMs / CLOSED_SETTLES_FASTER : settleMs;
 }
 
 /**
@@ -192,7 +207,7 @@ async function open(attempt: Attempt): Promise<number> {
  * @throws Problem `account_outcome_unknown`
  */
 async function settle(attempt: Attempt, settleAt: number, cannotTellStatus: 409 | 504): Promise<number | undefined> {
-  const { parts, operation, order, platform, telemetry, platformSignal } = attempt;
+  const { parts, order, platform, platformSignal } = attempt;
   const stopAt = attempt.startedAt + PLATFORM_ENDS_MS;
   // When certainty is out of reach, a few seconds are enough to see whether the account is there already.
   const askUntil = settleAt <= stopAt ? stopAt : Math.min(stopAt, parts.now() + GLANCE_MS);
@@ -200,9 +215,7 @@ async function settle(attempt: Attempt, settleAt: number, cannotTellStatus: 409 
     const askedAt = parts.now();
     const finding = await find(platform, order, within(FINDING_MS, platformSignal));
     if (finding.kind === 'found') return finding.login;
-    if (finding.kind === 'cannot_tell') {
-      throw await outcomeUnknown(parts, operation, settleAt, telemetry, cannotTellStatus);
-    }
+    if (finding.kind === 'cannot_tell') throw await outcomeUnknown(attempt, settleAt, cannotTellStatus);
     if (finding.kind === 'absent' && askedAt >= settleAt) return undefined;
     const untilSettled = Math.min(PAUSE_MS, Math.max(50, settleAt - parts.now()));
     const pause = finding.kind === 'unreachable' ? PAUSE_MS : untilSettled;
@@ -210,7 +223,7 @@ async function settle(attempt: Attempt, settleAt: number, cannotTellStatus: 409 
     await sleep(pause, undefined, { signal: platformSignal }).catch(() => {});
     if (platformSignal.aborted) break;
   }
-  throw await outcomeUnknown(parts, operation, settleAt, telemetry, 504);
+  throw await outcomeUnknown(attempt, settleAt, 504);
 }
 
 async function find(
@@ -229,10 +242,8 @@ async function find(
 
 /** Gives the lease up, so that a retry may settle at once; @returns the problem to throw */
 async function outcomeUnknown(
-  parts: TradingAccountParts,
-  operation: Operation,
+  { parts, operation, telemetry }: Try,
   settleAt: number,
-  telemetry: Telemetry,
   status: 409 | 504,
 ): Promise<Problem> {
   telemetry.event('AccountOutcomeUnknown', { status });
@@ -247,21 +258,18 @@ async function outcomeUnknown(
 /** Everything after the account exists; nothing of it changes the answer any more. */
 async function complete(
   attempt: Attempt,
-  found: NamedRecords,
   login: number,
   { certainlyEmpty, body }: { certainlyEmpty: boolean; body: TradingAccountRequest },
 ): Promise<void> {
-  const { parts, order, platform, details, operation, signal } = attempt;
+  const { parts, found, order, details, signal } = attempt;
   const telemetry = attempt.telemetry.with({ login, connection_id: details.connection_id });
+  const opened_at = new Date(parts.now()).toISOString();
   telemetry.event('AccountOpened');
-  if (order.deposit !== undefined) {
-    try {
-      await platform.fund(order, login, certainlyEmpty, attempt.platformSignal);
-    } catch (error) {
-      telemetry.event('DepositFailed', describeError(error));
-    }
-  }
-  await record(parts, operation, { ...details, login }, telemetry, signal);
+  const [{ funded, fundFrom }, recorded] = await Promise.all([
+    fund(attempt, login, certainlyEmpty, telemetry),
+    record(parts, { ...details, login, opened_at }, telemetry, signal),
+  ]);
+  await finish({ ...attempt, telemetry }, { login, opened_at, recorded, funded }, fundFrom);
 
   const account: OpenedAccount = {
     login,
@@ -287,24 +295,102 @@ async function complete(
   ]);
 }
 
-/** Writes the account's record, then the operation's end; a replay makes up for a record that could not be written. */
+/** Does in a replay what could not be done when the account was opened: its deposit, its record. */
+async function makeUp(
+  known: Try,
+  prepare: () => Promise<Attempt>,
+  { login, recorded = true, funded = true, ...kept }: OperationResult & { login: number },
+): Promise<void> {
+  if (recorded && funded) return;
+  const { parts, details, signal } = known;
+  const telemetry = known.telemetry.with({ login, connection_id: details.connection_id });
+  const opened_at = kept.opened_at ?? new Date(parts.now()).toISOString();
+  const [funding, isRecorded] = await Promise.all([
+    funded ? FUNDED : fundLater(prepare, login, telemetry),
+    recorded || record(parts, { ...details, login, opened_at }, telemetry, signal),
+  ]);
+  await finish(known, { login, opened_at, recorded: isRecorded, funded: funding.funded }, funding.fundFrom);
+}
+
+/** Whether the deposit is there, where one is due; else, where it may yet arrive, when it may be paid again (epoch ms). */
+interface Funding {
+  funded: boolean;
+  fundFrom?: number;
+}
+const FUNDED: Funding = { funded: true };
+
+/**
+ * Sees to it that a demo account holds its deposit, once. A lost one is paid again when it certainly did not arrive, if
+ * that is known within the request's time; else a replay makes up for it.
+ */
+async function fund(attempt: Attempt, login: number, certainlyEmpty: boolean, telemetry: Telemetry): Promise<Funding> {
+  const { parts, operation, order, platform, platformSignal } = attempt;
+  if (order.deposit === undefined) return FUNDED;
+  const stopAt = attempt.startedAt + PLATFORM_ENDS_MS;
+  let mayHaveLeft = false;
+  const beforeSending = async () => {
+    if (mayHaveLeft) return;
+    // Should this process die now, nobody will know when the bytes left; but it was not after this.
+    const leftUntil = Math.min(stopAt, attempt.endsAt);
+    await parts.operations.markFunding(operation, leftUntil + parts.settleMs, platformSignal);
+    mayHaveLeft = true;
+  };
+  const pay = (isEmpty: boolean) => platform.fund(order, login, isEmpty, platformSignal, beforeSending);
+  /** When a deposit that failed so has certainly not arrived. */
+  const settledAt = (error: unknown) => parts.now() + (isCertain(error) ? 0 : settlingMs(parts, error));
+
+  try {
+    await pay(certainlyEmpty).catch(async (error: unknown) => {
+      const settles = settledAt(error);
+      if (!mayHaveLeft || isCertain(error) || settles + FINDING_MS > stopAt) throw error;
+      await sleep(settles - parts.now(), undefined, { signal: platformSignal }).catch(() => {
+        throw error;
+      });
+      await pay(false);
+    });
+    return FUNDED;
+  } catch (error) {
+    telemetry.event('DepositFailed', describeError(error));
+    return { funded: false, ...(mayHaveLeft ? { fundFrom: settledAt(error) } : {}) };
+  }
+}
+
+/** The same in a replay, which knows of nothing but its operation. */
+async function fundLater(prepare: () => Promise<Attempt>, login: number, telemetry: Telemetry): Promise<Funding> {
+  let attempt: Attempt;
+  try {
+    attempt = await prepare();
+  } catch (error) {
+    telemetry.event('DepositFailed', describeError(error));
+    return { funded: false };
+  }
+  return fund(attempt, login, false, telemetry);
+}
+
+/** A failure that says that nothing was done. */
+function isCertain(error: unknown): error is PlatformFailure {
+  return error instanceof PlatformFailure && error.kind !== 'account_outcome_unknown';
+}
+
+/** Writes the account's record; @returns whether it is written */
 async function record(
   parts: TradingAccountParts,
-  operation: Operation,
-  account: Omit<AccountRecord, 'opened_at'>,
+  account: AccountRecord,
   telemetry: Telemetry,
   signal: AbortSignal,
-): Promise<void> {
-  let recorded = true;
+): Promise<boolean> {
   try {
-    await parts.accounts.put({ ...account, opened_at: new Date(parts.now()).toISOString() }, signal);
+    await parts.accounts.put(account, signal);
+    return true;
   } catch (error) {
-    recorded = false;
     telemetry.event('AccountNotRecorded', { login: account.login, ...describeError(error) });
+    return false;
   }
-  await quietly(telemetry, 'finish', (settling) =>
-    parts.operations.finish(operation, { login: account.login, recorded }, settling),
-  );
+}
+
+/** Writes the operation's end; a replay makes up for what it says is missing. */
+function finish({ parts, operation, telemetry }: Try, result: OperationResult, fundFrom?: number): Promise<void> {
+  return quietly(telemetry, 'finish', (signal) => parts.operations.finish(operation, result, signal, fundFrom));
 }
 
 function release(parts: TradingAccountParts, operation: Operation, telemetry: Telemetry): Promise<void> {

@@ -55,16 +55,24 @@ export interface TradingPlatform {
   find(trace: OrderTrace, signal: AbortSignal): Promise<Finding>;
   /**
    * Sees to it that the opened account holds `order.deposit`, once: where a balance can be read it is read first when
-   * `certainlyEmpty` is false. A no-operation where the deposit travels with the opening.
+   * `certainlyEmpty` is false, and an account that is not empty is left alone. `beforeSending` is as in `open`, and may
+   * be called again where a busy server is asked again. A no-operation where the deposit travels with the opening.
+   * @throws PlatformFailure `account_outcome_unknown` when the deposit may yet arrive
    */
-  fund(order: AccountOrder, login: number, certainlyEmpty: boolean, signal: AbortSignal): Promise<void>;
+  fund(
+    order: AccountOrder,
+    login: number,
+    certainlyEmpty: boolean,
+    signal: AbortSignal,
+    beforeSending?: () => Promise<void>,
+  ): Promise<void>;
   /** Connects and logs in, without creating anything. */
   check(signal: AbortSignal): Promise<void>;
   /** Ends the session politely, where there is one. */
   close(): Promise<void>;
 }
 
-/** All but `account_outcome_unknown` say that certainly no account was opened. The words are those of the public error table. */
+/** All but `account_outcome_unknown` say that certainly nothing was done. The words are those of the public error table. */
 export type PlatformFailureKind =
   | 'group_not_found'
   | 'password_rejected'

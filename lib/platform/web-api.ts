@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { WebApiConnection } from '../validators/crm-records.ts';
 import { type AccountOrder, PlatformFailure, type TradingPlatform } from './platform.ts';
@@ -11,7 +12,7 @@ import {
   type WebApiAnswer,
 } from './web-api-answers.ts';
 import { type ClientLimits, webApiClient } from './web-api-client.ts';
-import { LostAnswer } from './web-api-exchange.ts';
+import { LostAnswer, type WebApiRequest } from './web-api-exchange.ts';
 import { findAccount, nothingPassedOver, readBalance } from './web-api-lookup.ts';
 import { withQuery } from './web-api-query.ts';
 import type { WebApiSecret } from './web-api-session.ts';
@@ -26,6 +27,8 @@ const TRADE_DISABLED = 0x4;
 /** In UTF-16 units; the server would cut without looking where. */
 const NAME_UNITS = 127;
 const DEPOSIT_TYPE = 2;
+/** Before a deposit that a busy or absent server certainly did not make is tried again, in milliseconds. */
+const DEPOSIT_PAUSES_MS = [500, 1_500];
 
 /**
  * A tp5 server that speaks the Web API: HTTPS, one authenticated connection that is kept from call to call, commands one
@@ -52,9 +55,9 @@ export function webApiPlatform(
     return new PlatformFailure('platform_refused', { reason });
   }
 
-  async function sendOpening(order: AccountOrder, signal: AbortSignal): Promise<WebApiAnswer> {
+  async function act(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer> {
     try {
-      return await client.act({ path: '/api/user/add', body: toUser(order) }, signal);
+      return await client.act(request, signal);
     } catch (error) {
       if (!(error instanceof LostAnswer)) throw error;
       const { reason, connectionClosed } = error;
@@ -68,7 +71,7 @@ export function webApiPlatform(
     async open(order, beforeSending, signal) {
       await client.ready(signal);
       await beforeSending();
-      const answer = await sendOpening(order, signal);
+      const answer = await act({ path: '/api/user/add', body: toUser(order) }, signal);
       if (isDone(answer)) return { login: newLogin(answer) };
       if (answer.retcode === NO_PERMISSION || answer.retcode === NOT_FOUND) {
         throw await groupFailure(order.group, answer.retcode, signal);
@@ -78,23 +81,33 @@ export function webApiPlatform(
 
     find: (trace, signal) => findAccount(client, trace, passedOver, limits.now, signal),
 
-    async fund({ deposit = 0 }, login, certainlyEmpty, signal) {
+    async fund({ deposit = 0 }, login, certainlyEmpty, signal, beforeSending = async () => {}) {
+      if (deposit <= 0) return;
       const values = { login, type: DEPOSIT_TYPE, balance: deposit.toFixed(2), comment: 'Initial deposit' };
-      const isFunded = async () => (await readBalance(client, login, signal)) > 0;
-      if (deposit <= 0 || (!certainlyEmpty && (await isFunded()))) return;
-      for (let tries = 1; ; tries += 1) {
+      const isEmpty = async () => (await readBalance(client, login, signal)) === 0;
+      const pay = async () => {
+        if (!certainlyEmpty && !(await isEmpty())) return;
+        await client.ready(signal);
+        await beforeSending();
         try {
-          const answer = await client.act({ path: withQuery('/api/trade/balance', values) }, signal);
-          if (!isDone(answer)) throw commandFailure(answer.retcode);
-          return;
+          const answer = await act({ path: withQuery('/api/trade/balance', values) }, signal);
+          // As at an opening, a code that nobody documented leaves the outcome open.
+          if (!isDone(answer)) throw openingFailure(answer.retcode, {});
         } catch (error) {
-          if (!(error instanceof LostAnswer)) throw error;
-          if (await isFunded()) return;
-          // A connection that the server ended in order, and a balance that is empty still: it never arrived.
-          if (error.connectionClosed && tries === 1) continue;
-          throw new PlatformFailure('platform_unavailable', { reason: `deposit_${error.reason}`, cause: error });
+          const unknown = error instanceof PlatformFailure && error.kind === 'account_outcome_unknown';
+          if (unknown && !(await isEmpty().catch(() => true))) return;
+          throw error;
+        }
+      };
+      for (const pause of DEPOSIT_PAUSES_MS) {
+        try {
+          return await pay();
+        } catch (error) {
+          const isBusy = error instanceof PlatformFailure && error.kind === 'platform_unavailable';
+          if (!isBusy || !(await passes(pause, signal))) throw error;
         }
       }
+      await pay();
     },
 
     async check(signal) {
@@ -104,6 +117,12 @@ export function webApiPlatform(
 
     close: () => client.close(),
   };
+}
+
+/** @returns false when the signal comes first */
+async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
+  return !signal.aborted;
 }
 
 /** The record of `user/add`, all in strings. Passwords stand in the body only. */

@@ -74,6 +74,10 @@ const CASES: [string, Case][] = [
     },
   ],
   [
+    'a deposit that was dropped is made once it certainly did not arrive',
+    { faults: { tp5: { kind: 'session_dropped', after: 1 } }, answers: { 'tp5-demo': 200 }, least: 10 },
+  ],
+  [
     'notices that hang change nothing',
     { faults: { ses: hanging, sns: hanging }, more: notices, answers: { 'tp5-live': 200 }, least: 10 },
   ],

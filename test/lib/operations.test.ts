@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Table } from '../../lib/aws/dynamodb.ts';
 import {
   type Claim,
+  DepositUnsettled,
   LeaseLost,
   type Operation,
   type Operations,
@@ -189,6 +190,56 @@ describe('A request with an Idempotency-Key', () => {
       ['ab', 'c'],
     ])
       await fresh(operations, scope);
+  });
+});
+
+describe('The deposit of an operation', () => {
+  it('may be paid by one try at a time, and by the next one only when what was sent is settled', async () => {
+    const { operations, clock } = world();
+    const operation = await fresh(operations, newScope());
+    await operations.markFunding(operation, clock.now + 60_000, signal());
+    clock.now += 59_999;
+    await expect(operations.markFunding(operation, clock.now + 60_000, signal())).rejects.toThrow(DepositUnsettled);
+    clock.now += 1;
+    await operations.markFunding(operation, clock.now + 60_000, signal());
+    await expect(operations.markFunding(operation, clock.now + 60_000, signal())).rejects.toThrow(DepositUnsettled);
+  });
+
+  it('is paid by exactly one of many replays', async () => {
+    const { operations, clock } = world();
+    const operation = await fresh(operations, newScope());
+    await operations.finish(operation, { login: 7, funded: false }, signal());
+    const marks = await Promise.allSettled(
+      Array.from({ length: 20 }, () => operations.markFunding(operation, clock.now + 60_000, signal())),
+    );
+    expect(marks.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('is not paid by one whose lease was lost', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    const first = await fresh(operations, scope);
+    clock.now += 1_001;
+    await fresh(operations, scope);
+    await expect(operations.markFunding(first, clock.now, signal())).rejects.toThrow(DepositUnsettled);
+  });
+
+  it('that failed may be paid again from when the operation’s end says, and the end of another try changes nothing of it', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    const operation = await fresh(operations, scope);
+    await operations.markFunding(operation, clock.now + 60_000, signal());
+    const result = { login: 7, recorded: false, funded: false, opened_at: '2026-01-02T03:04:05.678Z' };
+    await operations.finish(operation, result, signal(), clock.now + 10_000);
+    await operations.finish(operation, { ...result, recorded: true }, signal());
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
+      kind: 'finished',
+      result: { ...result, recorded: true },
+    });
+    clock.now += 9_999;
+    await expect(operations.markFunding(operation, clock.now, signal())).rejects.toThrow(DepositUnsettled);
+    clock.now += 1;
+    await operations.markFunding(operation, clock.now, signal());
   });
 });
 

@@ -1,3 +1,4 @@
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
 import { SecretFailure } from '../../lib/aws/secrets.ts';
@@ -555,14 +556,142 @@ describe('The deposit of a demo account', () => {
     expect(world.platform.deposits).toEqual([{ login: 5_001, certainlyEmpty: false }]);
   });
 
+  const reasons = () => world.events.filter(({ name }) => name === 'DepositFailed').map(({ fields }) => fields.reason);
+
   it('that fails changes nothing in the answer and is counted', async () => {
-    world.platform.depositFails = new PlatformFailure('platform_unavailable', { reason: 'deposit_answer_timeout' });
+    world.settleMs = 60_000;
+    world.platform.depositsFail = [lost()];
     const { login } = opened(await world.run(demo));
     expect(await world.record(login)).toBeDefined();
     expect(world.events).toContainEqual({
       name: 'DepositFailed',
-      fields: expect.objectContaining({ reason: 'deposit_answer_timeout', login }),
+      fields: expect.objectContaining({ reason: 'answer_timeout', login }),
     });
+  });
+
+  it('that was certainly not made is made up for by a replay, and then no more', async () => {
+    world.settleMs = 60_000;
+    world.platform.depositsFail = [unavailable(), unavailable()];
+    const first = await world.run(demo, KEY);
+    for (let replay = 0; replay < 3; replay += 1) {
+      expect(await world.run(demo, KEY)).toEqual({ body: first.body, replayed: true });
+    }
+    expect(world.platform.deposits.map(({ certainlyEmpty }) => certainlyEmpty)).toEqual([true, false, false]);
+    expect(world.platform.paid).toEqual([opened(first).login]);
+    expect(reasons()).toEqual(['connect_timeout', 'connect_timeout']);
+  });
+
+  it('that was lost is paid again in the same request once it certainly did not arrive', async () => {
+    world.settleMs = 1_200;
+    world.platform.depositsFail = [lost({ connectionClosed: true })];
+    const began = Date.now();
+    const { login } = opened(await world.run(demo));
+    expect(Date.now() - began).toBeGreaterThanOrEqual(200);
+    expect(world.platform.deposits.map(({ certainlyEmpty }) => certainlyEmpty)).toEqual([true, false]);
+    expect(world.platform.paid).toEqual([login]);
+    expect(reasons()).toEqual([]);
+  });
+
+  it('that was lost twice is left to a replay', async () => {
+    world.platform.depositsFail = [lost(), lost()];
+    const { login } = opened(await world.run(demo, KEY));
+    expect(world.platform.paid).toEqual([]);
+    world.skip(world.settleMs);
+    await world.run(demo, KEY);
+    expect(world.platform.paid).toEqual([login]);
+  });
+
+  it('that may yet arrive is paid again by no request and no replay before that is settled', async () => {
+    world.settleMs = 60_000;
+    world.platform.depositsFail = [lost()];
+    const first = await world.run(demo, KEY);
+    expect(world.platform.deposits).toHaveLength(1);
+    world.skip(58_000);
+    expect((await world.run(demo, KEY)).body).toEqual(first.body);
+    expect(world.platform.paid).toEqual([]);
+    expect(reasons()).toEqual(['answer_timeout', 'DepositUnsettled']);
+    world.skip(2_000);
+    await world.run(demo, KEY);
+    expect(world.platform.paid).toEqual([opened(first).login]);
+  });
+
+  it('is paid once by many replays that come at once', async () => {
+    world.platform.depositsFail = [unavailable()];
+    const first = await world.run(demo, KEY);
+    // None of them sees what another one has paid.
+    const { fund } = world.platform;
+    world.platform.fund = (order, login, _certainlyEmpty, signal, beforeSending) =>
+      fund.call(world.platform, order, login, true, signal, beforeSending);
+    const replays = await Promise.all(Array.from({ length: 8 }, () => world.run(demo, KEY)));
+    for (const { body } of replays) expect(body).toEqual(first.body);
+    expect(world.platform.paid).toHaveLength(1);
+  });
+
+  it('is paid by nobody while one that died may have paid it', async () => {
+    world.settleMs = 60_000;
+    const victim = new FakeAccounts(database);
+    Object.assign(victim, { userId: world.userId, settleMs: world.settleMs, records: world.records });
+    await new Promise<void>((resolve) => {
+      victim.platform.fund = async (_order, _login, _certainlyEmpty, _signal, beforeSending) => {
+        await beforeSending();
+        resolve();
+        return new Promise<never>(() => {});
+      };
+      victim.run(demo, KEY).catch(() => {});
+    });
+    world.platform.accounts.push(...victim.platform.accounts);
+    world.skip(30_500);
+    expect(opened(await world.run(demo, KEY)).login).toBe(5_001);
+    expect(world.platform.paid).toEqual([]);
+    expect(reasons()).toEqual(['DepositUnsettled']);
+    world.skip(50_000);
+    await world.run(demo, KEY);
+    expect(world.platform.paid).toEqual([5_001]);
+  });
+
+  it('is not sent when that cannot be noted before, and a replay makes up for it', async () => {
+    world.operations.failing = { at: 3 };
+    const { login } = opened(await world.run(demo, KEY));
+    expect(world.platform.paid).toEqual([]);
+    expect(reasons()).toEqual(['ServiceUnavailable']);
+    await world.run(demo, KEY);
+    expect(world.platform.paid).toEqual([login]);
+  });
+
+  it('waits for a later replay while the records of the CRM cannot be read', async () => {
+    world.platform.depositsFail = [unavailable()];
+    const first = await world.run(demo, KEY);
+    world.directoryFails = new DatabaseFailure('ServiceUnavailable');
+    expect((await world.run(demo, KEY)).body).toEqual(first.body);
+    expect(reasons()).toEqual(['connect_timeout', 'ServiceUnavailable']);
+    world.directoryFails = undefined;
+    await world.run(demo, KEY);
+    expect(world.platform.paid).toHaveLength(1);
+  });
+
+  it('and the record, when neither could be made, are both made up for', async () => {
+    world.platform.depositsFail = [unavailable()];
+    world.accounts.failing = { at: 1 };
+    const { login } = opened(await world.run(demo, KEY));
+    await world.run(demo, KEY);
+    expect(world.platform.paid).toEqual([login]);
+    expect(await world.record(login)).toBeDefined();
+    const calls = [world.accounts.calls.length, world.platform.calls.length];
+    await world.run(demo, KEY);
+    expect([world.accounts.calls.length, world.platform.calls.length]).toEqual(calls);
+  });
+
+  it('counts as made where an operation of before does not say', async () => {
+    world.platform.depositsFail = [unavailable()];
+    await world.run(demo, KEY);
+    const operationId = world.platform.accounts[0]?.order.operationId;
+    const operations = await database.client.send(new ScanCommand({ TableName: 'operations' }));
+    const { pk } = operations.Items?.find((item) => item.operation_id === operationId) ?? {};
+    const changes = { update: 'REMOVE #result.funded', names: { '#result': 'result' } };
+    await database.tables.operations.update({ pk: String(pk) }, changes, within(5_000));
+    await world.run(demo, KEY);
+    expect(world.platform.paid).toEqual([]);
+    expect(world.platform.deposits).toHaveLength(1);
   });
 
   it.each([
@@ -677,6 +806,18 @@ describe('A database that fails', () => {
       expect(world.accounts.calls).toHaveLength(written);
     },
   );
+
+  it('at the account’s record loses nothing of when the account was opened', async () => {
+    world.accounts.failing = { at: 1 };
+    const before = world.now();
+    await world.run({}, KEY);
+    const after = world.now();
+    world.skip(3 * 60 * 60 * 1_000);
+    await world.run({}, KEY);
+    const at = Date.parse(String((await world.record(5_001))?.opened_at));
+    expect(at).toBeGreaterThanOrEqual(before);
+    expect(at).toBeLessThanOrEqual(after);
+  });
 
   it('at the account’s record again in the replay is made up for by the next one', async () => {
     world.accounts.failing = { at: 1 };

@@ -55,7 +55,10 @@ type Opening =
 class FakePlatform implements TradingPlatform {
   readonly accounts: { login: number; order: AccountOrder }[] = [];
   readonly calls: string[] = [];
+  /** Every call that was to see to a deposit. */
   readonly deposits: { login: number; certainlyEmpty: boolean }[] = [];
+  /** The accounts that got theirs. */
+  readonly paid: number[] = [];
   readonly traces: OrderTrace[] = [];
   opening: Opening = { kind: 'opens' };
   faults: ReturnType<TradingPlatform['unsupported']> = [];
@@ -63,7 +66,8 @@ class FakePlatform implements TradingPlatform {
   beforeMarking: () => Promise<void> = async () => {};
   /** Instead of looking whether the account is there. */
   finding: (() => Finding | Error) | undefined;
-  depositFails: Error | undefined;
+  /** What the next deposits come to instead, one after the other. */
+  depositsFail: Error[] = [];
 
   unsupported() {
     return this.faults;
@@ -93,10 +97,20 @@ class FakePlatform implements TradingPlatform {
     return found === undefined ? { kind: 'absent' } : { kind: 'found', login: found.login };
   }
 
-  async fund(_order: AccountOrder, login: number, certainlyEmpty: boolean): Promise<void> {
+  async fund(
+    _order: AccountOrder,
+    login: number,
+    certainlyEmpty: boolean,
+    _signal: AbortSignal,
+    beforeSending: () => Promise<void>,
+  ): Promise<void> {
     this.calls.push('fund');
     this.deposits.push({ login, certainlyEmpty });
-    if (this.depositFails !== undefined) throw this.depositFails;
+    if (!certainlyEmpty && this.paid.includes(login)) return;
+    await beforeSending();
+    const failure = this.depositsFail.shift();
+    if (failure !== undefined) throw failure;
+    this.paid.push(login);
   }
 
   async check(): Promise<void> {}

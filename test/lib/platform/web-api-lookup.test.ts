@@ -262,14 +262,17 @@ describe('the deposit of a demo account', () => {
     expect(server.accounts()[0]?.balance).toBe(deposit);
   });
 
-  test('that met a connection which the server had ended is sent again, once', async () => {
+  test('that met a connection which the server had ended is not sent again before it is settled', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     const order = anOrder({ deposit });
     const { login } = await platform.open(order, atOnce, noSignal);
     server.faults.set({ kind: 'session_dropped', times: 1 });
-    await platform.fund(order, login, true, noSignal);
-    expect(server.accounts()[0]?.balance).toBe(deposit);
+    expect(await failure(platform.fund(order, login, true, noSignal))).toMatchObject({
+      kind: 'account_outcome_unknown',
+      options: { connectionClosed: true },
+    });
+    expect(server.accounts()[0]?.balance).toBe(0);
   });
 
   test('that may still arrive fails, and is not tried again by itself', async () => {
@@ -279,8 +282,8 @@ describe('the deposit of a demo account', () => {
     const { login } = await platform.open(order, atOnce, noSignal);
     server.faults.set({ kind: 'silence', times: 1 });
     expect(await failure(platform.fund(order, login, true, noSignal))).toMatchObject({
-      kind: 'platform_unavailable',
-      options: { reason: 'deposit_answer_timeout' },
+      kind: 'account_outcome_unknown',
+      options: { reason: 'answer_timeout' },
     });
     expect(server.accounts()[0]?.balance).toBe(0);
   });

@@ -278,3 +278,90 @@ describe('answers that cannot be understood', () => {
     expect(await platformOn(server).open(anOrder(), atOnce, noSignal)).toEqual({ login: 42 });
   });
 });
+
+describe('a deposit that fails', () => {
+  const order = anOrder({ deposit: 10_000 });
+
+  /** A server whose account has so much on it, and which answers a deposit so. */
+  async function bank(balance: string, deposit: string) {
+    const server = await scriptedServer(({ path }, response) => {
+      if (path.startsWith('/api/trade/balance')) response.end(deposit);
+      else if (balance === 'unreadable') response.destroy();
+      else response.end(JSON.stringify({ retcode: '0 Done', answer: { Login: '42', Balance: balance } }));
+    });
+    const deposits = () => server.requests.filter(({ path }) => path.startsWith('/api/trade/balance')).length;
+    return { platform: platformOn(server), deposits };
+  }
+
+  test.each(['throttled', 'down'] as const)('because the server was %s is made after a pause', async (kind) => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    const { login } = await platform.open(order, atOnce, noSignal);
+    server.faults.set({ kind, times: 1 });
+    await platform.fund(order, login, true, noSignal);
+    expect(server.accounts()[0]?.balance).toBe(10_000);
+  });
+
+  test('three times, because the server is busy, fails', async () => {
+    const { platform, deposits } = await bank('0.00', '{"retcode":"12 Too frequent"}');
+    expect(await failure(platform.fund(order, 42, true, noSignal))).toMatchObject({
+      kind: 'platform_unavailable',
+      options: { reason: 'retcode_12' },
+    });
+    expect(deposits()).toBe(3);
+  });
+
+  test('is not tried again when the time is up', async () => {
+    const { platform, deposits } = await bank('0.00', '{"retcode":"12 Too frequent"}');
+    const abort = new AbortController();
+    const paying = failure(platform.fund(order, 42, true, abort.signal));
+    await expect.poll(deposits).toBe(1);
+    abort.abort();
+    expect(await paying).toMatchObject({ kind: 'platform_unavailable' });
+    expect(deposits()).toBe(1);
+  });
+
+  test('because it was refused is not tried again', async () => {
+    const { platform, deposits } = await bank('0.00', '{"retcode":"8 Not enough permissions"}');
+    expect(await failure(platform.fund(order, 42, true, noSignal))).toMatchObject({ kind: 'platform_refused' });
+    expect(deposits()).toBe(1);
+  });
+
+  test.each([
+    ['a code that leaves the outcome open', '{"retcode":"7 Network"}', 'retcode_7'],
+    ['a code that nobody documented', '{"retcode":"4005 ?"}', 'retcode_4005'],
+    ['something that is no answer', 'OK', 'malformed_answer'],
+  ])('with %s is looked for in the balance, and never sent again', async (_what, answer, reason) => {
+    for (const balance of ['0.00', 'unreadable']) {
+      const { platform, deposits } = await bank(balance, answer);
+      expect(await failure(platform.fund(order, 42, true, noSignal))).toMatchObject({
+        kind: 'account_outcome_unknown',
+        options: { reason },
+      });
+      expect(deposits()).toBe(1);
+    }
+    const arrived = await bank('10000.00', answer);
+    await arrived.platform.fund(order, 42, true, noSignal);
+    expect(arrived.deposits()).toBe(1);
+  });
+
+  test.each(['10000.00', '0.01', '-5.00'])('earlier is not made on an account that holds %s', async (balance) => {
+    const { platform, deposits } = await bank(balance, '{"retcode":"0 Done"}');
+    await platform.fund(order, 42, false, noSignal);
+    expect(deposits()).toBe(0);
+  });
+
+  test('earlier is not made where the balance cannot be read', async () => {
+    const { platform, deposits } = await bank('unreadable', '{"retcode":"0 Done"}');
+    expect(await failure(platform.fund(order, 42, false, noSignal))).toMatchObject({ kind: 'platform_unavailable' });
+    expect(deposits()).toBe(0);
+  });
+
+  test('in what comes before the sending is not sent', async () => {
+    const { platform, deposits } = await bank('0.00', '{"retcode":"0 Done"}');
+    const unsettled = new Error('may be on its way');
+    const paying = platform.fund(order, 42, false, noSignal, () => Promise.reject(unsettled));
+    expect(await failure(paying)).toBe(unsettled);
+    expect(deposits()).toBe(0);
+  });
+});
