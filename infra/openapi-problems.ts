@@ -20,8 +20,8 @@ interface ProblemNote {
   when: string;
   /** Where the type has a second status: when it is that one. */
   whenSettling?: string;
-  /** True: it comes with `Retry-After`. */
-  retryAfter?: boolean;
+  /** Whether it comes with `Retry-After`. */
+  retryAfter?: 'always' | 'sometimes';
   members?: Members;
 }
 
@@ -75,7 +75,7 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   request_in_progress: {
     operations: EVERY,
     when: 'A request with the same `Idempotency-Key` is being worked on. Try again after `Retry-After`.',
-    retryAfter: true,
+    retryAfter: 'always',
   },
   payload_too_large: {
     operations: EVERY,
@@ -90,7 +90,7 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   too_many_requests: {
     operations: REGISTRATION,
     when: 'A limit of the registration is reached. Try again after `Retry-After`.',
-    retryAfter: true,
+    retryAfter: 'always',
   },
   internal_error: { operations: EVERY, when: 'A fault of ours. Safe to repeat with the same `Idempotency-Key`.' },
   otp_delivery_failed: {
@@ -104,7 +104,7 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   platform_unavailable: {
     operations: ACCOUNTS,
     when: 'The platform cannot be reached or is busy. No account was opened; safe to repeat after `Retry-After`.',
-    retryAfter: true,
+    retryAfter: 'always',
   },
   login_range_exhausted: {
     operations: TP5,
@@ -116,11 +116,11 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   },
   account_outcome_unknown: {
     operations: ACCOUNTS,
-    when: 'The platform may have opened the account and did not say so in time. Repeat with the same `Idempotency-Key` after `Retry-After`: never a second account is opened.',
+    when: 'The platform may have opened the account and did not say so in time. A request with an `Idempotency-Key` may be repeated with the same key: never a second account is opened; `Retry-After` comes where a repeat may find out more. Do not repeat a request that had no key, which may open a second account: have the operation `operation_id` looked into.',
     whenSettling:
       'A repeated request whose outcome is still unknown and cannot be looked up; an operator must settle the operation `operation_id`.',
-    retryAfter: true,
-    members: { operation_id: 'always' },
+    retryAfter: 'sometimes',
+    members: { detail: 'sometimes', operation_id: 'always' },
   },
 };
 
@@ -161,8 +161,8 @@ export function statusesOf(type: ProblemType): number[] {
 }
 
 /** Whether `Retry-After` comes with this type at this status: an operator's work has no hour. */
-export function retriesAfter(type: ProblemType, status: number): boolean {
-  return PROBLEM_NOTES[type].retryAfter === true && status === PROBLEMS[type].status;
+export function retriesAfter(type: ProblemType, status: number): 'always' | 'sometimes' | undefined {
+  return status === PROBLEMS[type].status ? PROBLEM_NOTES[type].retryAfter : undefined;
 }
 
 /** The problem types that an operation answers with this status. */

@@ -1040,7 +1040,7 @@ export interface AccountLimitReached {
   request_id: string;
 }
 /**
- * 504: The platform may have opened the account and did not say so in time. Repeat with the same `Idempotency-Key` after `Retry-After`: never a second account is opened. 409: A repeated request whose outcome is still unknown and cannot be looked up; an operator must settle the operation `operation_id`.
+ * 504: The platform may have opened the account and did not say so in time. A request with an `Idempotency-Key` may be repeated with the same key: never a second account is opened; `Retry-After` comes where a repeat may find out more. Do not repeat a request that had no key, which may open a second account: have the operation `operation_id` looked into. 409: A repeated request whose outcome is still unknown and cannot be looked up; an operator must settle the operation `operation_id`.
  *
  * Answered by `createTp5Account`, `createTp4Account`.
  */
@@ -1061,6 +1061,10 @@ export interface AccountOutcomeUnknown {
    * The same as the header `x-request-id`.
    */
   request_id: string;
+  /**
+   * A sentence about this occurrence; never a value that was sent.
+   */
+  detail?: string;
   /**
    * The operation, by which the broker's operators find it.
    */

@@ -285,25 +285,23 @@ function problemContent(types: ReturnType<typeof typesAnswered>, status: number,
  * gateway has none of them.
  */
 function problemHeaders(types: ReturnType<typeof typesAnswered>, status: number, gatewayToo: boolean): JsonObject {
-  const retried = types.filter((type) => retriesAfter(type, status));
+  const retried = types.filter((type) => retriesAfter(type, status) !== undefined);
   const withSome = (header: JsonObject, some: readonly string[]): Json => ({
     ...header,
     required: false,
     'x-problem-types': some,
   });
+  const retryAfter = () => {
+    if (retried.some((type) => retriesAfter(type, status) === 'sometimes')) return { ...RETRY_AFTER, required: false };
+    const comesWithAll = retried.length === types.length && !gatewayToo;
+    return comesWithAll ? { ...RETRY_AFTER, required: true } : withSome(RETRY_AFTER, retried);
+  };
   const standard = gatewayToo
     ? Object.entries(STANDARD_HEADERS).map(([name, header]) => [name, withSome(HEADERS[header], types)])
     : Object.entries(standardHeaders());
   return {
     ...Object.fromEntries(standard),
-    ...(retried.length === 0
-      ? {}
-      : {
-          'retry-after':
-            retried.length === types.length && !gatewayToo
-              ? { ...RETRY_AFTER, required: true }
-              : withSome(RETRY_AFTER, retried),
-        }),
+    ...(retried.length === 0 ? {} : { 'retry-after': retryAfter() }),
   };
 }
 

@@ -55,6 +55,8 @@ const CLOSED_SETTLES_FASTER = 6;
 interface Try {
   parts: TradingAccountParts;
   operation: Operation;
+  /** Whether the caller gave an `Idempotency-Key`, and so may repeat the request. */
+  hasKey: boolean;
   details: AccountDetails;
   telemetry: Telemetry;
   startedAt: number;
@@ -125,7 +127,7 @@ export async function openTradingAccount(
   const details = accountDetails(version, userId, body, operation);
 
   const known: Try = {
-    ...{ parts, operation, details, telemetry: scoped },
+    ...{ parts, operation, hasKey: request.idempotencyKey !== undefined, details, telemetry: scoped },
     ...{ startedAt, endsAt, platformSignal, signal },
   };
   const prepare = async (): Promise<Attempt> => {
@@ -215,7 +217,7 @@ async function settle(attempt: Attempt, settleAt: number, cannotTellStatus: 409 
     const askedAt = parts.now();
     const finding = await find(platform, order, within(FINDING_MS, platformSignal));
     if (finding.kind === 'found') return finding.login;
-    if (finding.kind === 'cannot_tell') throw await outcomeUnknown(attempt, settleAt, cannotTellStatus);
+    if (finding.kind === 'cannot_tell') throw await outcomeUnknown(attempt, settleAt, cannotTellStatus, false);
     if (finding.kind === 'absent' && askedAt >= settleAt) return undefined;
     const untilSettled = Math.min(PAUSE_MS, Math.max(50, settleAt - parts.now()));
     const pause = finding.kind === 'unreachable' ? PAUSE_MS : untilSettled;
@@ -240,18 +242,30 @@ async function find(
   }
 }
 
-/** Gives the lease up, so that a retry may settle at once; @returns the problem to throw */
+/** What a caller without a key is told: to repeat the request would be another one. */
+const NO_REPEAT =
+  'Do not repeat this request: without an Idempotency-Key that may open a second account. Have the operation looked into.';
+
+/**
+ * Gives the lease up, so that a retry may settle at once.
+ * @param canTell false when the platform cannot be asked, so that no retry will know more
+ * @returns the problem to throw
+ */
 async function outcomeUnknown(
-  { parts, operation, telemetry }: Try,
+  { parts, operation, hasKey, telemetry }: Try,
   settleAt: number,
   status: 409 | 504,
+  canTell = true,
 ): Promise<Problem> {
   telemetry.event('AccountOutcomeUnknown', { status });
   await quietly(telemetry, 'give_up', (signal) => parts.operations.giveUp(operation, settleAt, signal));
+  const retryAfterSeconds = Math.max(1, Math.ceil((settleAt - parts.now()) / 1_000));
   return new Problem('account_outcome_unknown', {
     status,
     members: { operation_id: operation.operationId },
-    ...(status === 504 ? { retryAfterSeconds: Math.max(1, Math.ceil((settleAt - parts.now()) / 1_000)) } : {}),
+    ...(hasKey ? {} : { detail: NO_REPEAT }),
+    // Many clients repeat a request by themselves that is answered with it.
+    ...(status === 504 && hasKey && canTell ? { retryAfterSeconds } : {}),
   });
 }
 

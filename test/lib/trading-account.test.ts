@@ -343,7 +343,10 @@ describe('A lost answer', () => {
   it('that cannot be looked up is account_outcome_unknown: 504 at first, 409 for every retry, never a second account', async () => {
     world.platform.opening = { kind: 'reply_lost', failure: lost() };
     world.platform.finding = () => ({ kind: 'cannot_tell' });
-    expect(await world.refused({}, KEY)).toMatchObject({ type: 'account_outcome_unknown', status: 504 });
+    const first = await world.refused({}, KEY);
+    expect(first).toMatchObject({ type: 'account_outcome_unknown', status: 504 });
+    // A retry would know no more.
+    expect(first.options.retryAfterSeconds).toBeUndefined();
     world.platform.opening = { kind: 'opens' };
     for (let retry = 0; retry < 3; retry += 1) {
       const problem = await world.refused({}, KEY);
@@ -391,12 +394,24 @@ describe('A lost answer', () => {
     expect(world.platform.calls).toContain('find');
   });
 
-  it('without a key is settled in the same way', async () => {
-    world.platform.opening = { kind: 'reply_lost', failure: lost() };
-    world.platform.finding = () => ({ kind: 'cannot_tell' });
-    const problem = await world.refused();
-    expect(problem).toMatchObject({ type: 'account_outcome_unknown', status: 504 });
-    expect(problem.options.members?.operation_id).toMatch(/^[0-9a-f-]{36}$/);
+  it.each(['cannot_tell', 'absent'] as const)(
+    'without a key is settled in the same way; where that is %s, the caller is told not to repeat, and by no header to',
+    async (kind) => {
+      world.settleMs = 60_000;
+      world.platform.opening = { kind: 'reply_lost', failure: lost() };
+      world.platform.finding = () => ({ kind });
+      const problem = await world.refused();
+      expect(problem).toMatchObject({ type: 'account_outcome_unknown', status: 504 });
+      expect(problem.options.members?.operation_id).toMatch(/^[0-9a-f-]{36}$/);
+      expect(problem.options.detail).toContain('Do not repeat this request');
+      expect(problem.options.retryAfterSeconds).toBeUndefined();
+    },
+  );
+
+  it('with a key holds nothing against repeating', async () => {
+    world.settleMs = 60_000;
+    world.platform.opening = { kind: 'fails', sent: true, failure: lost() };
+    expect((await world.refused({}, KEY)).options.detail).toBeUndefined();
   });
 });
 

@@ -391,7 +391,6 @@ const OF_ONE_VERSION: readonly ErrorCase[] = [
       goesWrong: [connection_id, { kind: 'reply_lost', times: 1 }],
       status: 504,
       type: 'account_outcome_unknown',
-      retryAfter: true,
     }),
   ),
 ];
