@@ -50,6 +50,8 @@ const GLANCE_MS = 2_000;
 const PAUSE_MS = 1_000;
 /** When the server itself ended the connection, its work is over sooner than when it keeps silent: by this factor. */
 const CLOSED_SETTLES_FASTER = 6;
+/** What a process leaves behind that dies, its system may go on sending for longer than we would: by this factor. */
+const DEATH_SETTLES_SLOWER = 2;
 
 /** What every try of a request knows. */
 interface Try {
@@ -174,7 +176,8 @@ async function open(attempt: Attempt): Promise<number> {
   const beforeSending = async () => {
     // Should this process die now, nobody will know when the bytes left; but it was not after this.
     const leftUntil = Math.min(openingEndsAt, attempt.endsAt);
-    await parts.operations.markSent(operation, leftUntil + parts.settleMs, { ...attempt.details }, attempt.signal);
+    const settleAt = leftUntil + parts.settleMs * DEATH_SETTLES_SLOWER;
+    await parts.operations.markSent(operation, settleAt, { ...attempt.details }, attempt.signal);
     mayHaveLeft = true;
   };
   try {
