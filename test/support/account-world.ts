@@ -13,6 +13,7 @@ import { startSecrets } from '../../infra/local/stand-ins/secrets.ts';
 import { startSes } from '../../infra/local/stand-ins/ses.ts';
 import { startSns } from '../../infra/local/stand-ins/sns.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
+import { derivePassword, parsePasswordKey } from '../../lib/platform/passwords.ts';
 import type { PlatformVersion } from '../../lib/platform/platform.ts';
 import { clientSettings } from './database.ts';
 import { type Bundles, Environments, type Outcome } from './environments.ts';
@@ -224,11 +225,12 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   function send(call: AccountCall): Pending {
     const { version = versionOf(call.body), ms = 29_000 } = call;
     const run = environments.run(`create-${version}-account`, accountEvent(version, call), ms);
-    if (typeof call.body === 'object') notePasswords(call.body, passwords);
+    const given = typeof call.body === 'object' ? passwordsIn(call.body).filter(isTelling) : [];
+    for (const password of given) passwords.add(password);
     const answer = run.outcome.then((outcome) => {
       const one = toAnswer(version, outcome);
       if (one !== undefined) answered.push(one.headers['x-request-id']);
-      if (one?.status === 200) notePasswords(one.body, passwords);
+      if (one?.status === 200) for (const password of passwordsIn(one.body)) passwords.add(password);
       else if (one !== undefined) refusals.push(JSON.stringify(one));
       return one;
     });
@@ -257,13 +259,22 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     };
   }
 
+  /** The passwords that the operations have, whether they were answered or not. */
+  async function derivedPasswords(): Promise<string[]> {
+    const key = parsePasswordKey(SECRETS.get('test/password-key') ?? '');
+    return (await items('operations')).flatMap(({ nonce }) =>
+      (['tp5', 'tp4'] as const).flatMap((version) =>
+        (['master', 'investor'] as const).map((role) => derivePassword({ key, nonce: String(nonce), role, version })),
+      ),
+    );
+  }
+
   async function leaks(): Promise<string[]> {
     const texts = await written();
+    const secrets = [...passwords, ...(await derivedPasswords()), MANAGER_PASSWORD, MASTER_CODE, PASSWORD_KEY];
     const { log, traces, refusals } = texts;
     return [
-      ...placesOf([...passwords, MANAGER_PASSWORD, MASTER_CODE, PASSWORD_KEY], { ...texts }).map(
-        (place) => `a password or a secret in ${place}`,
-      ),
+      ...placesOf(secrets, { ...texts }).map((place) => `a password or a secret in ${place}`),
       ...placesOfMarks(marks, { log, traces, refusals }).map((place) => `a client’s data in ${place}`),
     ];
   }
@@ -312,11 +323,13 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   };
 }
 
-/** Passwords that a rule refuses may be so short that they stand everywhere. */
-function notePasswords({ master_password, investor_password }: Record<string, unknown>, into: Set<string>): void {
-  for (const one of [master_password, investor_password]) {
-    if (typeof one === 'string' && one.length >= 8 && /\d/.test(one)) into.add(one);
-  }
+function passwordsIn({ master_password, investor_password }: Record<string, unknown>): string[] {
+  return [master_password, investor_password].filter((one) => typeof one === 'string');
+}
+
+/** A password that a rule refuses may be so short that it stands everywhere. */
+function isTelling(password: string): boolean {
+  return password.length >= 8 && /\d/.test(password);
 }
 
 /** A request for an account with what a connection needs at least. */
