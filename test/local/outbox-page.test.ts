@@ -230,6 +230,12 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
     expect(await openAccount()).toBe(200);
   });
 
+  it('says at which step a fault strikes', async () => {
+    service.faults('tp5-live-1').set({ kind: 'slow', ms: 100, times: 1, step: 'authentication' });
+    await page.getByText('slow 100 ms at authentication, next call').waitFor();
+    service.faults('tp5-live-1').clear();
+  });
+
   it('takes no fault that the service would refuse', async () => {
     await page.getByRole('button', { name: 'sns sends SMS and pop-ups' }).click();
     await page.getByRole('form', { name: 'Fault of sns' }).getByLabel('Times').fill('0');

@@ -206,11 +206,12 @@ function faultForm(name, kinds) {
 }
 
 /** @param {Fault} fault */
-function wordsFor({ kind, times, after = 0, ms, code }) {
+function wordsFor({ kind, step, times, after = 0, ms, code }) {
   const detail = kind === 'slow' && ms !== undefined ? ` ${ms} ms` : kind === 'retcode' ? ` ${code}` : '';
   const often = times === 1 ? 'once' : `${times.toLocaleString('en')} times`;
   const when = after > 0 ? `after ${callsOf(after)} ${often}` : times === 1 ? 'next call' : `next ${callsOf(times)}`;
-  return `${KINDS[kind].name}${detail}, ${when}`;
+  const where = step === undefined ? '' : ` at ${step === 'tls' ? 'TLS' : step}`;
+  return `${KINDS[kind].name}${detail}${where}, ${when}`;
 }
 
 /** @param {number} count */
