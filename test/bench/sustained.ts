@@ -1,5 +1,5 @@
 import { FUNCTIONS, type FunctionName } from '../../infra/bundle.ts';
-import { eventFor } from './events.ts';
+import { eventFor, mayBeFloodGuard } from './events.ts';
 import type { BenchmarkRun } from './figures.ts';
 import type { FirstAnswer, LaterAnswers } from './runner.ts';
 import { BARE, type HandlerName, theStage } from './stage.ts';
@@ -7,11 +7,6 @@ import { BARE, type HandlerName, theStage } from './stage.ts';
 const REPETITIONS = 5;
 /** The last of the calls whose memory is looked at. */
 export const CALLS = 200;
-/**
- * The flood guard of a tp4 server refuses one of two accounts whose random addresses are the same, which among thousands
- * in a minute happens. More than so many refusals in a run are something else.
- */
-const MOST_REFUSED = 2;
 /** So many calls are not counted in the time: they warm the function up. */
 const WARMING = 20;
 
@@ -56,8 +51,6 @@ async function answerMany(handler: HandlerName, name: FunctionName): Promise<Sus
   const last = await environment.call(events(CALLS - WARMING));
   await environment.end();
   const bad = last.statuses.filter((status) => status !== 200 && status !== 204);
-  if (bad.length > MOST_REFUSED || bad.some((status) => status !== 503)) {
-    throw new Error(`${handler} answered ${bad.join(', ')}.`);
-  }
+  if (bad.length > 0 && !mayBeFloodGuard(bad)) throw new Error(`${handler} answered ${bad.join(', ')}.`);
   return { first: environment.first, last, processorMs: last.processorMs / (CALLS - WARMING) };
 }
