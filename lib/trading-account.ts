@@ -174,9 +174,7 @@ async function open(attempt: Attempt): Promise<number> {
   const openingEndsAt = startedAt + OPENING_ENDS_MS;
   let mayHaveLeft = false;
   const beforeSending = async () => {
-    // Should this process die now, nobody will know when the bytes left; but it was not after this.
-    const leftUntil = Math.min(openingEndsAt, attempt.endsAt);
-    const settleAt = leftUntil + parts.settleMs * DEATH_SETTLES_SLOWER;
+    const settleAt = settledAfterDeath(attempt, openingEndsAt);
     await parts.operations.markSent(operation, settleAt, { ...attempt.details }, attempt.signal);
     mayHaveLeft = true;
   };
@@ -198,6 +196,14 @@ async function open(attempt: Attempt): Promise<number> {
     await release(parts, operation, telemetry);
     throw new Problem('platform_unavailable', { retryAfterSeconds: 1 });
   }
+}
+
+/**
+ * Until when, should this process die now, what it was about may yet happen, in epoch milliseconds: nobody will know when
+ * the bytes left, but it was not after `sendingEndsAt`.
+ */
+function settledAfterDeath({ parts, endsAt }: Try, sendingEndsAt: number): number {
+  return Math.min(sendingEndsAt, endsAt) + parts.settleMs * DEATH_SETTLES_SLOWER;
 }
 
 /** How long after an answer was lost what it was about may yet happen, in milliseconds. */
@@ -347,9 +353,7 @@ async function fund(attempt: Attempt, login: number, certainlyEmpty: boolean, te
   let mayHaveLeft = false;
   const beforeSending = async () => {
     if (mayHaveLeft) return;
-    // Should this process die now, nobody will know when the bytes left; but it was not after this.
-    const leftUntil = Math.min(stopAt, attempt.endsAt);
-    await parts.operations.markFunding(operation, leftUntil + parts.settleMs, platformSignal);
+    await parts.operations.markFunding(operation, settledAfterDeath(attempt, stopAt), platformSignal);
     mayHaveLeft = true;
   };
   const pay = (isEmpty: boolean) => platform.fund(order, login, isEmpty, platformSignal, beforeSending);
