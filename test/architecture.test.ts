@@ -59,7 +59,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^lib\/platform\/platform\.ts$/,
     ],
   },
-  { of: /^lib\/trading-account-endpoint\.ts$/, may: [/^lib\//] },
+  { of: /^lib\/(registration|trading-account)-endpoint\.ts$/, may: [/^lib\//] },
   {
     of: /^lib\/operations\.ts$/,
     may: [/^node:crypto$/, /^valibot$/, /^lib\/aws\/dynamodb\.ts$/, /^lib\/http\/problem\.ts$/],
