@@ -7,6 +7,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    // What is waited for comes by itself, on a busy machine later.
+    expect: { poll: { timeout: 10_000 } },
     // CI counts the tests from the file.
     reporters: process.env.CI ? ['default', ['json', { outputFile: '.local/vitest.json' }]] : ['default'],
   },
