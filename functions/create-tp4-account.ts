@@ -1,4 +1,24 @@
-import { tradingAccountEndpoint } from '../lib/trading-account-endpoint.ts';
+import { accountParts } from '../lib/account-parts.ts';
+import { accountConfig } from '../lib/config.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { telemetry } from '../lib/telemetry.ts';
+import { openTradingAccount } from '../lib/trading-account.ts';
+import {
+  MOST_ACCOUNT_BYTES,
+  TradingAccountAnswerSchema,
+  tradingAccountRequestSchema,
+  UserIdSchema,
+} from '../lib/validators/trading-account.ts';
+
+const config = accountConfig();
+const parts = accountParts(config);
 
 /** `POST /public/v1/users/{user_id}/tp4/accounts`: opens an account of platform version 4 for a client → 200. */
-export const handler = tradingAccountEndpoint('tp4');
+export const handler = endpoint({
+  body: tradingAccountRequestSchema('tp4'),
+  parameters: { user_id: UserIdSchema },
+  answer: TradingAccountAnswerSchema,
+  maxBodyBytes: MOST_ACCOUNT_BYTES,
+  telemetry: telemetry('create-tp4-account', config.stage),
+  handle: (request, telemetry, signal) => openTradingAccount(parts, 'tp4', request, telemetry, signal),
+});

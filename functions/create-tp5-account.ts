@@ -1,4 +1,24 @@
-import { tradingAccountEndpoint } from '../lib/trading-account-endpoint.ts';
+import { accountParts } from '../lib/account-parts.ts';
+import { accountConfig } from '../lib/config.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { telemetry } from '../lib/telemetry.ts';
+import { openTradingAccount } from '../lib/trading-account.ts';
+import {
+  MOST_ACCOUNT_BYTES,
+  TradingAccountAnswerSchema,
+  tradingAccountRequestSchema,
+  UserIdSchema,
+} from '../lib/validators/trading-account.ts';
+
+const config = accountConfig();
+const parts = accountParts(config);
 
 /** `POST /public/v1/users/{user_id}/tp5/accounts`: opens an account of platform version 5 for a client → 200. */
-export const handler = tradingAccountEndpoint('tp5');
+export const handler = endpoint({
+  body: tradingAccountRequestSchema('tp5'),
+  parameters: { user_id: UserIdSchema },
+  answer: TradingAccountAnswerSchema,
+  maxBodyBytes: MOST_ACCOUNT_BYTES,
+  telemetry: telemetry('create-tp5-account', config.stage),
+  handle: (request, telemetry, signal) => openTradingAccount(parts, 'tp5', request, telemetry, signal),
+});

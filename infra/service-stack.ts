@@ -226,7 +226,7 @@ export class ServiceStack extends Stack {
   }
 }
 
-/** What the keys of documents begin with (lib/crm/documents.ts). */
+/** What the keys of documents begin with (lib/records/documents.ts). */
 const DOCUMENTS_FOLDER = 'registrations';
 
 const OPERATION_STEPS = ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'];

@@ -55,8 +55,6 @@ const ORIGIN = /^(https:\/\/[a-z0-9.-]+|http:\/\/(localhost|127\.0\.0\.1))(:\d{1
 const ISSUER = /^https:\/\/[^\s?#]+$/;
 const TEMPLATE = text(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: small letters, digits, underscores');
 
-export type Channel = (typeof OTP_TYPES)[number];
-
 const ChannelsSchema = v.pipe(
   list(v.picklist(OTP_TYPES, 'must list email, sms, call or whatsapp')),
   v.includes('email', 'must list email, which every deployment has'),

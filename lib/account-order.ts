@@ -1,10 +1,10 @@
-import type { AccountRecord } from './crm/accounts.ts';
-import type { AccountClient, Directory } from './crm/directory.ts';
 import { Problem } from './http/problem.ts';
-import type { Operation } from './operations.ts';
-import type { AccountOrder, PlatformVersion } from './platform/platform.ts';
-import type { AccountType, Connection } from './validators/crm-records.ts';
-import type { TradingAccountRequest } from './validators/trading-account.ts';
+import type { AccountOrder } from './platform/platform.ts';
+import type { AccountRecord } from './records/accounts.ts';
+import type { AccountType, Connection } from './records/crm-records.ts';
+import type { AccountClient, Directory } from './records/directory.ts';
+import type { Operation } from './records/operations.ts';
+import type { PlatformVersion, TradingAccountRequest } from './validators/trading-account.ts';
 
 /** The records of the CRM that a request names. */
 export interface NamedRecords {

@@ -25,7 +25,7 @@ function json<const S extends v.GenericSchema>(schema: S) {
 }
 
 const seconds = v.pipe(v.number(), v.integer(), v.minValue(1));
-/** One database item counts up to a hundred (`lib/limits/sliding-window.ts`). */
+/** One database item counts up to a hundred (`lib/records/sliding-window.ts`). */
 const count = v.pipe(seconds, v.maxValue(100, 'must be at most 100'));
 
 /** The limits of a registration; every one is a setting of the deployment, and absent ones are the service's own. */
@@ -176,21 +176,4 @@ function parse<S extends v.GenericSchema>(schema: S, environment: NodeJS.Process
     return `${path}: ${known}`;
   });
   return { values: result.success ? (result.output as v.InferOutput<S>) : undefined, faults };
-}
-
-/** Where the X-Ray trace of a call is written, and under what. */
-export interface TraceTarget {
-  host: string;
-  port: number;
-  traceId: string;
-  parentId: string;
-}
-
-/** Of the running call, for Lambda sets the trace anew with each one; undefined where it is not to be traced. */
-export function traceTarget(environment: NodeJS.ProcessEnv = process.env): TraceTarget | undefined {
-  const header = environment._X_AMZN_TRACE_ID ?? '';
-  const { Root, Parent, Sampled } = Object.fromEntries(header.split(';').map((part) => part.split('=')));
-  const [host, port] = (environment.AWS_XRAY_DAEMON_ADDRESS ?? '').split(':');
-  if (Sampled !== '1' || !Root || !Parent || !host || !port) return undefined;
-  return { host, port: Number(port), traceId: Root, parentId: Parent };
 }

@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { Directory } from './crm/directory.ts';
-import type { Documents } from './crm/documents.ts';
-import type { Delivery, PendingRegistration, Registrations } from './crm/registrations.ts';
 import type { Answer, Request } from './http/endpoint.ts';
 import { fingerprint } from './http/idempotency.ts';
 import { invalid, Problem } from './http/problem.ts';
-import type { SendLimits } from './limits/send-limits.ts';
-import { LeaseLost, type Operation, type Operations, workable } from './operations.ts';
-import { type Channel, DeliveryFailure, type Message, type OtpChannel } from './otp/channel.ts';
-import { CODE_VALID_MINUTES, type Pepper, sealCode } from './otp/code.ts';
+import { DeliveryFailure, type Message, type OtpChannel } from './messages/message.ts';
+import type { Directory } from './records/directory.ts';
+import type { Documents } from './records/documents.ts';
+import { LeaseLost, type Operation, type Operations, workable } from './records/operations.ts';
+import type { Delivery, PendingRegistration, Registrations } from './records/registrations.ts';
+import type { SendLimits } from './records/send-limits.ts';
+import { CODE_VALID_MINUTES, sealCode } from './secrets/one-time-code.ts';
+import type { Pepper } from './secrets/pepper.ts';
 import { describeError, quietly, type Telemetry } from './telemetry.ts';
-import type { Form } from './validators/crm-records.ts';
 import type { CheckedDocument } from './validators/custom-fields.ts';
+import type { Form } from './validators/form.ts';
+import type { Channel } from './validators/otp-types.ts';
 import { checkCustomFields, type RegistrationRequest } from './validators/registration.ts';
 
 /** What a registration needs; tests pass fakes. */

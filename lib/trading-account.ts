@@ -1,24 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AccountDetails, accountDetails, findRecords, type NamedRecords, toOrder } from './account-order.ts';
-import type { AccountRecord, Accounts } from './crm/accounts.ts';
-import type { Directory } from './crm/directory.ts';
-import { within } from './deadline.ts';
+import { within } from './http/deadline.ts';
 import type { Answer, Request } from './http/endpoint.ts';
 import { fingerprint } from './http/idempotency.ts';
 import { Problem } from './http/problem.ts';
-import type { AccountNotices, OpenedAccount } from './notices/account-notices.ts';
-import { type AccountOperations, LeaseLost, type Operation, type OperationResult, workable } from './operations.ts';
+import type { AccountNotices, OpenedAccount } from './messages/notices.ts';
 import {
   type AccountOrder,
   type Finding,
   type PasswordRole,
   PlatformFailure,
-  type PlatformVersion,
   type TradingPlatform,
 } from './platform/platform.ts';
+import type { AccountRecord, Accounts } from './records/accounts.ts';
+import type { Connection } from './records/crm-records.ts';
+import type { Directory } from './records/directory.ts';
+import {
+  type AccountOperations,
+  LeaseLost,
+  type Operation,
+  type OperationResult,
+  workable,
+} from './records/operations.ts';
 import { describeError, quietly, type Telemetry } from './telemetry.ts';
-import type { Connection } from './validators/crm-records.ts';
-import type { TradingAccountRequest } from './validators/trading-account.ts';
+import type { PlatformVersion, TradingAccountRequest } from './validators/trading-account.ts';
 
 /** What the opening of an account needs; tests pass fakes. */
 export interface TradingAccountParts {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Fault as LocalFault } from '../infra/local/faults.ts';
 import { type LocalService, type ServiceOptions, startService } from '../infra/local/service.ts';
-import { RULE_MEANINGS } from '../infra/openapi-problems.ts';
+import { RULE_MEANINGS } from '../infra/openapi/problems.ts';
 import { PROBLEMS } from '../lib/http/problem.ts';
 import { type ScriptedTcp, scriptedTcp } from './support/scripted-tcp.ts';
 import { ACCOUNT_CASES } from './support/specification-accounts.ts';

@@ -6,8 +6,9 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
+import type { Channel } from '../../lib/validators/otp-types.ts';
 import type { FunctionName } from '../bundle.ts';
-import type { Channel, Settings } from '../settings.ts';
+import type { Settings } from '../settings.ts';
 
 /** A function as its alarms see it. */
 export interface Watched {

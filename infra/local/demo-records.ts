@@ -1,5 +1,5 @@
-import { CUSTOM_FIELD_TYPES, type FormField } from '../../lib/validators/crm-records.ts';
-import type { CrmFile } from '../crm-file.ts';
+import { CUSTOM_FIELD_TYPES, type FormField } from '../../lib/validators/form.ts';
+import type { CrmFile } from '../crm/crm-file.ts';
 
 /** What the fields of the full form ask for beside their type; the others take any value of theirs. */
 const FULL_FORM_DETAILS: Partial<Record<FormField['type'], Partial<FormField>>> = {

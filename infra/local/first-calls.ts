@@ -1,4 +1,4 @@
-import { type CrmFile, LOCAL_HOST } from '../crm-file.ts';
+import { type CrmFile, LOCAL_HOST } from '../crm/crm-file.ts';
 
 export interface FirstCall {
   path: string;

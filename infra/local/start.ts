@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { enableCompileCache } from 'node:module';
 import { resolve } from 'node:path';
-import { type CrmFile, CrmFileError, localSecretFaults, parseCrmFile } from '../crm-file.ts';
+import { type CrmFile, CrmFileError, localSecretFaults, parseCrmFile } from '../crm/crm-file.ts';
 import { errorCode } from './gateway.ts';
 import type { ServiceOptions } from './service.ts';
 

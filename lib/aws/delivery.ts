@@ -1,5 +1,5 @@
-import { within } from '../deadline.ts';
-import { DeliveryFailure, type DeliveryFailureKind } from '../otp/channel.ts';
+import { within } from '../http/deadline.ts';
+import { DeliveryFailure, type DeliveryFailureKind } from '../messages/message.ts';
 
 /** How long one send may take, in milliseconds, whatever time the caller has left. */
 const SEND_LIMIT_MS = 10_000;

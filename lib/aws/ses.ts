@@ -1,22 +1,7 @@
 import { SESClient, type SESClientConfig, SendEmailCommand } from '@aws-sdk/client-ses';
-import type { DeliveryFailureKind } from '../otp/channel.ts';
+import type { DeliveryFailureKind } from '../messages/message.ts';
+import type { SendMail } from '../messages/providers.ts';
 import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
-
-/** A mail to one recipient. All addresses in ASCII: SES takes international domains as punycode only. */
-export interface Mail {
-  from: { name: string; address: string };
-  replyTo: string;
-  to: string;
-  subject: string;
-  text: string;
-  html: string;
-  configurationSet?: string | undefined;
-  /** What sort of mail it is, for the sending statistics: ASCII letters, digits, `_` and `-`. */
-  kind: string;
-}
-
-/** @throws DeliveryFailure */
-export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<{ messageId: string }>;
 
 /** Sends mails through SES, each at most once. */
 export function sesMailer(config: SESClientConfig = {}): SendMail {

@@ -1,16 +1,7 @@
 import { type MessageAttributeValue, PublishCommand, SNSClient, type SNSClientConfig } from '@aws-sdk/client-sns';
-import type { DeliveryFailureKind } from '../otp/channel.ts';
+import type { DeliveryFailureKind } from '../messages/message.ts';
+import type { Publish } from '../messages/providers.ts';
 import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
-
-/** One publication: a text to a phone number (E.164), or a message to the subscribers of a topic. */
-type Publication = ({ phoneNumber: string } | { topicArn: string }) & {
-  message: string;
-  /** Attributes by name; those without a value are left out. */
-  attributes: Record<string, { type: 'String' | 'Number'; value: string | undefined }>;
-};
-
-/** @throws DeliveryFailure */
-export type Publish = (publication: Publication, signal: AbortSignal) => Promise<{ messageId: string }>;
 
 /** Publishes through SNS, each message at most once. */
 export function snsPublisher(config: SNSClientConfig = {}): Publish {

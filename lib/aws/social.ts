@@ -3,36 +3,9 @@ import {
   SocialMessagingClient,
   type SocialMessagingClientConfig,
 } from '@aws-sdk/client-socialmessaging';
-import type { DeliveryFailureKind } from '../otp/channel.ts';
+import type { DeliveryFailureKind } from '../messages/message.ts';
+import type { SendWhatsApp } from '../messages/providers.ts';
 import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
-
-/** A WhatsApp template message, in the words of Meta's Cloud API. */
-export interface WhatsAppTemplate {
-  name: string;
-  /** Meta's language code, such as `pt_BR`. */
-  language: string;
-  components: WhatsAppComponent[];
-}
-type WhatsAppComponent =
-  | { type: 'body'; parameters: TextParameter[] }
-  | { type: 'button'; sub_type: 'url'; index: string; parameters: TextParameter[] };
-interface TextParameter {
-  type: 'text';
-  text: string;
-}
-
-interface WhatsAppMessage {
-  /** E.164. */
-  to: string;
-  /** `phone-number-id-…` of the sending number. */
-  phoneNumberId: string;
-  /** Of Meta's API, such as `v20.0`. */
-  apiVersion: string;
-  template: WhatsAppTemplate;
-}
-
-/** @throws DeliveryFailure */
-export type SendWhatsApp = (message: WhatsAppMessage, signal: AbortSignal) => Promise<{ messageId: string }>;
 
 /** Sends WhatsApp messages through AWS End User Messaging Social, each at most once. */
 export function whatsAppSender(config: SocialMessagingClientConfig = {}): SendWhatsApp {

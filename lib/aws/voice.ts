@@ -2,29 +2,10 @@ import {
   PinpointSMSVoiceV2Client,
   type PinpointSMSVoiceV2ClientConfig,
   SendVoiceMessageCommand,
-  type VoiceId,
 } from '@aws-sdk/client-pinpoint-sms-voice-v2';
-import type { DeliveryFailureKind } from '../otp/channel.ts';
+import type { DeliveryFailureKind } from '../messages/message.ts';
+import type { PlaceCall } from '../messages/providers.ts';
 import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
-
-/** A call in which an Amazon Polly voice reads a text. */
-interface VoiceCall {
-  /** E.164. */
-  to: string;
-  /** The number or pool that calls. */
-  from: string;
-  ssml: string;
-  voiceId: VoiceId;
-  /** After how many seconds the call is no longer to be tried. */
-  timeToLiveSeconds: number;
-  configurationSet?: string | undefined;
-  protectConfiguration?: string | undefined;
-  /** US dollars, such as `0.30`. */
-  maxPricePerMinute?: string | undefined;
-}
-
-/** @throws DeliveryFailure */
-export type PlaceCall = (call: VoiceCall, signal: AbortSignal) => Promise<{ messageId: string }>;
 
 /** Calls through AWS End User Messaging SMS and Voice v2, each at most once. */
 export function voiceCaller(config: PinpointSMSVoiceV2ClientConfig = {}): PlaceCall {

@@ -7,12 +7,11 @@ import type {
   Context,
 } from 'aws-lambda';
 import * as v from 'valibot';
-import { within } from '../deadline.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
-import { annotateTrace } from '../trace.ts';
-import { isObject, toFaults } from '../validators/primitives.ts';
+import { type FieldFault, isObject, toFaults } from '../validators/primitives.ts';
+import { within } from './deadline.ts';
 import { idempotencyKey } from './idempotency.ts';
-import { type FieldFault, invalid, Problem } from './problem.ts';
+import { invalid, Problem } from './problem.ts';
 
 /** What the gateway's authorizer tells of the caller; absent on an open route. */
 interface Authorizer {
@@ -87,12 +86,10 @@ export function endpoint<Body extends BodySchema>(options: EndpointOptions<Body>
       return respond(event, answer, options.answer);
     });
   return async (event, context) => {
-    const startedAt = Date.now();
     try {
       return await handler(event, context);
     } finally {
       options.telemetry.flush();
-      await annotateTrace(event.requestContext.requestId, startedAt);
     }
   };
 }

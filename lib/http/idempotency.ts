@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { FieldFault } from './problem.ts';
+import type { FieldFault } from '../validators/primitives.ts';
 
 /** The header of the IETF draft `draft-ietf-httpapi-idempotency-key-header`: 1 to 255 visible ASCII characters, optionally quoted. */
 const KEY = /^(?:"([\x21\x23-\x7e]{1,255})"|([\x21\x23-\x7e][\x21-\x7e]{0,254}))$/;

@@ -1,3 +1,5 @@
+import type { FieldFault } from '../validators/primitives.ts';
+
 /**
  * The one table of public error types. `type` is a stable word that integrators may switch on; `title` is for people.
  * Nothing a person typed and no text of another service ever stands in a problem.
@@ -38,12 +40,6 @@ export const PROBLEMS = {
 } as const;
 
 export type ProblemType = keyof typeof PROBLEMS;
-
-/** One fault of a request: where it stands (a JSON Pointer into the body, a path parameter or a header), which rule it broke, and a sentence. */
-export type FieldFault = ({ pointer: string } | { parameter: string } | { header: string }) & {
-  rule: string;
-  detail: string;
-};
 
 export interface ProblemOptions {
   /** A sentence of ours about this occurrence; never a value that was sent. */

@@ -1,4 +1,4 @@
-import type { PlatformVersion } from '../platform/platform.ts';
+import type { PlatformVersion } from '../validators/trading-account.ts';
 import type { Brand } from './brand.ts';
 import { type Language, pickLanguage } from './language.ts';
 import { framedMail, isolated, type Mail, rich } from './mail-frame.ts';

@@ -1,7 +1,7 @@
-import type { Message } from '../otp/channel.ts';
 import type { Brand } from './brand.ts';
 import { pickLanguage } from './language.ts';
 import { framedMail, isolated, type Mail, rich } from './mail-frame.ts';
+import type { Message } from './message.ts';
 import { fill, minutesIn, OTP_WORDS } from './words.ts';
 
 /**

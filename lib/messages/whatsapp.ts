@@ -1,10 +1,39 @@
-import { type Language, pickLanguage } from './language.ts';
+import type { Message, OtpChannel } from './message.ts';
+import type { SendWhatsApp, WhatsAppTemplate } from './providers.ts';
+import { whatsappLanguage } from './whatsapp-language.ts';
 
-/** Where Meta's code is not the language alone. */
-const REGIONAL: Partial<Record<Language, string>> = { en: 'en_US', pt: 'pt_BR', zh: 'zh_CN' };
+export interface WhatsAppSettings {
+  /** `phone-number-id-…` of the sending number. */
+  phoneNumberId: string;
+  /** The name of the approved authentication template. */
+  codeTemplate: string;
+  /** The name of the approved utility template, without parameters, which tells an owner of the attempt. */
+  noticeTemplate: string;
+  /** Of Meta's API, such as `v20.0`. */
+  apiVersion: string;
+}
 
-/** Meta's code of the language that the deployment's message templates must be approved in. */
-export function whatsappLanguage(language: string | undefined): string {
-  const picked = pickLanguage(language);
-  return REGIONAL[picked] ?? picked;
+/** The channel `whatsapp`: template messages through AWS End User Messaging. Their words stand in Meta's templates. */
+export function whatsAppChannel(settings: WhatsAppSettings, sendWhatsApp: SendWhatsApp): OtpChannel {
+  const { phoneNumberId, apiVersion } = settings;
+  return {
+    send(to, message, language, signal) {
+      const template = templateOf(message, whatsappLanguage(language), settings);
+      return sendWhatsApp({ to, phoneNumberId, apiVersion, template }, signal);
+    },
+  };
+}
+
+function templateOf(message: Message, language: string, settings: WhatsAppSettings): WhatsAppTemplate {
+  if (message.kind === 'owner_notice') return { name: settings.noticeTemplate, language, components: [] };
+  const code = [{ type: 'text' as const, text: message.code }];
+  return {
+    name: settings.codeTemplate,
+    language,
+    components: [
+      { type: 'body', parameters: code },
+      // Of the type `url` also where the button copies the code.
+      { type: 'button', sub_type: 'url', index: '0', parameters: code },
+    ],
+  };
 }

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { ReadSecret } from '../aws/secrets.ts';
-import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../validators/crm-records.ts';
+import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../records/crm-records.ts';
 import { PlatformFailure, type TradingPlatform } from './platform.ts';
-import { textProtocolPlatform } from './text-protocol.ts';
-import { webApiPlatform } from './web-api.ts';
+import { textProtocolPlatform } from './text/text-protocol.ts';
+import { webApiPlatform } from './web-api/web-api.ts';
 
 /**
  * The platform of a connection, kept across invocations, its session with it. A changed record or a rotated secret

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import * as v from 'valibot';
 import { CHARACTER_CLASSES, isMixed } from '../validators/passwords.ts';
-import type { PasswordRole, PlatformVersion } from './platform.ts';
+import type { PlatformVersion } from '../validators/trading-account.ts';
+import type { PasswordRole } from './platform.ts';
 
 const LENGTH = 12;
 /** Left out: look-alikes, and what the platforms' protocols, shells or markup give a meaning. */

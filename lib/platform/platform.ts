@@ -1,6 +1,5 @@
-import type { FieldFault } from '../http/problem.ts';
+import type { FieldFault } from '../validators/primitives.ts';
 
-export type PlatformVersion = 'tp5' | 'tp4';
 export type PasswordRole = 'master' | 'investor';
 
 /** What a trading platform is asked to open. Passwords are always present: given ones, or ones of `passwords.ts`. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { CountrySchema } from './countries.ts';
-import type { FormField } from './crm-records.ts';
 import { EmailSchema } from './email.ts';
+import type { FormField } from './form.ts';
 import { normalizePhone, PhoneSchema } from './phone.ts';
 import {
   type BodyFault,

@@ -23,15 +23,22 @@ export const RULES = [
   'too_many',
   'nesting',
   'size',
+  'not_supported',
+  'not_offered',
+  'reserved',
 ] as const;
 export type Rule = (typeof RULES)[number];
 
-/** One fault of a body: where it stands, as a JSON Pointer (RFC 6901) in a URI fragment, which rule it broke, and a sentence. */
-export interface BodyFault {
-  pointer: string;
+/**
+ * One fault of a request: where it stands (a JSON Pointer, RFC 6901, into the body as a URI fragment, a path parameter or
+ * a header), which rule it broke, and a sentence.
+ */
+export type FieldFault = ({ pointer: string } | { parameter: string } | { header: string }) & {
   rule: Rule;
   detail: string;
-}
+};
+/** A fault of the body. */
+export type BodyFault = Extract<FieldFault, { pointer: string }>;
 
 export type Key = string | number;
 /** What `toFaults` reads of an issue; the received value is not among it. */

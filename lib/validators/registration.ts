@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { FIXED_FIELDS, type Form } from './crm-records.ts';
 import {
   type CheckedDocument,
   customFieldFaults,
@@ -10,6 +9,7 @@ import {
   togetherFaults,
 } from './custom-fields.ts';
 import { EmailSchema, emailKey } from './email.ts';
+import { FIXED_FIELDS, type Form } from './form.ts';
 import { OTP_TYPES } from './otp-types.ts';
 import { DialCodeSchema, normalizePhone, PhoneNumberSchema, PhoneSchema } from './phone.ts';
 import {

@@ -2,13 +2,17 @@ import * as v from 'valibot';
 import { PASSWORD_RULES, tradingPasswordSchema } from './passwords.ts';
 import { closedObject, IdSchema, LanguageSchema, line, NumberSchema, rule } from './primitives.ts';
 
-type Version = keyof typeof PASSWORD_RULES;
+/** The version of a trading platform, as it stands in paths and error types. */
+export type PlatformVersion = keyof typeof PASSWORD_RULES;
 
 /** Bytes of the largest body of a request for an account. */
 export const MOST_ACCOUNT_BYTES = 65_536;
 
 /** The largest login that the platform can hold: tp5 has 64 bits, of which JSON carries 53; tp4 has 31. */
-const LARGEST_LOGIN = { tp5: Number.MAX_SAFE_INTEGER, tp4: 2 ** 31 - 1 } as const satisfies Record<Version, number>;
+const LARGEST_LOGIN = { tp5: Number.MAX_SAFE_INTEGER, tp4: 2 ** 31 - 1 } as const satisfies Record<
+  PlatformVersion,
+  number
+>;
 
 const LoginSchema = (largest: number) =>
   v.pipe(
@@ -24,12 +28,12 @@ export const UserIdSchema = v.pipe(IdSchema, v.description('Unique id of the cli
 const schemas = { tp5: requestSchema('tp5'), tp4: requestSchema('tp4') };
 
 /** The body of a request for a trading account (specification, 2.3), with the rules of the platform version. */
-export function tradingAccountRequestSchema(version: Version) {
+export function tradingAccountRequestSchema(version: PlatformVersion) {
   return schemas[version];
 }
 export type TradingAccountRequest = v.InferOutput<typeof schemas.tp5>;
 
-function requestSchema(version: Version) {
+function requestSchema(version: PlatformVersion) {
   const password = (role: string) =>
     v.exactOptional(
       v.pipe(

@@ -4,18 +4,20 @@ import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import { databaseClient, table } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { registrationConfig } from '../../lib/config.ts';
-import { directoryIn } from '../../lib/crm/directory.ts';
-import { documentsIn } from '../../lib/crm/documents.ts';
-import { registrationsIn } from '../../lib/crm/registrations.ts';
 import { endpoint } from '../../lib/http/endpoint.ts';
-import { sendLimits } from '../../lib/limits/send-limits.ts';
-import { operationsIn } from '../../lib/operations.ts';
-import type { Channel } from '../../lib/otp/channel.ts';
-import { installedChannels } from '../../lib/otp/channels.ts';
-import { makeCode, parsePepper } from '../../lib/otp/code.ts';
-import { hashPassword } from '../../lib/otp/password-hash.ts';
+import { installedChannels } from '../../lib/messages/channels.ts';
+import { directoryIn } from '../../lib/records/directory.ts';
+import { documentsIn } from '../../lib/records/documents.ts';
+import { operationsIn } from '../../lib/records/operations.ts';
+import { registrationsIn } from '../../lib/records/registrations.ts';
+import { sendLimits } from '../../lib/records/send-limits.ts';
 import { requestRegistration } from '../../lib/registration.ts';
+import { CHANNEL_OPENERS } from '../../lib/registration-parts.ts';
+import { makeCode } from '../../lib/secrets/one-time-code.ts';
+import { hashPassword } from '../../lib/secrets/password-hash.ts';
+import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { telemetry } from '../../lib/telemetry.ts';
+import type { Channel } from '../../lib/validators/otp-types.ts';
 import { MOST_REGISTRATION_BYTES, RegistrationRequestSchema } from '../../lib/validators/registration.ts';
 import { longestRow, trace } from '../support/database-trace.ts';
 import { type RegistrationWorld, registrationOf, registrationWorld } from '../support/registration-world.ts';
@@ -146,7 +148,7 @@ function handlerWith(hash: (password: string) => Promise<string>): LambdaHandler
     operations: operationsIn(table(database, config.operationsTable)),
     registrations: registrationsIn(table(database, config.registrationsTable)),
     documents: documentsIn(config.documentsBucket),
-    channels: installedChannels(config),
+    channels: installedChannels(config, CHANNEL_OPENERS),
     pepper: async (signal: AbortSignal) => parsePepper(await readSecret(config.pepperSecret, signal)),
     limits: sendLimits(table(database, config.limitsTable), config.limits),
     hashPassword: hash,

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
-import type { FormField } from '../../lib/validators/crm-records.ts';
+import type { FormField } from '../../lib/validators/form.ts';
 import { toFaults } from '../../lib/validators/primitives.ts';
 import { checkCustomFields, RegistrationRequestSchema } from '../../lib/validators/registration.ts';
 import { tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { Channel } from '../../lib/otp/channel.ts';
+import type { Channel } from '../../lib/validators/otp-types.ts';
 import { LASTING, type Walk, walk } from '../support/registration-walk.ts';
 import { COLD, type RegistrationWorld, registrationOf, registrationWorld } from '../support/registration-world.ts';
 

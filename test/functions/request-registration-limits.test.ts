@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHANNELS, type Channel } from '../../lib/otp/channel.ts';
+import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import {
   newSource,
   type Person,
@@ -73,7 +73,7 @@ describe('The limits as they are', () => {
   it('count each channel by itself', async () => {
     const person = world.stranger();
     const replies = await Promise.all(
-      CHANNELS.map((channel) => world.post(registrationOf(person, { otp_type: channel }))),
+      OTP_TYPES.map((channel) => world.post(registrationOf(person, { otp_type: channel }))),
     );
     expect(statuses(replies)).toEqual({ 204: 4 });
   });
@@ -144,7 +144,7 @@ describe('The limits and channels as a deployment sets them', () => {
       prefixPerHour: 2,
     };
     world = await registrationWorld({
-      environment: { LIMITS: JSON.stringify(limits), CHANNELS: 'email,sms' },
+      environment: { LIMITS: JSON.stringify(limits), OTP_TYPES: 'email,sms' },
     });
   });
   afterAll(() => world.close());

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHANNELS, type Channel } from '../../lib/otp/channel.ts';
+import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import {
   codeIn,
   hasCode,
@@ -70,7 +70,7 @@ async function observe(person: Person, channel: Channel, branch: Branch) {
 }
 
 describe('The answer tells nothing', () => {
-  const cases = CHANNELS.flatMap((channel) => BRANCHES.map((branch) => ({ channel, branch, name: branch.name })));
+  const cases = OTP_TYPES.flatMap((channel) => BRANCHES.map((branch) => ({ channel, branch, name: branch.name })));
 
   it.each(cases)('of whether the address is a client’s: $channel, $name', async ({ channel, branch }) => {
     const ours = await observe(world.client(), channel, branch);
@@ -101,7 +101,7 @@ describe('The answer tells nothing', () => {
 });
 
 describe('The owner of a registered address', () => {
-  it.each(CHANNELS)('gets a notice without a code on the same channel: %s', async (channel) => {
+  it.each(OTP_TYPES)('gets a notice without a code on the same channel: %s', async (channel) => {
     const person = world.client();
     expect((await world.post(registrationOf(person, { otp_type: channel }))).status).toBe(204);
     const messages = world.sentTo(channel, person);

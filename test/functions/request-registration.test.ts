@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHANNELS } from '../../lib/otp/channel.ts';
-import { verifyPassword } from '../../lib/otp/password-hash.ts';
+import { verifyPassword } from '../../lib/secrets/password-hash.ts';
+import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { longestRow, trace } from '../support/database-trace.ts';
 import {
   codeIn,
@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('A registration request', () => {
-  it.each(CHANNELS)('on the channel %s is answered with 204, and the code arrives', async (channel) => {
+  it.each(OTP_TYPES)('on the channel %s is answered with 204, and the code arrives', async (channel) => {
     const person = world.stranger();
     const reply = await world.post(registrationOf(person, { otp_type: channel }));
     expect(reply).toMatchObject({ status: 204, text: '' });
@@ -39,7 +39,7 @@ describe('A registration request', () => {
     expect(codeIn(messages[0])).toMatch(/^\d{6}$/);
   });
 
-  it.each(CHANNELS)('on the channel %s leaves a record that is enough to confirm it', async (channel) => {
+  it.each(OTP_TYPES)('on the channel %s leaves a record that is enough to confirm it', async (channel) => {
     const person = world.stranger();
     const before = Math.floor(Date.now() / 1_000);
     await world.post(registrationOf(person, { otp_type: channel, language: 'de' }));
@@ -303,7 +303,7 @@ describe('Documents', () => {
 });
 
 describe('On the way to the send', () => {
-  const cases = CHANNELS.flatMap((channel) => [false, true].map((keyed) => ({ channel, keyed })));
+  const cases = OTP_TYPES.flatMap((channel) => [false, true].map((keyed) => ({ channel, keyed })));
   const providers = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
 
   it.each(cases)(

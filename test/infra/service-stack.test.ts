@@ -218,11 +218,11 @@ describe('Every function', () => {
       ...rightsOf(template, 'CreateTp5Account'),
     };
     for (const [right, file] of Object.entries({
-      ReadCrm: 'lib/crm/directory.ts',
-      KeepRegistrations: 'lib/crm/registrations.ts',
-      CountSends: 'lib/limits/send-limits.ts',
-      KeepOperations: 'lib/operations.ts',
-      RecordAccounts: 'lib/crm/accounts.ts',
+      ReadCrm: 'lib/records/directory.ts',
+      KeepRegistrations: 'lib/records/registrations.ts',
+      CountSends: 'lib/records/send-limits.ts',
+      KeepOperations: 'lib/records/operations.ts',
+      RecordAccounts: 'lib/records/accounts.ts',
     })) {
       const source = readFileSync(new URL(file, ROOT), 'utf8');
       const made = [...source.matchAll(/\btable\s*\.(get|getMany|put|update|delete)\(/g)].map(([, call]) => call ?? '');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { accountDetails, findRecords, toOrder } from '../../lib/account-order.ts';
-import type { Operation } from '../../lib/operations.ts';
-import type { Connection } from '../../lib/validators/crm-records.ts';
+import type { Connection } from '../../lib/records/crm-records.ts';
+import type { Operation } from '../../lib/records/operations.ts';
 import { ANN, BODY, DEMO, FUNDED, LIVE } from '../support/account-fakes.ts';
 
 const OPERATION: Operation = { pk: 'key#1', operationId: 'the-operation', nonce: 'bm9uY2U', lease: 'a-lease' };

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
 import { Problem, type ProblemType } from '../../lib/http/problem.ts';
-import { LeaseLost } from '../../lib/operations.ts';
-import { CHANNELS, DeliveryFailure, type DeliveryFailureKind } from '../../lib/otp/channel.ts';
-import { sealCode } from '../../lib/otp/code.ts';
+import { DeliveryFailure, type DeliveryFailureKind } from '../../lib/messages/message.ts';
+import { LeaseLost } from '../../lib/records/operations.ts';
+import { sealCode } from '../../lib/secrets/one-time-code.ts';
+import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import {
   type FakeSettings,
   FORM,
@@ -159,7 +160,7 @@ describe('A request that is refused', () => {
 });
 
 describe('The limits', () => {
-  it.each(CHANNELS)('are asked about channel, look-up form of the address and source: %s', async (channel) => {
+  it.each(OTP_TYPES)('are asked about channel, look-up form of the address and source: %s', async (channel) => {
     const fake = fakeRegistration();
     await fake.run(registrationRequest({ otp_type: channel }));
     const recipient = channel === 'email' ? 'bob@example.com' : '+447400123456';
@@ -336,7 +337,7 @@ describe('A client’s address', () => {
   const known = { email: true, phone: true };
   const stranger = { email: false, phone: false };
 
-  it.each(CHANNELS)('gets a notice without a code on the same channel: %s', async (channel) => {
+  it.each(OTP_TYPES)('gets a notice without a code on the same channel: %s', async (channel) => {
     const fake = fakeRegistration({ known });
     expect(await fake.run(registrationRequest({ otp_type: channel }))).toEqual({});
     expect(fake.sent).toMatchObject([{ channel, message: { kind: 'owner_notice' } }]);
@@ -367,7 +368,7 @@ describe('A client’s address', () => {
     ['a note that could not be written', { failures: { note: DOWN } }],
   ];
   const everyEnding = endings.flatMap(([ending, settings]) =>
-    CHANNELS.flatMap((channel) => [{}, KEYED].map((key) => ({ ending, settings, channel, key }))),
+    OTP_TYPES.flatMap((channel) => [{}, KEYED].map((key) => ({ ending, settings, channel, key }))),
   );
 
   it.each(everyEnding)(

@@ -2,11 +2,11 @@ import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
 import { SecretFailure } from '../../lib/aws/secrets.ts';
-import { within } from '../../lib/deadline.ts';
+import { within } from '../../lib/http/deadline.ts';
 import { PROBLEMS, Problem, type ProblemType } from '../../lib/http/problem.ts';
-import { DeliveryFailure } from '../../lib/otp/channel.ts';
+import { DeliveryFailure } from '../../lib/messages/message.ts';
 import { PlatformFailure, type PlatformFailureKind } from '../../lib/platform/platform.ts';
-import type { Connection } from '../../lib/validators/crm-records.ts';
+import type { Connection } from '../../lib/records/crm-records.ts';
 import { ANN, BODY, DEMO, FakeAccounts, FUNDED, LIVE, opened } from '../support/account-fakes.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
@@ -163,7 +163,8 @@ describe('A platform that certainly opened nothing', () => {
   } as const satisfies Partial<Record<PlatformFailureKind, number>>;
 
   it.each(Object.entries(KINDS))('is answered with %s (%i), and the key is free', async (kind, status) => {
-    const errors = kind === 'validation_failed' ? [{ pointer: '#/login', rule: 'reserved', detail: 'is' }] : undefined;
+    const errors =
+      kind === 'validation_failed' ? [{ pointer: '#/login', rule: 'reserved' as const, detail: 'is' }] : undefined;
     const failure = new PlatformFailure(kind as PlatformFailureKind, {
       reason: 'retcode_8',
       ...(errors === undefined ? {} : { errors }),

@@ -1,24 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseFailure, type Item, type Table } from '../../lib/aws/dynamodb.ts';
-import { accountsIn } from '../../lib/crm/accounts.ts';
-import type { AccountClient, Directory } from '../../lib/crm/directory.ts';
-import { within } from '../../lib/deadline.ts';
+import { within } from '../../lib/http/deadline.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
 import { Problem } from '../../lib/http/problem.ts';
-import { operationsIn } from '../../lib/operations.ts';
 import { derivePassword } from '../../lib/platform/passwords.ts';
 import type {
   AccountOrder,
   Finding,
   OrderTrace,
   PlatformFailure,
-  PlatformVersion,
   TradingPlatform,
 } from '../../lib/platform/platform.ts';
+import { accountsIn } from '../../lib/records/accounts.ts';
+import type { AccountType, Connection, WebApiConnection } from '../../lib/records/crm-records.ts';
+import type { AccountClient, Directory } from '../../lib/records/directory.ts';
+import { operationsIn } from '../../lib/records/operations.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import { openTradingAccount, type TradingAccountParts } from '../../lib/trading-account.ts';
-import type { AccountType, Connection, WebApiConnection } from '../../lib/validators/crm-records.ts';
-import type { TradingAccountRequest } from '../../lib/validators/trading-account.ts';
+import type { PlatformVersion, TradingAccountRequest } from '../../lib/validators/trading-account.ts';
 import type { TestDatabase } from './database.ts';
 
 export const ANN: AccountClient = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { parseCrmFile, toItems } from '../../infra/crm-file.ts';
-import { crmTable } from '../../infra/crm-table.ts';
+import { parseCrmFile, toItems } from '../../infra/crm/crm-file.ts';
+import { crmTable } from '../../infra/crm/crm-table.ts';
 import { type Database, startDatabase } from '../../infra/local/database.ts';
 import { Faults } from '../../infra/local/faults.ts';
 import type { GatewayEvent } from '../../infra/local/gateway.ts';
@@ -14,12 +14,11 @@ import { startSes } from '../../infra/local/stand-ins/ses.ts';
 import { startSns } from '../../infra/local/stand-ins/sns.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import { derivePassword, parsePasswordKey } from '../../lib/platform/passwords.ts';
-import type { PlatformVersion } from '../../lib/platform/platform.ts';
+import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { clientSettings } from './database.ts';
 import { type Bundles, Environments, type Outcome } from './environments.ts';
 import { checkAnswer } from './openapi.ts';
 import { marksOf, type PersonalData, placesOf, placesOfMarks } from './secret-search.ts';
-import { annotationOf, startTraceDaemon } from './trace-daemon.ts';
 import { localCertificate } from './web-api.ts';
 
 const MANAGER_PASSWORD = 'Man4ger-of-tests';
@@ -114,7 +113,6 @@ interface Written {
   tables: string;
   /** Metrics too. */
   log: string;
-  traces: string;
   messages: string;
   refusals: string;
 }
@@ -138,14 +136,14 @@ export interface AccountWorld {
   clearFaults(): void;
   /** The records of a client's accounts. */
   records(userId: string): Promise<Item[]>;
-  /** Everything that was kept, logged, counted, traced, sent or told until now, by what it is. */
+  /** Everything that was kept, logged, counted, sent or told until now, by what it is. */
   written(): Promise<Written>;
   /**
    * Where in it stands what must not: a password or a secret of ours anywhere; a client's name, e-mail address or phone
-   * number in the log, a trace or a refusal.
+   * number in the log or a refusal.
    */
   leaks(): Promise<string[]>;
-  /** Ends everything. @throws Error when there are leaks, or when an answered request was not traced */
+  /** Ends everything. @throws Error when there are leaks */
   close(): Promise<void>;
 }
 
@@ -153,7 +151,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   const faults = { dynamodb: new Faults(), secrets: new Faults(), ses: new Faults(), sns: new Faults() };
   const outbox: OutboxEntry[] = [];
   const record = (entry: OutboxEntry) => outbox.push(entry);
-  const [database, secrets, ses, sns, tp5, reg, gw, daemon] = await Promise.all([
+  const [database, secrets, ses, sns, tp5, reg, gw] = await Promise.all([
     startDatabase({ faults: faults.dynamodb }),
     startSecrets({ faults: faults.secrets, secrets: SECRETS }),
     startSes({ faults: faults.ses, record, verified: [SENDER] }),
@@ -165,7 +163,6 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     }),
     startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
     startTextServer({ dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS }),
-    startTraceDaemon(),
   ]);
   await database.createTables(TABLES);
 
@@ -212,7 +209,6 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
     AWS_ENDPOINT_URL_SES: ses.url,
     AWS_ENDPOINT_URL_SNS: sns.url,
-    ...daemon.environment,
     ...options.environment,
   });
   const reader = databaseClient(clientSettings(database.url));
@@ -220,7 +216,6 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
 
   const passwords = new Set<string>();
   const refusals: string[] = [];
-  const answered: unknown[] = [];
 
   function send(call: AccountCall): Pending {
     const { version = versionOf(call.body), ms = 29_000 } = call;
@@ -229,7 +224,6 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     for (const password of given) passwords.add(password);
     const answer = run.outcome.then((outcome) => {
       const one = toAnswer(version, outcome);
-      if (one !== undefined) answered.push(one.headers['x-request-id']);
       if (one?.status === 200) for (const password of passwordsIn(one.body)) passwords.add(password);
       else if (one !== undefined) refusals.push(JSON.stringify(one));
       return one;
@@ -253,7 +247,6 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     return {
       tables: JSON.stringify(tables),
       log: environments.log.join(''),
-      traces: (await daemon.received()).join('\n'),
       messages: JSON.stringify(outbox),
       refusals: refusals.join(''),
     };
@@ -272,16 +265,11 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   async function leaks(): Promise<string[]> {
     const texts = await written();
     const secrets = [...passwords, ...(await derivedPasswords()), MANAGER_PASSWORD, MASTER_CODE, PASSWORD_KEY];
-    const { log, traces, refusals } = texts;
+    const { log, refusals } = texts;
     return [
       ...placesOf(secrets, { ...texts }).map((place) => `a password or a secret in ${place}`),
-      ...placesOfMarks(marks, { log, traces, refusals }).map((place) => `a client’s data in ${place}`),
+      ...placesOfMarks(marks, { log, refusals }).map((place) => `a client’s data in ${place}`),
     ];
-  }
-
-  async function untraced(): Promise<unknown[]> {
-    const traces = (await daemon.received()).join();
-    return answered.filter((id) => !traces.includes(annotationOf(id)));
   }
 
   return {
@@ -312,13 +300,11 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     close: async () => {
       await environments.close();
       for (const one of Object.values(allFaults)) one.clear();
-      const [found, missing] = [await leaks(), await untraced()];
+      const found = await leaks();
       crm.close();
       reader.destroy();
-      daemon.close();
       await Promise.all([database, secrets, ses, sns, tp5, reg, gw].map((one) => one.close()));
       if (found.length > 0) throw new Error(`There is ${found.join(', ')}.`);
-      if (missing.length > 0) throw new Error(`${missing.length} of ${answered.length} requests were not traced.`);
     },
   };
 }

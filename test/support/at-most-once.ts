@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Faults } from '../../infra/local/faults.ts';
 import type { OutboxEntry } from '../../infra/local/outbox-entry.ts';
 import type { StandIn } from '../../infra/local/stand-ins/stand-in.ts';
-import type { OtpChannel } from '../../lib/otp/channel.ts';
+import type { OtpChannel } from '../../lib/messages/message.ts';
 import { failureOf, patient } from './senders.ts';
 
 interface Opened {

@@ -1,14 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Delivery, PendingRegistration } from '../../lib/crm/registrations.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
 import { Problem } from '../../lib/http/problem.ts';
-import type { LimitDecision } from '../../lib/limits/send-limits.ts';
-import type { Claim, Operation } from '../../lib/operations.ts';
-import type { Channel, Message } from '../../lib/otp/channel.ts';
-import { type Pepper, parsePepper } from '../../lib/otp/code.ts';
+import type { Message } from '../../lib/messages/message.ts';
+import type { Claim, Operation } from '../../lib/records/operations.ts';
+import type { Delivery, PendingRegistration } from '../../lib/records/registrations.ts';
+import type { LimitDecision } from '../../lib/records/send-limits.ts';
 import { type RegistrationParts, requestRegistration } from '../../lib/registration.ts';
+import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
-import type { Form } from '../../lib/validators/crm-records.ts';
+import type { Form } from '../../lib/validators/form.ts';
+import type { Channel } from '../../lib/validators/otp-types.ts';
+import type { FieldFault } from '../../lib/validators/primitives.ts';
 import type { RegistrationRequest } from '../../lib/validators/registration.ts';
 
 /** The steps that a fake notes, and can be told to fail at. */
@@ -44,7 +46,7 @@ export interface FakeSettings {
   available?: readonly Channel[];
   decision?: LimitDecision;
   claim?: Claim;
-  wrongDocuments?: { pointer: string; rule: string; detail: string }[];
+  wrongDocuments?: FieldFault[];
   /** What is thrown at a step. */
   failures?: Partial<Record<Step, unknown>>;
   /** Called when a step begins. */

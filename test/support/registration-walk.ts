@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
-import type { Channel } from '../../lib/otp/channel.ts';
+import type { Channel } from '../../lib/validators/otp-types.ts';
 import {
   codeIn,
   hurried,

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { Faults } from '../../infra/local/faults.ts';
 import type { OutboxEntry } from '../../infra/local/outbox-entry.ts';
 import type { StandIn, StandInOptions } from '../../infra/local/stand-ins/stand-in.ts';
-import { DeliveryFailure } from '../../lib/otp/channel.ts';
+import { DeliveryFailure } from '../../lib/messages/message.ts';
 
 export const BRAND = { name: 'Example Markets', supportEmail: 'help@example.com', color: '#0b5cad' };
 

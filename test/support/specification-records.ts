@@ -1,5 +1,5 @@
-import type { CrmFile } from '../../infra/crm-file.ts';
-import { CUSTOM_FIELD_TYPES, type FormField } from '../../lib/validators/crm-records.ts';
+import type { CrmFile } from '../../infra/crm/crm-file.ts';
+import { CUSTOM_FIELD_TYPES, type FormField } from '../../lib/validators/form.ts';
 import type { Version } from './specification-table.ts';
 
 /** The key of a field in the form that has one of every type, none of which is required. */

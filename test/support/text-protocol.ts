@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountOrder, PlatformFailure } from '../../lib/platform/platform.ts';
-import { textProtocolPlatform } from '../../lib/platform/text-protocol.ts';
-import type { TextProtocolConnection } from '../../lib/validators/crm-records.ts';
+import { textProtocolPlatform } from '../../lib/platform/text/text-protocol.ts';
+import type { TextProtocolConnection } from '../../lib/records/crm-records.ts';
 
 export const MASTER = 'c2VjcmV0IG9mIHRoZSBwbHVnLWlu==';
 export const GROUPS = ['standard', 'demoforex', 'demo-eur'];

@@ -10,9 +10,9 @@ import {
   type WebApiServerOptions,
 } from '../../infra/local/platforms/web-api-server.ts';
 import type { AccountOrder, PlatformFailure, TradingPlatform } from '../../lib/platform/platform.ts';
-import { type WebApiOptions, webApiPlatform } from '../../lib/platform/web-api.ts';
-import { passwordHash, randomAnswer } from '../../lib/platform/web-api-auth.ts';
-import type { WebApiConnection } from '../../lib/validators/crm-records.ts';
+import { passwordHash, randomAnswer } from '../../lib/platform/web-api/auth.ts';
+import { type WebApiOptions, webApiPlatform } from '../../lib/platform/web-api/web-api.ts';
+import type { WebApiConnection } from '../../lib/records/crm-records.ts';
 
 export const MANAGER = { login: 1000, password: 'Password1' };
 

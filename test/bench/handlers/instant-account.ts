@@ -1,12 +1,13 @@
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { NOTICE_SERVICES } from '../../../lib/account-parts.ts';
 import { accountConfig } from '../../../lib/config.ts';
-import { accountsIn } from '../../../lib/crm/accounts.ts';
-import { crmKey, directoryIn } from '../../../lib/crm/directory.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
-import { accountNotices } from '../../../lib/notices/account-notices.ts';
-import { operationsIn } from '../../../lib/operations.ts';
+import { accountNotices } from '../../../lib/messages/notices.ts';
 import { derivePassword, parsePasswordKey } from '../../../lib/platform/passwords.ts';
 import type { TradingPlatform } from '../../../lib/platform/platform.ts';
+import { accountsIn } from '../../../lib/records/accounts.ts';
+import { crmKey, directoryIn } from '../../../lib/records/directory.ts';
+import { operationsIn } from '../../../lib/records/operations.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
 import { openTradingAccount } from '../../../lib/trading-account.ts';
 import {
@@ -18,7 +19,7 @@ import {
 import { crmItem, instantTable } from './instant.ts';
 
 /**
- * A tp5 account as `lib/trading-account-endpoint.ts` wires it, but for what goes over the wire: tables, secret and
+ * A tp5 account as `lib/account-parts.ts` wires it, but for what goes over the wire: tables, secret and
  * trading server answer at once. What is left is our own time, the generated passwords with it.
  */
 
@@ -50,7 +51,7 @@ const parts = {
   ),
   operations: operationsIn(instantTable()),
   accounts: accountsIn(instantTable()),
-  notices: accountNotices(config),
+  notices: accountNotices(config, NOTICE_SERVICES),
   platform: async () => platform,
   passwordKey: async () => parsePasswordKey(passwordKey),
   derivePassword,

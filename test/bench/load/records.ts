@@ -1,4 +1,4 @@
-import type { CrmFile } from '../../../infra/crm-file.ts';
+import type { CrmFile } from '../../../infra/crm/crm-file.ts';
 
 /** Connections of the service under load. Each has clients of its own, so that a client's login is one account. */
 export interface Place {

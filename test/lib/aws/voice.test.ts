@@ -6,7 +6,7 @@ const CALL = {
   to: '+447400123456',
   from: '+441234567890',
   ssml: '<speak>123456</speak>',
-  voiceId: 'AMY',
+  voiceId: 'JOANNA',
   timeToLiveSeconds: 600,
 } as const;
 

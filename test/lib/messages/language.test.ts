@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { directionOf, LANGUAGES, pickLanguage } from '../../../lib/messages/language.ts';
-import { whatsappLanguage } from '../../../lib/messages/whatsapp.ts';
+import { whatsappLanguage } from '../../../lib/messages/whatsapp-language.ts';
 
 describe('the language of a message', () => {
   it.each([

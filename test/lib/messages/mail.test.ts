@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { type AccountFacts, accountMail, accountPopUp } from '../../../lib/messages/account.ts';
 import { type Brand, channelsOf, readableOn } from '../../../lib/messages/brand.ts';
 import { LANGUAGES } from '../../../lib/messages/language.ts';
+import type { Message } from '../../../lib/messages/message.ts';
 import { otpMail } from '../../../lib/messages/otp-mail.ts';
 import { minutesIn } from '../../../lib/messages/words.ts';
-import type { Message } from '../../../lib/otp/channel.ts';
 
 const BRAND: Brand = { name: 'Northwind Markets', supportEmail: 'support@northwind.example', color: '#112233' };
 const CODE: Message = { kind: 'code', code: '048213', validMinutes: 10 };

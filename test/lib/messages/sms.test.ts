@@ -1,138 +1,78 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Brand } from '../../../lib/messages/brand.ts';
-import { gsm7Length, smsParts } from '../../../lib/messages/gsm7.ts';
+import { startSns } from '../../../infra/local/stand-ins/sns.ts';
+import { snsPublisher } from '../../../lib/aws/sns.ts';
+import { smsParts } from '../../../lib/messages/gsm7.ts';
 import { LANGUAGES } from '../../../lib/messages/language.ts';
-import { SMS_BRAND_LENGTH, smsText } from '../../../lib/messages/sms.ts';
-import type { Message } from '../../../lib/otp/channel.ts';
+import { type SmsSettings, smsChannel } from '../../../lib/messages/sms.ts';
+import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
+import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
-const CODE: Message = { kind: 'code', code: '048213', validMinutes: 10 };
-const NOTICE: Message = { kind: 'owner_notice' };
-const brandOf = (name: string): Brand => ({ name, supportEmail: 'help@example.com', color: '#0b5fff' });
+const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
+const TO = '+447400123456';
 
-const anyLanguage = fc.constantFrom(...LANGUAGES);
-const anyMessage = fc.oneof(
-  fc.record({
-    kind: fc.constant('code' as const),
-    code: fc.stringMatching(/^\d{6}$/),
-    validMinutes: fc.integer({ min: 1, max: 60 }),
-  }),
-  fc.constant(NOTICE),
-);
-const latinName = fc.stringMatching(/^[A-Za-z0-9&.€ ]{1,60}$/).filter((name) => name.trim() !== '');
-const anyName = fc.oneof(
-  latinName,
-  fc.stringMatching(/^[А-Яа-я ]{1,60}$/u),
-  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }),
-  fc.constant('👨‍👩‍👧‍👦'.repeat(12)),
-);
-const anyDomain = fc.option(fc.oneof(fc.domain(), fc.stringMatching(/^[a-z]{1,200}\.example$/)), { nil: undefined });
+async function sms(settings: SmsSettings = {}) {
+  const { standIn, faults, outbox } = await started(startSns, { optedOut: ['+447400000000'] });
+  return { standIn, faults, outbox, channel: smsChannel(settings, BRAND, snsPublisher(clientOf(standIn))) };
+}
 
-describe('a text message', () => {
-  it('has one part in every language, for every message, name and domain, and always the code', () => {
-    fc.assert(
-      fc.property(anyMessage, anyLanguage, anyName, anyDomain, (message, language, name, domain) => {
-        const text = smsText(message, language, brandOf(name), domain);
-        expect(smsParts(text)).toBe(1);
-        if (message.kind === 'code') expect(text.split('\n')[0]).toContain(message.code);
-      }),
-      { numRuns: 2000 },
-    );
+describe('The channel sms', () => {
+  it.each(LANGUAGES)('sends every message in one part in the language %s', async (language) => {
+    const { channel, outbox } = await sms({ webOtpDomain: 'example.com' });
+    await channel.send(TO, CODE, language, patient());
+    await channel.send(TO, { kind: 'owner_notice' }, language, patient());
+    expect(outbox).toMatchObject([
+      { kind: 'sms', to: TO, text: expect.stringContaining('012345') },
+      { kind: 'sms', to: TO, text: expect.not.stringContaining('012345') },
+    ]);
+    for (const { text } of outbox) expect(smsParts(text)).toBe(1);
   });
 
-  it('says the whole name when it is not longer than the longest allowed one, and no domain asks for room', () => {
-    fc.assert(
-      fc.property(
-        anyMessage,
-        anyLanguage,
-        fc.oneof(latinName, fc.constant('Ж'.repeat(SMS_BRAND_LENGTH)), fc.constant('€'.repeat(SMS_BRAND_LENGTH))),
-        (message, language, name) => {
-          const short = name.slice(0, SMS_BRAND_LENGTH).replace(/\s+/g, ' ').trim();
-          fc.pre(short !== '');
-          expect(smsText(message, language, brandOf(short))).toContain(short);
+  it('lets browsers fill the code in where the deployment names its site', async () => {
+    const { channel, outbox } = await sms({ webOtpDomain: 'example.com' });
+    await channel.send(TO, CODE, 'en', patient());
+    expect(outbox[0]?.text).toMatch(/\n@example\.com #012345$/);
+  });
+
+  it('is transactional, with the sender id, price cap and registrations of the settings', async () => {
+    const published: unknown[] = [];
+    const settings = {
+      senderId: 'EXMARKETS',
+      maxPrice: '0.25',
+      originationNumber: '+441234567890',
+      entityId: '1101234567890',
+      templateId: '1107012345678',
+    };
+    const channel = smsChannel(settings, BRAND, async (publication) => {
+      published.push(publication);
+      return { messageId: 'm-1' };
+    });
+    await channel.send(TO, CODE, 'en', patient());
+    expect(published).toMatchObject([
+      {
+        phoneNumber: TO,
+        attributes: {
+          'AWS.SNS.SMS.SMSType': { type: 'String', value: 'Transactional' },
+          'AWS.SNS.SMS.SenderID': { type: 'String', value: 'EXMARKETS' },
+          'AWS.SNS.SMS.MaxPrice': { type: 'Number', value: '0.25' },
+          'AWS.MM.SMS.OriginationNumber': { type: 'String', value: '+441234567890' },
+          'AWS.MM.SMS.EntityId': { type: 'String', value: '1101234567890' },
+          'AWS.MM.SMS.TemplateId': { type: 'String', value: '1107012345678' },
         },
-      ),
-      { numRuns: 1000 },
-    );
-  });
-
-  it.each(LANGUAGES)('says in %s how long the code is valid, also with the longest allowed name', (language) => {
-    expect(smsText(CODE, language, brandOf('M'.repeat(SMS_BRAND_LENGTH)))).toMatch(/\b10(?!\d)/);
-  });
-
-  it.each(LANGUAGES)('has the code in %s once as six digits, and nothing else that looks like it', (language) => {
-    expect(smsText(CODE, language, brandOf('Example Broker')).match(/\d{6}/g)).toEqual(['048213']);
-  });
-
-  it('cuts a longer name between words, or else between characters', () => {
-    const long = smsText(CODE, 'en', brandOf('International Brokerage House of Somewhere'));
-    expect(long).toContain('your International Brokerage verification');
-    expect(smsText(CODE, 'en', brandOf('x'.repeat(40)))).toContain(` ${'x'.repeat(SMS_BRAND_LENGTH)} `);
-    expect(smsText(CODE, 'ja', brandOf('👨‍👩‍👧‍👦'.repeat(9)))).toContain(`【${'👨‍👩‍👧‍👦'.repeat(2)}】`);
-  });
-
-  it('keeps a name on one line, so that it cannot end in a line for browsers', () => {
-    const text = smsText(CODE, 'en', brandOf('Acme\n@evil.example #000000'));
-    expect(text).not.toContain('\n');
-  });
-});
-
-describe('the line for browsers (WebOTP)', () => {
-  it.each(LANGUAGES)('is the last one in %s, bound to the domain', (language) => {
-    const text = smsText(CODE, language, brandOf('Example Broker'), 'register.example.com');
-    expect(text.endsWith('\n@register.example.com #048213')).toBe(true);
-    expect(text.split('\n')).toHaveLength(2);
-    expect(text.split('\n')[0]).toContain('Example Broker');
-  });
-
-  it('makes the words shorter before it is left out', () => {
-    const domain = `${'long-'.repeat(6)}name.example.com`;
-    const text = smsText(CODE, 'ru', brandOf('Example Broker'), domain);
-    expect(text).toBe(`Код: 048213\n@${domain} #048213`);
-  });
-
-  it('is left out when it does not fit beside the shortest words', () => {
-    const text = smsText(CODE, 'ru', brandOf('Example Broker'), `${'a'.repeat(60)}.example.com`);
-    expect(text).toBe('Код Example Broker: 048213 (10 минут). Никому не сообщайте.');
-  });
-
-  it('does not stand in a notice to an owner', () => {
-    for (const language of LANGUAGES)
-      expect(smsText(NOTICE, language, brandOf('Acme'), 'a.example')).not.toContain('@');
-  });
-});
-
-describe('the length of a text message', () => {
-  it('counts GSM 03.38: one for a basic character, two for one of the extension', () => {
-    expect(gsm7Length('Hello à é ñ ü Δ @ £ ¥')).toBe(21);
-    expect(gsm7Length('€[]{}|~^\\\f')).toBe(20);
-    expect(gsm7Length('')).toBe(0);
-  });
-
-  it.each([['ç'], ['á'], ['ê'], ['ı'], ['`'], ['’'], ['\t'], ['\u00a0'], ['ł'], ['Ж']])(
-    'finds that %j is not in GSM 03.38',
-    (character) => {
-      expect(gsm7Length(character)).toBeUndefined();
-    },
-  );
-
-  it('has the 127 characters of the basic table beside the escape, and the 10 of the extension', () => {
-    const lengths = Array.from({ length: 0x10000 }, (_, unit) => gsm7Length(String.fromCharCode(unit)));
-    expect(lengths.filter((length) => length === 1)).toHaveLength(127);
-    expect(lengths.filter((length) => length === 2)).toHaveLength(10);
+      },
+    ]);
+    const { channel: real, outbox } = await sms(settings);
+    await real.send(TO, CODE, 'en', patient());
+    expect(outbox).toHaveLength(1);
   });
 
   it.each([
-    ['a'.repeat(160), 1],
-    ['a'.repeat(161), 2],
-    ['€'.repeat(80), 1],
-    ['€'.repeat(81), 2],
-    ['Ж'.repeat(70), 1],
-    ['Ж'.repeat(71), 2],
-    ['😀'.repeat(35), 1],
-    ['😀'.repeat(36), 2],
-    ['a'.repeat(307), 3],
-  ])('tells in how many parts it is sent (case %#)', (text, parts) => {
-    expect(smsParts(text)).toBe(parts);
+    ['+447400000000', 'opted_out'],
+    ['+1', 'refused_recipient'],
+  ])('is not sent to %s: %s', async (to, kind) => {
+    const { channel, outbox } = await sms();
+    expect(await failureOf(channel.send(to, CODE, 'en', patient()))).toMatchObject({ kind });
+    expect(outbox).toEqual([]);
   });
+
+  itSendsAtMostOnce(sms, TO);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SecretFailure } from '../../../lib/aws/secrets.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
-import type { Connection } from '../../../lib/validators/crm-records.ts';
+import type { Connection } from '../../../lib/records/crm-records.ts';
 import { anOrder, atOnce, connectionTo, failure, MANAGER, noSignal, testServer } from '../../support/web-api.ts';
 
 const gateway: Connection = {

@@ -6,7 +6,7 @@ import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
 import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
 import { derivePassword, parsePasswordKey } from '../../../lib/platform/passwords.ts';
 import type { TradingPlatform } from '../../../lib/platform/platform.ts';
-import { webApiPlatform } from '../../../lib/platform/web-api.ts';
+import { webApiPlatform } from '../../../lib/platform/web-api/web-api.ts';
 import { CHARACTER_CLASSES, type CharacterClass, tradingPasswordSchema } from '../../../lib/validators/passwords.ts';
 import { GROUPS, MASTER, textPlatform } from '../../support/text-protocol.ts';
 import { anOrder, atOnce, connectionTo, localCertificate, MANAGER, noSignal } from '../../support/web-api.ts';

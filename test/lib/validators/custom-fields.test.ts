@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { CUSTOM_FIELD_TYPES, type Form, FormSchema } from '../../../lib/validators/crm-records.ts';
+import { CUSTOM_FIELD_TYPES, type Form, FormSchema } from '../../../lib/validators/form.ts';
 import { RULES } from '../../../lib/validators/primitives.ts';
 import { checkCustomFields } from '../../../lib/validators/registration.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { CHANNELS } from '../../../lib/otp/channel.ts';
-import { FIXED_FIELDS } from '../../../lib/validators/crm-records.ts';
+import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
+import { OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { RULES, toFaults } from '../../../lib/validators/primitives.ts';
 import { RegistrationBodySchema, RegistrationRequestSchema } from '../../../lib/validators/registration.ts';
 
@@ -218,7 +218,7 @@ describe('the rules', () => {
 
   test('know the fixed fields of the specification, and the channels that the service has', () => {
     expect(Object.keys(entries)).toEqual([...FIXED_FIELDS]);
-    expect(entries.otp_type.wrapped.options).toEqual(CHANNELS);
+    expect(entries.otp_type.wrapped.options).toEqual(OTP_TYPES);
   });
 
   test('give every field its meaning, and examples that they accept themselves', async () => {

@@ -1,0 +1,212 @@
+import type * as v from 'valibot';
+import { PROBLEMS, type ProblemType } from '../../lib/http/problem.ts';
+import type { RegistrationBodySchema } from '../../lib/validators/registration.ts';
+import type { TradingAccountRequest } from '../../lib/validators/trading-account.ts';
+import type { OperationId } from './problems.ts';
+import type { JsonObject } from './schemas.ts';
+
+interface Example<Body> {
+  summary: string;
+  value: Body;
+}
+
+/** The demo client of the local service, in the path of the account operations. */
+export const EXAMPLE_USER_ID = 'CLIENT01';
+
+const PASSWORD = 'correct horse battery';
+
+/** A picture of one point. */
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+/** Bodies that the service accepts; on the local service they go with its demo records. The first is shown first. */
+export const REQUEST_EXAMPLES: {
+  requestRegistration: Record<string, Example<v.InferInput<typeof RegistrationBodySchema>>>;
+  createTp5Account: Record<string, Example<TradingAccountRequest>>;
+  createTp4Account: Record<string, Example<TradingAccountRequest>>;
+} = {
+  requestRegistration: {
+    email: {
+      summary: 'The code by e-mail',
+      value: {
+        email: 'maria@example.com',
+        type: 'trader',
+        name: 'Maria Silva',
+        otp_type: 'email',
+        password: PASSWORD,
+        repeat_password: PASSWORD,
+        form_id: 'FORM0001',
+        k3J9xQ: 'some',
+        language: 'pt-BR',
+      },
+    },
+    sms: {
+      summary: 'The code by SMS, with a referrer',
+      value: {
+        email: 'sam@example.com',
+        type: 'trader',
+        name: 'Sam Fox',
+        phone: { country_code: '44', number: '07911 123456' },
+        otp_type: 'sms',
+        password: PASSWORD,
+        repeat_password: PASSWORD,
+        form_id: 'FORM0002',
+        referrer_id: 'REFANN01',
+      },
+    },
+    every_type_of_field: {
+      summary: 'A form with a field of every type',
+      value: {
+        email: 'jo@example.com',
+        type: 'trader',
+        name: 'Jo Park',
+        otp_type: 'email',
+        password: PASSWORD,
+        repeat_password: PASSWORD,
+        form_id: 'FORMFULL',
+        field_text: 'Engineer',
+        field_textarea: 'Ten years in the trade.\nTwo of them abroad.',
+        field_description: 'None',
+        field_number: 42.5,
+        field_number_string: '1500.50',
+        field_boolean: true,
+        field_radio: 'yes',
+        field_select: 'some',
+        field_dynamicSelect: { id: 7, label: 'Seven' },
+        field_multiselect: ['fx', 'metals'],
+        field_checkbox: ['terms'],
+        field_date: '1990-02-28',
+        field_document: [{ id: 'passport', name: 'passport.png', doc: PNG }],
+        field_phone: { country_code: '+351', number: '912 345 678' },
+        field_email: 'office@example.com',
+        field_country: 'PT',
+        field_nation: 'PT',
+        field_location: { country: 'PT', state: 'Lisboa', city: 'Lisboa' },
+        field_participants: [{ id: '1', name: 'Ann Lee', share: 50 }],
+        field_leads: [{ name: 'Kim' }],
+      },
+    },
+  },
+  createTp5Account: {
+    live: {
+      summary: 'A live account, passwords made by the service',
+      value: { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 },
+    },
+    demo: {
+      summary: 'A demo account, funded, with a mail to the client',
+      value: {
+        connection_id: 'tp5-demo-1',
+        group: 'demo\\standard',
+        leverage: 500,
+        account_type_id: 'ATDEMO01',
+        send_email: true,
+        send_pop_up: true,
+        language: 'en',
+      },
+    },
+    every_field: {
+      summary: 'Every field',
+      value: {
+        connection_id: 'tp5-live-1',
+        group: 'real\\raw',
+        leverage: 30,
+        login: 700123,
+        account_type_id: 'ATLIVE05',
+        rebate_user_id: 'CLIENT02',
+        master_password: 'Tr4de-It-Now',
+        investor_password: 'L00k-Only-Pls',
+        enable_readonly: false,
+        enable_rebate: true,
+        send_email: true,
+        send_pop_up: true,
+        language: 'es',
+      },
+    },
+  },
+  createTp4Account: {
+    live: {
+      summary: 'A live account, passwords made by the service',
+      value: { connection_id: 'tp4-live-1', group: 'standard', leverage: 100 },
+    },
+    demo: {
+      summary: 'A demo account, funded, with a mail to the client',
+      value: {
+        connection_id: 'tp4-gw-1',
+        group: 'demoforex',
+        leverage: 500,
+        account_type_id: 'ATDEMO04',
+        send_email: true,
+        send_pop_up: true,
+        language: 'en',
+      },
+    },
+    every_field: {
+      summary: 'Every field, on a connection that lets the login be chosen',
+      value: {
+        connection_id: 'tp4-gw-2',
+        group: 'standard',
+        leverage: 30,
+        login: 700123,
+        account_type_id: 'ATLIVE04',
+        rebate_user_id: 'CLIENT02',
+        master_password: 'Tr4deItNow',
+        investor_password: 'L00kOnlyPls',
+        enable_readonly: true,
+        enable_rebate: true,
+        send_email: true,
+        send_pop_up: true,
+        language: 'es',
+      },
+    },
+  },
+};
+
+export const OPENED_ACCOUNT = { login: 954402, master_password: 'h7K-mWq4Yt%2', investor_password: 'Zc3+dRn8Xa_e' };
+
+const REQUEST_ID = 'JKJaXmPLvHcESHA=';
+const OPERATION = { operation_id: '7f1f4a52-0f5c-4f0e-9d0a-3c1b2a4d5e6f' };
+
+/** What an answer of this type looks like in this operation. */
+export function problemExample(type: ProblemType, status: number, operation: OperationId): JsonObject {
+  const { detail, ...members } = membersOf(type, operation);
+  return {
+    type,
+    title: PROBLEMS[type].title,
+    status,
+    ...(detail === undefined ? {} : { detail }),
+    request_id: REQUEST_ID,
+    ...members,
+  };
+}
+
+function membersOf(type: ProblemType, operation: OperationId): JsonObject {
+  switch (type) {
+    case 'validation_failed':
+      return {
+        detail: '2 fields need attention.',
+        errors:
+          operation === 'requestRegistration'
+            ? [
+                { pointer: '#/phone/number', rule: 'required', detail: 'is required when otp_type is sms' },
+                { pointer: '#/repeat_password', rule: 'password_mismatch', detail: 'must equal password' },
+              ]
+            : [
+                { parameter: 'user_id', rule: 'length', detail: 'must be 8 characters' },
+                { pointer: '#/leverage', rule: 'maximum', detail: 'must be at most 5000' },
+              ],
+      };
+    case 'otp_type_unavailable':
+      return { available: ['email', 'sms'] };
+    case 'payload_too_large':
+      return operation === 'requestRegistration'
+        ? { errors: [{ pointer: '#/d0cUpl/0/doc', rule: 'size', detail: 'must be at most 3 MB' }] }
+        : { detail: 'The body may have at most 65536 bytes.' };
+    case 'not_supported_by_connection':
+      return {
+        errors: [{ pointer: '#/login', rule: 'not_supported', detail: 'cannot be chosen on this connection' }],
+      };
+    case 'account_outcome_unknown':
+      return OPERATION;
+    default:
+      return {};
+  }
+}

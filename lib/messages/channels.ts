@@ -1,0 +1,44 @@
+import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
+import type { Brand } from './brand.ts';
+import type { CallSettings } from './call.ts';
+import { DeliveryFailure, type OtpChannel } from './message.ts';
+import type { EmailSettings } from './sender.ts';
+import type { SmsSettings } from './sms.ts';
+import type { WhatsAppSettings } from './whatsapp.ts';
+
+export interface ChannelSettings {
+  /** The channels that this deployment has. */
+  channels: readonly Channel[];
+  brand: Brand;
+  email: EmailSettings;
+  sms: SmsSettings;
+  call: CallSettings;
+  whatsapp: WhatsAppSettings;
+}
+
+export interface InstalledChannels {
+  /** In the order of the specification. */
+  readonly available: readonly Channel[];
+  /** @throws DeliveryFailure when the channel is not installed */
+  channel(name: Channel): Promise<OtpChannel>;
+}
+
+/** How each channel is opened. */
+export type Openers = Record<Channel, (settings: ChannelSettings) => OtpChannel | Promise<OtpChannel>>;
+
+/** The channels of this deployment, each opened once. */
+export function installedChannels(settings: ChannelSettings, openers: Openers): InstalledChannels {
+  const available = OTP_TYPES.filter((name) => settings.channels.includes(name));
+  const open = new Map<Channel, Promise<OtpChannel>>();
+  // The client of the channel that everyone has is made at cold start, where the time is not the caller's.
+  if (available.includes('email')) open.set('email', Promise.resolve(openers.email(settings)));
+  return {
+    available,
+    async channel(name) {
+      if (!available.includes(name)) throw new DeliveryFailure('misconfigured', 'ChannelNotInstalled');
+      const opened = open.get(name) ?? Promise.resolve(openers[name](settings));
+      open.set(name, opened);
+      return opened;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** What is told to a person: the one-time password, or that somebody tried to register with an address that is a client's already. */
+export type Message = { kind: 'code'; code: string; validMinutes: number } | { kind: 'owner_notice' };
+
+/** Delivers a message; sends at most once and throws `DeliveryFailure` otherwise. */
+export interface OtpChannel {
+  /**
+   * @param to an e-mail address as typed, or a phone number in E.164
+   * @param language BCP 47, as asked for; the channel falls back to English
+   * @returns the provider's message id, which is no proof of delivery
+   */
+  send(to: string, message: Message, language: string | undefined, signal: AbortSignal): Promise<{ messageId: string }>;
+}
+
+/**
+ * Why a message was not sent. Every kind but `unknown_outcome` says that certainly nothing went out; after an unknown
+ * outcome (the request left, no answer came) nothing is ever sent again by itself.
+ */
+export type DeliveryFailureKind =
+  | 'retryable'
+  | 'refused_recipient'
+  | 'opted_out'
+  | 'blocked_country'
+  | 'over_budget'
+  | 'misconfigured'
+  | 'unknown_outcome';
+
+export class DeliveryFailure extends Error {
+  override readonly name = 'DeliveryFailure';
+  readonly kind: DeliveryFailureKind;
+  /** A word for the log: the provider's error name, never its message. */
+  readonly reason: string;
+
+  constructor(kind: DeliveryFailureKind, reason: string, cause?: unknown) {
+    super(`${kind}: ${reason}`, { cause });
+    this.kind = kind;
+    this.reason = reason;
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * What the providers of messages are asked, one interface each; `lib/aws` carries them out. Every one of these functions
+ * sends at most once, and fails with `DeliveryFailure`.
+ */
+
+/** A mail to one recipient. All addresses in ASCII: SES takes international domains as punycode only. */
+export interface Mail {
+  from: { name: string; address: string };
+  replyTo: string;
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+  configurationSet?: string | undefined;
+  /** What sort of mail it is, for the sending statistics: ASCII letters, digits, `_` and `-`. */
+  kind: string;
+}
+
+/** @throws DeliveryFailure */
+export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<{ messageId: string }>;
+
+/** One publication: a text to a phone number (E.164), or a message to the subscribers of a topic. */
+export type Publication = ({ phoneNumber: string } | { topicArn: string }) & {
+  message: string;
+  /** Attributes by name; those without a value are left out. */
+  attributes: Record<string, { type: 'String' | 'Number'; value: string | undefined }>;
+};
+
+/** @throws DeliveryFailure */
+export type Publish = (publication: Publication, signal: AbortSignal) => Promise<{ messageId: string }>;
+
+/** A call in which an Amazon Polly voice reads a text. */
+export interface VoiceCall {
+  /** E.164. */
+  to: string;
+  /** The number or pool that calls. */
+  from: string;
+  ssml: string;
+  voiceId: VoiceId;
+  /** After how many seconds the call is no longer to be tried. */
+  timeToLiveSeconds: number;
+  configurationSet?: string | undefined;
+  protectConfiguration?: string | undefined;
+  /** US dollars, such as `0.30`. */
+  maxPricePerMinute?: string | undefined;
+}
+
+/** @throws DeliveryFailure */
+export type PlaceCall = (call: VoiceCall, signal: AbortSignal) => Promise<{ messageId: string }>;
+
+/** The voices of Amazon Polly that a call may use. */
+export type VoiceId =
+  | 'BIANCA'
+  | 'CAMILA'
+  | 'EWA'
+  | 'FILIZ'
+  | 'JOANNA'
+  | 'LEA'
+  | 'LUCIA'
+  | 'RAVEENA'
+  | 'SEOYEON'
+  | 'TAKUMI'
+  | 'TATYANA'
+  | 'VICKI'
+  | 'ZEINA'
+  | 'ZHIYU';
+
+/** A WhatsApp template message, in the words of Meta's Cloud API. */
+export interface WhatsAppTemplate {
+  name: string;
+  /** Meta's language code, such as `pt_BR`. */
+  language: string;
+  components: WhatsAppComponent[];
+}
+type WhatsAppComponent =
+  | { type: 'body'; parameters: TextParameter[] }
+  | { type: 'button'; sub_type: 'url'; index: string; parameters: TextParameter[] };
+interface TextParameter {
+  type: 'text';
+  text: string;
+}
+
+export interface WhatsAppMessage {
+  /** E.164. */
+  to: string;
+  /** `phone-number-id-…` of the sending number. */
+  phoneNumberId: string;
+  /** Of Meta's API, such as `v20.0`. */
+  apiVersion: string;
+  template: WhatsAppTemplate;
+}
+
+/** @throws DeliveryFailure */
+export type SendWhatsApp = (message: WhatsAppMessage, signal: AbortSignal) => Promise<{ messageId: string }>;

@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import type { TextProtocolConnection } from '../../records/crm-records.ts';
+import type { FieldFault, Rule } from '../../validators/primitives.ts';
+import { type AccountOrder, PlatformFailure } from '../platform.ts';
+import type { Bytes, CodePage } from './encoding.ts';
+
+/** How many bytes of a value a server keeps, beside the final NUL; it cuts the rest without a word. */
+const KEPT = { master: 254, group: 15, password: 15, name: 127, email: 47, country: 31, comment: 63, phone: 31 };
+/** The longest command line that every server reads. */
+const MAX_LINE = 1_023;
+/** The largest login that the platform can hold. */
+const MAX_LOGIN = 2_147_483_647;
+/** What the web-registration plug-in cuts a deposit to. */
+const MAX_DEPOSIT = 100_000_000;
+/** Less is not booked. */
+const MIN_DEPOSIT = 0.01;
+
+/** Every key that a server of either dialect looks for. */
+const KEYS = [
+  ...['MASTER', 'IP', 'GROUP', 'LOGIN', 'NAME', 'PASSWORD', 'INVESTOR', 'EMAIL', 'COUNTRY', 'STATE', 'CITY', 'ADDRESS'],
+  ...['COMMENT', 'PHONE', 'PHONE_PASSWORD', 'STATUS', 'ZIPCODE', 'ID', 'LEVERAGE', 'AGENT', 'SEND_REPORTS', 'DEPOSIT'],
+  ...['READONLY', 'ENABLE', 'CHANGE_PASSWORD', 'BALANCE', 'BALCOMMENT', 'LANGUAGE', 'OTP', 'COLOR', 'INTEREST_RATE'],
+  ...['LIMIT', 'CREDITWAY', 'CREDITDETAIL', 'BNSCODE', 'BNSDAY', 'BNSRATE'],
+];
+
+type Parameters = [key: string, value: Bytes][];
+
+/** A server of the text protocols, as its commands need it. */
+export interface TextServer {
+  connection: TextProtocolConnection;
+  master: string;
+  page: CodePage;
+}
+
+/** The fields of the order that the dialect cannot carry out, or that no command could carry. */
+export function orderFaults({ protocol }: TextProtocolConnection, order: AccountOrder): FieldFault[] {
+  const faults: FieldFault[] = [];
+  const add = (pointer: string, rule: Rule, detail: string) => faults.push({ pointer, rule, detail });
+  if (protocol === 'web-registration') {
+    if (order.login !== undefined) add('#/login', 'not_supported', 'cannot be chosen on this connection');
+    if (order.readonly) add('#/enable_readonly', 'not_supported', 'is not possible on this connection');
+    if (hasDeposit(order) && (!order.group.startsWith('demo') || (order.deposit ?? 0) > MAX_DEPOSIT)) {
+      add('#/account_type_id', 'not_supported', 'names an account type whose deposit this connection cannot make');
+    }
+  } else if (order.login !== undefined && order.login > MAX_LOGIN) {
+    add('#/login', 'not_supported', `must be at most ${MAX_LOGIN} on this connection`);
+  }
+  const passwords = { '#/master_password': order.masterPassword, '#/investor_password': order.investorPassword };
+  for (const [pointer, password] of Object.entries(passwords)) {
+    if (!/^[\x20-\x7e]*$/.test(password) || /[|=]/.test(password)) {
+      add(pointer, 'characters', 'must be printable ASCII without | and = on this connection');
+    } else if (password.length > KEPT.password) {
+      add(pointer, 'length', `must be at most ${KEPT.password} characters on this connection`);
+    }
+  }
+  return faults;
+}
+
+/**
+ * `WNEWACCOUNT`. What a person typed is carried as well as it can be (name) or left out (e-mail, phone), for it must not
+ * keep the account from being opened; group and passwords are carried exactly or not at all.
+ * @throws PlatformFailure `group_not_found`, `platform_refused`: nothing was sent
+ */
+export async function openingCommand(server: TextServer, order: AccountOrder): Promise<Buffer> {
+  const { connection, page } = server;
+  const gateway = connection.protocol === 'interface-gateway';
+  const whole = (text: string | undefined, limit: number) => {
+    const bytes = page.exactly(text ?? '') ?? '';
+    return bytes.length > limit ? '' : bytes;
+  };
+  const name = await page.nearly(order.name, KEPT.name);
+  return command(server, 'NEWACCOUNT', [
+    ['IP', visitorAddress(order.operationId)],
+    ['GROUP', groupValue(server, order.group)],
+    ...(gateway && order.login !== undefined ? ([['LOGIN', String(order.login)]] as Parameters) : []),
+    ['NAME', name === '' ? 'Client' : name],
+    ['PASSWORD', order.masterPassword],
+    ['INVESTOR', order.investorPassword],
+    ['EMAIL', whole(order.email, KEPT.email)],
+    ['COUNTRY', whole(order.country, KEPT.country)],
+    ['STATE', ''],
+    ['CITY', ''],
+    ['ADDRESS', ''],
+    ['COMMENT', order.operationId],
+    ['PHONE', whole(order.phone, KEPT.phone)],
+    ['PHONE_PASSWORD', ''],
+    ['STATUS', ''],
+    ['ZIPCODE', ''],
+    ['ID', ''],
+    ['LEVERAGE', String(order.leverage)],
+    ['AGENT', ''],
+    // Statements by e-mail, as the usual rights of the other platform version have them.
+    ['SEND_REPORTS', '1'],
+    ...(gateway ? gatewayParameters(order) : ([['DEPOSIT', amount(order)]] as Parameters)),
+  ]);
+}
+
+/** A number stands last: some gateways take the line's end for a part of the last value. */
+function gatewayParameters(order: AccountOrder): Parameters {
+  const funding: Parameters = [
+    ['BALCOMMENT', order.operationId],
+    ['BALANCE', amount(order)],
+  ];
+  return [...(hasDeposit(order) ? funding : []), ['READONLY', order.readonly ? '1' : '0']];
+}
+
+/** `WCHKACCOUNT`: whether a login exists; creates nothing. */
+export function checkAccountCommand(server: TextServer, login: number): Buffer {
+  return command(server, 'CHKACCOUNT', [['LOGIN', String(login)]]);
+}
+
+/** `WCHECKPASS`: whether this is the account's master password; changes nothing. */
+export function checkPasswordCommand(server: TextServer, login: number, password: string): Buffer {
+  return command(server, 'CHECKPASS', [
+    ['LOGIN', String(login)],
+    ['PASSWORD', password],
+    ['INVESTOR', '0'],
+  ]);
+}
+
+/**
+ * The one place where a command is put together. A server finds a parameter by the first `KEY=` anywhere in the line
+ * and reads up to `|`: so no value may hold a byte of the protocol, and each key must be found where it was put.
+ */
+function command(server: TextServer, verb: string, parameters: Parameters): Buffer {
+  let line = `W${verb} MASTER=${masterValue(server)}`;
+  const places = new Map([['MASTER', line.indexOf('MASTER=')]]);
+  for (const [key, value] of parameters) {
+    if (!/^[\x20-<>-{}~\x80-\xff]*$/.test(value)) throw notSent('value_not_transmittable');
+    places.set(key, line.length + 1);
+    line += `|${key}=${value}`;
+  }
+  if (line.length > MAX_LINE) throw notSent('command_too_long');
+  // The master password is the one value that may hold `=`, as in Base64, but not a key before it.
+  if (KEYS.some((key) => line.indexOf(`${key}=`) !== (places.get(key) ?? -1))) throw notSent('master_holds_a_key');
+  return Buffer.from(`${line}\nQUIT\n`, 'latin1');
+}
+
+function masterValue({ master, page }: TextServer): Bytes {
+  const parts = master.split('=').map((part) => page.exactly(part));
+  const value = parts.join('=');
+  if (parts.includes(undefined) || value.length > KEPT.master) throw notSent('master_not_transmittable');
+  return value;
+}
+
+/** An index in one dialect, a name in the other: one that would be cut or changed could name another group. */
+function groupValue({ connection, page }: TextServer, group: string): Bytes {
+  const { protocol, groups } = connection;
+  if (protocol === 'web-registration') {
+    const index = Object.hasOwn(groups, group) ? groups[group] : undefined;
+    if (index === undefined) throw new PlatformFailure('group_not_found', { reason: 'group_not_offered' });
+    return String(index);
+  }
+  const name = page.exactly(group);
+  if (
+    name === undefined ||
+    name === '' ||
+    name.length > KEPT.group ||
+    (groups !== undefined && !groups.includes(group))
+  ) {
+    throw new PlatformFailure('group_not_found', { reason: 'group_not_offered' });
+  }
+  return name;
+}
+
+/**
+ * `IP=` stands for the visitor of a web form, and the plug-in lets one visitor open one account in a while. Here a
+ * server calls for all its clients, and who may call is the API's own matter: each operation is a visitor of its own,
+ * shown as an address of a private network, which is no person's. Repeating an operation still meets the guard.
+ */
+function visitorAddress(operationId: string): Bytes {
+  const [a, b, c] = createHash('sha256').update(operationId).digest();
+  return `10.${a}.${b}.${c}`;
+}
+
+function hasDeposit({ deposit }: AccountOrder): boolean {
+  return deposit !== undefined && deposit >= MIN_DEPOSIT;
+}
+
+function amount(order: AccountOrder): Bytes {
+  return hasDeposit(order) ? (order.deposit ?? 0).toFixed(2) : '0';
+}
+
+function notSent(reason: string): PlatformFailure {
+  return new PlatformFailure('platform_refused', { reason });
+}

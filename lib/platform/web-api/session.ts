@@ -1,0 +1,128 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import * as v from 'valibot';
+import { within } from '../../http/deadline.ts';
+import { PlatformFailure } from '../platform.ts';
+import { commandFailure, isDone, parseAnswer, parseMember } from './answers.ts';
+import { passwordHash, randomAnswer } from './auth.ts';
+import { exchange, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
+import { connectTls, type WebApiHost, type WebApiLine } from './tls.ts';
+
+/** The manager's login and its API password. */
+export interface WebApiSecret {
+  login: number;
+  password: string;
+}
+
+export interface SessionLimits {
+  /** TCP and TLS, in milliseconds. */
+  connectMs: number;
+  /** Both steps of authentication, in milliseconds; the server itself allows 10 s between them. */
+  authMs: number;
+  /** A session that was idle for longer counts as gone, in milliseconds: the server drops it at 180 s. */
+  idleMs: number;
+  now: () => number;
+}
+
+/** An authenticated connection. There is no token: the session is the socket, and ends with it. */
+export interface WebApiSession {
+  /** Whether a command may go out on it, as far as can be known before. */
+  usable(): Promise<boolean>;
+  /** @throws LostAnswer */
+  exchange(request: WebApiRequest, timeoutMs: number, signal?: AbortSignal): Promise<HttpAnswer>;
+  destroy(): void;
+}
+
+/** The lowest version of the protocol that servers accept. */
+const PROTOCOL_VERSION = 484;
+const AGENT = 'BrokerApi';
+
+const random = v.pipe(v.string(), v.regex(/^[0-9a-fA-F]{32}$/));
+const AuthStartSchema = v.object({ srv_rand: random });
+const AuthAnswerSchema = v.object({ cli_rand_answer: random });
+
+/**
+ * Connects, proves who we are and has the server prove who it is.
+ * @throws PlatformFailure `platform_unavailable` or `platform_refused`
+ */
+export async function openSession(
+  server: WebApiHost,
+  secret: WebApiSecret,
+  limits: SessionLimits,
+  signal: AbortSignal,
+): Promise<WebApiSession> {
+  const line = await connectTls(server, limits.connectMs, signal);
+  try {
+    const limit = within(limits.authMs, signal);
+    await authenticate((path) => exchange(line, server, { path }, limits.authMs, limit), secret);
+  } catch (error) {
+    line.tls.destroy();
+    if (!(error instanceof LostAnswer)) throw error;
+    const reason = error.reason === 'answer_timeout' ? 'auth_timeout' : `auth_${error.reason}`;
+    throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10, cause: error });
+  }
+  return sessionOn(line, server, limits);
+}
+
+async function authenticate(get: (path: string) => Promise<HttpAnswer>, { login, password }: WebApiSecret) {
+  const hash = passwordHash(password);
+  const start = await get(`/api/auth/start?version=${PROTOCOL_VERSION}&agent=${AGENT}&login=${login}&type=manager`);
+  const { srv_rand } = parseMember(AuthStartSchema, authenticationStep(start));
+
+  const clientRandom = randomBytes(16).toString('hex');
+  const proof = randomAnswer(hash, srv_rand);
+  const end = await get(`/api/auth/answer?srv_rand_answer=${proof}&cli_rand=${clientRandom}`);
+  const { cli_rand_answer } = parseMember(AuthAnswerSchema, authenticationStep(end));
+
+  const expected = Buffer.from(randomAnswer(hash, clientRandom));
+  if (!timingSafeEqual(expected, Buffer.from(cli_rand_answer.toLowerCase()))) {
+    throw new PlatformFailure('platform_refused', { reason: 'server_not_authentic' });
+  }
+}
+
+/** 403 is a wrong answer to the server's random number, which means a wrong password. */
+function authenticationStep({ status, text }: HttpAnswer): unknown {
+  if (status === 403) throw new PlatformFailure('platform_refused', { reason: 'auth_forbidden' });
+  if (status !== 200) throw new LostAnswer(`http_${status}`);
+  const answer = parseAnswer(text);
+  if (answer === undefined) throw new LostAnswer('malformed_answer');
+  if (!isDone(answer)) throw commandFailure(answer.retcode);
+  return answer;
+}
+
+function sessionOn(line: WebApiLine, server: WebApiHost, { idleMs, now }: SessionLimits): WebApiSession {
+  const socket = line.tls;
+  let usedAt = now();
+  let working = false;
+  // A server that speaks without being asked (or says goodbye) is not one to send a command to.
+  socket.on('data', () => {
+    if (!working) socket.destroy();
+  });
+  socket.on('end', () => socket.destroy());
+  // An idle session keeps no process alive.
+  socket.unref();
+
+  return {
+    async usable() {
+      if (now() - usedAt > idleMs) return false;
+      // After a freeze the end of the connection still waits to be read: that takes one full turn of the event loop.
+      await nextTurn();
+      await nextTurn();
+      return !socket.destroyed && socket.writable && socket.readable;
+    },
+
+    async exchange(request, timeoutMs, signal) {
+      usedAt = now();
+      working = true;
+      socket.ref();
+      try {
+        return await exchange(line, server, request, timeoutMs, signal);
+      } finally {
+        working = false;
+        socket.unref();
+      }
+    },
+
+    destroy: () => socket.destroy(),
+  };
+}

@@ -1,0 +1,104 @@
+import * as v from 'valibot';
+import { CountrySchema } from '../validators/countries.ts';
+import { EmailSchema } from '../validators/email.ts';
+import { word } from '../validators/form.ts';
+import { closedObject, IdSchema, NumberSchema, rule } from '../validators/primitives.ts';
+
+export const ClientSchema = closedObject({
+  id: IdSchema,
+  email: EmailSchema,
+  name: word,
+  phone: v.optional(closedObject({ country_code: word, number: word })),
+  /** ISO 3166-1 alpha-2. */
+  country: v.optional(CountrySchema),
+  language: v.optional(word),
+  referral_code: v.optional(IdSchema),
+});
+export type Client = v.InferOutput<typeof ClientSchema>;
+
+export const AccountTypeSchema = closedObject({
+  id: IdSchema,
+  name: v.optional(v.string()),
+  platform: v.picklist(['tp5', 'tp4']),
+  /** What a demo account of this type is funded with, in units of its currency. */
+  deposit: v.optional(
+    v.pipe(
+      NumberSchema,
+      v.minValue(0, rule('minimum', 'must be at least 0')),
+      v.maxValue(100_000_000, rule('maximum', 'must be at most 100000000')),
+    ),
+  ),
+});
+export type AccountType = v.InferOutput<typeof AccountTypeSchema>;
+
+const connectionEntries = {
+  id: word,
+  /** For people. */
+  name: v.optional(v.string()),
+  /** A host name or address; `local` stands for a simulated server of the local service. */
+  host: word,
+  port: v.pipe(
+    NumberSchema,
+    v.integer(rule('integer', 'must be an integer')),
+    v.minValue(1, rule('minimum', 'must be at least 1')),
+    v.maxValue(65_535, rule('maximum', 'must be at most 65535')),
+  ),
+  demo: v.boolean(),
+  /** The name of a Secrets Manager secret. */
+  secret: word,
+};
+const groupNames = v.optional(v.array(word));
+const codePage = v.optional(word, 'windows-1252');
+
+const WebApiConnectionSchema = closedObject({
+  ...connectionEntries,
+  platform: v.literal('tp5'),
+  protocol: v.literal('web-api'),
+  groups: groupNames,
+  /** PEM: the authority, or the server's own certificate, to trust. */
+  ca: v.optional(v.string()),
+  /** SHA-256 of the server's certificate (DER), hexadecimal, colons allowed: trusted whatever its issuer. */
+  fingerprint: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^([0-9a-fA-F]{2}:?){32}$/, rule('format', 'must be a SHA-256 fingerprint in hexadecimal')),
+    ),
+  ),
+});
+const WebRegistrationConnectionSchema = closedObject({
+  ...connectionEntries,
+  platform: v.literal('tp4'),
+  protocol: v.literal('web-registration'),
+  /** Group name to its 1-based index in the plug-in's list; this protocol knows no names. */
+  groups: v.record(
+    word,
+    v.pipe(
+      NumberSchema,
+      v.integer(rule('integer', 'must be an integer')),
+      v.minValue(1, rule('minimum', 'must be at least 1')),
+    ),
+  ),
+  code_page: codePage,
+});
+const InterfaceGatewayConnectionSchema = closedObject({
+  ...connectionEntries,
+  platform: v.literal('tp4'),
+  protocol: v.literal('interface-gateway'),
+  groups: groupNames,
+  code_page: codePage,
+});
+export const ConnectionSchema = v.variant('protocol', [
+  WebApiConnectionSchema,
+  WebRegistrationConnectionSchema,
+  InterfaceGatewayConnectionSchema,
+]);
+export type WebApiConnection = v.InferOutput<typeof WebApiConnectionSchema>;
+export type TextProtocolConnection =
+  | v.InferOutput<typeof WebRegistrationConnectionSchema>
+  | v.InferOutput<typeof InterfaceGatewayConnectionSchema>;
+export type Connection = v.InferOutput<typeof ConnectionSchema>;
+
+/** The secret of a `web-api` connection: the manager's login and its API password. */
+export const WebApiSecretSchema = v.object({ login: v.pipe(v.number(), v.integer()), password: v.string() });
+/** The secret of a text-protocol connection. */
+export const TextProtocolSecretSchema = v.object({ master: v.string() });

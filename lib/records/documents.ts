@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import type { ObjectStore } from '../aws/s3.ts';
+import type { CheckedDocument } from '../validators/custom-fields.ts';
+import type { FieldFault } from '../validators/primitives.ts';
+import { toPointer } from '../validators/primitives.ts';
+
+/** Where a document went, as the registration's record keeps it. */
+export interface StoredDocument {
+  /** The key of its form field, its place in that field's array, and its `id` there. */
+  field_key: string;
+  index: number;
+  id: string;
+  /** Of the object in the bucket. */
+  key: string;
+  /** Told from its content. */
+  media_type: string;
+  bytes: number;
+  /** Base64. */
+  sha256: string;
+}
+
+export interface Documents {
+  /** The faults of documents whose content is of no media type that their form field accepts. */
+  inspect(documents: readonly CheckedDocument[]): Promise<FieldFault[]>;
+  /**
+   * Stores documents that were found without fault, under the registration's id. What was stored of a registration that
+   * fails later is found by nobody, and expires with the bucket's objects.
+   * @throws StorageFailure
+   */
+  store(registrationId: string, documents: readonly CheckedDocument[], signal: AbortSignal): Promise<StoredDocument[]>;
+}
+
+/** Documents as objects in S3, whose client is loaded when the first document comes. */
+export function documentsIn(
+  bucket: string,
+  open: (bucket: string) => Promise<ObjectStore> = async (name) => (await import('../aws/s3.ts')).objectStore(name),
+): Documents {
+  let objects: ObjectStore | undefined;
+
+  return {
+    async inspect(documents) {
+      const faults = documents.map(async (document): Promise<FieldFault[]> => {
+        if ((await mediaType(document)) !== undefined) return [];
+        return [
+          {
+            pointer: toPointer([document.fieldKey, document.index, 'doc']),
+            rule: 'media_type',
+            detail: 'must be a document of a kind that the form accepts',
+          },
+        ];
+      });
+      return (await Promise.all(faults)).flat();
+    },
+
+    async store(registrationId, documents, signal) {
+      if (documents.length === 0) return [];
+      objects ??= await open(bucket);
+      const store = objects;
+      const results = await Promise.allSettled(
+        documents.map((document, place) =>
+          put(store, `registrations/${registrationId}/${place + 1}`, document, signal),
+        ),
+      );
+      // Only now: no upload goes on behind the answer.
+      return results.map((result) => {
+        if (result.status === 'rejected') throw result.reason;
+        return result.value;
+      });
+    },
+  };
+}
+
+async function put(
+  store: ObjectStore,
+  key: string,
+  document: CheckedDocument,
+  signal: AbortSignal,
+): Promise<StoredDocument> {
+  const { fieldKey, index, id, name, bytes } = document;
+  const media_type = (await mediaType(document)) ?? UNKNOWN;
+  const sha256 = createHash('sha256').update(bytes).digest('base64');
+  const metadata = {
+    'file-name': encoded(name, 1_024),
+    'document-id': encoded(id, 384),
+    field: encoded(fieldKey, 384),
+  };
+  await store.put({ key, body: bytes, mediaType: media_type, sha256, metadata }, signal);
+  return { field_key: fieldKey, index, id, key, media_type, bytes: bytes.length, sha256 };
+}
+
+/** Percent-encoded, which is ASCII whatever was typed, and cut at a character. */
+function encoded(text: string, most: number): string {
+  let result = '';
+  for (const character of text.toWellFormed()) {
+    const piece = encodeURIComponent(character);
+    if (result.length + piece.length > most) break;
+    result += piece;
+  }
+  return result;
+}
+
+const UNKNOWN = 'application/octet-stream';
+
+/** What forms may mean by a type that the content shows. Older Office files are one format, which tells no more of itself. */
+const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  'image/jpeg': ['image/jpg', 'image/pjpeg'],
+  'image/bmp': ['image/x-ms-bmp'],
+  'image/heic': ['image/heif'],
+  'image/x-icon': ['image/vnd.microsoft.icon'],
+  'audio/wav': ['audio/x-wav', 'audio/vnd.wave'],
+  'video/vnd.avi': ['video/x-msvideo', 'video/avi'],
+  'video/matroska': ['video/x-matroska'],
+  'application/gzip': ['application/x-gzip'],
+  'application/rtf': ['text/rtf'],
+  'application/x-cfb': ['application/msword', 'application/vnd.ms-excel', 'application/vnd.ms-powerpoint'],
+  'application/x-rar-compressed': ['application/vnd.rar'],
+  'application/xml': ['text/xml'],
+  'application/zip': ['application/x-zip-compressed'],
+};
+
+/** Kinds of plain text: content cannot tell them apart, so text is whichever of them the form accepts. */
+const TEXTS = ['text/plain', 'text/csv', 'text/tab-separated-values', 'text/markdown'];
+
+/** The media type that the content shows; undefined where the form does not accept it. */
+async function mediaType({ bytes, accept }: CheckedDocument): Promise<string | undefined> {
+  const detected = await detect(bytes);
+  if (detected === undefined && isText(bytes)) {
+    return accept === undefined ? TEXTS[0] : TEXTS.find((text) => accepts(accept, text));
+  }
+  if (accept === undefined) return detected ?? UNKNOWN;
+  if (detected === undefined) return undefined;
+  return [detected, ...(OTHER_NAMES[detected] ?? [])].some((name) => accepts(accept, name)) ? detected : undefined;
+}
+
+async function detect(bytes: Uint8Array): Promise<string | undefined> {
+  // Loaded when the first document comes.
+  const { fileTypeFromBuffer } = await import('file-type');
+  // A file that breaks off is of no kind.
+  const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
+  return found?.mime.split(';')[0]?.trim();
+}
+
+/** Whether a list such as `["application/pdf", "image/*"]` has this type. */
+function accepts(list: readonly string[], type: string): boolean {
+  const [family] = type.split('/');
+  return list.some((one) => [type, `${family}/*`, '*/*'].includes(one.toLowerCase()));
+}
+
+/** UTF-8, without control characters but tabs and the ends of lines and pages. */
+function isText(bytes: Uint8Array): boolean {
+  try {
+    return !/[\x00-\x08\x0b\x0e-\x1f\x7f]/.test(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return false;
+  }
+}

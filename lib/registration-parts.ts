@@ -1,0 +1,56 @@
+import { databaseClient, table } from './aws/dynamodb.ts';
+import { secretReader } from './aws/secrets.ts';
+import { sesMailer } from './aws/ses.ts';
+import type { registrationConfig } from './config.ts';
+import { installedChannels, type Openers } from './messages/channels.ts';
+import { emailChannel } from './messages/email.ts';
+import { directoryIn } from './records/directory.ts';
+import { documentsIn } from './records/documents.ts';
+import { operationsIn } from './records/operations.ts';
+import { registrationsIn } from './records/registrations.ts';
+import { sendLimits } from './records/send-limits.ts';
+import type { RegistrationParts } from './registration.ts';
+import { makeCode } from './secrets/one-time-code.ts';
+import { hashPassword } from './secrets/password-hash.ts';
+import { parsePepper } from './secrets/pepper.ts';
+
+/** How each channel is opened. All but `email` are loaded on first use: their SDK clients stay out of the cold start. */
+export const CHANNEL_OPENERS: Openers = {
+  email: ({ email, brand }) => emailChannel(email, brand, sesMailer()),
+  async sms({ sms, brand }) {
+    const [{ smsChannel }, { snsPublisher }] = await Promise.all([import('./messages/sms.ts'), import('./aws/sns.ts')]);
+    return smsChannel(sms, brand, snsPublisher());
+  },
+  async call({ call, brand }) {
+    const [{ callChannel }, { voiceCaller }] = await Promise.all([
+      import('./messages/call.ts'),
+      import('./aws/voice.ts'),
+    ]);
+    return callChannel(call, brand, voiceCaller());
+  },
+  async whatsapp({ whatsapp }) {
+    const [{ whatsAppChannel }, { whatsAppSender }] = await Promise.all([
+      import('./messages/whatsapp.ts'),
+      import('./aws/social.ts'),
+    ]);
+    return whatsAppChannel(whatsapp, whatsAppSender());
+  },
+};
+
+/** What a registration is given in production; made once, at cold start. */
+export function registrationParts(config: ReturnType<typeof registrationConfig>): RegistrationParts {
+  const database = databaseClient();
+  const readSecret = secretReader();
+  return {
+    directory: directoryIn(table(database, config.crmTable)),
+    operations: operationsIn(table(database, config.operationsTable)),
+    registrations: registrationsIn(table(database, config.registrationsTable)),
+    documents: documentsIn(config.documentsBucket),
+    channels: installedChannels(config, CHANNEL_OPENERS),
+    pepper: async (signal) => parsePepper(await readSecret(config.pepperSecret, signal)),
+    limits: sendLimits(table(database, config.limitsTable), config.limits),
+    hashPassword,
+    makeCode,
+    now: Date.now,
+  };
+}

@@ -1,0 +1,85 @@
+import * as v from 'valibot';
+import { closedObject, IdSchema, line, pathTo, rule } from './primitives.ts';
+
+/** The field types that a registration form may have (specification, 2.2). */
+export const CUSTOM_FIELD_TYPES = [
+  'text',
+  'textarea',
+  'description',
+  'number',
+  'number_string',
+  'boolean',
+  'radio',
+  'select',
+  'dynamicSelect',
+  'multiselect',
+  'checkbox',
+  'date',
+  'document',
+  'phone',
+  'email',
+  'country',
+  'nation',
+  'location',
+  'participants',
+  'leads',
+] as const;
+
+/** The fixed fields of a registration request, which no form can have among its own. */
+export const FIXED_FIELDS = [
+  'email',
+  'type',
+  'name',
+  'phone',
+  'otp_type',
+  'password',
+  'repeat_password',
+  'form_id',
+  'referrer_id',
+  'language',
+] as const;
+
+const RESERVED_KEYS: ReadonlySet<string> = new Set([...FIXED_FIELDS, '__proto__']);
+
+/** A text of one line, as ids and names in the CRM are. */
+export const word = line(1, 255);
+
+const FormFieldSchema = closedObject({
+  /** The random key under which the value stands at the root of the request. */
+  key: v.pipe(
+    word,
+    v.check((key) => !RESERVED_KEYS.has(key), rule('format', 'must not be the name of a fixed field')),
+  ),
+  type: v.picklist(CUSTOM_FIELD_TYPES),
+  label: v.optional(v.string()),
+  required: v.optional(v.boolean()),
+  /** Of radio, select, multiselect and checkbox: the values that may be chosen; absent: any. */
+  options: v.optional(v.array(v.string())),
+  /** Of document: the media types accepted; absent: any. */
+  accept: v.optional(
+    v.array(
+      v.pipe(
+        v.string(),
+        v.regex(/^[\w.+-]+\/[\w.+*-]+$/, rule('media_type', 'must be a media type such as image/png')),
+      ),
+    ),
+  ),
+});
+export type FormField = v.InferOutput<typeof FormFieldSchema>;
+
+function checkKeysAreUnique({ dataset, addIssue }: v.RawCheckContext<FormField[]>): void {
+  if (!dataset.typed) return;
+  const seen = new Set<string>();
+  for (const [index, { key }] of dataset.value.entries()) {
+    if (seen.has(key))
+      addIssue({ message: rule('format', 'must differ from the keys before'), path: pathTo(index, 'key') });
+    seen.add(key);
+  }
+}
+
+export const FormSchema = closedObject({
+  id: IdSchema,
+  name: v.optional(v.string()),
+  fields: v.pipe(v.array(FormFieldSchema), v.rawCheck(checkKeysAreUnique)),
+});
+export type Form = v.InferOutput<typeof FormSchema>;

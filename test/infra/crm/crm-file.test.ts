@@ -1,0 +1,336 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type CrmFile,
+  CrmFileError,
+  fromItems,
+  localSecretFaults,
+  parseCrmFile,
+  toItems,
+} from '../../../infra/crm/crm-file.ts';
+import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+
+/** The file of the contract, section 7. */
+const EXAMPLE = {
+  forms: [
+    {
+      id: 'FORM0001',
+      name: 'Retail',
+      fields: [
+        { key: 'k3J9xQ', type: 'select', label: 'Experience', required: true, options: ['none', 'some', 'pro'] },
+        {
+          key: 'd0cUpl',
+          type: 'document',
+          label: 'Proof of identity',
+          accept: ['application/pdf', 'image/png', 'image/jpeg'],
+        },
+      ],
+    },
+  ],
+  clients: [
+    {
+      id: 'CLIENT01',
+      email: 'ann@example.com',
+      name: 'Ann Lee',
+      phone: { country_code: '44', number: '7400123456' },
+      country: 'GB',
+      language: 'en',
+      referral_code: 'REFANN01',
+    },
+  ],
+  account_types: [{ id: 'ATDEMO01', name: 'Demo', platform: 'tp5', deposit: 10000 }],
+  connections: [
+    {
+      id: 'tp5-live-1',
+      platform: 'tp5',
+      protocol: 'web-api',
+      host: 'mt5.example.com',
+      port: 443,
+      demo: false,
+      groups: ['real\\standard'],
+      secret: 'platform/tp5-live-1',
+    },
+    {
+      id: 'tp4-live-1',
+      platform: 'tp4',
+      protocol: 'web-registration',
+      host: 'mt4.example.com',
+      port: 443,
+      demo: false,
+      groups: { standard: 1 },
+      secret: 'platform/tp4-live-1',
+    },
+    {
+      id: 'tp4-gw-1',
+      platform: 'tp4',
+      protocol: 'interface-gateway',
+      host: 'mt4gw.example.com',
+      port: 443,
+      demo: true,
+      groups: ['demoforex'],
+      secret: 'platform/tp4-gw-1',
+    },
+  ],
+};
+const SECRETS = {
+  'platform/tp5-live-1': { login: 1000, password: 'x' },
+  'platform/tp4-live-1': { master: 'x' },
+  'platform/tp4-gw-1': { master: 'x' },
+};
+
+async function faultsOf(content: unknown): Promise<string[]> {
+  try {
+    await parseCrmFile(typeof content === 'string' ? content : JSON.stringify(content));
+    return [];
+  } catch (error) {
+    if (error instanceof CrmFileError) return error.message.split('\n');
+    throw error;
+  }
+}
+
+/** The example with one record changed or added. */
+function with_(kind: 'forms' | 'clients' | 'account_types' | 'connections', index: number, change: object): unknown {
+  const copy: Record<string, unknown[]> = structuredClone(EXAMPLE);
+  const records = copy[kind] ?? [];
+  records[index] = { ...(records[index] as object), ...change };
+  return copy;
+}
+
+describe('a CRM file', () => {
+  it('is read as the contract shows it', async () => {
+    const { connections, ...rest } = await parseCrmFile(JSON.stringify({ ...EXAMPLE, local_secrets: SECRETS }));
+    expect(rest).toEqual({ ...EXAMPLE, connections: undefined, local_secrets: SECRETS });
+    expect(connections.map(({ id }) => id)).toEqual(['tp5-live-1', 'tp4-live-1', 'tp4-gw-1']);
+  });
+
+  it('may leave out any of its members', async () => {
+    expect(await parseCrmFile('{}')).toEqual({
+      forms: [],
+      clients: [],
+      account_types: [],
+      connections: [],
+      local_secrets: {},
+    });
+  });
+
+  it('may begin with a byte order mark', async () => {
+    expect(await faultsOf('\uFEFF{}')).toEqual([]);
+  });
+
+  it.each([
+    ['{"forms": [\n  {]', 'is not JSON (line 2 column 4)'],
+    ['', 'is not JSON'],
+    ['[]', 'must be a JSON object'],
+    ['null', 'must be a JSON object'],
+    ['{"client": []}', 'client: is not known'],
+    ['{"clients": {}}', 'clients: must be an array'],
+    ['{"clients": [7]}', 'clients[0]: must be an object'],
+    ['{"local_secrets": []}', 'local_secrets: must be an object'],
+  ])('that is %j is refused: %s', async (text, fault) => {
+    expect(await faultsOf(text)).toEqual([fault]);
+  });
+
+  it.each([
+    [with_('clients', 0, { email: 'ann' }), 'clients[0].email: must be an e-mail address'],
+    [with_('clients', 0, { email: 7 }), 'clients[0].email: must be a string'],
+    [with_('clients', 0, { id: 'SHORT' }), 'clients[0].id: must be 8 characters'],
+    [
+      with_('clients', 0, { phone: { country_code: '44', number: '1' } }),
+      'clients[0].phone: must be a valid phone number',
+    ],
+    [with_('clients', 0, { phone: { country_code: '44' } }), 'clients[0].phone.number: is required'],
+    [with_('clients', 0, { country: 'ZZ' }), 'clients[0].country: must be an ISO 3166-1 alpha-2 code such as GB'],
+    [with_('clients', 0, { language: 'english!' }), 'clients[0].language: must be a BCP 47 tag'],
+    [with_('clients', 0, { 'e mail': 'x' }), 'clients[0]["e mail"]: is not known'],
+    [
+      with_('forms', 0, { fields: [{ key: 'a', type: 'colour' }] }),
+      /^forms\[0\]\.fields\[0\]\.type: must be "text" or "textarea"/,
+    ],
+    [
+      with_('forms', 0, { fields: [{ key: 'email', type: 'email' }] }),
+      'forms[0].fields[0].key: must not be the name of a fixed field',
+    ],
+    [
+      with_('forms', 0, {
+        fields: [
+          { key: 'a', type: 'text' },
+          { key: 'a', type: 'text' },
+        ],
+      }),
+      'forms[0].fields[1].key: must differ from the keys before',
+    ],
+    [with_('forms', 0, { name: 'x'.repeat(400_000) }), 'forms[0]: must be at most 390000 bytes'],
+    [with_('account_types', 0, { deposit: -1 }), 'account_types[0].deposit: must be at least 0'],
+    [with_('account_types', 0, { platform: 'tp6' }), 'account_types[0].platform: must be "tp5" or "tp4"'],
+    [with_('connections', 0, { port: 443.5 }), 'connections[0].port: must be an integer'],
+    [with_('connections', 0, { port: 70_000 }), 'connections[0].port: must be at most 65535'],
+    [
+      with_('connections', 0, { host: 'https://mt5.example.com' }),
+      'connections[0].host: must be a host name or an address, without scheme and port',
+    ],
+    [with_('connections', 0, { platform: 'tp4' }), 'connections[0].platform: must be "tp5"'],
+    [
+      with_('connections', 0, { protocol: 'fix' }),
+      /^connections\[0\]\.protocol: must be "web-api" or "web-registration"/,
+    ],
+    [with_('connections', 0, { ca: 'no certificate' }), 'connections[0].ca: must be a PEM certificate'],
+    [with_('connections', 1, { groups: ['standard'] }), /^connections\[1\]\.groups/],
+    [with_('connections', 1, { code_page: 'windows-9999' }), 'connections[1].code_page: is not a known encoding'],
+  ] as [unknown, string | RegExp][])('is refused, place and rule named: $1', async (content, fault) => {
+    const faults = await faultsOf(content);
+    expect(faults).toHaveLength(1);
+    if (typeof fault === 'string') expect(faults[0]).toBe(fault);
+    else expect(faults[0]).toMatch(fault);
+  });
+
+  it.each([
+    [{ id: 'CLIENT02', email: 'ANN@example.com', name: 'B' }, 'clients[1].email: is the same as clients[0].email'],
+    [{ id: 'CLIENT01', email: 'b@example.com', name: 'B' }, 'clients[1].id: is the same as clients[0].id'],
+    [
+      { id: 'CLIENT02', email: 'b@example.com', name: 'B', referral_code: 'REFANN01' },
+      'clients[1].referral_code: is the same as clients[0].referral_code',
+    ],
+  ])('has no two clients of one id, e-mail address or referral code: $1', async (client, fault) => {
+    expect(await faultsOf(with_('clients', 1, client))).toEqual([fault]);
+  });
+
+  it('may have two clients of one phone number', async () => {
+    const phone = { country_code: '+44', number: '07400 123456' };
+    expect(await faultsOf(with_('clients', 1, { id: 'CLIENT02', email: 'b@example.com', name: 'B', phone }))).toEqual(
+      [],
+    );
+  });
+
+  it('has all its faults listed at once, those between records too', async () => {
+    const faults = await faultsOf({
+      clients: [
+        { id: 'CLIENT01', email: 'a@example.com', name: 'A' },
+        { id: 'CLIENT02', email: 'nonsense', name: 'B', shoe_size: 7, hat: 8 },
+        { id: 'CLIENT01', email: 'a@example.com' },
+        { id: 'CLIENT01', email: 'A@EXAMPLE.COM', name: 'D' },
+      ],
+      connections: [{}],
+      unknown: 1,
+    });
+    expect(faults).toEqual(
+      expect.arrayContaining([
+        'clients[2].name: is required',
+        'clients[3].id: is the same as clients[0].id',
+        'clients[3].email: is the same as clients[0].email',
+        'connections[0].protocol: is required',
+        'unknown: is not known',
+      ]),
+    );
+    expect(faults.filter((fault) => fault.startsWith('clients[1]'))).toEqual([
+      'clients[1].email: must be an e-mail address',
+      'clients[1].shoe_size: is not known',
+      'clients[1].hat: is not known',
+    ]);
+  });
+
+  it('is never quoted in a fault', async () => {
+    const secret = 'S3cr3t-Value';
+    const faults = await faultsOf({
+      clients: [
+        {
+          id: secret,
+          email: secret,
+          name: 7,
+          country: secret,
+          language: `${secret}!`,
+          phone: { country_code: secret, number: secret },
+        },
+      ],
+      connections: [
+        { id: secret, protocol: secret, host: secret },
+        { protocol: 'web-api', platform: secret, demo: secret },
+      ],
+    });
+    expect(faults.length).toBeGreaterThan(5);
+    expect(faults.join('\n')).not.toContain(secret);
+  });
+});
+
+describe('local secrets', () => {
+  async function secretFaults(local_secrets: object, host?: string): Promise<string[]> {
+    const connections = EXAMPLE.connections.map((connection) => ({
+      ...connection,
+      ...(host === undefined ? {} : { host }),
+    }));
+    const file = await parseCrmFile(JSON.stringify({ connections, local_secrets }));
+    return localSecretFaults(file).map(({ path, rule }) => `${path}: ${rule}`);
+  }
+
+  it('are asked for by connections to real servers', async () => {
+    expect(await secretFaults(SECRETS)).toEqual([]);
+    expect(await secretFaults({ ...SECRETS, 'platform/tp5-live-1': undefined })).toEqual([
+      'local_secrets["platform/tp5-live-1"]: is missing; connections[0] is a real server and needs it',
+    ]);
+  });
+
+  it('have the members of their protocol', async () => {
+    expect(
+      await secretFaults({
+        ...SECRETS,
+        'platform/tp5-live-1': { login: '1000', password: 'x' },
+        'platform/tp4-gw-1': {},
+      }),
+    ).toEqual([
+      'local_secrets["platform/tp5-live-1"].login: must be a number',
+      'local_secrets["platform/tp4-gw-1"].master: is required',
+    ]);
+  });
+
+  it('are made for simulated servers', async () => {
+    expect(await secretFaults({}, 'local')).toEqual([]);
+  });
+});
+
+describe('the items of the table', () => {
+  it('hold every record, and lead to a client from its e-mail address, phone number and referral code', async () => {
+    const items = await toItems(await parseCrmFile(JSON.stringify(EXAMPLE)));
+    expect(items.map(({ pk }) => pk)).toEqual([
+      'form#FORM0001',
+      'client#CLIENT01',
+      'account_type#ATDEMO01',
+      'connection#tp5-live-1',
+      'connection#tp4-live-1',
+      'connection#tp4-gw-1',
+      'email#ann@example.com',
+      'phone#+447400123456',
+      'referral#REFANN01',
+    ]);
+    expect(items.at(-1)).toEqual({ pk: 'referral#REFANN01', client_id: 'CLIENT01' });
+    // Beside the record the number as the platform gets it.
+    expect(items[1]).toMatchObject({ record: { phone: { number: '7400123456' } }, e164: '+447400123456' });
+  });
+
+  it('lead from an address in lower case and punycode', async () => {
+    const client = { id: 'CLIENT01', email: 'Jörg@x.example', name: 'x' };
+    const items = await toItems({ ...noFile(), clients: [{ ...client, email: 'Ann@BÜCHER.example' }] });
+    expect(items[1]?.pk).toBe('email#ann@xn--bcher-kva.example');
+  });
+
+  it('become the same records again', async () => {
+    const { local_secrets: _, ...records } = DEMO_RECORDS;
+    const { records: again } = fromItems(await toItems(records));
+    for (const kind of ['forms', 'clients', 'account_types', 'connections'] as const) {
+      expect(again[kind]).toEqual(records[kind].toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+    }
+  });
+
+  it('name the faults of a damaged record, and leave it out', () => {
+    const { records, faults } = fromItems([{ pk: 'client#CLIENT01', record: { id: 'CLIENT01', name: 'x' } }]);
+    expect(records.clients).toEqual([]);
+    expect(faults).toEqual([{ path: 'client#CLIENT01.email', rule: 'is required' }]);
+  });
+});
+
+describe('the demo records', () => {
+  it('are a valid CRM file', async () => {
+    expect(await faultsOf(DEMO_RECORDS)).toEqual([]);
+  });
+});
+
+function noFile(): CrmFile {
+  return { forms: [], clients: [], account_types: [], connections: [], local_secrets: {} };
+}

@@ -1,0 +1,344 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { CrmFile } from '../../../infra/crm/crm-file.ts';
+import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
+import { type LocalService, type ServiceOptions, startService } from '../../../infra/local/service.ts';
+import { checked } from '../../support/openapi.ts';
+
+const REGISTRATION = {
+  email: 'new@example.com',
+  type: 'trader',
+  name: 'New Trader',
+  password: 'correct horse battery',
+  repeat_password: 'correct horse battery',
+  form_id: 'FORM0002',
+};
+const PHONE = { country_code: '44', number: '7400123499' };
+let callers = 0;
+
+/** Each call comes from an address of its own, so that no limit is met by chance. */
+async function call(service: LocalService, path: string, body: unknown, headers: Record<string, string> = {}) {
+  callers += 1;
+  const answer = await fetch(service.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-forwarded-for': `198.51.100.${callers}`, ...headers },
+    body: JSON.stringify(body),
+  });
+  return path.startsWith('/public/') ? checked(answer) : answer;
+}
+
+function register(service: LocalService, change: object = {}, headers: Record<string, string> = {}) {
+  return call(service, '/public/v1/account/register/request', { ...REGISTRATION, ...change }, headers);
+}
+
+async function openAccount(service: LocalService, version: 'tp5' | 'tp4', body: object) {
+  const answer = await call(service, `/public/v1/users/CLIENT01/${version}/accounts`, { leverage: 100, ...body });
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}
+
+async function get(service: LocalService, path: string, headers: Record<string, string> = {}) {
+  const answer = await fetch(service.url + path, { headers, redirect: 'manual' });
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, text, json: () => JSON.parse(text) as unknown };
+}
+
+async function put(service: LocalService, path: string, body: unknown) {
+  const answer = await fetch(service.url + path, {
+    method: 'PUT',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  return {
+    status: answer.status,
+    type: answer.headers.get('content-type'),
+    body: (await answer.json()) as Record<string, unknown>,
+  };
+}
+
+describe('the local service', () => {
+  let service: LocalService;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.close());
+  beforeEach(async () => {
+    await fetch(`${service.url}/_local/outbox`, { method: 'DELETE' });
+    await fetch(`${service.url}/_local/faults`, { method: 'DELETE' });
+  });
+
+  it.each([
+    ['email', {}, 'new@example.com'],
+    ['sms', { otp_type: 'sms', phone: PHONE }, '+447400123499'],
+    ['call', { otp_type: 'call', phone: PHONE }, '+447400123499'],
+    ['whatsapp', { otp_type: 'whatsapp', phone: PHONE }, '+447400123499'],
+  ])('shows in its outbox the code that was sent by %s', async (kind, change, to) => {
+    expect((await register(service, change)).status).toBe(204);
+    const outbox = (await get(service, '/_local/outbox')).json();
+    expect(outbox).toEqual([
+      expect.objectContaining({ kind, to, id: expect.any(String), at: expect.stringMatching(/^\d{4}-.*Z$/) }),
+    ]);
+  });
+
+  it('shows its outbox oldest first, and as a page to a browser', async () => {
+    await register(service, { email: 'first@example.com' });
+    await register(service, { email: 'second@example.com' });
+    const entries = (await get(service, '/_local/outbox')).json() as { to: string }[];
+    expect(entries.map(({ to }) => to)).toEqual(['first@example.com', 'second@example.com']);
+    for (const path of ['/_local/outbox', '/_local']) {
+      const page = await get(service, path, { accept: 'text/html,application/xhtml+xml' });
+      expect(page.headers.get('content-type')).toContain('text/html');
+      expect(page.text).toContain('<title>Outbox</title>');
+    }
+  });
+
+  it('leads from its root to the API reference', async () => {
+    const answer = await get(service, '/');
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, '/_local/docs']);
+  });
+
+  it.each([
+    ['tp5', 'tp5-live-1', 'real\\standard', {}],
+    ['tp5', 'tp5-demo-1', 'demo\\forex', { account_type_id: 'ATDEMO01' }],
+    ['tp4', 'tp4-live-1', 'standard', {}],
+    ['tp4', 'tp4-demo-1', 'demoforex', { account_type_id: 'ATDEMO04' }],
+    ['tp4', 'tp4-gw-1', 'demoforex', { account_type_id: 'ATDEMO04' }],
+    ['tp4', 'tp4-gw-2', 'raw', {}],
+  ] as const)(
+    'opens a %s account on the simulated server %s, and both its passwords log in',
+    async (version, connection_id, group, more) => {
+      const { status, body } = await openAccount(service, version, { connection_id, group, ...more });
+      expect([status, Object.keys(body).sort()]).toEqual([200, ['investor_password', 'login', 'master_password']]);
+      const accounts = (await get(service, `/_local/platforms/${connection_id}/accounts`)).json();
+      const deposit = 'account_type_id' in more ? { ATDEMO01: 10_000, ATDEMO04: 5_000 }[more.account_type_id] : 0;
+      expect(accounts).toContainEqual({
+        login: body.login,
+        group,
+        leverage: 100,
+        name: 'Ann Lee',
+        email: 'ann@example.com',
+        readonly: false,
+        balance: deposit,
+        comment: expect.any(String),
+      });
+      for (const [password, access] of [
+        [body.master_password, 'master'],
+        [body.investor_password, 'investor'],
+        ['wrong', 'none'],
+      ]) {
+        const login = await call(service, `/_local/platforms/${connection_id}/login`, { login: body.login, password });
+        expect(await login.json()).toEqual({ access });
+      }
+    },
+  );
+
+  it('rejects a short password in a group that is strict', async () => {
+    const passwords = { master_password: 'aB3$aB3$', investor_password: 'bB3$aB3$' };
+    const order = { connection_id: 'tp5-live-1', group: 'real\\strict' };
+    expect((await openAccount(service, 'tp5', { ...order, ...passwords })).body.type).toBe('password_rejected');
+    expect((await openAccount(service, 'tp5', order)).status).toBe(200);
+  });
+
+  it('shows the popup of an account', async () => {
+    await openAccount(service, 'tp5', { connection_id: 'tp5-live-1', group: 'real\\raw', send_pop_up: true });
+    expect((await get(service, '/_local/outbox')).json()).toEqual([
+      expect.objectContaining({ kind: 'popup', to: 'CLIENT01' }),
+    ]);
+  });
+
+  it('takes the first X-Forwarded-For for the caller', async () => {
+    const source = { 'x-forwarded-for': '203.0.113.200' };
+    const statuses: number[] = [];
+    for (let n = 0; n < 6; n += 1)
+      statuses.push((await register(service, { email: `n${n}@example.com` }, source)).status);
+    expect(statuses).toEqual([204, 204, 204, 204, 204, 429]);
+    expect(
+      (await register(service, { email: 'other@example.com' }, { 'x-forwarded-for': '203.0.113.201' })).status,
+    ).toBe(204);
+  });
+
+  describe('faults', () => {
+    it('are listed with their kinds, for every embedded service and every simulated server', async () => {
+      const faults = (await get(service, '/_local/faults')).json() as Record<
+        string,
+        { kinds: string[]; waiting: unknown[] }
+      >;
+      const services = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets'];
+      expect(Object.keys(faults)).toEqual([...services, ...DEMO_RECORDS.connections.map(({ id }) => id)]);
+      expect(faults.ses).toEqual({ kinds: ['throttled', 'refused', 'down', 'slow'], waiting: [] });
+      expect(faults['tp5-live-1']?.kinds).toEqual(
+        expect.arrayContaining(['reply_lost', 'session_dropped', 'retcode', 'silence', 'garbage']),
+      );
+    });
+
+    it('wait until their calls come, and are gone then', async () => {
+      expect(await put(service, '/_local/faults/ses', { kind: 'throttled', times: 1 })).toMatchObject({
+        status: 200,
+        body: { waiting: [{ kind: 'throttled', times: 1 }] },
+      });
+      expect((await register(service, { email: 'f1@example.com' })).status).toBe(502);
+      expect((await get(service, '/_local/faults/ses')).json()).toMatchObject({ waiting: [] });
+      expect((await register(service, { email: 'f2@example.com' })).status).toBe(204);
+    });
+
+    it('happen once where no number is named, after as many good calls as are asked for', async () => {
+      await put(service, '/_local/faults/ses', { kind: 'refused', after: 1 });
+      const statuses = [];
+      for (const n of [1, 2, 3]) statuses.push((await register(service, { email: `after${n}@example.com` })).status);
+      expect(statuses).toEqual([204, 502, 204]);
+    });
+
+    it.each([
+      ['sns', { otp_type: 'sms', phone: { ...PHONE, number: '7400120001' } }],
+      ['voice', { otp_type: 'call', phone: { ...PHONE, number: '7400130001' } }],
+      ['whatsapp', { otp_type: 'whatsapp', phone: { ...PHONE, number: '7400140001' } }],
+    ])('of %s reach the channel that uses it', async (target, change) => {
+      await put(service, `/_local/faults/${target}`, { kind: 'refused' });
+      expect((await register(service, { email: `${target}@example.com`, ...change })).status).toBe(502);
+    });
+
+    it('of a simulated server reach the accounts', async () => {
+      await put(service, '/_local/faults/tp5-live-1', { kind: 'retcode', code: 3002 });
+      const order = { connection_id: 'tp5-live-1', group: 'real\\raw' };
+      expect((await openAccount(service, 'tp5', order)).body.type).toBe('login_range_exhausted');
+    });
+
+    it.each(['dynamodb', 'secrets', 's3'])('of %s can be set', async (target) => {
+      expect((await put(service, `/_local/faults/${target}`, { kind: 'slow', ms: 1 })).status).toBe(200);
+    });
+
+    it('are cleared by `times: 0`, for one target, or all at once', async () => {
+      const waiting = async () => {
+        const all = (await get(service, '/_local/faults')).json() as Record<string, { waiting: unknown[] }>;
+        return Object.entries(all).flatMap(([name, entry]) => (entry.waiting.length > 0 ? [name] : []));
+      };
+      for (const target of ['ses', 'sns', 's3', 'tp4-gw-1'])
+        await put(service, `/_local/faults/${target}`, { kind: 'down', times: 3 });
+      await put(service, '/_local/faults/ses', { kind: 'down', times: 0 });
+      expect(await waiting()).toEqual(['sns', 's3', 'tp4-gw-1']);
+      await fetch(`${service.url}/_local/faults/sns`, { method: 'DELETE' });
+      expect(await waiting()).toEqual(['s3', 'tp4-gw-1']);
+      await fetch(`${service.url}/_local/faults`, { method: 'DELETE' });
+      expect(await waiting()).toEqual([]);
+    });
+
+    it.each([
+      ['/_local/faults/nothing', { kind: 'down' }, 404, 'targets'],
+      ['/_local/faults/ses', { kind: 'reply_lost' }, 400, 'kinds'],
+      ['/_local/faults/ses', { kind: 'explode' }, 400, 'kinds'],
+      ['/_local/faults/tp5-live-1', { kind: 'down', step: 'tls' }, 400, 'kinds'],
+      ['/_local/faults/tp5-live-1', { kind: 'slow', step: 'lunch' }, 400, 'title'],
+      ['/_local/faults/tp4-live-1', { kind: 'slow', step: 'tls' }, 400, 'kinds'],
+      ['/_local/faults/ses', { kind: 'slow', step: 'tls' }, 400, 'kinds'],
+      ['/_local/faults/ses', {}, 400, 'title'],
+      ['/_local/faults/ses', { kind: 'down', times: -1 }, 400, 'title'],
+      ['/_local/faults/ses', { kind: 'down', times: 1.5 }, 400, 'title'],
+      ['/_local/faults/ses', { kind: 'down', often: 1 }, 400, 'title'],
+      ['/_local/faults/tp5-live-1', { kind: 'retcode' }, 400, 'title'],
+      ['/_local/faults/ses', '{', 400, 'title'],
+    ])('at %s that are %j are refused with %i, which says what there is', async (path, body, status, member) => {
+      const answer = await put(service, path, body);
+      expect([answer.status, answer.type]).toEqual([status, 'application/problem+json']);
+      expect(answer.body).toHaveProperty(member);
+    });
+  });
+
+  it.each([
+    ['GET', '/_local/platforms/nothing/accounts', 404],
+    ['POST', '/_local/platforms/nothing/login', 404],
+    ['POST', '/_local/platforms/tp5-live-1/login', 400],
+    ['GET', '/_local/nothing', 404],
+    ['POST', '/_local/outbox', 405],
+    ['GET', '/_local/platforms/%E0%A4%A/accounts', 400],
+  ])('answers %s %s with %i', async (method, path, status) => {
+    const answer = await fetch(service.url + path, { method });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/problem+json']);
+  });
+
+  it('runs once in a process', async () => {
+    await expect(startService()).rejects.toThrow('One local service at a time');
+  });
+});
+
+describe('a local service of other records', () => {
+  async function during(options: ServiceOptions, work: (service: LocalService) => Promise<void>): Promise<void> {
+    const service = await startService(options);
+    try {
+      await work(service);
+    } finally {
+      await service.close();
+    }
+  }
+
+  it('comes after another one in the same process, with functions of its own', async () => {
+    for (const name of ['Broker One', 'Broker Two']) {
+      await during({ environment: { BRAND_NAME: name } }, async (service) => {
+        await register(service);
+        expect(service.outbox.list().map(({ text }) => text)).toEqual([expect.stringContaining(name)]);
+      });
+    }
+  });
+
+  it('has the channels that it is told to have', async () => {
+    await during({ environment: { CHANNELS: 'email,sms' } }, async (service) => {
+      const answer = await register(service, { otp_type: 'call', phone: PHONE });
+      expect(await answer.json()).toMatchObject({ type: 'otp_type_unavailable', available: ['email', 'sms'] });
+    });
+  });
+
+  it('calls a server that is not simulated as in production, with its local secret', async () => {
+    const { connections, ...rest } = DEMO_RECORDS;
+    const live = connections.filter(({ id }) => id === 'tp4-gw-2');
+    const real = await startTextServer({
+      dialect: 'interface-gateway',
+      master: 'real-master',
+      groups: [{ name: 'raw' }],
+    });
+    const records: CrmFile = {
+      ...rest,
+      connections: live.map((connection) => ({
+        ...connection,
+        host: '127.0.0.1',
+        port: real.port,
+        secret: 'platform/real',
+      })),
+      local_secrets: { 'platform/real': { master: 'real-master' } },
+    };
+    await during({ records }, async (service) => {
+      expect((await openAccount(service, 'tp4', { connection_id: 'tp4-gw-2', group: 'raw' })).status).toBe(200);
+      expect(real.accounts()).toHaveLength(1);
+      expect((await get(service, '/_local/platforms/tp4-gw-2/accounts')).status).toBe(404);
+      expect((await put(service, '/_local/faults/tp4-gw-2', { kind: 'down' })).status).toBe(404);
+    });
+    await real.close();
+  });
+
+  it('leaves the environment as it was, and nothing listening', async () => {
+    const before = { ...process.env };
+    let url = '';
+    await during({}, async (service) => {
+      url = service.url;
+      expect(process.env.CRM_TABLE).toBe('crm');
+    });
+    expect({ ...process.env }).toEqual(before);
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it('is told of a setting that is not valid, and leaves nothing behind', async () => {
+    await expect(startService({ environment: { BRAND_COLOR: 'blue' } })).rejects.toThrow('BRAND_COLOR');
+    await during({}, async (service) => expect((await register(service)).status).toBe(204));
+  });
+
+  it('never reads what the machine says of AWS', async () => {
+    process.env.AWS_PROFILE = 'production';
+    process.env.AWS_ENDPOINT_URL = 'https://example.com';
+    try {
+      await during({}, async (service) => {
+        expect(process.env.AWS_PROFILE).toBeUndefined();
+        expect((await register(service)).status).toBe(204);
+      });
+      expect(process.env.AWS_PROFILE).toBe('production');
+    } finally {
+      delete process.env.AWS_PROFILE;
+      delete process.env.AWS_ENDPOINT_URL;
+    }
+  });
+});

@@ -1,0 +1,109 @@
+import { connect, createServer } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Faults } from '../../../../infra/local/faults.ts';
+import { downtime } from '../../../../infra/local/stand-ins/downtime.ts';
+import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
+import { snsPublisher } from '../../../../lib/aws/sns.ts';
+import { clientOf, failureOf, patient, started } from '../../../support/senders.ts';
+
+const TEXT = { phoneNumber: '+447400123456', message: '123456', attributes: {} };
+
+async function sns() {
+  const { standIn, faults, outbox } = await started(startSns, {});
+  const publish = snsPublisher(clientOf(standIn));
+  return { standIn, faults, outbox, send: () => publish(TEXT, patient()) };
+}
+
+describe('A stand-in that is down', () => {
+  it('refuses connections as often as was asked, and then works at the same port', async () => {
+    const { standIn, faults, outbox, send } = await sns();
+    faults.set({ kind: 'down', times: 2 });
+    for (let refused = 1; refused <= 2; refused += 1) {
+      expect(await failureOf(send())).toMatchObject({ kind: 'retryable', reason: 'ECONNREFUSED' });
+    }
+    await send();
+    expect(outbox).toHaveLength(1);
+    expect(standIn.requests).toBe(1);
+    expect(faults.list()).toEqual([]);
+  });
+
+  it('lets as many calls through before as was asked', async () => {
+    const { faults, outbox, send } = await sns();
+    faults.set({ kind: 'down', times: 1, after: 1 });
+    await send();
+    expect(await failureOf(send())).toMatchObject({ reason: 'ECONNREFUSED' });
+    await send();
+    expect(outbox).toHaveLength(2);
+  });
+
+  it('works again when the fault is cleared', async () => {
+    const { faults, outbox, send } = await sns();
+    faults.set({ kind: 'down', times: 100 });
+    await failureOf(send());
+    faults.clear();
+    await send();
+    expect(outbox).toHaveLength(1);
+  });
+
+  it('can be closed', async () => {
+    const { standIn, faults } = await sns();
+    faults.set({ kind: 'down', times: 1 });
+    await standIn.close();
+    faults.clear();
+    await expect(fetch(standIn.url)).rejects.toThrow();
+  });
+
+  it('refuses connections of any protocol', async () => {
+    const server = createServer((socket) => socket.end('hello'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const faults = new Faults();
+    const down = downtime(server, faults);
+    onTestFinished(() => {
+      down.stop();
+      server.close();
+    });
+    const { port } = server.address() as { port: number };
+    const call = () =>
+      new Promise((resolve) => {
+        const socket = connect(port, '127.0.0.1', () => resolve('connected'));
+        socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+        socket.resume();
+      });
+    faults.set({ kind: 'down', times: 1 });
+    expect(await call()).toBe('ECONNREFUSED');
+    expect(await call()).toBe('connected');
+  });
+});
+
+describe('A stand-in that is slow', () => {
+  it('waits, and then works as ever', async () => {
+    const { faults, outbox, send } = await sns();
+    faults.set({ kind: 'slow', times: 1, ms: 120 });
+    const began = performance.now();
+    await send();
+    expect(performance.now() - began).toBeGreaterThan(110);
+    expect(outbox).toHaveLength(1);
+  });
+
+  it('takes the message on although nobody waits for its answer any more', async () => {
+    const { standIn, faults, outbox } = await sns();
+    faults.set({ kind: 'slow', times: 1, ms: 300 });
+    const caller = new AbortController();
+    const sending = failureOf(snsPublisher(clientOf(standIn))(TEXT, caller.signal));
+    await expect.poll(() => standIn.requests).toBe(1);
+    caller.abort();
+    expect(await sending).toMatchObject({ kind: 'unknown_outcome' });
+    expect(outbox).toHaveLength(0);
+    await expect.poll(() => outbox.length).toBe(1);
+    expect(standIn.requests).toBe(1);
+  });
+});
+
+describe('A stand-in', () => {
+  it('answers a request that is not signed for it as the service does', async () => {
+    const { standIn } = await sns();
+    const answer = await fetch(standIn.url, { method: 'POST', body: 'Action=Publish' });
+    expect(answer.status).toBe(403);
+    expect(await answer.text()).toContain('<Code>MissingAuthenticationToken</Code>');
+  });
+});

@@ -1,0 +1,250 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { checked } from '../../support/openapi.ts';
+
+const ROOT = new URL('../../..', import.meta.url).pathname;
+const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
+/** What `npm start` runs; it replaces the shell that it runs in. */
+const { start: script } = packageJson.scripts;
+/** On an idle machine of two cores that is ready within 5 seconds, on a busy one the clock says nothing. */
+const MOST_CPU_SECONDS = 3;
+const MOST_MEGABYTES = 400;
+
+let folder: string;
+const children: ChildProcess[] = [];
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'start-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+interface Run {
+  child: ChildProcess;
+  /** Empty when it ended before it was ready. */
+  url: string;
+  output: { text: string };
+  exited: Promise<number | null>;
+}
+
+/** Starts it and waits until it is ready or ended. */
+async function start(
+  environment: Record<string, string> = {},
+  command = [process.execPath, 'infra/local/start.ts'],
+): Promise<Run> {
+  const [file = '', ...args] = command;
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|CRM_FILE$|INIT_CWD$)/.test(name));
+  const child = spawn(file, args, {
+    cwd: ROOT,
+    env: { ...Object.fromEntries(inherited), PATH, PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  const output = { text: '' };
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const ready = new Promise<void>((resolve) => {
+    const read = (bytes: Buffer) => {
+      output.text += bytes.toString();
+      if (output.text.includes('\nready ') || output.text.startsWith('ready ')) resolve();
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+  });
+  await Promise.race([ready, exited]);
+  const url = /^ready (\S+)$/m.exec(output.text)?.[1] ?? '';
+  return { child, url, output, exited };
+}
+
+async function fileOf(content: unknown): Promise<string> {
+  const path = join(folder, `${Math.random()}.json`);
+  await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+async function isGone(url: string): Promise<boolean> {
+  return fetch(url).then(
+    () => false,
+    () => true,
+  );
+}
+
+/** The most memory that a process ever had, in megabytes. */
+async function peakMegabytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_024;
+}
+
+/** What a process has worked so far, in seconds. */
+async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // After the name in brackets; the kernel's clock ticks a hundred times a second.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+describe('npm start', () => {
+  it(`prints where it is ready after ${MOST_CPU_SECONDS} seconds of work, and stays below ${MOST_MEGABYTES} MB`, async () => {
+    const { child, url, output } = await start({}, ['sh', '-c', script]);
+    expect(output.text).toMatch(/^ready http:\/\/localhost:\d+\n$/);
+    const { pid = 0 } = child;
+    if (process.platform === 'linux') expect(await cpuSeconds(pid)).toBeLessThan(MOST_CPU_SECONDS);
+    const body = {
+      type: 'trader',
+      name: 'A',
+      password: 'long enough',
+      repeat_password: 'long enough',
+      form_id: 'FORM0002',
+    };
+    const statuses = await Promise.all(
+      Array.from({ length: 50 }, async (_, n) => {
+        const headers = { 'content-type': 'application/json', 'x-forwarded-for': `198.51.100.${n}` };
+        const request = { method: 'POST', headers, body: JSON.stringify({ ...body, email: `a${n}@example.com` }) };
+        return (await checked(await fetch(`${url}/public/v1/account/register/request`, request))).status;
+      }),
+    );
+    expect(new Set(statuses)).toEqual(new Set([204]));
+    if (process.platform === 'linux') expect(await peakMegabytes(pid)).toBeLessThan(MOST_MEGABYTES);
+  });
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends at once on %s', async (signal) => {
+    const { child, url, exited } = await start();
+    const began = Date.now();
+    child.kill(signal);
+    expect(await exited).toBe(0);
+    expect(Date.now() - began).toBeLessThan(3_000);
+    expect(await isGone(url)).toBe(true);
+  });
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('leaves no orphan when npm gets %s', async (signal) => {
+    const { child, url, exited } = await start({}, ['npm', 'start']);
+    expect(url).toMatch(/^http:\/\/localhost:\d+$/);
+    child.kill(signal);
+    // The pipe is closed when the last process that writes to it is gone.
+    await Promise.race([exited, sleep(3_000)]);
+    expect(await isGone(url)).toBe(true);
+  });
+
+  it('listens on the port that it is told', async () => {
+    const port = await freePort();
+    const { url } = await start({ PORT: String(port) });
+    expect(url).toBe(`http://localhost:${port}`);
+  });
+
+  it('says in one line that a port is in use', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const { exited, output } = await start({ PORT: String(port) });
+    expect(await exited).toBe(1);
+    expect(output.text).toBe('The port is in use. PORT=0 npm start picks a free one.\n');
+    server.close();
+  });
+
+  it.each(['http', '-1', '70000', '3000.5'])('refuses the port %s', async (port) => {
+    const { exited, output } = await start({ PORT: port });
+    expect(await exited).toBe(1);
+    expect(output.text).toBe('PORT must be a number from 0 to 65535.\n');
+  });
+
+  it('takes settings of the functions from the environment, and says which is not valid', async () => {
+    const { exited, output } = await start({ CHANNELS: 'email,pigeon' });
+    expect(await exited).toBe(1);
+    expect(output.text).toContain('CHANNELS');
+    expect(output.text).not.toContain('    at ');
+  });
+});
+
+describe('CRM_FILE=crm.json npm start', () => {
+  it('has those records instead of the demo ones', async () => {
+    const file = await fileOf({
+      forms: [{ id: 'MYFORM01', fields: [{ key: 'q1', type: 'boolean', required: true }] }],
+      clients: [{ id: 'MYCLIENT', email: 'me@example.com', name: 'Me' }],
+      connections: [
+        { id: 'mine', platform: 'tp5', protocol: 'web-api', host: 'local', port: 443, demo: false, secret: 'any' },
+      ],
+    });
+    const { url } = await start({ CRM_FILE: file });
+    const open = (user: string, connection_id: string) =>
+      fetch(`${url}/public/v1/users/${user}/tp5/accounts`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ connection_id, group: 'real\\standard', leverage: 1 }),
+      })
+        .then((answer) => checked(answer))
+        .then((answer) => answer.status);
+    expect(await open('MYCLIENT', 'mine')).toBe(200);
+    expect(await open('CLIENT01', 'mine')).toBe(404);
+    expect(await open('MYCLIENT', 'tp5-live-1')).toBe(400);
+    expect(await (await fetch(`${url}/_local/platforms/mine/accounts`)).json()).toHaveLength(1);
+  });
+
+  it('finds the file from where the person stands', async () => {
+    await writeFile(join(folder, 'here.json'), JSON.stringify(DEMO_RECORDS));
+    const environment = { npm_lifecycle_event: 'start', INIT_CWD: folder, CRM_FILE: 'here.json' };
+    expect((await start(environment)).url).not.toBe('');
+  });
+
+  it('lists all faults of the file and ends with 1', async () => {
+    const { connections } = DEMO_RECORDS;
+    const file = await fileOf({
+      clients: [
+        { id: 'CLIENT01', email: 'nonsense', name: 'A' },
+        { id: 'CLIENT01', email: 'a@example.com', name: 'A', phone: { country_code: '44', number: '1' } },
+      ],
+      forms: [{ id: 'F', fields: [] }],
+      connections: [{ ...connections[0], host: 'mt5.example.com' }],
+    });
+    const { exited, output } = await start({ CRM_FILE: file });
+    expect(await exited).toBe(1);
+    expect(output.text).toBe(
+      [
+        `CRM_FILE ${file} has 4 faults:`,
+        '  clients[0].email: must be an e-mail address',
+        '  forms[0].id: must be 8 characters',
+        '  clients[1].phone: must be a valid phone number',
+        '  clients[1].id: is the same as clients[0].id',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('asks for the local secrets of real servers', async () => {
+    const file = await fileOf({ connections: [{ ...DEMO_RECORDS.connections[0], host: 'mt5.example.com' }] });
+    const { exited, output } = await start({ CRM_FILE: file });
+    expect(await exited).toBe(1);
+    expect(output.text).toContain('local_secrets["platform/tp5-live-1"]: is missing');
+  });
+
+  it.each([
+    ['is not JSON', JSON.stringify(DEMO_RECORDS, null, 2).slice(0, -3), 'is not JSON (line '],
+    ['is another thing', '[]', 'must be a JSON object'],
+  ])('says that the file %s', async (_, content, words) => {
+    const { exited, output } = await start({ CRM_FILE: await fileOf(content) });
+    expect(await exited).toBe(1);
+    expect(output.text).toContain(words);
+    expect(output.text).not.toContain('    at ');
+  });
+
+  it('says that there is no such file', async () => {
+    const path = join(folder, 'nothing.json');
+    const { exited, output } = await start({ CRM_FILE: path });
+    expect(await exited).toBe(1);
+    expect(output.text).toBe(`CRM_FILE ${path}: there is no such file.\n`);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,204 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type * as v from 'valibot';
+import { afterAll, beforeAll, describe, expect, expectTypeOf, it, onTestFinished } from 'vitest';
+import { type LocalService, startService } from '../../../infra/local/service.ts';
+import { EXAMPLE_USER_ID, REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
+import type {
+  BodyFault,
+  HeaderFault,
+  Operations,
+  ParameterFault,
+  Problem,
+  Rule,
+  TradingAccount,
+} from '../../../infra/openapi/openapi-types.ts';
+import type { OperationId } from '../../../infra/openapi/problems.ts';
+import type { ProblemType } from '../../../lib/http/problem.ts';
+import type { Rule as BodyRule, FieldFault } from '../../../lib/validators/primitives.ts';
+import type { RegistrationBodySchema } from '../../../lib/validators/registration.ts';
+import type { TradingAccountAnswerSchema, TradingAccountRequest } from '../../../lib/validators/trading-account.ts';
+import { checked } from '../../support/openapi.ts';
+import { openAccount, Refused, register } from './client-example.ts';
+
+const PATHS: Readonly<Record<OperationId, string>> = {
+  requestRegistration: '/public/v1/account/register/request',
+  createTp5Account: `/public/v1/users/${EXAMPLE_USER_ID}/tp5/accounts`,
+  createTp4Account: `/public/v1/users/${EXAMPLE_USER_ID}/tp4/accounts`,
+};
+
+describe('The generated types', () => {
+  it('are those of the validators', () => {
+    expectTypeOf<Operations['createTp5Account']['body']>().toEqualTypeOf<TradingAccountRequest>();
+    expectTypeOf<Operations['createTp4Account']['body']>().toEqualTypeOf<TradingAccountRequest>();
+    expectTypeOf<TradingAccount>().toEqualTypeOf<v.InferOutput<typeof TradingAccountAnswerSchema>>();
+    type Registration = v.InferInput<typeof RegistrationBodySchema>;
+    expectTypeOf<Registration>().toExtend<Operations['requestRegistration']['body']>();
+    expectTypeOf<Operations['requestRegistration']['body']>().toExtend<Registration>();
+  });
+
+  it('are those of the errors', () => {
+    expectTypeOf<Problem['type']>().toEqualTypeOf<ProblemType>();
+    expectTypeOf<BodyRule>().toExtend<Rule>();
+    expectTypeOf<BodyFault | ParameterFault | HeaderFault>().toExtend<FieldFault>();
+    expectTypeOf<keyof Operations>().toEqualTypeOf<OperationId>();
+  });
+
+  it('tell the members of a problem by its type', () => {
+    expectTypeOf<Extract<Problem, { type: 'otp_type_unavailable' }>['available']>().toEqualTypeOf<
+      ('email' | 'sms' | 'call' | 'whatsapp')[]
+    >();
+    expectTypeOf<Extract<Problem, { type: 'account_outcome_unknown' }>['operation_id']>().toEqualTypeOf<string>();
+    expectTypeOf<Extract<Problem, { type: 'user_not_found' }>['status']>().toEqualTypeOf<404>();
+  });
+
+  it('fit the documented examples', () => {
+    type Example<Name extends OperationId> = (typeof REQUEST_EXAMPLES)[Name][string]['value'];
+    expectTypeOf<Example<'requestRegistration'>>().toExtend<Operations['requestRegistration']['body']>();
+    expectTypeOf<Example<'createTp5Account'>>().toExtend<Operations['createTp5Account']['body']>();
+    expectTypeOf<Example<'createTp4Account'>>().toExtend<Operations['createTp4Account']['body']>();
+  });
+});
+
+describe('Against the local service', () => {
+  let service: LocalService;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(async () => {
+    await service.close();
+  });
+
+  const examples = Object.entries(REQUEST_EXAMPLES).flatMap(([operation, named]) =>
+    Object.entries(named).map(([name, { value }]) => [operation as OperationId, name, value] as const),
+  );
+
+  it.each(examples)('the documented example of %s, "%s", is accepted', async (operation, name, body) => {
+    const answer = await fetch(`${service.url}${PATHS[operation]}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': '192.0.2.1' },
+      body: JSON.stringify(body),
+    });
+    await checked(answer);
+    expect(answer.status, name).toBe(operation === 'requestRegistration' ? 204 : 200);
+    if (operation === 'requestRegistration') {
+      const { email } = body as { email: string };
+      expect(
+        service.outbox.list().some(({ to, text }) => (to === email || to.startsWith('+')) && /\d{6}/.test(text)),
+      ).toBe(true);
+    }
+  });
+
+  it('the documented client registers a person once for one key', async () => {
+    const person = {
+      email: 'nia@example.com',
+      type: 'trader' as const,
+      name: 'Nia Newman',
+      password: 'correct horse battery',
+      repeat_password: 'correct horse battery',
+      form_id: 'FORM0001',
+      k3J9xQ: 'some',
+    };
+    await register(service.url, person, 'form-1');
+    await register(service.url, person, 'form-1');
+    expect(service.outbox.list().filter(({ to }) => to === 'nia@example.com')).toHaveLength(1);
+  });
+
+  it('the documented client opens one account for one key', async () => {
+    const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
+    const first = await openAccount(service.url, 'CLIENT01', order, 'order-1');
+    expect(await openAccount(service.url, 'CLIENT01', order, 'order-1')).toEqual(first);
+    expect(service.platforms.get('tp5-live-1')?.access(first.login, first.master_password)).toBe('master');
+  });
+
+  it('the documented client tells why a request is refused', async () => {
+    const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 5001 };
+    const refused = await openAccount(service.url, 'short', order, 'order-2').catch((error: unknown) => error);
+    if (!(refused instanceof Refused) || refused.problem.type !== 'validation_failed') return expect.fail();
+    expect(refused.problem.errors).toEqual([
+      { parameter: 'user_id', rule: 'length', detail: 'must be 8 characters' },
+      { pointer: '#/leverage', rule: 'maximum', detail: 'must be at most 5000' },
+    ]);
+  });
+});
+
+describe('The documented client', () => {
+  type Answer = [status: number, headers: Record<string, string>, body: object];
+
+  /** A server that gives these answers in turn, and the keys and credentials that it was sent. */
+  async function answering(...answers: (Answer | 'lost' | 'broken off')[]) {
+    const seen: (string | undefined)[][] = [];
+    const server = createServer((request, response) => {
+      const answer = answers[Math.min(seen.length, answers.length - 1)] ?? 'lost';
+      seen.push([String(request.headers['idempotency-key']), request.headers.authorization]);
+      request.resume();
+      if (answer === 'lost') return request.socket.destroy();
+      if (answer === 'broken off') {
+        response.writeHead(200, { 'content-length': 100 });
+        return response.write('{', () => request.socket.destroy());
+      }
+      const [status, headers, body] = answer;
+      return response.writeHead(status, headers).end(JSON.stringify(body));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.close();
+    });
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+  }
+
+  /** A problem after which the service asks to wait so long. */
+  function busy(retryAfter: string): Answer {
+    const problem = { type: 'request_in_progress', title: 'Wait', status: 409, request_id: 'x' };
+    return [409, { 'content-type': 'application/problem+json', 'retry-after': retryAfter }, problem];
+  }
+
+  const order = { connection_id: 'x', group: 'x', leverage: 1 };
+  const account = { login: 1, master_password: 'a', investor_password: 'b' };
+
+  it('repeats with the same key when the service asks for it, and not before', async () => {
+    const { url, seen } = await answering(busy('1'), [200, {}, account]);
+    const startedAt = performance.now();
+    expect(await openAccount(url, 'CLIENT01', order, 'order-1', 'token')).toEqual(account);
+    expect(performance.now() - startedAt).toBeGreaterThan(990);
+    expect(seen).toEqual([
+      ['order-1', 'Bearer token'],
+      ['order-1', 'Bearer token'],
+    ]);
+  });
+
+  it.each<[string, Answer | 'lost' | 'broken off']>([
+    ['is lost', 'lost'],
+    ['breaks off', 'broken off'],
+    ['is the gateway giving up', [503, { 'content-type': 'application/json' }, { message: 'Service Unavailable' }]],
+  ])('repeats with the same key when the answer %s', async (_, answer) => {
+    const { url, seen } = await answering(answer, [200, {}, account]);
+    expect(await openAccount(url, 'CLIENT01', order, 'order-1')).toEqual(account);
+    expect(seen).toEqual([
+      ['order-1', undefined],
+      ['order-1', undefined],
+    ]);
+  });
+
+  it('gives up at once when it is asked to wait longer than half a minute', async () => {
+    const { url, seen } = await answering(busy('31'));
+    await expect(openAccount(url, 'CLIENT01', order, 'order-1')).rejects.toBeInstanceOf(Refused);
+    expect(seen).toHaveLength(1);
+  });
+
+  it('says so when the gateway itself refuses', async () => {
+    const { url } = await answering([403, { 'content-type': 'application/json' }, { message: 'Forbidden' }]);
+    await expect(openAccount(url, 'CLIENT01', order, 'order-1')).rejects.toThrow('The gateway answered 403.');
+  });
+
+  it('stands in the README as it is tested here', () => {
+    const root = new URL('../../../', import.meta.url);
+    const example = readFileSync(new URL('client-example.ts', import.meta.url), 'utf8').replace(
+      "'../../../infra/openapi/",
+      "'./",
+    );
+    const blocks = [...readFileSync(new URL('README.md', root), 'utf8').matchAll(/^```ts\n(.*?)^```/gms)];
+    expect(blocks.map(([, block]) => block)).toEqual([example]);
+  });
+});

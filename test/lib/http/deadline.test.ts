@@ -1,0 +1,51 @@
+import { getEventListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { within } from '../../../lib/http/deadline.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+describe('A deadline', () => {
+  it('aborts when its time is up, with a TimeoutError', async () => {
+    const signal = within(20);
+    expect(signal.aborted).toBe(false);
+    await sleep(40);
+    expect(signal.aborted).toBe(true);
+    expect((signal.reason as Error).name).toBe('TimeoutError');
+  });
+
+  it('aborts with the signal that it stands within, for the same reason', () => {
+    const outer = new AbortController();
+    const signal = within(10_000, outer.signal);
+    outer.abort('over');
+    expect(signal.reason).toBe('over');
+  });
+
+  it.each([0, -5])('has aborted already when %s ms are left', (ms) => {
+    expect(within(ms).aborted).toBe(true);
+  });
+
+  it('has aborted already when the signal around it has', () => {
+    expect(within(10_000, AbortSignal.abort('over')).reason).toBe('over');
+  });
+
+  it('comes though nobody listens and the garbage is collected in between, however deep it stands', async () => {
+    const signals = Array.from({ length: 100 }, () => within(10_000, within(60, new AbortController().signal)));
+    for (let round = 0; round < 5; round += 1) {
+      collectGarbage();
+      await sleep(20);
+    }
+    expect(signals.filter(({ aborted }) => aborted)).toHaveLength(100);
+  });
+
+  it('leaves nothing behind on the signal around it', async () => {
+    const { signal } = new AbortController();
+    for (let index = 0; index < 50; index += 1) within(5, signal);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(50);
+    await sleep(30);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+});

@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { installedChannels } from '../../../lib/messages/channels.ts';
+import type { OtpChannel } from '../../../lib/messages/message.ts';
+import { CHANNEL_OPENERS } from '../../../lib/registration-parts.ts';
+import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
+import { BRAND, failureOf } from '../../support/senders.ts';
+
+const CHANNEL: OtpChannel = { send: async () => ({ messageId: 'm-1' }) };
+
+function settings(channels: Channel[]) {
+  return {
+    channels,
+    brand: BRAND,
+    email: { senderAddress: 'no-reply@example.com' },
+    sms: {},
+    call: { originationIdentity: '+441234567890' },
+    whatsapp: { phoneNumberId: '', codeTemplate: '', noticeTemplate: '', apiVersion: 'v20.0' },
+  };
+}
+
+function counted() {
+  const opened: Channel[] = [];
+  const opener = (name: Channel) => () => {
+    opened.push(name);
+    return CHANNEL;
+  };
+  return {
+    opened,
+    openers: { email: opener('email'), sms: opener('sms'), call: opener('call'), whatsapp: opener('whatsapp') },
+  };
+}
+
+describe('The installed channels', () => {
+  it('are those of the settings, in the order of the specification', () => {
+    expect(installedChannels(settings(['whatsapp', 'email']), CHANNEL_OPENERS).available).toEqual([
+      'email',
+      'whatsapp',
+    ]);
+    expect(installedChannels(settings(['email']), CHANNEL_OPENERS).available).toEqual(['email']);
+  });
+
+  it('open what is used, once', async () => {
+    const { opened, openers } = counted();
+    const channels = installedChannels(settings(['email', 'sms', 'call']), openers);
+    expect(opened).toEqual(['email']);
+    await Promise.all([channels.channel('call'), channels.channel('call'), channels.channel('email')]);
+    expect(opened).toEqual(['email', 'call']);
+  });
+
+  it('do not open what is not installed', async () => {
+    const { opened, openers } = counted();
+    const channels = installedChannels(settings(['email']), openers);
+    expect(await failureOf(channels.channel('sms'))).toMatchObject({ kind: 'misconfigured' });
+    expect(opened).toEqual(['email']);
+  });
+
+  it('are real ones unless told otherwise', async () => {
+    const channels = installedChannels(settings([...OTP_TYPES]), CHANNEL_OPENERS);
+    for (const name of OTP_TYPES) expect(await channels.channel(name)).toHaveProperty('send');
+  });
+
+  it('load at start the SDK client of email only', () => {
+    const script = `
+      import { registerHooks } from 'node:module';
+      const loaded = new Set();
+      registerHooks({ load(url, context, next) {
+        const client = /@aws-sdk\\/(client-(?!dynamodb|secrets)[a-z0-9-]+)\\//.exec(url)?.[1];
+        if (client !== undefined) loaded.add(client);
+        return next(url, context);
+      } });
+      const { installedChannels } = await import('./lib/messages/channels.ts');
+      const { CHANNEL_OPENERS } = await import('./lib/registration-parts.ts');
+      const channels = installedChannels(${JSON.stringify(settings([...OTP_TYPES]))}, CHANNEL_OPENERS);
+      const atStart = [...loaded];
+      await channels.channel('call');
+      console.log(JSON.stringify({ atStart, afterCall: [...loaded] }));`;
+    const root = new URL('../../..', import.meta.url).pathname;
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect(JSON.parse(output)).toEqual({
+      atStart: ['client-ses'],
+      afterCall: ['client-ses', 'client-pinpoint-sms-voice-v2'],
+    });
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { startSes } from '../../../infra/local/stand-ins/ses.ts';
+import { sesMailer } from '../../../lib/aws/ses.ts';
+import { emailChannel } from '../../../lib/messages/email.ts';
+import { LANGUAGES } from '../../../lib/messages/language.ts';
+import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
+import { BRAND, clientOf, patient, started } from '../../support/senders.ts';
+
+const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
+
+async function email({ brand = BRAND, configurationSet }: { brand?: typeof BRAND; configurationSet?: string } = {}) {
+  const { standIn, faults, outbox } = await started(startSes, {
+    verified: ['no-reply@example.com'],
+    configurationSets: ['mails'],
+  });
+  const settings = { senderAddress: 'no-reply@example.com', configurationSet };
+  return { standIn, faults, outbox, channel: emailChannel(settings, brand, sesMailer(clientOf(standIn))) };
+}
+
+describe('The channel email', () => {
+  it('mails the code, in text and HTML, and answers with the id of SES', async () => {
+    const { channel, outbox } = await email({ configurationSet: 'mails' });
+    const { messageId } = await channel.send('Ann.Lee@example.org', CODE, 'es', patient());
+    expect(messageId).toMatch(/.+/);
+    expect(outbox).toHaveLength(1);
+    expect(outbox[0]).toMatchObject({ kind: 'email', to: 'Ann.Lee@example.org', language: 'es' });
+    expect(outbox[0]?.text).toContain('012345');
+    expect(outbox[0]?.html).toContain('012345');
+  });
+
+  it.each(LANGUAGES)('can send every message in the language %s', async (language) => {
+    const { channel, outbox } = await email();
+    await channel.send('ann@example.org', CODE, language, patient());
+    await channel.send('ann@example.org', { kind: 'owner_notice' }, language, patient());
+    expect(outbox.map((entry) => entry.language)).toEqual([language, language]);
+    expect(outbox[1]?.text).not.toMatch(/\d{6}/);
+  });
+
+  it('sends to an international domain as punycode, the local part as typed', async () => {
+    const { channel, outbox } = await email();
+    await channel.send('Ann+x@bücher.example', CODE, undefined, patient());
+    expect(outbox[0]?.to).toBe('Ann+x@xn--bcher-kva.example');
+  });
+
+  it('comes from the brand, whatever its name, and an answer reaches its support', async () => {
+    const sent: unknown[] = [];
+    const channel = emailChannel(
+      { senderAddress: 'no-reply@bücher.example' },
+      { ...BRAND, name: 'Börse', supportEmail: 'help@bücher.example' },
+      async (mail) => {
+        sent.push(mail);
+        return { messageId: 'm-1' };
+      },
+    );
+    await channel.send('ann@example.org', { kind: 'owner_notice' }, 'en', patient());
+    expect(sent).toMatchObject([
+      {
+        from: { name: 'Börse', address: 'no-reply@xn--bcher-kva.example' },
+        replyTo: 'help@xn--bcher-kva.example',
+        kind: 'owner_notice',
+      },
+    ]);
+    const { channel: real, outbox } = await email({ brand: { ...BRAND, name: '"Ünïcode" <Märkte>' } });
+    await real.send('ann@example.org', CODE, 'en', patient());
+    expect(outbox).toHaveLength(1);
+  });
+
+  itSendsAtMostOnce(email, 'ann@example.org');
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { startSocial } from '../../../infra/local/stand-ins/social.ts';
+import { whatsAppSender } from '../../../lib/aws/social.ts';
+import { LANGUAGES } from '../../../lib/messages/language.ts';
+import { whatsAppChannel } from '../../../lib/messages/whatsapp.ts';
+import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
+import { clientOf, failureOf, patient, started } from '../../support/senders.ts';
+
+const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
+const TO = '+447400123456';
+const SETTINGS = {
+  phoneNumberId: 'phone-number-id-0a1b2c3d4e5f60718293a4b5c6d7e8f9',
+  codeTemplate: 'one_time_password',
+  noticeTemplate: 'registration_attempt',
+  apiVersion: 'v20.0',
+};
+
+async function whatsapp(settings = SETTINGS) {
+  const { standIn, faults, outbox } = await started(startSocial, {
+    phoneNumberIds: [SETTINGS.phoneNumberId],
+    codeTemplates: [SETTINGS.codeTemplate],
+    noticeTemplates: [SETTINGS.noticeTemplate],
+  });
+  return { standIn, faults, outbox, channel: whatsAppChannel(settings, whatsAppSender(clientOf(standIn))) };
+}
+
+describe('The channel whatsapp', () => {
+  it.each(LANGUAGES)('sends the code and the notice by their templates in the language %s', async (language) => {
+    const { channel, outbox } = await whatsapp();
+    await channel.send(TO, CODE, language, patient());
+    await channel.send(TO, { kind: 'owner_notice' }, language, patient());
+    expect(outbox).toMatchObject([
+      { kind: 'whatsapp', to: TO, text: expect.stringContaining('012345') },
+      { kind: 'whatsapp', to: TO, text: expect.not.stringContaining('012345') },
+    ]);
+    for (const entry of outbox) expect(new Intl.Locale(entry.language ?? '').language).toBe(language);
+  });
+
+  it('is English when the language asked for is not ours', async () => {
+    const { channel, outbox } = await whatsapp();
+    await channel.send(TO, CODE, 'cy', patient());
+    expect(outbox[0]?.language).toBe('en-US');
+  });
+
+  it('is misconfigured when the template is not approved', async () => {
+    const { channel, outbox } = await whatsapp({ ...SETTINGS, codeTemplate: 'forgotten' });
+    const failure = await failureOf(channel.send(TO, CODE, 'en', patient()));
+    expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'InvalidParametersException' });
+    expect(outbox).toEqual([]);
+  });
+
+  itSendsAtMostOnce(whatsapp, TO);
+});

@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { PLATFORM_FAULT_KINDS } from '../../../../infra/local/faults.ts';
+import { type AccountOrder, PlatformFailure } from '../../../../lib/platform/platform.ts';
+import { anOrder, atOnce, failure, noSignal, platformOn, testServer } from '../../../support/web-api.ts';
+
+/** What an opening comes to under each fault, on a session that stands already; and whether the account was opened. */
+const OUTCOMES = {
+  throttled: { kind: 'platform_unavailable', reason: 'retcode_12', opened: false },
+  refused: { kind: 'platform_refused', reason: 'retcode_8', opened: false },
+  down: { kind: 'platform_unavailable', reason: 'connect_econnrefused', opened: false },
+  slow: { kind: 'account_outcome_unknown', reason: 'answer_timeout', opened: true },
+  reply_lost: { kind: 'account_outcome_unknown', reason: 'connection_closed', opened: true },
+  session_dropped: { kind: 'account_outcome_unknown', reason: 'connection_closed', opened: false },
+  retcode: { kind: 'account_outcome_unknown', reason: 'retcode_9', opened: false },
+  silence: { kind: 'account_outcome_unknown', reason: 'answer_timeout', opened: false },
+  garbage: { kind: 'account_outcome_unknown', reason: 'malformed_answer', opened: true },
+} as const;
+
+describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
+  const expected = OUTCOMES[fault];
+
+  test.each(['warm', 'cold'])('has its outcome on a %s session, and the next call works', async (session) => {
+    const server = await testServer();
+    const platform = platformOn(server, { commandMs: 300 });
+    if (session === 'warm') await platform.check(noSignal);
+    server.faults.set({ kind: fault, times: 1, code: 9, ms: 450 });
+    const order = anOrder();
+    const failed = await failure(platform.open(order, atOnce, noSignal));
+    expect(failed).toMatchObject({ kind: expected.kind, options: { reason: expected.reason } });
+    if (expected.kind === 'account_outcome_unknown') {
+      expect(failed.options.connectionClosed ?? false).toBe(expected.reason === 'connection_closed');
+    }
+
+    const { login } = await platform.open(anOrder(), atOnce, noSignal);
+    expect(server.access(login, order.masterPassword)).toBe('master');
+    if (fault === 'slow') await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(2);
+    expect(server.accounts().filter(({ comment }) => comment === order.operationId)).toHaveLength(
+      expected.opened ? 1 : 0,
+    );
+  });
+
+  test('never makes the opening be sent twice', async () => {
+    const server = await testServer();
+    const platform = platformOn(server, { commandMs: 100 });
+    await platform.check(noSignal);
+    server.faults.set({ kind: fault, times: 1, code: 9, ms: 200 });
+    await failure(platform.open(anOrder(), atOnce, noSignal));
+    if (fault === 'slow') await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(1);
+    expect(server.accounts().length).toBe(expected.opened ? 1 : 0);
+    // The only other command is the question for the group after code 8.
+    expect(server.commands).toBe(fault === 'down' ? 0 : fault === 'refused' ? 2 : 1);
+  });
+
+  test('strikes the call it is set for', async () => {
+    const server = await testServer();
+    const platform = platformOn(server, { commandMs: 300 });
+    server.faults.set({ kind: fault, times: 1, after: 2, code: 9, ms: 600 });
+    await platform.open(anOrder(), atOnce, noSignal);
+    await platform.open(anOrder(), atOnce, noSignal);
+    expect(await failure(platform.open(anOrder(), atOnce, noSignal))).toMatchObject({ kind: expected.kind });
+    await platform.open(anOrder(), atOnce, noSignal);
+  });
+});
+
+describe('the fault down', () => {
+  test('lasts for as many attempts as it was set for', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    await platform.check(noSignal);
+    server.faults.set({ kind: 'down', times: 3 });
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      expect(await failure(platform.check(noSignal))).toMatchObject({ options: { reason: 'connect_econnrefused' } });
+    }
+    await platform.check(noSignal);
+    expect(server.sessions).toBe(2);
+  });
+});
+
+describe('a lost answer', () => {
+  test('is looked up: the account that was opened is found', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    for (const login of [undefined, 424_242]) {
+      server.faults.set({ kind: 'reply_lost', times: 1 });
+      const order = anOrder(login === undefined ? {} : { login });
+      await failure(platform.open(order, atOnce, noSignal));
+      expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: login ?? 5_001 });
+    }
+  });
+
+  test('of an opening that never was is looked up: absent', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    server.faults.set({ kind: 'session_dropped', times: 1 });
+    const order = anOrder();
+    await failure(platform.open(order, atOnce, noSignal));
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
+  });
+
+  test('of a slow server is found once the server has come to it', async () => {
+    const server = await testServer();
+    server.faults.set({ kind: 'slow', times: 1, ms: 500 });
+    const order = anOrder();
+    await failure(platformOn(server, { commandMs: 100 }).open(order, atOnce, noSignal));
+    const platform = platformOn(server);
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
+    await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(1);
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 5_001 });
+  });
+
+  test('whose caller has no more time ends at once, and the next command goes out on a new session', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    await platform.check(noSignal);
+    server.faults.set({ kind: 'silence', times: 1 });
+    const failed = await failure(platform.open(anOrder(), atOnce, AbortSignal.timeout(300)));
+    expect(failed).toMatchObject({ kind: 'account_outcome_unknown', options: { connectionClosed: false } });
+    await platform.open(anOrder(), atOnce, noSignal);
+    expect(server.sessions).toBe(2);
+  });
+});
+
+test('whatever goes wrong wherever, no order has two accounts, and every outcome is the truth', async () => {
+  const fault = fc.record({
+    kind: fc.constantFrom(...PLATFORM_FAULT_KINDS),
+    times: fc.integer({ min: 1, max: 3 }),
+    after: fc.integer({ min: 0, max: 4 }),
+    code: fc.constantFrom(3, 8, 9, 12, 3006),
+    ms: fc.constantFrom(10, 60),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fault, { minLength: 1, maxLength: 3 }),
+      fc.integer({ min: 1, max: 6 }),
+      async (faults, atATime) => {
+        const server = await testServer();
+        const platform = platformOn(server, { commandMs: 40 });
+        const patient = platformOn(server);
+        const outcomes: { order: AccountOrder; login?: number; kind?: string }[] = [];
+        for (const one of faults) {
+          server.faults.set(one);
+          const orders = Array.from({ length: atATime }, () => anOrder());
+          await Promise.all(
+            orders.map(async (order) => {
+              try {
+                outcomes.push({ order, ...(await platform.open(order, atOnce, noSignal)) });
+              } catch (error) {
+                if (!(error instanceof PlatformFailure)) throw error;
+                outcomes.push({ order, kind: error.kind });
+              }
+            }),
+          );
+          if (atATime === 1) server.forgetSessions();
+        }
+        await sleep(200);
+        server.faults.clear();
+        for (const { order, login, kind } of outcomes) {
+          const accounts = server.accounts().filter(({ comment }) => comment === order.operationId);
+          if (login !== undefined) expect(accounts).toMatchObject([{ login }]);
+          else if (kind !== 'account_outcome_unknown') expect(accounts).toEqual([]);
+          expect(accounts.length).toBeLessThanOrEqual(1);
+          const found = accounts[0];
+          expect(await patient.find(order, noSignal)).toEqual(
+            found === undefined ? { kind: 'absent' } : { kind: 'found', login: found.login },
+          );
+        }
+      },
+    ),
+    { numRuns: 30 },
+  );
+});

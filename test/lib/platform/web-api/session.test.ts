@@ -1,0 +1,237 @@
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test, vi } from 'vitest';
+import {
+  anOrder,
+  atOnce,
+  connectionTo,
+  failure,
+  noSignal,
+  platformOn,
+  scriptedServer,
+  testServer,
+} from '../../../support/web-api.ts';
+
+const DONE = '{"retcode":"0 Done","login":"1","answer":[]}';
+
+describe('authentication of both sides', () => {
+  test('a server that does not know the password is refused', async () => {
+    const server = await scriptedServer((_request, response) => response.end(DONE), { impostor: true });
+    expect(await failure(platformOn(server).open(anOrder(), atOnce, noSignal))).toMatchObject({
+      kind: 'platform_refused',
+      options: { reason: 'server_not_authentic' },
+    });
+    expect(server.requests).toEqual([]);
+  });
+
+  test('a password that the server does not accept is a refusal', async () => {
+    const server = await testServer({ manager: { login: 1000, password: 'another' } });
+    expect(await failure(platformOn(server).check(noSignal))).toMatchObject({
+      kind: 'platform_refused',
+      options: { reason: 'auth_forbidden' },
+    });
+  });
+
+  test('an unknown manager is a refusal', async () => {
+    const server = await testServer({ manager: { login: 1, password: 'Password1' } });
+    expect(await failure(platformOn(server).check(noSignal))).toMatchObject({
+      kind: 'platform_refused',
+      options: { reason: 'retcode_1001' },
+    });
+  });
+
+  test.each([
+    ['{"retcode":"1018 Server is busy"}', 'platform_unavailable', 'retcode_1018'],
+    ['{"retcode":"1012 Address is not allowed"}', 'platform_refused', 'retcode_1012'],
+    ['{"retcode":"12 Too frequent requests"}', 'platform_unavailable', 'retcode_12'],
+    ['{"retcode":"0 Done","srv_rand":"zz"}', 'platform_unavailable', 'malformed_answer'],
+    ['garbage', 'platform_unavailable', 'auth_malformed_answer'],
+  ])('auth/start answered %s is %s', async (start, kind, reason) => {
+    const server = await scriptedServer((_request, response) => response.end(DONE), { start });
+    expect(await failure(platformOn(server).check(noSignal))).toMatchObject({ kind, options: { reason } });
+  });
+
+  test('a server that keeps silent in the middle is unavailable within the limit', async () => {
+    const server = await scriptedServer((_request, response) => response.end(DONE));
+    server.stopAuthentication();
+    expect(await failure(platformOn(server, { authMs: 50 }).check(noSignal))).toMatchObject({
+      kind: 'platform_unavailable',
+      options: { reason: 'auth_timeout' },
+    });
+  });
+});
+
+describe('the session', () => {
+  test('is kept from call to call', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    for (let call = 0; call < 5; call += 1) await platform.check(noSignal);
+    expect(server.sessions).toBe(1);
+  });
+
+  test('counts as gone when it was idle for more than 150 seconds', async () => {
+    const server = await testServer();
+    let time = 0;
+    const platform = platformOn(server, { now: () => time });
+    await platform.check(noSignal);
+    time += 150_000;
+    await platform.check(noSignal);
+    expect(server.sessions).toBe(1);
+    time += 150_001;
+    await platform.open(anOrder(), atOnce, noSignal);
+    expect(server.sessions).toBe(2);
+    expect(server.accounts()).toHaveLength(1);
+  });
+
+  test('is opened anew when the server has dropped it, and nobody notices', async () => {
+    const server = await testServer({ idleMs: 200 });
+    const platform = platformOn(server);
+    await platform.check(noSignal);
+    await sleep(500);
+    await platform.open(anOrder(), atOnce, noSignal);
+    expect(server.sessions).toBe(2);
+  });
+
+  test('is not used when its end arrives in the very moment before the command', async () => {
+    const sockets: Socket[] = [];
+    const server = await scriptedServer((_request, response) => {
+      if (response.socket !== null) sockets.push(response.socket);
+      response.end(DONE);
+    });
+    const platform = platformOn(server);
+    await platform.check(noSignal);
+    for (const socket of sockets) socket.destroy();
+    await platform.open(anOrder(), atOnce, noSignal);
+    expect(server.requests.map(({ path }) => path)).toEqual(['/api/test/access', '/api/user/add']);
+  });
+
+  test('may die while the operation is written down: the account is opened on a new one', async () => {
+    const server = await testServer({ idleMs: 200 });
+    const beforeSending = vi.fn(() => sleep(500));
+    await platformOn(server).open(anOrder(), beforeSending, noSignal);
+    expect(beforeSending).toHaveBeenCalledTimes(1);
+    expect({ sessions: server.sessions, accounts: server.accounts().length }).toEqual({
+      sessions: 2,
+      accounts: 1,
+    });
+  });
+
+  test('that speaks without being asked is not used again', async () => {
+    const server = await scriptedServer((_request, response) => {
+      response.end(DONE);
+      setTimeout(() => response.socket?.write('HTTP/1.1 408 Request Timeout\r\n\r\n'), 10);
+    });
+    const platform = platformOn(server);
+    await platform.check(noSignal);
+    await sleep(40);
+    await platform.open(anOrder(), atOnce, noSignal);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('is authenticated again after a 403, and the command sent again: it was not carried out', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    await platform.check(noSignal);
+    server.forgetSessions();
+    const beforeSending = vi.fn(atOnce);
+    await platform.open(anOrder(), beforeSending, noSignal);
+    expect(beforeSending).toHaveBeenCalledTimes(1);
+    expect({ sessions: server.sessions, accounts: server.accounts().length }).toEqual({
+      sessions: 2,
+      accounts: 1,
+    });
+  });
+
+  test('a second 403 says that the path is forbidden', async () => {
+    const server = await testServer({ forbiddenPaths: ['/api/user/add'] });
+    const platform = platformOn(server);
+    expect(await failure(platform.open(anOrder(), atOnce, noSignal))).toMatchObject({
+      kind: 'platform_refused',
+      options: { reason: 'forbidden' },
+    });
+    expect(server.sessions).toBe(2);
+    await platform.check(noSignal);
+    expect(server.sessions).toBe(2);
+  });
+
+  test('a 403 after which nobody can be reached has opened nothing', async () => {
+    const server = await scriptedServer((_request, response) => response.writeHead(403).end('403 Forbidden'));
+    const platform = platformOn(server, { authMs: 500 });
+    const opening = platform.open(anOrder(), async () => server.stopAuthentication(), noSignal);
+    expect(await failure(opening)).toMatchObject({ kind: 'platform_unavailable' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('ends politely, and the next call opens another', async () => {
+    const server = await scriptedServer((_request, response) => response.end(DONE));
+    const platform = platformOn(server);
+    await platform.check(noSignal);
+    await platform.close();
+    await platform.check(noSignal);
+    expect(server.requests.map(({ path }) => path)).toEqual(['/api/test/access', '/api/quit', '/api/test/access']);
+  });
+});
+
+describe('commands at the same time', () => {
+  test('20 openings at once share one session, one after the other, and all succeed', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    const opened = await Promise.all(
+      Array.from({ length: 20 }, () => platform.open(anOrder(), () => sleep(Math.random() * 10), noSignal)),
+    );
+    expect(new Set(opened.map(({ login }) => login)).size).toBe(20);
+    expect(server.accounts()).toHaveLength(20);
+    expect(server.sessions).toBe(1);
+  });
+
+  test('no two are ever under way together', async () => {
+    let underWay = 0;
+    let most = 0;
+    const server = await scriptedServer((_request, response) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      setTimeout(() => {
+        underWay -= 1;
+        response.end(DONE);
+      }, 5);
+    });
+    const platform = platformOn(server);
+    await Promise.all(Array.from({ length: 10 }, () => platform.check(noSignal)));
+    expect(most).toBe(1);
+  });
+
+  test('whoever waits leaves the queue when its time is up, having sent nothing', async () => {
+    const server = await testServer();
+    const platform = platformOn(server, { commandMs: 1_000 });
+    await platform.check(noSignal);
+    server.faults.set({ kind: 'silence', times: 1 });
+    const first = failure(platform.open(anOrder(), atOnce, noSignal));
+    const startedAt = Date.now();
+    const second = await failure(platform.open(anOrder(), atOnce, AbortSignal.timeout(100)));
+    expect(second).toMatchObject({ kind: 'platform_unavailable', options: { reason: 'queue_timeout' } });
+    expect(Date.now() - startedAt).toBeLessThan(800);
+    const third = platform.open(anOrder(), atOnce, noSignal);
+    expect(await first).toMatchObject({ kind: 'account_outcome_unknown' });
+    expect(await third).toEqual({ login: 5_001 });
+    expect(server.commands).toBe(2);
+  });
+
+  test('one that fails leaves the others alone', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    await platform.check(noSignal);
+    server.faults.set({ kind: 'session_dropped', times: 1, after: 3 });
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 10 }, () => platform.open(anOrder(), atOnce, noSignal)),
+    );
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(9);
+    expect(server.accounts()).toHaveLength(9);
+    expect(server.sessions).toBe(2);
+  });
+});
+
+test('the secret is no part of any failure', async () => {
+  const server = await testServer({ manager: { login: 1000, password: 'another' } });
+  const failed = await failure(platformOn(server).check(noSignal));
+  expect(JSON.stringify([failed, failed.message, failed.options, connectionTo(server)])).not.toContain('Password1');
+});

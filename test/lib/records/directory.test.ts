@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { toItems } from '../../../infra/crm/crm-file.ts';
+import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import type { Table } from '../../../lib/aws/dynamodb.ts';
+import { crmKey, directoryIn } from '../../../lib/records/directory.ts';
+
+const items = await toItems(DEMO_RECORDS);
+
+/** Holds the demo records, as the operators' command writes them. */
+function directory(changes: Record<string, object> = {}) {
+  const table: Pick<Table, 'getMany'> = {
+    getMany: async (keys) =>
+      keys.flatMap(({ pk }) =>
+        items.filter((item) => item.pk === pk).map((item) => ({ ...item, ...changes[item.pk] })),
+      ),
+  };
+  return directoryIn(table as Table);
+}
+const { signal } = new AbortController();
+const ids = { userId: 'CLIENT01', connectionId: 'tp5-live-1' };
+
+describe('The records of an opening', () => {
+  it('are the client with the phone number in E.164, and the connection', async () => {
+    const { client, connection, accountType, rebateUser } = await directory().forAccount(ids, signal);
+    expect(client).toMatchObject({ id: 'CLIENT01', email: 'ann@example.com', phone: '+447400123456' });
+    expect(connection).toMatchObject({ id: 'tp5-live-1', platform: 'tp5' });
+    expect([accountType, rebateUser]).toEqual([undefined, undefined]);
+  });
+
+  it('have no phone number where the item has none', async () => {
+    const { client } = await directory({ [crmKey.client('CLIENT01')]: { e164: undefined } }).forAccount(ids, signal);
+    expect(client).not.toHaveProperty('phone');
+  });
+
+  it('are undefined where there are none', async () => {
+    const { client, connection } = await directory().forAccount({ userId: 'NOBODY01', connectionId: 'none' }, signal);
+    expect([client, connection]).toEqual([undefined, undefined]);
+  });
+
+  it('that break their own rules are a failure of the database, not a record', async () => {
+    const damaged = directory({ [crmKey.client('CLIENT01')]: { record: { id: 'CLIENT01' } } });
+    await expect(damaged.forAccount(ids, signal)).rejects.toMatchObject({ reason: 'CrmRecordMalformed' });
+  });
+});

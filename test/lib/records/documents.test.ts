@@ -1,0 +1,327 @@
+import { createHash } from 'node:crypto';
+import { crc32, deflateRawSync, deflateSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Faults } from '../../../infra/local/faults.ts';
+import { startS3 } from '../../../infra/local/stand-ins/s3.ts';
+import { type NewObject, type ObjectStore, objectStore, StorageFailure } from '../../../lib/aws/s3.ts';
+import { documentsIn } from '../../../lib/records/documents.ts';
+import type { CheckedDocument } from '../../../lib/validators/custom-fields.ts';
+import { clientSettings } from '../../support/database.ts';
+
+const signal = new AbortController().signal;
+
+/** The smallest files of their kinds. */
+const FILES = {
+  pdf: Buffer.from('%PDF-1.7\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n'),
+  png: png(),
+  jpeg: Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex'),
+  gif: Buffer.from('47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b', 'hex'),
+  webp: Buffer.from('52494646240000005745425056503820180000003001009d012a0100010002003425a400037000fefb940000', 'hex'),
+  heic: Buffer.from('0000001866747970686569630000000068656963686d6966', 'hex'),
+  tiff: Buffer.from('49492a0008000000000000000000', 'hex'),
+  docx: zip({
+    '[Content_Types].xml':
+      '<?xml version="1.0"?><Types><Override PartName="/word/document.xml" ' +
+      'ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
+    'word/document.xml': '<w:document/>',
+  }),
+  zip: zip({ 'a.txt': 'a' }),
+  doc: Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(504)]),
+  rtf: Buffer.from('{\\rtf1\\ansi hello}'),
+  exe: Buffer.concat([Buffer.from('MZ'), Buffer.alloc(100)]),
+  svg: Buffer.from('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'),
+  html: Buffer.from('<!doctype html><script>alert(1)</script>'),
+  text: Buffer.from('name;amount\nJörg;1\r\n\tend\n'),
+  marked: Buffer.from('\ufeffname;amount'),
+  latin1: Buffer.from('J\xf6rg', 'latin1'),
+  bytes: Buffer.from('00010203fffefdfc', 'hex'),
+};
+
+function png(): Buffer {
+  const chunk = (type: string, data: Buffer) => {
+    const body = Buffer.concat([Buffer.from(type), data]);
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(data.length);
+    const sum = Buffer.alloc(4);
+    sum.writeUInt32BE(crc32(body));
+    return Buffer.concat([length, body, sum]);
+  };
+  const header = Buffer.from('00000001000000010800000000', 'hex');
+  const pixels = deflateSync(Buffer.from([0, 0]));
+  return Buffer.concat([
+    Buffer.from('89504e470d0a1a0a', 'hex'),
+    chunk('IHDR', header),
+    chunk('IDAT', pixels),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+function zip(files: Record<string, string>): Buffer {
+  const locals: Buffer[] = [];
+  const entries: Buffer[] = [];
+  let offset = 0;
+  for (const [name, content] of Object.entries(files)) {
+    const raw = Buffer.from(content);
+    const packed = deflateRawSync(raw);
+    const common = Buffer.alloc(26);
+    common.writeUInt16LE(20, 0);
+    common.writeUInt16LE(8, 4);
+    common.writeUInt32LE(crc32(raw), 10);
+    common.writeUInt32LE(packed.length, 14);
+    common.writeUInt32LE(raw.length, 18);
+    common.writeUInt16LE(name.length, 22);
+    const local = Buffer.concat([Buffer.from('PK\x03\x04'), common, Buffer.from(name), packed]);
+    const tail = Buffer.alloc(14);
+    tail.writeUInt32LE(offset, 10);
+    entries.push(
+      Buffer.concat([Buffer.from('PK\x01\x02'), Buffer.from([20, 0]), common, tail.subarray(0, 14), Buffer.from(name)]),
+    );
+    locals.push(local);
+    offset += local.length;
+  }
+  const directory = Buffer.concat(entries);
+  const end = Buffer.alloc(18);
+  end.writeUInt16LE(entries.length, 4);
+  end.writeUInt16LE(entries.length, 6);
+  end.writeUInt32LE(directory.length, 8);
+  end.writeUInt32LE(offset, 12);
+  return Buffer.concat([...locals, directory, Buffer.from('PK\x05\x06'), end]);
+}
+
+function document(bytes: Uint8Array, given: Partial<CheckedDocument> = {}): CheckedDocument {
+  return { fieldKey: 'd0cUpl', index: 0, id: 'passport', name: 'passport.pdf', bytes, ...given };
+}
+
+/** Keeps what is put, and fails where it is told to. */
+function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
+  const objects: NewObject[] = [];
+  const store: ObjectStore = {
+    put: async (object) => {
+      await put(object);
+      objects.push(object);
+    },
+  };
+  return { objects, documents: documentsIn('documents', async () => store) };
+}
+
+describe('A document where the form accepts', () => {
+  const { documents } = storeOf();
+  const image = ['image/png', 'image/jpeg'];
+
+  it.each<[string[], keyof typeof FILES]>([
+    [['application/pdf'], 'pdf'],
+    [['Application/PDF'], 'pdf'],
+    [image, 'png'],
+    [image, 'jpeg'],
+    [['image/jpg'], 'jpeg'],
+    [['image/*'], 'gif'],
+    [['image/*'], 'webp'],
+    [['image/heic'], 'heic'],
+    [['image/heif'], 'heic'],
+    [['image/tiff'], 'tiff'],
+    [['application/vnd.openxmlformats-officedocument.wordprocessingml.document'], 'docx'],
+    [['application/msword'], 'doc'],
+    [['application/rtf'], 'rtf'],
+    [['application/zip'], 'zip'],
+    [['text/plain'], 'text'],
+    [['text/csv'], 'text'],
+    [['text/*'], 'text'],
+    [['text/csv'], 'marked'],
+  ])('%j may be a %s', async (accept, file) => {
+    expect(await documents.inspect([document(FILES[file], { accept })])).toEqual([]);
+  });
+
+  it.each<[string[], keyof typeof FILES]>([
+    [['application/pdf'], 'png'],
+    [['application/pdf'], 'text'],
+    [['application/pdf'], 'bytes'],
+    [['application/pdf'], 'html'],
+    [image, 'gif'],
+    [image, 'pdf'],
+    [['image/*'], 'svg'],
+    [['image/svg+xml'], 'svg'],
+    [['text/html'], 'html'],
+    [['text/plain'], 'latin1'],
+    [['text/plain'], 'bytes'],
+    [['text/plain'], 'pdf'],
+    [['application/vnd.openxmlformats-officedocument.wordprocessingml.document'], 'zip'],
+    [['application/msword'], 'docx'],
+    [[], 'pdf'],
+  ])('%j may not be a %s', async (accept, file) => {
+    expect(await documents.inspect([document(FILES[file], { accept })])).toEqual([
+      {
+        pointer: '#/d0cUpl/0/doc',
+        rule: 'media_type',
+        detail: 'must be a document of a kind that the form accepts',
+      },
+    ]);
+  });
+
+  it('anything may be anything', async () => {
+    const all = Object.values(FILES).map((bytes) => document(bytes));
+    expect(await documents.inspect(all)).toEqual([]);
+  });
+
+  it('something is judged by its content, never by its name', async () => {
+    const accept = ['application/pdf'];
+    const lie = document(FILES.exe, { accept, name: 'passport.pdf' });
+    const plain = document(FILES.pdf, { accept, name: 'passport.exe' });
+    expect(await documents.inspect([lie])).toHaveLength(1);
+    expect(await documents.inspect([plain])).toEqual([]);
+  });
+
+  it('something is named by field and place, all wrong ones at once', async () => {
+    const accept = ['application/pdf'];
+    const faults = await documents.inspect([
+      document(FILES.png, { accept, fieldKey: 'a/b', index: 0 }),
+      document(FILES.pdf, { accept, fieldKey: 'a/b', index: 1 }),
+      document(FILES.text, { accept, fieldKey: 'ü', index: 2 }),
+    ]);
+    expect(faults).toMatchObject([{ pointer: '#/a~1b/0/doc' }, { pointer: '#/%C3%BC/2/doc' }]);
+  });
+
+  it('something breaks off or is made to mislead without harm', async () => {
+    for (const whole of Object.values(FILES)) {
+      for (let length = 1; length < Math.min(whole.length, 120); length += 1) {
+        const faults = await documents.inspect([document(whole.subarray(0, length), { accept: ['application/pdf'] })]);
+        expect(faults.length).toBeLessThanOrEqual(1);
+      }
+    }
+  });
+});
+
+describe('A stored document', () => {
+  it('stands under the registration and its number, with type, size and hash in the record', async () => {
+    const { documents, objects } = storeOf();
+    const stored = await documents.store(
+      'r-1',
+      [document(FILES.pdf), document(FILES.png, { fieldKey: 'other', index: 1, id: 'selfie', name: 'me.png' })],
+      signal,
+    );
+    const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('base64');
+    expect(stored).toEqual([
+      {
+        field_key: 'd0cUpl',
+        index: 0,
+        id: 'passport',
+        key: 'registrations/r-1/1',
+        media_type: 'application/pdf',
+        bytes: FILES.pdf.length,
+        sha256: sha256(FILES.pdf),
+      },
+      {
+        field_key: 'other',
+        index: 1,
+        id: 'selfie',
+        key: 'registrations/r-1/2',
+        media_type: 'image/png',
+        bytes: FILES.png.length,
+        sha256: sha256(FILES.png),
+      },
+    ]);
+    expect(objects.map(({ key, mediaType, metadata }) => ({ key, mediaType, metadata }))).toEqual([
+      {
+        key: 'registrations/r-1/1',
+        mediaType: 'application/pdf',
+        metadata: { 'file-name': 'passport.pdf', 'document-id': 'passport', field: 'd0cUpl' },
+      },
+      {
+        key: 'registrations/r-1/2',
+        mediaType: 'image/png',
+        metadata: { 'file-name': 'me.png', 'document-id': 'selfie', field: 'other' },
+      },
+    ]);
+  });
+
+  it.each<[keyof typeof FILES, string]>([
+    ['html', 'text/plain'],
+    ['svg', 'application/xml'],
+    ['text', 'text/plain'],
+    ['bytes', 'application/octet-stream'],
+    ['latin1', 'application/octet-stream'],
+    ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  ])('that is a %s is kept as %s', async (file, type) => {
+    const { documents } = storeOf();
+    expect(await documents.store('r-1', [document(FILES[file])], signal)).toMatchObject([{ media_type: type }]);
+  });
+
+  it('of text is kept as the kind of text that the form accepts', async () => {
+    const { documents } = storeOf();
+    const csv = document(FILES.text, { accept: ['application/pdf', 'text/csv'] });
+    expect(await documents.store('r-1', [csv], signal)).toMatchObject([{ media_type: 'text/csv' }]);
+  });
+
+  it.each([
+    ['паспорт 1.pdf', '%D0%BF%D0%B0%D1%81%D0%BF%D0%BE%D1%80%D1%82%201.pdf'],
+    ['a"b\r\nx-amz-acl: public-read\u0000.pdf', 'a%22b%0D%0Ax-amz-acl%3A%20public-read%00.pdf'],
+    ['../../etc/passwd', '..%2F..%2Fetc%2Fpasswd'],
+    ['broken \ud800', 'broken%20%EF%BF%BD'],
+    ['', ''],
+  ])('of the name %j has it as metadata in ASCII', async (name, encoded) => {
+    const { documents, objects } = storeOf();
+    await documents.store('r-1', [document(FILES.pdf, { name })], signal);
+    expect(objects[0]?.metadata['file-name']).toBe(encoded);
+    expect(objects[0]?.key).toBe('registrations/r-1/1');
+  });
+
+  it('of the longest names has metadata that S3 takes, cut at a character', async () => {
+    const { documents, objects } = storeOf();
+    const long = '\u{1f4c4}'.repeat(255);
+    await documents.store('r-1', [document(FILES.pdf, { name: long, id: long, fieldKey: long })], signal);
+    const metadata = Object.entries(objects[0]?.metadata ?? {});
+    expect(metadata.reduce((sum, [name, value]) => sum + name.length + value.length, 0)).toBeLessThanOrEqual(2_048);
+    for (const [, value] of metadata) expect(decodeURIComponent(value)).toMatch(/^\u{1f4c4}+$/u);
+  });
+
+  it('is uploaded side by side with the others', async () => {
+    let under = 0;
+    let most = 0;
+    const { documents } = storeOf(async () => {
+      under += 1;
+      most = Math.max(most, under);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      under -= 1;
+    });
+    await documents.store('r-1', [document(FILES.pdf), document(FILES.png), document(FILES.gif)], signal);
+    expect(most).toBe(3);
+  });
+
+  it('that cannot be stored fails the registration, once the others have ended', async () => {
+    let ended = 0;
+    const { documents } = storeOf(async ({ key }) => {
+      if (key.endsWith('/1')) throw new StorageFailure('AccessDenied');
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      ended += 1;
+    });
+    const storing = documents.store('r-1', [document(FILES.pdf), document(FILES.png)], signal);
+    await expect(storing).rejects.toBeInstanceOf(StorageFailure);
+    expect(ended).toBe(1);
+  });
+
+  it('opens the object store, and a registration without one does not', async () => {
+    let opened = 0;
+    const documents = documentsIn('documents', async () => {
+      opened += 1;
+      return { put: async () => {} };
+    });
+    expect(await documents.inspect([])).toEqual([]);
+    expect(await documents.store('r-1', [], signal)).toEqual([]);
+    expect(opened).toBe(0);
+    await documents.store('r-1', [document(FILES.pdf)], signal);
+    await documents.store('r-2', [document(FILES.pdf)], signal);
+    expect(opened).toBe(1);
+  });
+
+  it('stands in S3 as it was sent', async () => {
+    const s3 = await startS3({ faults: new Faults(), buckets: ['documents'] });
+    onTestFinished(() => s3.close());
+    const documents = documentsIn('documents', async (bucket) => objectStore(bucket, clientSettings(s3.url)));
+    await documents.store('r-1', [document(FILES.png, { name: 'ü.png' })], signal);
+    expect(s3.objects.get('documents/registrations/r-1/1')).toMatchObject({
+      body: FILES.png,
+      contentType: 'image/png',
+      contentDisposition: 'attachment',
+      metadata: { 'file-name': '%C3%BC.png', 'document-id': 'passport', field: 'd0cUpl' },
+    });
+  });
+});

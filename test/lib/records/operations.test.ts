@@ -1,0 +1,382 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Table } from '../../../lib/aws/dynamodb.ts';
+import {
+  type Claim,
+  DepositUnsettled,
+  LeaseLost,
+  type Operation,
+  type Operations,
+  operationsIn,
+  workable,
+} from '../../../lib/records/operations.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { everyOrder, interleave } from '../../support/interleave.ts';
+
+const signal = () => AbortSignal.timeout(10_000);
+const DAY = 24 * 60 * 60 * 1_000;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase(afterAll);
+});
+
+/** Operations under a clock of their own. */
+function world(start = 1_800_000_000_000) {
+  const clock = { now: start };
+  return { clock, operations: operationsIn(database.tables.operations, () => clock.now) };
+}
+
+let scopes = 0;
+const newScope = () => {
+  scopes += 1;
+  return ['tp5', 'caller', 'CLIENT01', `key-${scopes}`];
+};
+
+async function fresh(operations: Operations, scope: string[] | undefined): Promise<Operation> {
+  const claim = await operations.claim(scope, ['f'], 1_000, signal());
+  if (claim.kind !== 'fresh') throw new Error(`not fresh but ${claim.kind}`);
+  return claim.operation;
+}
+
+describe('A request with an Idempotency-Key', () => {
+  it('that is still running answers a second one with request_in_progress and when to come back', async () => {
+    const { operations } = world();
+    const scope = newScope();
+    await fresh(operations, scope);
+    const second = await operations.claim(scope, ['f'], 1_000, signal());
+    expect(second).toEqual({ kind: 'in_progress', retryAfterSeconds: 1 });
+    expect(() => workable(second)).toThrow('request_in_progress');
+  });
+
+  it('and another body is refused with idempotency_key_reused, running or finished', async () => {
+    const { operations } = world();
+    const scope = newScope();
+    const operation = await fresh(operations, scope);
+    expect(await operations.claim(scope, ['g'], 1_000, signal())).toEqual({ kind: 'reused' });
+    await operations.finish(operation, { login: 7 }, signal());
+    const claim = await operations.claim(scope, ['g'], 1_000, signal());
+    expect(() => workable(claim)).toThrow('idempotency_key_reused');
+  });
+
+  it('that is finished gives its login and nonce again', async () => {
+    const { operations } = world();
+    const scope = newScope();
+    const operation = await fresh(operations, scope);
+    await operations.finish(operation, { login: 7, recorded: true }, signal());
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
+      kind: 'finished',
+      operation: { operationId: operation.operationId, nonce: operation.nonce },
+      result: { login: 7, recorded: true },
+    });
+  });
+
+  it('matches the fingerprint under any key of a rotation', async () => {
+    const { operations } = world();
+    const scope = newScope();
+    await operations.finish(await fresh(operations, scope), {}, signal());
+    expect(await operations.claim(scope, ['new', 'f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
+  });
+
+  it('whose first try failed before anything was sent is worked on anew', async () => {
+    const { operations } = world();
+    const scope = newScope();
+    await operations.release(await fresh(operations, scope), signal());
+    expect(await operations.claim(scope, ['g'], 1_000, signal())).toMatchObject({ kind: 'fresh' });
+  });
+
+  it('whose first try died before anything was sent is taken over when its lease is over', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    const first = await fresh(operations, scope);
+    clock.now += 1_001;
+    const second = await fresh(operations, scope);
+    expect(second).toMatchObject({ operationId: first.operationId, nonce: first.nonce });
+    await expect(operations.markSent(first, clock.now, {}, signal())).rejects.toThrow(LeaseLost);
+    await operations.markSent(second, clock.now, {}, signal());
+  });
+
+  it('whose first try died after it may have sent is handed over to be settled', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    const first = await fresh(operations, scope);
+    await operations.markSent(first, clock.now + 60_000, { group: 'real' }, signal());
+    clock.now += 1_001;
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
+      kind: 'undecided',
+      settleAt: clock.now - 1_001 + 60_000,
+      operation: { operationId: first.operationId, nonce: first.nonce },
+    });
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'in_progress' });
+  });
+
+  it('whose first try was only frozen and sends after all is never worked on anew beside it, in any order', async () => {
+    const { clock } = world();
+    const orders = await everyOrder(async (choose) => {
+      const scope = newScope();
+      const first = await fresh(
+        operationsIn(database.tables.operations, () => clock.now),
+        scope,
+      );
+      const later = () => clock.now + 1_001;
+      const [sent, retry] = await interleave<boolean | Claim>(
+        database.tables.operations,
+        [
+          (table) =>
+            operationsIn(table, later)
+              .markSent(first, later(), {}, signal())
+              .then(
+                () => true,
+                () => false,
+              ),
+          (table) => operationsIn(table, later).claim(scope, ['f'], 1_000, signal()),
+        ],
+        choose,
+      );
+      expect(retry).toMatchObject({ kind: sent === true ? 'undecided' : 'fresh' });
+    });
+    expect(orders).toBeGreaterThan(2);
+  });
+
+  it('that is finished stays so when a write of an earlier step arrives late', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    const operation = await fresh(operations, scope);
+    await operations.finish(operation, { login: 7 }, signal());
+    await expect(operations.markSent(operation, clock.now, {}, signal())).rejects.toThrow();
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
+  });
+
+  it('that gave up may be settled by a retry at once', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    const first = await fresh(operations, scope);
+    await operations.markSent(first, clock.now + 60_000, {}, signal());
+    await operations.giveUp(first, clock.now + 10_000, signal());
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
+      kind: 'undecided',
+      settleAt: clock.now + 10_000,
+    });
+  });
+
+  it('is kept for 24 hours, and forgotten then though the table still has it', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    await operations.finish(await fresh(operations, scope), { login: 7 }, signal());
+    clock.now += DAY - 1_000;
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
+    clock.now += 1_000;
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'fresh' });
+  });
+
+  it('is not forgotten while a try that took it over just before still works on it', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    await operations.markSent(await fresh(operations, scope), clock.now, {}, signal());
+    clock.now += DAY - 1_000;
+    expect(await operations.claim(scope, ['f'], 10_000, signal())).toMatchObject({ kind: 'undecided' });
+    clock.now += 5_000;
+    expect(await operations.claim(scope, ['f'], 10_000, signal())).toMatchObject({ kind: 'in_progress' });
+    clock.now += 5_000;
+    expect(await operations.claim(scope, ['f'], 10_000, signal())).toMatchObject({ kind: 'fresh' });
+  });
+
+  it('is another operation for another caller, user, version or key', async () => {
+    const { operations } = world();
+    for (const scope of [
+      ['a', 'b', 'c'],
+      ['a', 'b', 'd'],
+      ['a', 'bc'],
+      ['ab', 'c'],
+    ])
+      await fresh(operations, scope);
+  });
+});
+
+describe('The deposit of an operation', () => {
+  it('may be paid by one try at a time, and by the next one only when what was sent is settled', async () => {
+    const { operations, clock } = world();
+    const operation = await fresh(operations, newScope());
+    await operations.markFunding(operation, clock.now + 60_000, signal());
+    clock.now += 59_999;
+    await expect(operations.markFunding(operation, clock.now + 60_000, signal())).rejects.toThrow(DepositUnsettled);
+    clock.now += 1;
+    await operations.markFunding(operation, clock.now + 60_000, signal());
+    await expect(operations.markFunding(operation, clock.now + 60_000, signal())).rejects.toThrow(DepositUnsettled);
+  });
+
+  it('is paid by exactly one of many replays', async () => {
+    const { operations, clock } = world();
+    const operation = await fresh(operations, newScope());
+    await operations.finish(operation, { login: 7, funded: false }, signal());
+    const marks = await Promise.allSettled(
+      Array.from({ length: 20 }, () => operations.markFunding(operation, clock.now + 60_000, signal())),
+    );
+    expect(marks.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('is not paid by one whose lease was lost', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    const first = await fresh(operations, scope);
+    clock.now += 1_001;
+    await fresh(operations, scope);
+    await expect(operations.markFunding(first, clock.now, signal())).rejects.toThrow(DepositUnsettled);
+  });
+
+  it('that failed may be paid again from when the operation’s end says, and the end of another try changes nothing of it', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    const operation = await fresh(operations, scope);
+    await operations.markFunding(operation, clock.now + 60_000, signal());
+    const result = { login: 7, recorded: false, funded: false, opened_at: '2026-01-02T03:04:05.678Z' };
+    await operations.finish(operation, result, signal(), clock.now + 10_000);
+    await operations.finish(operation, { ...result, recorded: true }, signal());
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
+      kind: 'finished',
+      result: { ...result, recorded: true },
+    });
+    clock.now += 9_999;
+    await expect(operations.markFunding(operation, clock.now, signal())).rejects.toThrow(DepositUnsettled);
+    clock.now += 1;
+    await operations.markFunding(operation, clock.now, signal());
+  });
+});
+
+describe('A request without an Idempotency-Key', () => {
+  it('is an operation of its own every time', async () => {
+    const { operations } = world();
+    const [first, second] = [await fresh(operations, undefined), await fresh(operations, undefined)];
+    expect(first.operationId).not.toBe(second.operationId);
+  });
+});
+
+describe('A claim', () => {
+  /** Every write is done and its answer lost, so the client repeats it. */
+  const repeating = (table: Table): Table => ({
+    ...table,
+    put: async (...args) => {
+      await table.put(...args);
+      await table.put(...args);
+    },
+    update: async (...args) => {
+      await table.update(...args);
+      return table.update(...args);
+    },
+  });
+
+  it('that may be worked on takes one round trip, or two when it takes over, so that three are enough to send', async () => {
+    const { operations, clock } = world();
+    const { calls } = database;
+    const scope = newScope();
+    calls.length = 0;
+    const first = await fresh(operations, scope);
+    expect(calls.map(({ operation }) => operation)).toEqual(['PutItem']);
+
+    clock.now += 1_001;
+    calls.length = 0;
+    const second = await fresh(operations, scope);
+    await operations.markSent(second, clock.now, {}, signal());
+    expect(second.nonce).toBe(first.nonce);
+    expect(calls.map(({ operation }) => operation)).toEqual(['PutItem', 'UpdateItem', 'UpdateItem']);
+
+    clock.now += 1_001;
+    calls.length = 0;
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'undecided' });
+    expect(calls).toHaveLength(2);
+  });
+
+  it('whose write was repeated because its answer was lost is still its own', async () => {
+    const { clock } = world();
+    const operations = operationsIn(repeating(database.tables.operations), () => clock.now);
+    const scope = newScope();
+    const first = await fresh(operations, scope);
+    clock.now += 1_001;
+    const second = await fresh(operations, scope);
+    expect(second.operationId).toBe(first.operationId);
+    await operations.markSent(second, clock.now + 5, {}, signal());
+    clock.now += 1_001;
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
+      kind: 'undecided',
+      operation: { nonce: first.nonce },
+    });
+  });
+
+  it('never takes over what has another body, is finished, or is older than 24 hours', async () => {
+    const { operations, clock } = world();
+    const [other, done, old] = [newScope(), newScope(), newScope()];
+    await fresh(operations, other);
+    await operations.finish(await fresh(operations, done), { login: 7 }, signal());
+    const forgotten = await fresh(operations, old);
+    clock.now += 1_001;
+    expect(await operations.claim(other, ['g'], 1_000, signal())).toEqual({ kind: 'reused' });
+    expect(await operations.claim(done, ['f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
+    clock.now += DAY;
+    expect((await fresh(operations, old)).nonce).not.toBe(forgotten.nonce);
+  });
+});
+
+describe('However many tries race for one key', () => {
+  it('exactly one of them works on it', async () => {
+    const { operations } = world();
+    const scope = newScope();
+    const claims = await Promise.all(Array.from({ length: 20 }, () => operations.claim(scope, ['f'], 1_000, signal())));
+    expect(claims.filter(({ kind }) => kind === 'fresh')).toHaveLength(1);
+    expect(claims.filter(({ kind }) => kind === 'in_progress')).toHaveLength(19);
+  });
+
+  it('exactly one of them settles what a dead one left', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    await operations.markSent(await fresh(operations, scope), clock.now, {}, signal());
+    clock.now += 1_001;
+    const claims = await Promise.all(Array.from({ length: 20 }, () => operations.claim(scope, ['f'], 1_000, signal())));
+    expect(claims.filter(({ kind }) => kind === 'undecided')).toHaveLength(1);
+  });
+
+  it('never two of them may send between two certain failures, whatever they do and whenever they die', async () => {
+    const step = fc.record({
+      worker: fc.nat(2),
+      does: fc.constantFrom('claim', 'send', 'finish', 'release', 'giveUp', 'time passes'),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const { operations, clock } = world();
+        const scope = newScope();
+        const held = new Map<number, { operation: Operation; mayOpen: boolean }>();
+        // How many accounts could exist that no one has looked for.
+        let opened = 0;
+        for (const { worker, does } of steps) {
+          const mine = held.get(worker);
+          if (does === 'time passes') clock.now += 1_001;
+          if (does === 'claim' && mine === undefined) {
+            const claim = await operations.claim(scope, ['f'], 1_000, signal());
+            if (claim.kind === 'fresh') {
+              expect(opened).toBe(0);
+              held.set(worker, { operation: claim.operation, mayOpen: true });
+            }
+            // Who settles finds the account of the one that died, and must not open.
+            if (claim.kind === 'undecided') held.set(worker, { operation: claim.operation, mayOpen: false });
+            if (claim.kind === 'finished') expect(opened).toBe(1);
+          }
+          if (mine === undefined || does === 'claim' || does === 'time passes') continue;
+          held.delete(worker);
+          try {
+            if (does === 'send' && mine.mayOpen) {
+              await operations.markSent(mine.operation, clock.now, {}, signal());
+              opened += 1;
+              held.set(worker, { ...mine, mayOpen: false });
+            }
+            if (does === 'finish' && opened === 1) await operations.finish(mine.operation, { login: 1 }, signal());
+            if (does === 'release' && mine.mayOpen) await operations.release(mine.operation, signal());
+            if (does === 'giveUp' && !mine.mayOpen) await operations.giveUp(mine.operation, clock.now, signal());
+          } catch {
+            // The lease was lost: nothing was sent.
+          }
+          expect(opened).toBeLessThanOrEqual(1);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
