@@ -94,7 +94,7 @@ export class Alarms extends Construct {
   private alarm({ id, of, loss, metric, atLeast, spans = { bad: 1, of: 1 } }: Watch): Alarm {
     const alarm = new Alarm(this, `${id}${of === undefined ? '' : `-${of}`}`, {
       alarmName: [Stack.of(this).stackName, id, of].filter((part) => part !== undefined).join('-'),
-      alarmDescription: `${loss} What to do: README, Alarms, ${id}.`,
+      alarmDescription: `${loss} What to do: infra/README.md, Alarms, ${id}.`,
       metric,
       threshold: atLeast,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

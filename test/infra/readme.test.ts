@@ -1,9 +1,12 @@
 import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EVERYTHING, resources, synthesize } from '../support/stack.ts';
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-const settings = readFileSync(new URL('../../infra/settings.ts', import.meta.url), 'utf8');
+const ROOT = new URL('../..', import.meta.url);
+const page = (name: string) => readFileSync(new URL(name, ROOT), 'utf8');
+const readme = page('infra/README.md');
+const settings = page('infra/settings.ts');
 
 /** The names of all settings, read off their schemas. */
 function names(): string[] {
@@ -18,7 +21,7 @@ function names(): string[] {
   });
 }
 
-describe('The README', () => {
+describe('The operators’ page', () => {
   it('has every setting in its table', () => {
     expect(names().length).toBeGreaterThan(45);
     expect(names().filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
@@ -37,22 +40,28 @@ describe('The README', () => {
     const count = (context: Parameters<typeof synthesize>[0]) =>
       Object.keys(resources(synthesize(context), 'AWS::CloudWatch::Alarm')).length;
     expect(readme).toContain(`each of the ${count({})} alarms (${count(EVERYTHING)} with every channel)`);
-    expect(readme).toContain(`${count({})} alarms with e-mail alone`);
-  });
-
-  it('names no file that is not there', () => {
-    const paths = [...readme.matchAll(/(?:`|\]\()((?:functions|lib|infra|test)\/[\w./*-]+)/g)].map(
-      ([, path = '']) => path,
-    );
-    expect(paths.length).toBeGreaterThan(40);
-    const missing = paths.filter(
-      (path) => globSync(path, { cwd: new URL('../..', import.meta.url).pathname }).length === 0,
-    );
-    expect(missing).toEqual([]);
+    expect(page('lib/README.md')).toContain(`${count({})} alarms with e-mail alone`);
   });
 
   it('has every output of the stack that an operator needs', () => {
     const outputs = Object.keys(synthesize(EVERYTHING).findOutputs('*')).filter((name) => !/^MailDnsRecord/.test(name));
     expect(outputs.filter((name) => !readme.includes(name))).toEqual([]);
+  });
+});
+
+const PAGES = ['README.md', 'lib/README.md', 'infra/README.md', 'infra/local/README.md', 'test/bench/README.md'];
+
+describe('The pages', () => {
+  it.each(PAGES)('%s names no file that is not there', (name) => {
+    const text = page(name);
+    const named = [...text.matchAll(/`((?:functions|lib|infra|test)\/[\w./*-]+)/g)].map(([, path = '']) => path);
+    const linked = [...text.matchAll(/\]\((?!https?:)([\w./-]+)/g)].map(([, path = '']) => join(dirname(name), path));
+    const paths = [...named, ...linked];
+    expect(paths.length).toBeGreaterThan(0);
+    expect(paths.filter((path) => globSync(path, { cwd: ROOT.pathname }).length === 0)).toEqual([]);
+  });
+
+  it('begin with one of at most 220 lines', () => {
+    expect(page('README.md').split('\n').length).toBeLessThanOrEqual(221);
   });
 });

@@ -628,8 +628,8 @@ describe('Alarms', () => {
 
   it('say who is hurt and where to read on, and are told on one topic, also when they end', () => {
     for (const alarm of alarms(full)) {
-      expect(alarm.AlarmDescription).toMatch(/^[A-Z].{20,}\. What to do: README, Alarms, \w+\.$/);
-      expect(alarm.AlarmName).toContain(/README, Alarms, (\w+)/.exec(alarm.AlarmDescription)?.[1]);
+      expect(alarm.AlarmDescription).toMatch(/^[A-Z].{20,}\. What to do: infra\/README\.md, Alarms, \w+\.$/);
+      expect(alarm.AlarmName).toContain(/README\.md, Alarms, (\w+)/.exec(alarm.AlarmDescription)?.[1]);
       expect(plain(alarm.AlarmActions)).toEqual(['<AlarmTopic>']);
       expect(plain(alarm.OKActions)).toEqual(['<AlarmTopic>']);
       expect(alarm.TreatMissingData).toBe('notBreaching');

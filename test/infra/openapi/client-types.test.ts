@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type * as v from 'valibot';
@@ -190,15 +189,5 @@ describe('The documented client', () => {
   it('says so when the gateway itself refuses', async () => {
     const { url } = await answering([403, { 'content-type': 'application/json' }, { message: 'Forbidden' }]);
     await expect(openAccount(url, 'CLIENT01', order, 'order-1')).rejects.toThrow('The gateway answered 403.');
-  });
-
-  it('stands in the README as it is tested here', () => {
-    const root = new URL('../../../', import.meta.url);
-    const example = readFileSync(new URL('client-example.ts', import.meta.url), 'utf8').replace(
-      "'../../../infra/openapi/",
-      "'./",
-    );
-    const blocks = [...readFileSync(new URL('README.md', root), 'utf8').matchAll(/^```ts\n(.*?)^```/gms)];
-    expect(blocks.map(([, block]) => block)).toEqual([example]);
   });
 });
