@@ -34,6 +34,8 @@ export interface Fault {
 /** The faults waiting at one target; each call takes its turn. */
 export class Faults {
   #waiting: (Fault & { after: number })[] = [];
+  /** Begins with the time (epoch ms), so that a service that is started again is above the one before. */
+  #version = Date.now();
   /** The steps that the target has, with the kinds of each. */
   readonly steps: Readonly<Partial<Record<FaultStep, readonly FaultKind[]>>>;
 
@@ -44,18 +46,27 @@ export class Faults {
   /** Called when faults were set or cleared: `down` must close its port before the next call comes. */
   onChange: () => void = () => {};
 
+  /** Grows with every change of what is waiting, also by calls: of two states that were seen, it tells the newer. */
+  get version(): number {
+    return this.#version;
+  }
+
   /** @throws RangeError when the target has no such fault at this step: it would never strike */
   set(fault: Fault): void {
     const { kind, step } = fault;
     if (step !== undefined && this.steps[step]?.includes(kind) !== true) {
       throw new RangeError(`There is no fault ${kind} at the step ${step} here.`);
     }
-    this.#waiting = fault.times === 0 ? [] : [{ ...fault, after: fault.after ?? 0 }];
-    this.onChange();
+    this.#replace(fault.times === 0 ? [] : [{ ...fault, after: fault.after ?? 0 }]);
   }
 
   clear(): void {
-    this.#waiting = [];
+    this.#replace([]);
+  }
+
+  #replace(waiting: (Fault & { after: number })[]): void {
+    this.#waiting = waiting;
+    this.#version += 1;
     this.onChange();
   }
 
@@ -73,6 +84,7 @@ export class Faults {
   next(step?: FaultStep): Fault | undefined {
     const [fault] = this.#waiting;
     if (fault === undefined || fault.step !== step) return undefined;
+    this.#version += 1;
     if (fault.after > 0) {
       fault.after -= 1;
       return undefined;

@@ -25,8 +25,8 @@ export interface OutboxEvent {
 /** The accounts by connection id, newest first. */
 export type AccountsEvent = Record<string, { total: number; newest: SimulatedAccount[] }>;
 
-/** As `GET /_local/faults` shows them. */
-export type FaultsEvent = Record<string, { kinds: readonly FaultKind[]; waiting: Fault[] }>;
+/** As `GET /_local/faults` shows them; of two states of a target, the one of the higher version is the newer. */
+export type FaultsEvent = Record<string, { kinds: readonly FaultKind[]; waiting: Fault[]; version: number }>;
 
 /** What the stream sends, by the name of the event. */
 export interface LiveEvents {

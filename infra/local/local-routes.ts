@@ -164,7 +164,7 @@ export function localRoutes(state: LocalState) {
   function shown(name: string | undefined) {
     const { faults, kinds } = target(name);
     const steps = Object.keys(faults.steps).length === 0 ? {} : { steps: faults.steps };
-    return { kinds, ...steps, waiting: faults.list() };
+    return { kinds, ...steps, waiting: faults.list(), version: faults.version };
   }
 
   function platform(id = ''): SimulatedServer {

@@ -82,7 +82,7 @@ function targetRow(name, { kinds }) {
   );
   /** @type {Fault | undefined} */
   let fault;
-  let requests = 0;
+  let known = 0;
 
   const showFault = () => {
     toggle.checked = fault !== undefined;
@@ -90,27 +90,35 @@ function targetRow(name, { kinds }) {
     status.dataset.active = String(fault !== undefined);
   };
   /**
-   * The answer tells the faults as they are now; the stream may bring an older state while a request is on its way.
+   * Answers and the stream come in any order: what is older than what is known tells nothing.
    *
-   * @param {RequestInit} request
+   * @param {TargetFaults} state
    */
-  const send = async (request) => {
-    requests += 1;
+  const take = ({ version, waiting: [now] }) => {
+    if (version <= known) return;
+    known = version;
+    // Set elsewhere: the fields follow. They stay as they are while calls use the fault up.
+    if (now !== undefined && now.kind !== fault?.kind) write(now);
+    fault = now;
+    showFault();
+  };
+  /** @param {object} wanted */
+  const send = async (wanted) => {
     wrong.textContent = '';
+    const headers = { 'content-type': 'application/json' };
+    const request = { method: 'PUT', headers, body: JSON.stringify(wanted) };
     try {
       const answer = await fetch(`/_local/faults/${encodeURIComponent(name)}`, request);
-      if (!answer.ok) wrong.textContent = 'The service did not take this fault.';
-      else fault = answer.status === 204 ? undefined : (await answer.json()).waiting[0];
+      if (answer.ok) take(await answer.json());
+      else wrong.textContent = 'The service did not take this fault.';
     } catch {
       wrong.textContent = 'The service cannot be reached.';
     }
-    requests -= 1;
     showFault();
   };
   const put = async () => {
     if (form.reportValidity()) {
-      const body = JSON.stringify(read());
-      await send({ method: 'PUT', headers: { 'content-type': 'application/json' }, body });
+      await send(read());
     } else if (fault === undefined) {
       showFault();
     } else {
@@ -131,20 +139,13 @@ function targetRow(name, { kinds }) {
       unfold(true);
       await put();
     } else {
-      await send({ method: 'DELETE' });
+      await send({ times: 0 });
     }
   });
   form.addEventListener('change', async () => {
     if (toggle.checked) await put();
   });
-  targets.set(name, ({ waiting }) => {
-    if (requests > 0) return;
-    const [now] = waiting;
-    // Set elsewhere: the fields follow. They stay as they are while calls use the fault up.
-    if (now !== undefined && now.kind !== fault?.kind) write(now);
-    fault = now;
-    showFault();
-  });
+  targets.set(name, take);
   return element('li', { class: 'target' }, element('div', { class: 'target-head' }, disclosure, toggle), form, wrong);
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { Faults } from '../../../infra/local/faults.ts';
 import { firstCalls } from '../../../infra/local/first-calls.ts';
 import { type LiveSources, LiveState, SHOWN_PER_KIND } from '../../../infra/local/live-state.ts';
 import { Outbox } from '../../../infra/local/outbox.ts';
@@ -17,17 +18,16 @@ const ACCOUNT: SimulatedAccount = {
   comment: '',
 };
 
+function sources(): LiveSources {
+  return { outbox: new Outbox(), platforms: new Map(), firstCalls: firstCalls(DEMO_RECORDS), faults: () => ({}) };
+}
+
 function world() {
   const outbox = new Outbox();
   const accounts: SimulatedAccount[] = [];
-  const faults: ReturnType<LiveSources['faults']> = { ses: { kinds: ['down'], waiting: [] } };
-  const sources = {
-    outbox,
-    platforms: new Map([['tp5-live-1', { accounts: () => accounts }]]),
-    firstCalls: firstCalls(DEMO_RECORDS),
-    faults: () => faults,
-  };
-  return { outbox, accounts, faults, state: new LiveState(sources) };
+  const faults: ReturnType<LiveSources['faults']> = { ses: { kinds: ['down'], waiting: [], version: 1 } };
+  const platforms = new Map([['tp5-live-1', { accounts: () => accounts }]]);
+  return { outbox, accounts, faults, state: new LiveState({ ...sources(), outbox, platforms, faults: () => faults }) };
 }
 
 describe('what an outbox page is told', () => {
@@ -42,7 +42,7 @@ describe('what an outbox page is told', () => {
         counts: { email: 1, sms: 0, call: 0, whatsapp: 0, popup: 0 },
       },
       accounts: { 'tp5-live-1': { total: 0, newest: [] } },
-      faults: { ses: { kinds: ['down'], waiting: [] } },
+      faults: { ses: { kinds: ['down'], waiting: [], version: 1 } },
     });
     expect(state.next()).toEqual({});
   });
@@ -81,7 +81,22 @@ describe('what an outbox page is told', () => {
       accounts: { 'tp5-live-1': { total: 2, newest: [{ ...ACCOUNT, login: 2 }, ACCOUNT] } },
     });
     faults.ses?.waiting.push({ kind: 'down', times: 1 });
-    expect(state.next()).toEqual({ faults: { ses: { kinds: ['down'], waiting: [{ kind: 'down', times: 1 }] } } });
+    expect(state.next()).toEqual({
+      faults: { ses: { kinds: ['down'], waiting: [{ kind: 'down', times: 1 }], version: 1 } },
+    });
+  });
+
+  it('is of a fault also where it was set and used up since the last look', () => {
+    const ses = new Faults();
+    const faults = () => ({ ses: { kinds: ['down'] as const, waiting: ses.list(), version: ses.version } });
+    const state = new LiveState({ ...sources(), faults });
+    const before = state.next().faults?.ses?.version ?? 0;
+    ses.set({ kind: 'down', times: 1 });
+    ses.next();
+    const { ses: told } = state.next().faults ?? {};
+    expect(told?.waiting).toEqual([]);
+    expect(told?.version).toBeGreaterThan(before + 1);
+    expect(state.next()).toEqual({});
   });
 });
 

@@ -207,6 +207,26 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
     expect(await register()).toBe(204);
   });
 
+  it('shows no fault that was used up before the page heard that it was set', async () => {
+    const used = Promise.withResolvers<void>();
+    await page.route('**/_local/faults/ses', async (route) => {
+      const answer = await route.fetch();
+      await used.promise;
+      await route.fulfill({ response: answer });
+    });
+    const answered = page.waitForResponse('**/_local/faults/ses');
+    const toggle = page.getByRole('switch', { name: 'Make ses fail' });
+    await toggle.click({ noWaitAfter: true });
+    await page.getByText('throttled, next call').waitFor();
+    expect(await register()).toBe(502);
+    await page.getByText('sends e-mails').waitFor();
+    used.resolve();
+    await (await answered).finished();
+    expect(await toggle.isChecked()).toBe(false);
+    expect(await page.getByText('sends e-mails').count()).toBe(1);
+    await page.unroute('**/_local/faults/ses');
+  });
+
   it('sets the kind of a fault, its times and its code, and clears all', async () => {
     await page.getByRole('button', { name: 'tp5-live-1 works' }).click();
     const form = page.getByRole('form', { name: 'Fault of tp5-live-1' });
