@@ -144,7 +144,7 @@ describe('The limits and channels as a deployment sets them', () => {
       prefixPerHour: 2,
     };
     world = await registrationWorld({
-      environment: { LIMITS: JSON.stringify(limits), OTP_TYPES: 'email,sms' },
+      environment: { LIMITS: JSON.stringify(limits), CHANNELS: 'email,sms' },
     });
   });
   afterAll(() => world.close());
