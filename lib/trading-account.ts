@@ -53,8 +53,6 @@ const FINDING_MS = 5_000;
 const GLANCE_MS = 2_000;
 /** Between two look-ups, at most; a platform that is not there is asked no sooner. */
 const PAUSE_MS = 1_000;
-/** When the server itself ended the connection, its work is over sooner than when it keeps silent: by this factor. */
-const CLOSED_SETTLES_FASTER = 6;
 /** What a process leaves behind that dies, its system may go on sending for longer than we would: by this factor. */
 const DEATH_SETTLES_SLOWER = 2;
 
@@ -187,7 +185,7 @@ async function open(attempt: Attempt): Promise<number> {
     const opening = within(openingEndsAt - parts.now(), attempt.platformSignal);
     // The look-up of an earlier try may have taken it all.
     if (opening.aborted) throw new PlatformFailure('platform_unavailable', { reason: 'no_time', retryAfterSeconds: 1 });
-    return (await platform.open(order, beforeSending, opening)).login;
+    return (await platform.open(order, { note: beforeSending, notAfter: openingEndsAt }, opening)).login;
   } catch (error) {
     if (error instanceof LeaseLost) throw new Problem('request_in_progress', { retryAfterSeconds: 1 });
     const failure = error instanceof PlatformFailure ? error : undefined;
@@ -196,7 +194,7 @@ async function open(attempt: Attempt): Promise<number> {
       throw failure === undefined ? error : toProblem(failure, telemetry);
     }
     telemetry.event('AnswerLost', describeError(error));
-    const login = await settle(attempt, parts.now() + settlingMs(parts, error), 504);
+    const login = await settle(attempt, parts.now() + parts.settleMs, 504);
     if (login !== undefined) return login;
     await release(parts, operation, telemetry);
     throw new Problem('platform_unavailable', { retryAfterSeconds: 1 });
@@ -209,12 +207,6 @@ async function open(attempt: Attempt): Promise<number> {
  */
 function settledAfterDeath({ parts, endsAt }: Try, sendingEndsAt: number): number {
   return Math.min(sendingEndsAt, endsAt) + parts.settleMs * DEATH_SETTLES_SLOWER;
-}
-
-/** How long after an answer was lost what it was about may yet happen, in milliseconds. */
-function settlingMs({ settleMs }: TradingAccountParts, error: unknown): number {
-  const closed = error instanceof PlatformFailure && error.options.connectionClosed === true;
-  return closed ? settleMs / CLOSED_SETTLES_FASTER : settleMs;
 }
 
 /**
@@ -232,7 +224,7 @@ async function settle(attempt: Attempt, settleAt: number, cannotTellStatus: 409 
     const finding = await find(platform, order, within(FINDING_MS, platformSignal));
     if (finding.kind === 'found') return finding.login;
     if (finding.kind === 'cannot_tell') throw await outcomeUnknown(attempt, settleAt, cannotTellStatus, false);
-    if (finding.kind === 'absent' && askedAt >= settleAt) return undefined;
+    if ((finding.kind === 'absent' || finding.kind === 'another') && askedAt >= settleAt) return undefined;
     const untilSettled = Math.min(PAUSE_MS, Math.max(50, settleAt - parts.now()));
     const pause = finding.kind === 'unreachable' ? PAUSE_MS : untilSettled;
     if (parts.now() + pause > askUntil) break;
@@ -361,9 +353,16 @@ async function fund(attempt: Attempt, login: number, certainlyEmpty: boolean, te
     await parts.operations.markFunding(operation, settledAfterDeath(attempt, stopAt), platformSignal);
     mayHaveLeft = true;
   };
-  const pay = (isEmpty: boolean) => platform.fund(order, login, isEmpty, platformSignal, beforeSending);
+  const departure = { note: beforeSending, notAfter: stopAt };
+  const pay = async (isEmpty: boolean) => {
+    if (!isEmpty && (await platform.holdsFunds(login, platformSignal)) === true) return;
+    await platform.fund(order, login, departure, platformSignal).catch(async (error: unknown) => {
+      const arrived = !isCertain(error) && (await platform.holdsFunds(login, platformSignal).catch(() => false));
+      if (arrived !== true) throw error;
+    });
+  };
   /** When a deposit that failed so has certainly not arrived. */
-  const settledAt = (error: unknown) => parts.now() + (isCertain(error) ? 0 : settlingMs(parts, error));
+  const settledAt = (error: unknown) => parts.now() + (isCertain(error) ? 0 : parts.settleMs);
 
   try {
     await pay(certainlyEmpty).catch(async (error: unknown) => {

@@ -9,8 +9,13 @@ export interface AccountOrder {
   group: string;
   /** 1 to 5000, as in 1:leverage. */
   leverage: number;
-  /** A login of the caller's own; absent: the platform chooses. */
+  /** The login that the account shall have: the caller's own, or one of the connection's range. Absent: the platform chooses. */
   login?: number;
+  /**
+   * True: the login is of the connection's range, and our own table has reserved it for this operation before it was
+   * sent, so an account that has it is ours.
+   */
+  reserved?: boolean;
   masterPassword: string;
   investorPassword: string;
   name: string;
@@ -29,42 +34,55 @@ export interface AccountOrder {
  * What a later look-up needs to know of an order whose answer was lost. A platform that cannot show the comment tells
  * our account from another's by the master password, where it is given.
  */
-export type OrderTrace = Pick<AccountOrder, 'operationId' | 'group' | 'login'> &
+export type OrderTrace = Pick<AccountOrder, 'operationId' | 'group' | 'login' | 'reserved'> &
   Partial<Pick<AccountOrder, 'masterPassword'>>;
 
-/**
- * `absent` is what the platform says now; a call that is still under way may yet create the account, so the use case
- * believes it only once the call's settling time is over. `cannot_tell`: this protocol has no way to look it up.
- */
-export type Finding = { kind: 'found'; login: number } | { kind: 'absent' } | { kind: 'cannot_tell' };
+export type Finding =
+  /** It is ours. */
+  | { kind: 'found'; login: number }
+  /** The order's login is somebody else's. */
+  | { kind: 'another' }
+  /** What the platform says now: a command that is still under way may yet create the account. */
+  | { kind: 'absent' }
+  /** This platform has no way to tell, now or later. */
+  | { kind: 'cannot_tell' };
+
+/** What is done and kept right before the bytes leave that may open an account or pay. */
+export interface Departure {
+  /** Awaited after everything that can fail safely (connecting, logging in, checks); when it throws, nothing is sent. */
+  note(): Promise<void>;
+  /**
+   * Epoch milliseconds. Compared with the wall clock right before every write, in the same turn: the timers of a paused
+   * process do not notice the pause. Later than this nothing is sent.
+   */
+  notAfter: number;
+}
 
 /**
  * A trading server of one connection. Every call ends when `signal` aborts, at the latest. Failures are thrown as
  * `PlatformFailure`; nothing is ever repeated that may have opened an account.
  */
 export interface TradingPlatform {
+  /** True: the server refuses a login that exists, so an order with a login may be sent again as often as needed. */
+  readonly loginIsKey: boolean;
   /** The fields of this order which the protocol cannot carry out; nothing has been sent. */
   unsupported(order: AccountOrder): FieldFault[];
   /**
-   * Opens the account. `beforeSending` is awaited after everything that can fail safely (connecting, logging in,
-   * checks) and right before the bytes leave that may open the account; when it throws, nothing is sent.
+   * Opens the account.
+   * @throws PlatformFailure, which speaks of this command alone: what an earlier one of the same order did, `find` tells.
+   * `login_taken`: the order's login exists, whoever's it is
    */
-  open(order: AccountOrder, beforeSending: () => Promise<void>, signal: AbortSignal): Promise<{ login: number }>;
-  /** Looks up whether the account of an order exists. */
+  open(order: AccountOrder, departure: Departure, signal: AbortSignal): Promise<{ login: number }>;
+  /** Looks up whether the account of an order exists: by its login alone where it has one, else in its group. */
   find(trace: OrderTrace, signal: AbortSignal): Promise<Finding>;
   /**
-   * Sees to it that the opened account holds `order.deposit`, once: where a balance can be read it is read first when
-   * `certainlyEmpty` is false, and an account that is not empty is left alone. `beforeSending` is as in `open`, and may
-   * be called again where a busy server is asked again. A no-operation where the deposit travels with the opening.
+   * Sends the command that pays `order.deposit`, under one note. It is sent again, a few times under the same note, only
+   * where the server certainly did nothing. A no-operation where the deposit travels with the opening.
    * @throws PlatformFailure `account_outcome_unknown` when the deposit may yet arrive
    */
-  fund(
-    order: AccountOrder,
-    login: number,
-    certainlyEmpty: boolean,
-    signal: AbortSignal,
-    beforeSending?: () => Promise<void>,
-  ): Promise<void>;
+  fund(order: AccountOrder, login: number, departure: Departure, signal: AbortSignal): Promise<void>;
+  /** Whether the account holds money; undefined where the protocol cannot say. */
+  holdsFunds(login: number, signal: AbortSignal): Promise<boolean | undefined>;
   /** Connects and logs in, without creating anything. */
   check(signal: AbortSignal): Promise<void>;
   /** Ends the session politely, where there is one. */
@@ -88,8 +106,6 @@ export interface PlatformFailureOptions {
   reason: string;
   retryAfterSeconds?: number;
   errors?: FieldFault[];
-  /** With `account_outcome_unknown`: true when the server itself ended the connection, false when it kept silent. */
-  connectionClosed?: boolean;
   cause?: unknown;
 }
 

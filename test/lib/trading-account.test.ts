@@ -21,8 +21,7 @@ beforeEach(() => {
 
 const KEY = { key: 'key-1' };
 const GIVEN = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
-const lost = (options: { connectionClosed?: boolean } = {}) =>
-  new PlatformFailure('account_outcome_unknown', { reason: 'answer_timeout', ...options });
+const lost = () => new PlatformFailure('account_outcome_unknown', { reason: 'answer_timeout' });
 const unavailable = () => new PlatformFailure('platform_unavailable', { reason: 'connect_timeout' });
 
 describe('An account', () => {
@@ -318,15 +317,6 @@ describe('A lost answer', () => {
     expect(world.platform.accounts).toHaveLength(1);
   });
 
-  it('settles six times as fast when the server itself ended the connection', async () => {
-    world.settleMs = 3_000;
-    world.platform.opening = { kind: 'fails', sent: true, failure: lost({ connectionClosed: true }) };
-    const began = Date.now();
-    expect(await world.refused()).toMatchObject({ type: 'platform_unavailable' });
-    expect(Date.now() - began).toBeGreaterThanOrEqual(500);
-    expect(Date.now() - began).toBeLessThan(2_000);
-  });
-
   it('whose absence cannot become certain in time is account_outcome_unknown, with the operation and when to come back', async () => {
     world.settleMs = 60_000;
     world.platform.opening = { kind: 'fails', sent: true, failure: lost() };
@@ -504,9 +494,9 @@ describe('A request whose process died', () => {
       if (at === 'before sending') victim.platform.beforeMarking = dead;
       const { platform } = victim;
       const { open } = platform;
-      platform.open = async (order, beforeSending) => {
-        if (at === 'before sending') return open.call(platform, order, dead);
-        await beforeSending();
+      platform.open = async (order, departure) => {
+        if (at === 'before sending') return open.call(platform, order, { ...departure, note: dead });
+        await departure.note();
         if (exists) world.platform.accounts.push({ login: 5_001, order });
         return dead();
       };
@@ -554,22 +544,23 @@ describe('The deposit of a demo account', () => {
     const { login } = opened(await world.run(demo, KEY));
     await world.run(demo, KEY);
     expect(world.platform.accounts[0]?.order.deposit).toBe(10_000);
-    expect(world.platform.deposits).toEqual([{ login, certainlyEmpty: true }]);
+    expect(world.platform.deposits).toEqual([login]);
   });
 
   it('is made on an account that had to be looked up, too', async () => {
     world.platform.opening = { kind: 'reply_lost', failure: lost() };
     await world.run(demo);
-    expect(world.platform.deposits).toEqual([{ login: 5_001, certainlyEmpty: true }]);
+    expect(world.platform.deposits).toEqual([5_001]);
   });
 
-  it('is made by a retry on an account that an earlier try may have funded, which the platform is told', async () => {
+  it('is made by a retry only on an account that holds nothing', async () => {
     world.platform.opening = { kind: 'reply_lost', failure: lost() };
     world.platform.finding = () => ({ kind: 'cannot_tell' });
     await world.refused(demo, KEY);
     world.platform.finding = undefined;
+    world.platform.paid.push(5_001);
     await world.run(demo, KEY);
-    expect(world.platform.deposits).toEqual([{ login: 5_001, certainlyEmpty: false }]);
+    expect(world.platform.deposits).toEqual([]);
   });
 
   const reasons = () => world.events.filter(({ name }) => name === 'DepositFailed').map(({ fields }) => fields.reason);
@@ -595,18 +586,18 @@ describe('The deposit of a demo account', () => {
     for (let replay = 0; replay < 3; replay += 1) {
       expect(await world.run(demo, KEY)).toEqual({ body: first.body, replayed: true });
     }
-    expect(world.platform.deposits.map(({ certainlyEmpty }) => certainlyEmpty)).toEqual([true, false, false]);
+    expect(world.platform.deposits).toHaveLength(3);
     expect(world.platform.paid).toEqual([opened(first).login]);
     expect(reasons()).toEqual(['connect_timeout', 'connect_timeout']);
   });
 
   it('that was lost is paid again in the same request once it certainly did not arrive', async () => {
     world.settleMs = 1_200;
-    world.platform.depositsFail = [lost({ connectionClosed: true })];
+    world.platform.depositsFail = [lost()];
     const began = Date.now();
     const { login } = opened(await world.run(demo));
-    expect(Date.now() - began).toBeGreaterThanOrEqual(200);
-    expect(world.platform.deposits.map(({ certainlyEmpty }) => certainlyEmpty)).toEqual([true, false]);
+    expect(Date.now() - began).toBeGreaterThanOrEqual(1_200);
+    expect(world.platform.deposits).toHaveLength(2);
     expect(world.platform.paid).toEqual([login]);
     expect(reasons()).toEqual([]);
   });
@@ -638,9 +629,7 @@ describe('The deposit of a demo account', () => {
     world.platform.depositsFail = [unavailable()];
     const first = await world.run(demo, KEY);
     // None of them sees what another one has paid.
-    const { fund } = world.platform;
-    world.platform.fund = (order, login, _certainlyEmpty, signal, beforeSending) =>
-      fund.call(world.platform, order, login, true, signal, beforeSending);
+    world.platform.holdsFunds = async () => false;
     const replays = await Promise.all(Array.from({ length: 8 }, () => world.run(demo, KEY)));
     for (const { body } of replays) expect(body).toEqual(first.body);
     expect(world.platform.paid).toHaveLength(1);
@@ -651,8 +640,8 @@ describe('The deposit of a demo account', () => {
     const victim = new FakeAccounts(database);
     Object.assign(victim, { userId: world.userId, settleMs: world.settleMs, records: world.records });
     await new Promise<void>((resolve) => {
-      victim.platform.fund = async (_order, _login, _certainlyEmpty, _signal, beforeSending) => {
-        await beforeSending();
+      victim.platform.fund = async (_order, _login, departure) => {
+        await departure.note();
         resolve();
         return new Promise<never>(() => {});
       };

@@ -6,6 +6,7 @@ import { Problem } from '../../lib/http/problem.ts';
 import { derivePassword } from '../../lib/platform/passwords.ts';
 import type {
   AccountOrder,
+  Departure,
   Finding,
   OrderTrace,
   PlatformFailure,
@@ -54,8 +55,8 @@ type Opening =
 class FakePlatform implements TradingPlatform {
   readonly accounts: { login: number; order: AccountOrder }[] = [];
   readonly calls: string[] = [];
-  /** Every call that was to see to a deposit. */
-  readonly deposits: { login: number; certainlyEmpty: boolean }[] = [];
+  /** The account of every call that was to pay a deposit. */
+  readonly deposits: number[] = [];
   /** The accounts that got theirs. */
   readonly paid: number[] = [];
   readonly traces: OrderTrace[] = [];
@@ -68,16 +69,18 @@ class FakePlatform implements TradingPlatform {
   /** What the next deposits come to instead, one after the other. */
   depositsFail: Error[] = [];
 
+  loginIsKey = true;
+
   unsupported() {
     return this.faults;
   }
 
-  async open(order: AccountOrder, beforeSending: () => Promise<void>): Promise<{ login: number }> {
+  async open(order: AccountOrder, departure: Departure): Promise<{ login: number }> {
     this.calls.push('open');
     const { opening } = this;
     if (opening.kind === 'fails' && !opening.sent) throw opening.failure;
     await this.beforeMarking();
-    await beforeSending();
+    await departure.note();
     this.calls.push('sent');
     if (opening.kind === 'fails') throw opening.failure;
     const login = order.login ?? 5_001 + this.accounts.length;
@@ -96,20 +99,17 @@ class FakePlatform implements TradingPlatform {
     return found === undefined ? { kind: 'absent' } : { kind: 'found', login: found.login };
   }
 
-  async fund(
-    _order: AccountOrder,
-    login: number,
-    certainlyEmpty: boolean,
-    _signal: AbortSignal,
-    beforeSending: () => Promise<void>,
-  ): Promise<void> {
+  async fund(_order: AccountOrder, login: number, departure: Departure): Promise<void> {
     this.calls.push('fund');
-    this.deposits.push({ login, certainlyEmpty });
-    if (!certainlyEmpty && this.paid.includes(login)) return;
-    await beforeSending();
+    this.deposits.push(login);
+    await departure.note();
     const failure = this.depositsFail.shift();
     if (failure !== undefined) throw failure;
     this.paid.push(login);
+  }
+
+  async holdsFunds(login: number): Promise<boolean | undefined> {
+    return this.paid.includes(login);
   }
 
   async check(): Promise<void> {}

@@ -47,7 +47,6 @@ export function anOrder(changes: Partial<AccountOrder> = {}): AccountOrder {
 }
 
 export const forever = new AbortController().signal;
-export const noop = async () => {};
 
 /** What was thrown, as kind and options. */
 export async function failureOf(promise: Promise<unknown>): Promise<Pick<PlatformFailure, 'kind' | 'options'>> {

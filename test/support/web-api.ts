@@ -149,7 +149,6 @@ export function anOrder(more: Partial<AccountOrder> = {}): AccountOrder {
 }
 
 export const noSignal = new AbortController().signal;
-export const atOnce = async () => {};
 
 /** What a promise is rejected with. */
 export async function failure(promise: Promise<unknown>): Promise<PlatformFailure> {

@@ -8,8 +8,6 @@ export interface Answer {
   ended: boolean;
   /** The connection was ended. */
   closed: boolean;
-  /** Not in order, so that it may have been anybody on the way. */
-  reset: boolean;
 }
 
 /** A connection that carries one command. */
@@ -40,7 +38,6 @@ export async function dial(
   const socket = connect({ host, port, noDelay: true });
   let received = '';
   let closed = false;
-  let reset = false;
   let changed = () => {};
   const onEnd = () => {
     closed = true;
@@ -48,9 +45,7 @@ export async function dial(
   };
   socket.on('end', onEnd).on('close', onEnd);
   // Once the connection stands, an error ends it: `close` follows.
-  socket.on('error', () => {
-    reset = true;
-  });
+  socket.on('error', () => {});
   socket.on('data', (bytes) => {
     received += bytes.toString('latin1');
     changed();
@@ -69,7 +64,7 @@ export async function dial(
           limit.removeEventListener('abort', finish);
           changed = () => {};
           const answer = read(received);
-          resolve({ ...answer, closed, reset });
+          resolve({ ...answer, closed });
           // After an orderly end the kernel would go on for minutes sending what the network had swallowed, and the
           // server might open an account when the order was settled long ago.
           if (answer.ended || progress(received) === 'decided') socket.destroy();

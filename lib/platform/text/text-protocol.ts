@@ -61,9 +61,11 @@ export function textProtocolPlatform(
   }
 
   return {
+    loginIsKey: gateway,
+
     unsupported: (order) => orderFaults(connection, order),
 
-    async open(order, beforeSending, signal) {
+    async open(order, departure, signal) {
       const errors = orderFaults(connection, order);
       if (errors.length > 0) throw new PlatformFailure('validation_failed', { reason: 'not_transmittable', errors });
       const command = await openingCommand(await server(), order);
@@ -72,7 +74,7 @@ export function textProtocolPlatform(
       }
       const line = await connect(signal);
       try {
-        await beforeSending();
+        await departure.note();
         // Nothing has left yet.
         if (line.closed) throw unavailable('closed_before_sending');
         if (signal.aborted) throw unavailable('aborted_before_sending');
@@ -102,13 +104,17 @@ export function textProtocolPlatform(
       if (masterPassword !== undefined) {
         const answer = await ask(checkPasswordCommand(await server(), login, masterPassword), signal);
         // Whatever it says of the password; one that does not know the command speaks of that.
-        if (answer.lines[0] === 'ERROR' && /password/i.test(answer.lines[1] ?? '')) return { kind: 'absent' };
+        if (answer.lines[0] === 'ERROR' && /password/i.test(answer.lines[1] ?? '')) return { kind: 'another' };
       }
       return { kind: 'found', login };
     },
 
     /** The deposit travels in the command that opens the account. */
     async fund() {},
+
+    async holdsFunds() {
+      return undefined;
+    },
 
     /**
      * The gateway is asked whether login 1 exists, which needs the master password. The plug-in has no command that
@@ -128,7 +134,7 @@ export function textProtocolPlatform(
 }
 
 /** The new account's login, or the failure. An answer counts from the line that decides on, `end` or not. */
-function readOutcome({ lines, ended, closed, reset }: Answer): number | PlatformFailure {
+function readOutcome({ lines, ended, closed }: Answer): number | PlatformFailure {
   const [first, ...rest] = lines;
   if (first === 'OK') {
     for (const line of rest) {
@@ -139,7 +145,7 @@ function readOutcome({ lines, ended, closed, reset }: Answer): number | Platform
   if (first === 'ERROR' && rest[0] !== undefined) return errorToFailure(rest[0]);
   if (first === 'ERROR' && ended) return refused('error_without_reason');
   const reason = lines.length > 0 ? 'answer_not_understood' : closed ? 'closed_without_answer' : 'no_answer';
-  return new PlatformFailure('account_outcome_unknown', { reason, connectionClosed: (closed || ended) && !reset });
+  return new PlatformFailure('account_outcome_unknown', { reason });
 }
 
 /** Reasons that say something of us or of the server, whatever was asked. */

@@ -19,13 +19,10 @@ export interface HttpAnswer {
 export class LostAnswer extends Error {
   override readonly name = 'LostAnswer';
   readonly reason: string;
-  /** The server itself ended the connection, in order; a reset may come from anywhere on the way. */
-  readonly connectionClosed: boolean;
 
-  constructor(reason: string, connectionClosed = false, cause?: unknown) {
+  constructor(reason: string, cause?: unknown) {
     super(reason, { cause });
     this.reason = reason;
-    this.connectionClosed = connectionClosed;
   }
 }
 
@@ -64,7 +61,7 @@ export function exchange(
     const onTimeout = () => finish(new LostAnswer('answer_timeout'));
     const onError = (error: NodeJS.ErrnoException) => {
       const malformed = error.code?.startsWith('HPE_') === true;
-      finish(new LostAnswer(malformed ? 'malformed_answer' : CONNECTION_CLOSED, !malformed && !isReset(error), error));
+      finish(new LostAnswer(malformed ? 'malformed_answer' : CONNECTION_CLOSED, error));
     };
     const timer = setTimeout(onTimeout, timeoutMs);
     signal?.addEventListener('abort', onTimeout, { once: true });
@@ -104,9 +101,4 @@ function hostHeader({ host, port }: WebApiHost): string {
   // Of all hosts only an address of version 6 has a colon.
   const name = host.includes(':') ? `[${host}]` : host;
   return port === 443 ? name : `${name}:${port}`;
-}
-
-/** Node tells of an orderly end without a system call. */
-function isReset({ syscall }: NodeJS.ErrnoException): boolean {
-  return syscall !== undefined;
 }

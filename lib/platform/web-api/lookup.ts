@@ -65,7 +65,7 @@ export async function findAccount(
     const user = await readUser(client, login, signal);
     if (user === undefined) return { kind: 'absent' };
     if (user.Comment === operationId) return { kind: 'found', login };
-    if (!isUnreadable(user)) return { kind: 'absent' };
+    if (!isUnreadable(user)) return { kind: 'another' };
     return opens(client, login, masterPassword, signal);
   }
 
@@ -142,5 +142,5 @@ async function opens(
   const body = { Login: String(login), Type: 'main', Password: password };
   const answer = await client.ask({ path: '/api/user/check_password', body }, signal);
   if (isDone(answer)) return { kind: 'found', login };
-  return { kind: answer.retcode === WRONG_PASSWORD ? 'absent' : 'cannot_tell' };
+  return { kind: answer.retcode === WRONG_PASSWORD ? 'another' : 'cannot_tell' };
 }

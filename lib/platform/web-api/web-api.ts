@@ -60,17 +60,18 @@ export function webApiPlatform(
       return await client.act(request, signal);
     } catch (error) {
       if (!(error instanceof LostAnswer)) throw error;
-      const { reason, connectionClosed } = error;
-      throw new PlatformFailure('account_outcome_unknown', { reason, connectionClosed, cause: error });
+      throw new PlatformFailure('account_outcome_unknown', { reason: error.reason, cause: error });
     }
   }
 
   return {
+    loginIsKey: true,
+
     unsupported: () => [],
 
-    async open(order, beforeSending, signal) {
+    async open(order, departure, signal) {
       await client.ready(signal);
-      await beforeSending();
+      await departure.note();
       const answer = await act({ path: '/api/user/add', body: toUser(order) }, signal);
       if (isDone(answer)) return { login: newLogin(answer) };
       if (answer.retcode === NO_PERMISSION || answer.retcode === NOT_FOUND) {
@@ -81,23 +82,17 @@ export function webApiPlatform(
 
     find: (trace, signal) => findAccount(client, trace, passedOver, limits.now, signal),
 
-    async fund({ deposit = 0 }, login, certainlyEmpty, signal, beforeSending = async () => {}) {
+    async fund({ deposit = 0 }, login, departure, signal) {
       if (deposit <= 0) return;
       const values = { login, type: DEPOSIT_TYPE, balance: deposit.toFixed(2), comment: 'Initial deposit' };
-      const isEmpty = async () => (await readBalance(client, login, signal)) === 0;
+      let noted = false;
       const pay = async () => {
-        if (!certainlyEmpty && !(await isEmpty())) return;
         await client.ready(signal);
-        await beforeSending();
-        try {
-          const answer = await act({ path: withQuery('/api/trade/balance', values) }, signal);
-          // As at an opening, a code that nobody documented leaves the outcome open.
-          if (!isDone(answer)) throw openingFailure(answer.retcode, {});
-        } catch (error) {
-          const unknown = error instanceof PlatformFailure && error.kind === 'account_outcome_unknown';
-          if (unknown && !(await isEmpty().catch(() => true))) return;
-          throw error;
-        }
+        if (!noted) await departure.note();
+        noted = true;
+        const answer = await act({ path: withQuery('/api/trade/balance', values) }, signal);
+        // As at an opening, a code that nobody documented leaves the outcome open.
+        if (!isDone(answer)) throw openingFailure(answer.retcode, {});
       };
       for (const pause of DEPOSIT_PAUSES_MS) {
         try {
@@ -109,6 +104,8 @@ export function webApiPlatform(
       }
       await pay();
     },
+
+    holdsFunds: async (login, signal) => (await readBalance(client, login, signal)) !== 0,
 
     async check(signal) {
       const answer = await client.ask({ path: '/api/test/access' }, signal);

@@ -30,14 +30,16 @@ const passwordKey = JSON.stringify({ key: Buffer.alloc(32, 1).toString('base64')
 let login = 1_000_000;
 
 const platform: TradingPlatform = {
+  loginIsKey: true,
   unsupported: () => [],
-  async open(_, beforeSending) {
-    await beforeSending();
+  async open(_, departure) {
+    await departure.note();
     login += 1;
     return { login };
   },
   find: async () => ({ kind: 'absent' }),
   fund: async () => {},
+  holdsFunds: async () => true,
   check: async () => {},
   close: async () => {},
 };

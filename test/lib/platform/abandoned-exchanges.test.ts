@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
+import { atOnce, noting } from '../../support/departures.ts';
 import { scriptedTcp } from '../../support/scripted-tcp.ts';
 import { type TcpRelay, tcpRelay } from '../../support/tcp-relay.ts';
 import * as text from '../../support/text-protocol.ts';
 import {
   anOrder,
-  atOnce,
   connectionTo,
   failure,
   MANAGER,
@@ -36,10 +36,9 @@ describe('a Web API exchange that is given up resets the connection', () => {
     const { relay, to } = await relayed(server);
     server.faults.set({ kind: 'silence', times: 1 });
     const failed = await failure(platformOn(to, { commandMs: 50 }).open(anOrder(), atOnce, noSignal));
-    // Not that of a connection that the server closed, after which an order is settled sooner.
     expect(failed).toMatchObject({
       kind: 'account_outcome_unknown',
-      options: { reason: 'answer_timeout', connectionClosed: false },
+      options: { reason: 'answer_timeout' },
     });
     await endingsOf(relay).toEqual(['reset']);
   });
@@ -48,7 +47,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
     const caller = new AbortController();
     const { relay, to } = await relayed(await scriptedServer(() => caller.abort()));
     const failed = await failure(platformOn(to).open(anOrder(), atOnce, caller.signal));
-    expect(failed).toMatchObject({ options: { reason: 'answer_timeout', connectionClosed: false } });
+    expect(failed).toMatchObject({ options: { reason: 'answer_timeout' } });
     await endingsOf(relay).toEqual(['reset']);
   });
 
@@ -64,7 +63,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
     );
     const limits = reason === 'answer_timeout' ? { commandMs: 300 } : {};
     const failed = await failure(platformOn(to, limits).open(anOrder(), atOnce, noSignal));
-    expect(failed).toMatchObject({ kind: 'account_outcome_unknown', options: { reason, connectionClosed: false } });
+    expect(failed).toMatchObject({ kind: 'account_outcome_unknown', options: { reason } });
     await endingsOf(relay).toEqual(['reset']);
   });
 
@@ -78,7 +77,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
       }),
     );
     const failed = await failure(platformOn(to).open(anOrder(), atOnce, noSignal));
-    expect(failed).toMatchObject({ options: { reason: 'connection_closed', connectionClosed: true } });
+    expect(failed).toMatchObject({ options: { reason: 'connection_closed' } });
     await endingsOf(relay).toEqual(['reset']);
   });
 
@@ -172,16 +171,16 @@ describe.each(['web-registration', 'interface-gateway'] as const)('a command to 
     ['the server ends it without an answer', '', { close: true, limits: {} }, 'closed_without_answer'],
   ])('that is given up resets the connection: %s', async (_, answer, { close, limits }, reason) => {
     const relay = await answering(answer, { close });
-    const opening = text.textPlatform(protocol, relay.port, limits).open(text.anOrder(), text.noop, text.forever);
-    expect(await text.failureOf(opening)).toMatchObject({ options: { reason, connectionClosed: close } });
+    const opening = text.textPlatform(protocol, relay.port, limits).open(text.anOrder(), atOnce, text.forever);
+    expect(await text.failureOf(opening)).toMatchObject({ options: { reason } });
     await endingsOf(relay).toEqual(['reset']);
   });
 
   test('whose caller has no more time resets the connection', async () => {
     const caller = new AbortController();
     const relay = await answering('', { onCommand: () => caller.abort() });
-    const opening = text.textPlatform(protocol, relay.port).open(text.anOrder(), text.noop, caller.signal);
-    expect(await text.failureOf(opening)).toMatchObject({ options: { reason: 'no_answer', connectionClosed: false } });
+    const opening = text.textPlatform(protocol, relay.port).open(text.anOrder(), atOnce, caller.signal);
+    expect(await text.failureOf(opening)).toMatchObject({ options: { reason: 'no_answer' } });
     await endingsOf(relay).toEqual(['reset']);
   });
 
@@ -195,7 +194,7 @@ describe.each(['web-registration', 'interface-gateway'] as const)('a command to 
     const relay = await answering(answer, { close });
     await text
       .textPlatform(protocol, relay.port)
-      .open(text.anOrder(), text.noop, text.forever)
+      .open(text.anOrder(), atOnce, text.forever)
       .catch(() => {});
     await endingsOf(relay).toEqual(['orderly']);
   });
@@ -205,9 +204,11 @@ describe.each(['web-registration', 'interface-gateway'] as const)('a command to 
     onTestFinished(() => server.close());
     const relay = await tcpRelay(server.port);
     const stop = new Error('stop');
-    const opening = text
-      .textPlatform(protocol, relay.port)
-      .open(text.anOrder(), () => Promise.reject(stop), text.forever);
+    const opening = text.textPlatform(protocol, relay.port).open(
+      text.anOrder(),
+      noting(() => Promise.reject(stop)),
+      text.forever,
+    );
     await expect(opening).rejects.toBe(stop);
     await endingsOf(relay).toEqual(['orderly']);
   });

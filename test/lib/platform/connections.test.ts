@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { SecretFailure } from '../../../lib/aws/secrets.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
-import { anOrder, atOnce, connectionTo, failure, MANAGER, noSignal, testServer } from '../../support/web-api.ts';
+import { atOnce } from '../../support/departures.ts';
+import { anOrder, connectionTo, failure, MANAGER, noSignal, testServer } from '../../support/web-api.ts';
 
 const gateway: Connection = {
   id: 'tp4-gw-1',

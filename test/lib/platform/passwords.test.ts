@@ -8,8 +8,9 @@ import { derivePassword, parsePasswordKey } from '../../../lib/platform/password
 import type { TradingPlatform } from '../../../lib/platform/platform.ts';
 import { webApiPlatform } from '../../../lib/platform/web-api/web-api.ts';
 import { CHARACTER_CLASSES, type CharacterClass, tradingPasswordSchema } from '../../../lib/validators/passwords.ts';
+import { atOnce } from '../../support/departures.ts';
 import { GROUPS, MASTER, textPlatform } from '../../support/text-protocol.ts';
-import { anOrder, atOnce, connectionTo, localCertificate, MANAGER, noSignal } from '../../support/web-api.ts';
+import { anOrder, connectionTo, localCertificate, MANAGER, noSignal } from '../../support/web-api.ts';
 
 const VERSIONS = ['tp5', 'tp4'] as const;
 const ROLES = ['master', 'investor'] as const;

@@ -5,6 +5,7 @@ import type { SimulatedServer } from '../../../../infra/local/platforms/simulate
 import { startTextServer } from '../../../../infra/local/platforms/text-server.ts';
 import type { AccountOrder } from '../../../../lib/platform/platform.ts';
 import { PlatformFailure } from '../../../../lib/platform/platform.ts';
+import { atOnce, noting } from '../../../support/departures.ts';
 import { anOrder, forever, GROUPS, MASTER, textPlatform } from '../../../support/text-protocol.ts';
 
 const KEYS = [
@@ -80,9 +81,9 @@ describe.each(['web-registration', 'interface-gateway'] as const)('%s', (dialect
           let sending = false;
           const opening = platform.open(
             order,
-            async () => {
+            noting(async () => {
               sending = true;
-            },
+            }),
             forever,
           );
           if (!isCarriable(order)) {
@@ -137,11 +138,7 @@ describe.each(['web-registration', 'interface-gateway'] as const)('%s', (dialect
       ['\0\n', 'Client'],
       ['a'.repeat(300), 'a'.repeat(127)],
     ])('the name %j is carried as %j', async (name, expected) => {
-      await textPlatform(dialect, server.port, { code_page: codePage }).open(
-        anOrder({ name }),
-        async () => {},
-        forever,
-      );
+      await textPlatform(dialect, server.port, { code_page: codePage }).open(anOrder({ name }), atOnce, forever);
       expect(server.accounts().at(-1)?.name).toBe(expected);
     });
   });
@@ -164,11 +161,7 @@ describe.each(['web-registration', 'interface-gateway'] as const)('%s', (dialect
       groups: GROUPS.map((one) => ({ name: one })),
     });
     try {
-      await textPlatform(dialect, server.port, { code_page: codePage }).open(
-        anOrder({ name }),
-        async () => {},
-        forever,
-      );
+      await textPlatform(dialect, server.port, { code_page: codePage }).open(anOrder({ name }), atOnce, forever);
       expect(server.accounts().at(-1)?.name).toBe(expected);
     } finally {
       await server.close();
@@ -184,7 +177,7 @@ describe.each(['web-registration', 'interface-gateway'] as const)('%s', (dialect
   ])('the e-mail address %s is carried as %j, never cut', async (email, expected) => {
     const server = await startTextServer({ dialect, master: MASTER, groups: GROUPS.map((name) => ({ name })) });
     try {
-      await textPlatform(dialect, server.port).open(anOrder({ email }), async () => {}, forever);
+      await textPlatform(dialect, server.port).open(anOrder({ email }), atOnce, forever);
       expect(server.accounts().at(-1)?.email).toBe(expected);
     } finally {
       await server.close();

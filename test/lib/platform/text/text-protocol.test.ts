@@ -2,17 +2,9 @@ import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startTextServer, type TextServerOptions } from '../../../../infra/local/platforms/text-server.ts';
 import type { AccountOrder } from '../../../../lib/platform/platform.ts';
+import { atOnce, noting } from '../../../support/departures.ts';
 import { type ScriptedTcp, scriptedTcp } from '../../../support/scripted-tcp.ts';
-import {
-  anOrder,
-  failureOf,
-  forever,
-  GROUPS,
-  HASTY,
-  MASTER,
-  noop,
-  textPlatform,
-} from '../../../support/text-protocol.ts';
+import { anOrder, failureOf, forever, GROUPS, HASTY, MASTER, textPlatform } from '../../../support/text-protocol.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -45,7 +37,7 @@ async function commandsOf(protocol: (typeof dialects)[number], changes: Partial<
     socket.end(text.startsWith('WNEW') ? 'OK\r\nLOGIN=7\r\nend\r\n' : 'ERROR\r\nuser check failed\r\nend');
   });
   const operationId = '6f1d8a52-5c1c-4f0e-9d3e-000000000001';
-  await textPlatform(protocol, server.port).open(anOrder({ operationId, ...changes }), noop, forever);
+  await textPlatform(protocol, server.port).open(anOrder({ operationId, ...changes }), atOnce, forever);
   for (const text of server.received) expect(text).toMatch(/^[^\n]+\nQUIT\n$/);
   return server.received.map((text) => text.replace('\nQUIT\n', ''));
 }
@@ -56,7 +48,7 @@ describe.each(dialects)('%s', (protocol) => {
   test('an account is opened with group, leverage, names, passwords and the operation id in the comment', async () => {
     const server = await aServer({ dialect: protocol, firstLogin: 5_001 });
     const order = anOrder({ leverage: 500, group: 'standard', name: 'Zoë Ærø', phone: '+447400123456', country: 'GB' });
-    await expect(textPlatform(protocol, server.port).open(order, noop, forever)).resolves.toEqual({ login: 5_001 });
+    await expect(textPlatform(protocol, server.port).open(order, atOnce, forever)).resolves.toEqual({ login: 5_001 });
     expect(server.accounts()).toEqual([
       {
         login: 5_001,
@@ -76,7 +68,7 @@ describe.each(dialects)('%s', (protocol) => {
 
   test('a client without phone and country has an account all the same', async () => {
     const server = await aServer({ dialect: protocol });
-    const { login } = await textPlatform(protocol, server.port).open(anOrder(), noop, forever);
+    const { login } = await textPlatform(protocol, server.port).open(anOrder(), atOnce, forever);
     expect(server.details(login)).toEqual({ country: '', phone: '', sendReports: true });
   });
 
@@ -84,15 +76,15 @@ describe.each(dialects)('%s', (protocol) => {
     const server = await aServer({ dialect: protocol });
     const platform = textPlatform(protocol, server.port);
     const order = anOrder({ deposit: 10_000.5 });
-    const { login } = await platform.open(order, noop, forever);
-    await platform.fund(order, login, false, forever);
+    const { login } = await platform.open(order, atOnce, forever);
+    await platform.fund(order, login, atOnce, forever);
     expect(server.accounts()[0]?.balance).toBe(10_000.5);
     expect(server.commands).toBe(1);
   });
 
   test('a command is one line and QUIT, in one connection', async () => {
     const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
-    await textPlatform(protocol, server.port).open(anOrder(), noop, forever);
+    await textPlatform(protocol, server.port).open(anOrder(), atOnce, forever);
     expect(server.received).toHaveLength(1);
     expect(server.received[0]).toMatch(/^WNEWACCOUNT MASTER=[^|\n]+\|IP=10\.\d+\.\d+\.\d+\|GROUP=[^\n]+\nQUIT\n$/);
   });
@@ -102,7 +94,7 @@ describe.each(dialects)('%s', (protocol) => {
       socket.end(text.startsWith('WNEW') ? 'OK\r\nLOGIN=7\r\nend\r\n' : 'ERROR\r\nuser check failed\r\nend');
     });
     const login = protocol === 'interface-gateway' ? { login: 7_777, readonly: true } : {};
-    await textPlatform(protocol, server.port).open(anOrder({ deposit: 5, ...login }), noop, forever);
+    await textPlatform(protocol, server.port).open(anOrder({ deposit: 5, ...login }), atOnce, forever);
     const lines = server.received.filter((text) => text.startsWith('WNEWACCOUNT'));
     expect(lines).toHaveLength(1);
     for (const line of lines) {
@@ -112,25 +104,29 @@ describe.each(dialects)('%s', (protocol) => {
     }
   });
 
-  test('beforeSending is called when the connection stands and before any byte has left', async () => {
+  test('the departure is noted when the connection stands and before any byte has left', async () => {
     const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
     let receivedBefore: number | undefined;
     await textPlatform(protocol, server.port).open(
       anOrder(),
-      async () => {
+      noting(async () => {
         await new Promise((resolve) => setTimeout(resolve, 30));
         receivedBefore = server.received.join('').length;
-      },
+      }),
       forever,
     );
     expect(receivedBefore).toBe(0);
     expect(server.received.join('')).not.toBe('');
   });
 
-  test('when beforeSending throws, nothing is sent', async () => {
+  test('when the note throws, nothing is sent', async () => {
     const server = await aServer({ dialect: protocol });
     const stop = new Error('stop');
-    const opening = textPlatform(protocol, server.port).open(anOrder(), () => Promise.reject(stop), forever);
+    const opening = textPlatform(protocol, server.port).open(
+      anOrder(),
+      noting(() => Promise.reject(stop)),
+      forever,
+    );
     await expect(opening).rejects.toBe(stop);
     expect(server.commands).toBe(0);
   });
@@ -140,7 +136,7 @@ describe.each(dialects)('%s', (protocol) => {
     const platform = textPlatform(protocol, server.port);
     const logins = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
-        const { login } = await platform.open(anOrder({ leverage: index + 1 }), noop, forever);
+        const { login } = await platform.open(anOrder({ leverage: index + 1 }), atOnce, forever);
         expect(server.accounts().find((account) => account.login === login)?.leverage).toBe(index + 1);
         return login;
       }),
@@ -158,14 +154,16 @@ describe.each(dialects)('%s', (protocol) => {
       ['without end, closed', 'OK\r\nLOGIN=123\r\n'],
     ])('%s: the account is open', async (_, text) => {
       const server = await answering(text);
-      await expect(textPlatform(protocol, server.port).open(anOrder(), noop, forever)).resolves.toEqual({ login: 123 });
+      await expect(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever)).resolves.toEqual({
+        login: 123,
+      });
     });
 
     test('without end, on a connection that stays open: the account is open, without a long wait', async () => {
       const server = await answering('OK\r\nLOGIN=123\r\n', { close: false });
       const platform = textPlatform(protocol, server.port);
       const startedAt = Date.now();
-      await expect(platform.open(anOrder(), noop, forever)).resolves.toEqual({ login: 123 });
+      await expect(platform.open(anOrder(), atOnce, forever)).resolves.toEqual({ login: 123 });
       expect(Date.now() - startedAt).toBeLessThan(2_000);
     });
 
@@ -182,11 +180,10 @@ describe.each(dialects)('%s', (protocol) => {
       ['end alone', 'end\r\n'],
       ['another protocol', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
       ['more than any answer', 'A'.repeat(20_000)],
-    ])('%s: the outcome is unknown, and the server ended it', async (_, text) => {
+    ])('%s: the outcome is unknown', async (_, text) => {
       const server = await answering(text);
-      const { kind, options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), noop, forever));
+      const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
       expect(kind).toBe('account_outcome_unknown');
-      if (!text.startsWith('HTTP') && text.length < 20_000) expect(options.connectionClosed).toBe(true);
     });
 
     test('an endless answer is not read to its end', async () => {
@@ -198,31 +195,29 @@ describe.each(dialects)('%s', (protocol) => {
         pour();
       });
       const platform = textPlatform(protocol, server.port);
-      const { kind } = await failureOf(platform.open(anOrder(), noop, forever));
+      const { kind } = await failureOf(platform.open(anOrder(), atOnce, forever));
       expect(kind).toBe('account_outcome_unknown');
     });
 
-    test('silence: the outcome is unknown when the time is up, and the server did not end it', async () => {
+    test('silence: the outcome is unknown when the time is up', async () => {
       const server = await aScript(() => {});
       const platform = textPlatform(protocol, server.port, HASTY);
-      const { kind, options } = await failureOf(platform.open(anOrder(), noop, forever));
+      const { kind, options } = await failureOf(platform.open(anOrder(), atOnce, forever));
       expect(kind).toBe('account_outcome_unknown');
-      expect(options).toMatchObject({ reason: 'no_answer', connectionClosed: false });
+      expect(options).toMatchObject({ reason: 'no_answer' });
     });
 
     test('a reset after the write: the outcome is unknown', async () => {
       const server = await aScript((socket) => socket.resetAndDestroy());
-      const { kind, options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), noop, forever));
+      const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
       expect(kind).toBe('account_outcome_unknown');
-      // A reset may come from anywhere on the way: the server may still be at work.
-      expect(options.connectionClosed).toBe(false);
     });
 
     test('the signal ends the wait: the outcome is unknown', async () => {
       const server = await aScript(() => {});
       const platform = textPlatform(protocol, server.port);
       const startedAt = Date.now();
-      const { kind } = await failureOf(platform.open(anOrder(), noop, AbortSignal.timeout(100)));
+      const { kind } = await failureOf(platform.open(anOrder(), atOnce, AbortSignal.timeout(100)));
       expect(kind).toBe('account_outcome_unknown');
       expect(Date.now() - startedAt).toBeLessThan(2_000);
     });
@@ -248,33 +243,33 @@ describe.each(dialects)('%s', (protocol) => {
       ['ann@example.com is on the black list', 'platform_refused', 'unknown_error'],
     ])('%s', async (text, kind, reason) => {
       const server = await answering(`ERROR\r\n${text}\r\nend\r\n`);
-      const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), noop, forever));
+      const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
       expect(failure).toMatchObject({ kind, options: { reason } });
       expect(JSON.stringify(failure)).not.toContain('ann@');
     });
 
     test('a blocked address says when to come back', async () => {
       const server = await answering('ERROR\r\nIP is blocked. Please wait 37 secs and try again.\r\nend\r\n');
-      const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), noop, forever));
+      const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
       expect(failure).toMatchObject({ kind: 'platform_unavailable', options: { retryAfterSeconds: 37 } });
     });
 
     test('a refused leverage names the field', async () => {
       const server = await answering('ERROR\r\ninvalid LEVERAGE\r\nend\r\n');
-      const { options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), noop, forever));
+      const { options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
       expect(options.errors).toMatchObject([{ pointer: '#/leverage', rule: 'not_offered' }]);
     });
 
     test('an error without a reason is still no account', async () => {
       const server = await answering('ERROR\r\nend\r\n');
-      const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), noop, forever));
+      const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
       expect(kind).toBe('platform_refused');
     });
 
     test('a wrong master password is an operator’s matter', async () => {
       const server = await aServer({ dialect: protocol });
       const platform = textPlatform(protocol, server.port, { master: 'wrong' });
-      const { kind } = await failureOf(platform.open(anOrder(), noop, forever));
+      const { kind } = await failureOf(platform.open(anOrder(), atOnce, forever));
       expect(kind).toBe('platform_refused');
     });
 
@@ -283,14 +278,14 @@ describe.each(dialects)('%s', (protocol) => {
         dialect: protocol,
         groups: GROUPS.map((name) => ({ name, minPasswordLength: 9 })),
       });
-      const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), noop, forever));
+      const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
       expect(kind).toBe('password_rejected');
     });
 
     test('an unknown group', async () => {
       const server = await aServer({ dialect: protocol });
       for (const group of ['nope', 'constructor', 'a group of more than 15 bytes', 'standard|', '']) {
-        const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder({ group }), noop, forever));
+        const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder({ group }), atOnce, forever));
         expect(kind).toBe('group_not_found');
       }
       expect(server.accounts()).toEqual([]);
@@ -301,7 +296,7 @@ describe.each(dialects)('%s', (protocol) => {
     test('connection refused', async () => {
       const server = await scriptedTcp(() => {});
       await server.close();
-      const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), noop, forever));
+      const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
       expect(failure).toMatchObject({
         kind: 'platform_unavailable',
         options: { reason: 'connect_ECONNREFUSED', retryAfterSeconds: 10 },
@@ -314,7 +309,7 @@ describe.each(dialects)('%s', (protocol) => {
         await server.close();
         await new Promise((resolve) => setTimeout(resolve, 30));
       };
-      const opening = textPlatform(protocol, server.port).open(anOrder(), closeServer, forever);
+      const opening = textPlatform(protocol, server.port).open(anOrder(), noting(closeServer), forever);
       expect(await failureOf(opening)).toMatchObject({
         kind: 'platform_unavailable',
         options: { reason: 'closed_before_sending' },
@@ -324,9 +319,11 @@ describe.each(dialects)('%s', (protocol) => {
     test('the time is up before connecting, or before sending', async () => {
       const server = await aServer({ dialect: protocol });
       const platform = textPlatform(protocol, server.port);
-      expect((await failureOf(platform.open(anOrder(), noop, AbortSignal.abort()))).kind).toBe('platform_unavailable');
+      expect((await failureOf(platform.open(anOrder(), atOnce, AbortSignal.abort()))).kind).toBe(
+        'platform_unavailable',
+      );
       const controller = new AbortController();
-      const abort = async () => controller.abort();
+      const abort = noting(async () => controller.abort());
       expect((await failureOf(platform.open(anOrder(), abort, controller.signal))).kind).toBe('platform_unavailable');
       expect(server.commands).toBe(0);
     });
@@ -334,7 +331,7 @@ describe.each(dialects)('%s', (protocol) => {
     test.each(['utf-16', 'utf7', 'hex', 'base64', 'no-such-page'])('the code page %s cannot be used', async (page) => {
       const server = await aServer({ dialect: protocol });
       const platform = textPlatform(protocol, server.port, { code_page: page });
-      expect(await failureOf(platform.open(anOrder(), noop, forever))).toMatchObject({
+      expect(await failureOf(platform.open(anOrder(), atOnce, forever))).toMatchObject({
         kind: 'platform_refused',
         options: { reason: 'unknown_code_page' },
       });
@@ -351,7 +348,7 @@ describe.each(dialects)('%s', (protocol) => {
     ])('a master password that no command can carry: %j', async (master, reason) => {
       const server = await aServer({ dialect: protocol });
       const platform = textPlatform(protocol, server.port, { master });
-      expect(await failureOf(platform.open(anOrder(), noop, forever))).toMatchObject({
+      expect(await failureOf(platform.open(anOrder(), atOnce, forever))).toMatchObject({
         kind: 'platform_refused',
         options: { reason },
       });
@@ -370,7 +367,7 @@ describe.each(dialects)('%s', (protocol) => {
           { pointer: '#/investor_password', rule },
         ];
         expect(platform.unsupported(order)).toMatchObject(errors);
-        expect(await failureOf(platform.open(order, noop, forever))).toMatchObject({
+        expect(await failureOf(platform.open(order, atOnce, forever))).toMatchObject({
           kind: 'validation_failed',
           options: { errors },
         });
@@ -401,9 +398,9 @@ describe.each(dialects)('%s', (protocol) => {
       const waits = kind === 'slow' || kind === 'silence';
       const platform = textPlatform(protocol, server.port, waits ? HASTY : {});
       server.faults.set({ kind, times: 1, ...more });
-      expect((await failureOf(platform.open(anOrder(), noop, forever))).kind).toBe(expected);
+      expect((await failureOf(platform.open(anOrder(), atOnce, forever))).kind).toBe(expected);
       await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(accounts);
-      await expect(textPlatform(protocol, server.port).open(anOrder(), noop, forever)).resolves.toEqual({
+      await expect(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever)).resolves.toEqual({
         login: 100_001 + accounts,
       });
     });
@@ -411,14 +408,16 @@ describe.each(dialects)('%s', (protocol) => {
     test('a leverage that is not offered can be brought about', async () => {
       const server = await aServer({ dialect: protocol });
       server.faults.set({ kind: 'retcode', code: 9001, times: 1 });
-      const { options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), noop, forever));
+      const { options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
       expect(options.errors).toMatchObject([{ pointer: '#/leverage', rule: 'not_offered' }]);
     });
 
     test('a slow answer that still comes in time is an account', async () => {
       const server = await aServer({ dialect: protocol });
       server.faults.set({ kind: 'slow', times: 1, ms: 150 });
-      await expect(textPlatform(protocol, server.port).open(anOrder(), noop, forever)).resolves.toHaveProperty('login');
+      await expect(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever)).resolves.toHaveProperty(
+        'login',
+      );
     });
   });
 });
@@ -459,7 +458,7 @@ describe('web-registration', () => {
   test('what is not supported is not sent either', async () => {
     const server = await aServer({ dialect: 'web-registration' });
     const { kind } = await failureOf(
-      textPlatform('web-registration', server.port).open(anOrder({ readonly: true }), noop, forever),
+      textPlatform('web-registration', server.port).open(anOrder({ readonly: true }), atOnce, forever),
     );
     expect(kind).toBe('validation_failed');
     expect(server.commands).toBe(0);
@@ -475,10 +474,10 @@ describe('web-registration', () => {
   test('two accounts one after the other do not meet the flood guard, the same operation again does', async () => {
     const server = await aServer({ dialect: 'web-registration', floodSeconds: 60 });
     const platform = textPlatform('web-registration', server.port);
-    await platform.open(anOrder(), noop, forever);
+    await platform.open(anOrder(), atOnce, forever);
     const order = anOrder();
-    await platform.open(order, noop, forever);
-    expect(await failureOf(platform.open(order, noop, forever))).toMatchObject({
+    await platform.open(order, atOnce, forever);
+    expect(await failureOf(platform.open(order, atOnce, forever))).toMatchObject({
       kind: 'platform_unavailable',
       options: { retryAfterSeconds: 60 },
     });
@@ -528,19 +527,19 @@ describe('interface-gateway', () => {
   test('login, read-only and deposit take effect', async () => {
     const server = await aServer({ dialect: gateway });
     const order = anOrder({ login: 777, readonly: true, deposit: 2_500 });
-    await expect(textPlatform(gateway, server.port).open(order, noop, forever)).resolves.toEqual({ login: 777 });
+    await expect(textPlatform(gateway, server.port).open(order, atOnce, forever)).resolves.toEqual({ login: 777 });
     expect(server.accounts()).toMatchObject([{ login: 777, readonly: true, balance: 2_500 }]);
   });
 
   test('a login in use is found out before anything is sent that could open an account', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
-    await platform.open(anOrder({ login: 777 }), noop, forever);
+    await platform.open(anOrder({ login: 777 }), atOnce, forever);
     let sending = false;
-    const beforeSending = async () => {
+    const note = async () => {
       sending = true;
     };
-    const { kind } = await failureOf(platform.open(anOrder({ login: 777 }), beforeSending, forever));
+    const { kind } = await failureOf(platform.open(anOrder({ login: 777 }), noting(note), forever));
     expect(kind).toBe('login_taken');
     expect(sending).toBe(false);
     expect(server.accounts()).toHaveLength(1);
@@ -550,25 +549,26 @@ describe('interface-gateway', () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
     const meanwhile = async () => {
-      await textPlatform(gateway, server.port).open(anOrder({ login: 777 }), noop, forever);
+      await textPlatform(gateway, server.port).open(anOrder({ login: 777 }), atOnce, forever);
     };
-    const { kind } = await failureOf(platform.open(anOrder({ login: 777 }), meanwhile, forever));
+    const order = anOrder({ login: 777 });
+    const { kind } = await failureOf(platform.open(order, noting(meanwhile), forever));
     expect(kind).toBe('login_taken');
     server.faults.set({ kind: 'retcode', code: 3004, times: 1, after: 1 });
-    expect((await failureOf(platform.open(anOrder({ login: 778 }), noop, forever))).kind).toBe('platform_refused');
+    expect((await failureOf(platform.open(anOrder({ login: 778 }), atOnce, forever))).kind).toBe('platform_refused');
   });
 
   test('a disabled account has its login too', async () => {
     const server = await answering('Disable\r\nuser check successful\r\nend');
-    const { kind } = await failureOf(textPlatform(gateway, server.port).open(anOrder({ login: 7 }), noop, forever));
+    const { kind } = await failureOf(textPlatform(gateway, server.port).open(anOrder({ login: 7 }), atOnce, forever));
     expect(kind).toBe('login_taken');
   });
 
   test('a gateway without WCHKACCOUNT opens accounts with a login all the same', async () => {
     const server = await aServer({ dialect: gateway, looksUp: false });
     const platform = textPlatform(gateway, server.port);
-    await expect(platform.open(anOrder({ login: 777 }), noop, forever)).resolves.toEqual({ login: 777 });
-    expect((await failureOf(platform.open(anOrder({ login: 777 }), noop, forever))).kind).toBe('platform_refused');
+    await expect(platform.open(anOrder({ login: 777 }), atOnce, forever)).resolves.toEqual({ login: 777 });
+    expect((await failureOf(platform.open(anOrder({ login: 777 }), atOnce, forever))).kind).toBe('platform_refused');
     await expect(platform.find(anOrder({ login: 777 }), forever)).resolves.toEqual({ kind: 'cannot_tell' });
   });
 
@@ -580,9 +580,9 @@ describe('interface-gateway', () => {
       let sending = false;
       const opening = textPlatform(gateway, server.port, kind === 'silence' ? HASTY : {}).open(
         anOrder({ login: 777 }),
-        async () => {
+        noting(async () => {
           sending = true;
-        },
+        }),
         forever,
       );
       expect((await failureOf(opening)).kind).toBe(kind === 'refused' ? 'platform_refused' : 'platform_unavailable');
@@ -598,7 +598,7 @@ describe('interface-gateway', () => {
       const order = anOrder({ login: 777 });
       await expect(platform.find(order, forever)).resolves.toEqual({ kind: 'absent' });
       server.faults.set({ kind: 'reply_lost', times: 1 });
-      expect((await failureOf(platform.open(order, noop, forever))).kind).toBe('account_outcome_unknown');
+      expect((await failureOf(platform.open(order, atOnce, forever))).kind).toBe('account_outcome_unknown');
       await expect(platform.find(order, forever)).resolves.toEqual({ kind: 'found', login: 777 });
       const { operationId, group } = order;
       const trace = { operationId, group, login: 777 };
@@ -608,8 +608,8 @@ describe('interface-gateway', () => {
     test('an account of somebody else’s with this login is not ours', async () => {
       const server = await aServer({ dialect: gateway });
       const platform = textPlatform(gateway, server.port);
-      await platform.open(anOrder({ login: 777, masterPassword: 'Another11' }), noop, forever);
-      await expect(platform.find(anOrder({ login: 777 }), forever)).resolves.toEqual({ kind: 'absent' });
+      await platform.open(anOrder({ login: 777, masterPassword: 'Another11' }), atOnce, forever);
+      await expect(platform.find(anOrder({ login: 777 }), forever)).resolves.toEqual({ kind: 'another' });
     });
 
     test('a gateway that cannot try a password has the login speak for itself', async () => {

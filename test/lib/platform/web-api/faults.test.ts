@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PLATFORM_FAULT_KINDS } from '../../../../infra/local/faults.ts';
 import { type AccountOrder, PlatformFailure } from '../../../../lib/platform/platform.ts';
-import { anOrder, atOnce, failure, noSignal, platformOn, testServer } from '../../../support/web-api.ts';
+import { atOnce } from '../../../support/departures.ts';
+import { anOrder, failure, noSignal, platformOn, testServer } from '../../../support/web-api.ts';
 
 /** What an opening comes to under each fault, on a session that stands already; and whether the account was opened. */
 const OUTCOMES = {
@@ -29,9 +30,6 @@ describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
     const order = anOrder();
     const failed = await failure(platform.open(order, atOnce, noSignal));
     expect(failed).toMatchObject({ kind: expected.kind, options: { reason: expected.reason } });
-    if (expected.kind === 'account_outcome_unknown') {
-      expect(failed.options.connectionClosed ?? false).toBe(expected.reason === 'connection_closed');
-    }
 
     const { login } = await platform.open(anOrder(), atOnce, noSignal);
     expect(server.access(login, order.masterPassword)).toBe('master');
@@ -116,7 +114,7 @@ describe('a lost answer', () => {
     await platform.check(noSignal);
     server.faults.set({ kind: 'silence', times: 1 });
     const failed = await failure(platform.open(anOrder(), atOnce, AbortSignal.timeout(300)));
-    expect(failed).toMatchObject({ kind: 'account_outcome_unknown', options: { connectionClosed: false } });
+    expect(failed).toMatchObject({ kind: 'account_outcome_unknown', options: { reason: 'answer_timeout' } });
     await platform.open(anOrder(), atOnce, noSignal);
     expect(server.sessions).toBe(2);
   });

@@ -1,13 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import {
-  anOrder,
-  atOnce,
-  failure,
-  noSignal,
-  platformOn,
-  scriptedServer,
-  testServer,
-} from '../../../support/web-api.ts';
+import { atOnce } from '../../../support/departures.ts';
+import { anOrder, failure, noSignal, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 describe('looking an account up', () => {
   test('finds it among the others of its group, by its comment', async () => {
@@ -34,7 +27,7 @@ describe('looking an account up', () => {
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
     await platform.open(order, atOnce, noSignal);
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 70_000 });
-    expect(await platform.find(anOrder({ login: 70_000 }), noSignal)).toEqual({ kind: 'absent' });
+    expect(await platform.find(anOrder({ login: 70_000 }), noSignal)).toEqual({ kind: 'another' });
   });
 
   test.each(['plain', 'real\\standard', 'a=b|c\\d', 'trailing\\', '\\\\double', 'back\\=slash', 'with space+plus&%'])(
@@ -104,7 +97,7 @@ describe('a manager that may not read personal data', () => {
     await platform.open(order, atOnce, noSignal);
     const { masterPassword: _, ...trace } = order;
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 70_000 });
-    expect(await platform.find({ ...order, masterPassword: 'An0ther#pw' }, noSignal)).toEqual({ kind: 'absent' });
+    expect(await platform.find({ ...order, masterPassword: 'An0ther#pw' }, noSignal)).toEqual({ kind: 'another' });
     expect(await platform.find(trace, noSignal)).toEqual({ kind: 'cannot_tell' });
   });
 });
@@ -246,18 +239,9 @@ describe('the deposit of a demo account', () => {
     const platform = platformOn(server);
     const order = anOrder({ deposit });
     const { login } = await platform.open(order, atOnce, noSignal);
-    await platform.fund(order, login, true, noSignal);
+    await platform.fund(order, login, atOnce, noSignal);
     expect(server.accounts()[0]?.balance).toBe(deposit);
     expect(server.commands).toBe(2);
-  });
-
-  test('is put there once: where the account may hold it already, the balance is read first', async () => {
-    const server = await testServer();
-    const platform = platformOn(server);
-    const order = anOrder({ deposit });
-    const { login } = await platform.open(order, atOnce, noSignal);
-    for (let time = 0; time < 3; time += 1) await platform.fund(order, login, false, noSignal);
-    expect(server.accounts()[0]?.balance).toBe(deposit);
   });
 
   test('is not put twice when the answer is lost: the balance tells that it arrived', async () => {
@@ -265,8 +249,12 @@ describe('the deposit of a demo account', () => {
     const platform = platformOn(server);
     const order = anOrder({ deposit });
     const { login } = await platform.open(order, atOnce, noSignal);
+    expect(await platform.holdsFunds(login, noSignal)).toBe(false);
     server.faults.set({ kind: 'reply_lost', times: 1 });
-    await platform.fund(order, login, true, noSignal);
+    expect(await failure(platform.fund(order, login, atOnce, noSignal))).toMatchObject({
+      kind: 'account_outcome_unknown',
+    });
+    expect(await platform.holdsFunds(login, noSignal)).toBe(true);
     expect(server.accounts()[0]?.balance).toBe(deposit);
   });
 
@@ -276,9 +264,9 @@ describe('the deposit of a demo account', () => {
     const order = anOrder({ deposit });
     const { login } = await platform.open(order, atOnce, noSignal);
     server.faults.set({ kind: 'session_dropped', times: 1 });
-    expect(await failure(platform.fund(order, login, true, noSignal))).toMatchObject({
+    expect(await failure(platform.fund(order, login, atOnce, noSignal))).toMatchObject({
       kind: 'account_outcome_unknown',
-      options: { connectionClosed: true },
+      options: { reason: 'connection_closed' },
     });
     expect(server.accounts()[0]?.balance).toBe(0);
   });
@@ -289,7 +277,7 @@ describe('the deposit of a demo account', () => {
     const order = anOrder({ deposit });
     const { login } = await platform.open(order, atOnce, noSignal);
     server.faults.set({ kind: 'silence', times: 1 });
-    expect(await failure(platform.fund(order, login, true, noSignal))).toMatchObject({
+    expect(await failure(platform.fund(order, login, atOnce, noSignal))).toMatchObject({
       kind: 'account_outcome_unknown',
       options: { reason: 'answer_timeout' },
     });
@@ -298,7 +286,7 @@ describe('the deposit of a demo account', () => {
 
   test('that the server refuses fails', async () => {
     const platform = platformOn(await testServer());
-    expect(await failure(platform.fund(anOrder({ deposit }), 1, true, noSignal))).toMatchObject({
+    expect(await failure(platform.fund(anOrder({ deposit }), 1, atOnce, noSignal))).toMatchObject({
       kind: 'platform_refused',
       options: { reason: 'retcode_13' },
     });
@@ -306,7 +294,7 @@ describe('the deposit of a demo account', () => {
 
   test('of nothing asks nothing', async () => {
     const server = await testServer();
-    await platformOn(server).fund(anOrder(), 1, false, noSignal);
+    await platformOn(server).fund(anOrder(), 1, atOnce, noSignal);
     expect({ sessions: server.sessions, commands: server.commands }).toEqual({ sessions: 0, commands: 0 });
   });
 });

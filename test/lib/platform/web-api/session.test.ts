@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
+import { atOnce, noting } from '../../../support/departures.ts';
 import {
   anOrder,
-  atOnce,
   connectionTo,
   failure,
   noSignal,
@@ -107,9 +107,9 @@ describe('the session', () => {
 
   test('may die while the operation is written down: the account is opened on a new one', async () => {
     const server = await testServer({ idleMs: 200 });
-    const beforeSending = vi.fn(() => sleep(500));
-    await platformOn(server).open(anOrder(), beforeSending, noSignal);
-    expect(beforeSending).toHaveBeenCalledTimes(1);
+    const note = vi.fn(() => sleep(500).then(() => {}));
+    await platformOn(server).open(anOrder(), noting(note), noSignal);
+    expect(note).toHaveBeenCalledTimes(1);
     expect({ sessions: server.sessions, accounts: server.accounts().length }).toEqual({
       sessions: 2,
       accounts: 1,
@@ -133,9 +133,9 @@ describe('the session', () => {
     const platform = platformOn(server);
     await platform.check(noSignal);
     server.forgetSessions();
-    const beforeSending = vi.fn(atOnce);
-    await platform.open(anOrder(), beforeSending, noSignal);
-    expect(beforeSending).toHaveBeenCalledTimes(1);
+    const note = vi.fn(async () => {});
+    await platform.open(anOrder(), noting(note), noSignal);
+    expect(note).toHaveBeenCalledTimes(1);
     expect({ sessions: server.sessions, accounts: server.accounts().length }).toEqual({
       sessions: 2,
       accounts: 1,
@@ -157,7 +157,11 @@ describe('the session', () => {
   test('a 403 after which nobody can be reached has opened nothing', async () => {
     const server = await scriptedServer((_request, response) => response.writeHead(403).end('403 Forbidden'));
     const platform = platformOn(server, { authMs: 500 });
-    const opening = platform.open(anOrder(), async () => server.stopAuthentication(), noSignal);
+    const opening = platform.open(
+      anOrder(),
+      noting(async () => server.stopAuthentication()),
+      noSignal,
+    );
     expect(await failure(opening)).toMatchObject({ kind: 'platform_unavailable' });
     expect(server.requests).toHaveLength(1);
   });
@@ -177,7 +181,13 @@ describe('commands at the same time', () => {
     const server = await testServer();
     const platform = platformOn(server);
     const opened = await Promise.all(
-      Array.from({ length: 20 }, () => platform.open(anOrder(), () => sleep(Math.random() * 10), noSignal)),
+      Array.from({ length: 20 }, () =>
+        platform.open(
+          anOrder(),
+          noting(() => sleep(Math.random() * 10)),
+          noSignal,
+        ),
+      ),
     );
     expect(new Set(opened.map(({ login }) => login)).size).toBe(20);
     expect(server.accounts()).toHaveLength(20);

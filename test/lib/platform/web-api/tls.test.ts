@@ -3,10 +3,10 @@ import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { certificate } from '../../../../infra/local/platforms/certificate.ts';
+import { noting } from '../../../support/departures.ts';
 import { issuedCertificate } from '../../../support/private-authority.ts';
 import {
   anOrder,
-  atOnce,
   failure,
   localCertificate,
   noSignal,
@@ -159,13 +159,13 @@ describe('a server that cannot be reached', () => {
   test('refuses the connection: unavailable, and nothing was sent', async () => {
     const server = await testServer();
     await server.close();
-    const beforeSending = vi.fn(atOnce);
-    const opening = platformOn(server).open(anOrder(), beforeSending, noSignal);
+    const note = vi.fn(async () => {});
+    const opening = platformOn(server).open(anOrder(), noting(note), noSignal);
     expect(await failure(opening)).toMatchObject({
       kind: 'platform_unavailable',
       options: { reason: 'connect_econnrefused' },
     });
-    expect(beforeSending).not.toHaveBeenCalled();
+    expect(note).not.toHaveBeenCalled();
   });
 
   test('never finishes the handshake: unavailable within the limit', async () => {

@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PlatformFailure } from '../../../../lib/platform/platform.ts';
-import {
-  anOrder,
-  atOnce,
-  failure,
-  noSignal,
-  platformOn,
-  scriptedServer,
-  testServer,
-} from '../../../support/web-api.ts';
+import { atOnce, noting } from '../../../support/departures.ts';
+import { anOrder, failure, noSignal, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 describe('opening an account over the Web API', () => {
   test('the account stands on the server with everything that was ordered', async () => {
@@ -99,11 +92,11 @@ describe('opening an account over the Web API', () => {
     let calls = 0;
     await platformOn(server).open(
       anOrder(),
-      async () => {
+      noting(async () => {
         calls += 1;
         commandsBefore = server.commands;
         expect(server.sessions).toBe(1);
-      },
+      }),
       noSignal,
     );
     expect({ calls, commandsBefore, commands: server.commands }).toEqual({ calls: 1, commandsBefore: 0, commands: 1 });
@@ -112,7 +105,11 @@ describe('opening an account over the Web API', () => {
   test('when it throws, nothing is sent', async () => {
     const server = await testServer();
     const lost = new Error('lease lost');
-    const opening = platformOn(server).open(anOrder(), () => Promise.reject(lost), noSignal);
+    const opening = platformOn(server).open(
+      anOrder(),
+      noting(() => Promise.reject(lost)),
+      noSignal,
+    );
     expect(await failure(opening)).toBe(lost);
     expect(server.commands).toBe(0);
   });
@@ -120,7 +117,11 @@ describe('opening an account over the Web API', () => {
   test('a signal that aborts meanwhile keeps the bytes from leaving', async () => {
     const server = await testServer();
     const abort = new AbortController();
-    const opening = platformOn(server).open(anOrder(), async () => abort.abort(), abort.signal);
+    const opening = platformOn(server).open(
+      anOrder(),
+      noting(async () => abort.abort()),
+      abort.signal,
+    );
     expect(await failure(opening)).toMatchObject({ kind: 'platform_unavailable' });
     expect(server.commands).toBe(0);
   });
@@ -306,23 +307,27 @@ describe('a deposit that fails', () => {
     const platform = platformOn(server);
     const { login } = await platform.open(order, atOnce, noSignal);
     server.faults.set({ kind, times: 1 });
-    await platform.fund(order, login, true, noSignal);
+    await platform.fund(order, login, atOnce, noSignal);
     expect(server.accounts()[0]?.balance).toBe(10_000);
   });
 
-  test('three times, because the server is busy, fails', async () => {
+  test('three times, because the server is busy, fails, and was noted once', async () => {
     const { platform, deposits } = await bank('0.00', '{"retcode":"12 Too frequent"}');
-    expect(await failure(platform.fund(order, 42, true, noSignal))).toMatchObject({
+    let notes = 0;
+    const note = async () => {
+      notes += 1;
+    };
+    expect(await failure(platform.fund(order, 42, noting(note), noSignal))).toMatchObject({
       kind: 'platform_unavailable',
       options: { reason: 'retcode_12' },
     });
-    expect(deposits()).toBe(3);
+    expect({ deposits: deposits(), notes }).toEqual({ deposits: 3, notes: 1 });
   });
 
   test('is not tried again when the time is up', async () => {
     const { platform, deposits } = await bank('0.00', '{"retcode":"12 Too frequent"}');
     const abort = new AbortController();
-    const paying = failure(platform.fund(order, 42, true, abort.signal));
+    const paying = failure(platform.fund(order, 42, atOnce, abort.signal));
     await expect.poll(deposits).toBe(1);
     abort.abort();
     expect(await paying).toMatchObject({ kind: 'platform_unavailable' });
@@ -331,7 +336,7 @@ describe('a deposit that fails', () => {
 
   test('because it was refused is not tried again', async () => {
     const { platform, deposits } = await bank('0.00', '{"retcode":"8 Not enough permissions"}');
-    expect(await failure(platform.fund(order, 42, true, noSignal))).toMatchObject({ kind: 'platform_refused' });
+    expect(await failure(platform.fund(order, 42, atOnce, noSignal))).toMatchObject({ kind: 'platform_refused' });
     expect(deposits()).toBe(1);
   });
 
@@ -339,36 +344,39 @@ describe('a deposit that fails', () => {
     ['a code that leaves the outcome open', '{"retcode":"7 Network"}', 'retcode_7'],
     ['a code that nobody documented', '{"retcode":"4005 ?"}', 'retcode_4005'],
     ['something that is no answer', 'OK', 'malformed_answer'],
-  ])('with %s is looked for in the balance, and never sent again', async (_what, answer, reason) => {
-    for (const balance of ['0.00', 'unreadable']) {
-      const { platform, deposits } = await bank(balance, answer);
-      expect(await failure(platform.fund(order, 42, true, noSignal))).toMatchObject({
-        kind: 'account_outcome_unknown',
-        options: { reason },
-      });
-      expect(deposits()).toBe(1);
-    }
-    const arrived = await bank('10000.00', answer);
-    await arrived.platform.fund(order, 42, true, noSignal);
-    expect(arrived.deposits()).toBe(1);
+  ])('with %s has an unknown outcome, and is never sent again', async (_what, answer, reason) => {
+    const { platform, deposits } = await bank('0.00', answer);
+    expect(await failure(platform.fund(order, 42, atOnce, noSignal))).toMatchObject({
+      kind: 'account_outcome_unknown',
+      options: { reason },
+    });
+    expect(deposits()).toBe(1);
   });
 
-  test.each(['10000.00', '0.01', '-5.00'])('earlier is not made on an account that holds %s', async (balance) => {
-    const { platform, deposits } = await bank(balance, '{"retcode":"0 Done"}');
-    await platform.fund(order, 42, false, noSignal);
-    expect(deposits()).toBe(0);
+  test.each(['10000.00', '0.01', '-5.00'])('may have arrived on an account that holds %s', async (balance) => {
+    const { platform } = await bank(balance, '{"retcode":"0 Done"}');
+    expect(await platform.holdsFunds(42, noSignal)).toBe(true);
   });
 
-  test('earlier is not made where the balance cannot be read', async () => {
-    const { platform, deposits } = await bank('unreadable', '{"retcode":"0 Done"}');
-    expect(await failure(platform.fund(order, 42, false, noSignal))).toMatchObject({ kind: 'platform_unavailable' });
-    expect(deposits()).toBe(0);
+  test('has not arrived on an account that holds nothing', async () => {
+    const { platform } = await bank('0.00', '{"retcode":"0 Done"}');
+    expect(await platform.holdsFunds(42, noSignal)).toBe(false);
+  });
+
+  test('cannot be looked for where the balance cannot be read', async () => {
+    const { platform } = await bank('unreadable', '{"retcode":"0 Done"}');
+    expect(await failure(platform.holdsFunds(42, noSignal))).toMatchObject({ kind: 'platform_unavailable' });
   });
 
   test('in what comes before the sending is not sent', async () => {
     const { platform, deposits } = await bank('0.00', '{"retcode":"0 Done"}');
     const unsettled = new Error('may be on its way');
-    const paying = platform.fund(order, 42, false, noSignal, () => Promise.reject(unsettled));
+    const paying = platform.fund(
+      order,
+      42,
+      noting(() => Promise.reject(unsettled)),
+      noSignal,
+    );
     expect(await failure(paying)).toBe(unsettled);
     expect(deposits()).toBe(0);
   });
