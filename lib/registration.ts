@@ -75,7 +75,7 @@ export async function requestRegistration(
   const operation = claim?.operation;
   // An earlier try that may have sent is never sent again: its answer was, or would have been, this one.
   if (claim?.kind === 'undecided') await finish(parts, claim.operation, telemetry);
-  if (claim?.kind === 'finished' || claim?.kind === 'undecided') return { replayed: true };
+  if (claim?.kind === 'finished' || claim?.kind === 'undecided') return { body: undefined, replayed: true };
 
   const attempt: Attempt = { parts, pepper, request, operation, telemetry, signal, undo: [] };
   try {
@@ -90,7 +90,7 @@ export async function requestRegistration(
     if (lost) throw new Problem('request_in_progress', { retryAfterSeconds: 1 });
     throw error;
   }
-  return {};
+  return { body: undefined };
 }
 
 /** @throws when certainly nothing was sent */

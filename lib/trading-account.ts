@@ -23,7 +23,7 @@ import {
   workable,
 } from './records/operations.ts';
 import { describeError, quietly, type Telemetry } from './telemetry.ts';
-import type { PlatformVersion, TradingAccountRequest } from './validators/trading-account.ts';
+import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from './validators/trading-account.ts';
 
 /** What the opening of an account needs; tests pass fakes. */
 export interface TradingAccountParts {
@@ -87,12 +87,12 @@ interface Attempt extends Try {
 export async function openTradingAccount(
   parts: TradingAccountParts,
   version: PlatformVersion,
-  request: Request<TradingAccountRequest>,
+  request: Request<TradingAccountRequest, { user_id: string }>,
   telemetry: Telemetry,
   callerSignal: AbortSignal,
-): Promise<Answer> {
+): Promise<Answer<TradingAccountAnswer>> {
   const { body, endsAt } = request;
-  const userId = request.parameters.user_id ?? '';
+  const userId = request.parameters.user_id;
   const startedAt = parts.now();
   const signal = within(WORK_ENDS_MS, callerSignal);
   const platformSignal = within(PLATFORM_ENDS_MS, callerSignal);

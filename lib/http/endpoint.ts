@@ -21,12 +21,12 @@ interface Authorizer {
 
 type Event = APIGatewayProxyEventV2WithRequestContext<APIGatewayEventRequestContextV2 & { authorizer?: Authorizer }>;
 
-/** A request that keeps the rules of its schema. */
-export interface Request<Body> {
+/** A request that keeps the rules of its schemas. */
+export interface Request<Body, Parameters = Record<never, string>> {
   body: Body;
   /** The body as it was sent, for the idempotency fingerprint. */
   sentBody: unknown;
-  parameters: Record<string, string>;
+  parameters: Parameters;
   idempotencyKey: string | undefined;
   /** The address that called, as the gateway saw it. */
   source: string;
@@ -36,8 +36,9 @@ export interface Request<Body> {
   endsAt: number;
 }
 
-export interface Answer {
-  body?: unknown;
+/** What a use case answers; without a body where the operation answers 204. */
+export interface Answer<Body = undefined> {
+  body: Body;
   /** True when an earlier answer is given again. */
   replayed?: boolean;
 }
@@ -45,15 +46,26 @@ export interface Answer {
 /** Schemas may be asynchronous: large tables of rules are loaded on first use. */
 type BodySchema = v.GenericSchema | v.GenericSchemaAsync;
 
-export interface EndpointOptions<Body extends BodySchema> {
+type ParameterSchemas = Readonly<Record<string, v.GenericSchema<unknown, string>>>;
+
+export interface EndpointOptions<
+  Body extends BodySchema,
+  Parameters extends ParameterSchemas,
+  AnswerBody extends v.GenericSchema,
+> {
   body: Body;
-  parameters?: Record<string, v.GenericSchema<unknown, string>>;
+  /** Of the path, by name. */
+  parameters?: Parameters;
   /** The rules of our own answer; absent where there is no body (204). */
-  answer?: v.GenericSchema;
+  answer?: AnswerBody;
   /** Bytes of the largest body that is read. */
   maxBodyBytes: number;
   telemetry: Telemetry;
-  handle(request: Request<v.InferOutput<Body>>, telemetry: Telemetry, signal: AbortSignal): Promise<Answer>;
+  handle: (
+    request: Request<v.InferOutput<Body>, v.InferOutput<v.ObjectSchema<Parameters, undefined>>>,
+    telemetry: Telemetry,
+    signal: AbortSignal,
+  ) => Promise<Answer<v.InferInput<AnswerBody>>>;
 }
 
 export type Handler = (event: Event, context: Context) => Promise<APIGatewayProxyStructuredResultV2>;
@@ -65,7 +77,12 @@ const STOP_BEFORE_END_MS = 4_000;
  * The one chain of every route: JSON → rules → use case → rules on the answer → response. Whatever goes wrong is
  * answered with a problem of the one table; nothing that was sent stands in the answer or the log.
  */
-export function endpoint<Body extends BodySchema>(options: EndpointOptions<Body>): Handler {
+export function endpoint<
+  Body extends BodySchema,
+  Parameters extends ParameterSchemas = Record<never, never>,
+  AnswerBody extends v.GenericSchema = v.UndefinedSchema<undefined>,
+>(options: EndpointOptions<Body, Parameters, AnswerBody>): Handler {
+  const parameters = v.object(options.parameters ?? ({} as Parameters));
   const handler = middy<Event, APIGatewayProxyStructuredResultV2>({
     timeoutEarlyInMillis: 500,
     timeoutEarlyResponse: () => {
@@ -79,7 +96,7 @@ export function endpoint<Body extends BodySchema>(options: EndpointOptions<Body>
     })
     .use(httpJsonBodyParser())
     .handler(async (event, context, { signal }) => {
-      const request = await parseRequest(event, context, options);
+      const request = await parseRequest(event, context, options.body, parameters);
       const telemetry = options.telemetry.with({ request_id: event.requestContext.requestId, route: event.routeKey });
       const deadline = within(request.endsAt - STOP_BEFORE_END_MS - Date.now(), signal);
       const answer = await options.handle(request, telemetry, deadline);
@@ -94,32 +111,32 @@ export function endpoint<Body extends BodySchema>(options: EndpointOptions<Body>
   };
 }
 
-async function parseRequest<Body extends BodySchema>(
+async function parseRequest<Body extends BodySchema, Parameters extends v.GenericSchema>(
   event: Event,
   context: Context,
-  options: EndpointOptions<Body>,
-): Promise<Request<v.InferOutput<Body>>> {
+  bodySchema: Body,
+  parametersSchema: Parameters,
+): Promise<Request<v.InferOutput<Body>, v.InferOutput<Parameters>>> {
   const sentBody: unknown = event.body;
   if (!isObject(sentBody)) throw new Problem('malformed_json');
   const faults: FieldFault[] = [];
-  const parameters: Record<string, string> = {};
-  for (const [name, schema] of Object.entries(options.parameters ?? {})) {
-    const result = v.safeParse(schema, event.pathParameters?.[name]);
-    if (result.success) parameters[name] = result.output;
-    else faults.push(...toFaults(result.issues).map(({ rule, detail }) => ({ parameter: name, rule, detail })));
+  const parameters = v.safeParse(parametersSchema, event.pathParameters ?? {});
+  for (const issue of parameters.issues ?? []) {
+    const parameter = String(issue.path?.[0]?.key);
+    faults.push(...toFaults([issue]).map(({ rule, detail }) => ({ parameter, rule, detail })));
   }
   const key = idempotencyKey(event.headers['idempotency-key']);
   if ('fault' in key) faults.push(key.fault);
-  const body = await v.safeParseAsync(options.body, sentBody);
+  const body = await v.safeParseAsync(bodySchema, sentBody);
   if (!body.success) faults.push(...toFaults(body.issues));
-  if (!body.success || faults.length > 0 || 'fault' in key) throw invalid(faults);
+  if (!body.success || !parameters.success || 'fault' in key) throw invalid(faults);
 
   const { requestContext } = event;
   const source = requestContext.http.sourceIp;
   return {
     body: body.output,
     sentBody,
-    parameters,
+    parameters: parameters.output,
     idempotencyKey: key.key,
     source,
     caller: callerOf(requestContext),
@@ -151,7 +168,11 @@ function spellMediaType({ headers }: Event): void {
   headers['content-type'] = [type.trim().toLowerCase(), ...parameters].join(';');
 }
 
-function respond(event: Event, answer: Answer, schema: v.GenericSchema | undefined): APIGatewayProxyStructuredResultV2 {
+function respond(
+  event: Event,
+  answer: Answer<unknown>,
+  schema: v.GenericSchema | undefined,
+): APIGatewayProxyStructuredResultV2 {
   const headers = {
     ...standardHeaders(event),
     ...(answer.replayed === true ? { 'idempotent-replayed': 'true' } : {}),

@@ -103,3 +103,4 @@ export const TradingAccountAnswerSchema = v.object({
     v.examples(['L00k-Only-Pls']),
   ),
 });
+export type TradingAccountAnswer = v.InferOutput<typeof TradingAccountAnswerSchema>;

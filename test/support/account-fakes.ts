@@ -18,7 +18,11 @@ import type { AccountClient, Directory } from '../../lib/records/directory.ts';
 import { operationsIn } from '../../lib/records/operations.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import { openTradingAccount, type TradingAccountParts } from '../../lib/trading-account.ts';
-import type { PlatformVersion, TradingAccountRequest } from '../../lib/validators/trading-account.ts';
+import type {
+  PlatformVersion,
+  TradingAccountAnswer,
+  TradingAccountRequest,
+} from '../../lib/validators/trading-account.ts';
 import type { TestDatabase } from './database.ts';
 
 export const ANN: AccountClient = {
@@ -213,10 +217,10 @@ export class FakeAccounts {
   run(
     changes: Partial<TradingAccountRequest> = {},
     options: { key?: string; ms?: number; version?: PlatformVersion; userId?: string; caller?: string } = {},
-  ): Promise<Answer> {
+  ): Promise<Answer<TradingAccountAnswer>> {
     const { key, ms = 29_000, version = 'tp5', userId = this.userId, caller = 'iam:caller' } = options;
     const body = { ...BODY, ...changes };
-    const request: Request<TradingAccountRequest> = {
+    const request: Request<TradingAccountRequest, { user_id: string }> = {
       body,
       sentBody: body,
       parameters: { user_id: userId },
@@ -261,7 +265,6 @@ export class FakeAccounts {
   }
 }
 
-export type Opened = { login: number; master_password: string; investor_password: string };
-export function opened(answer: Answer): Opened {
-  return answer.body as Opened;
+export function opened(answer: Answer<TradingAccountAnswer>): TradingAccountAnswer {
+  return answer.body;
 }
