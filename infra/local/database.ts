@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
@@ -70,9 +71,29 @@ export async function startDatabase({ port = 0, faults = new Faults() }: Databas
       case 'slow':
         request.pause();
         await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
+        break;
+      case 'reply_lost':
+        loseAnswer(request, response);
+        break;
+      case 'repeated':
+        repeatLater(request, fault.ms ?? 1_000);
     }
     dynamo.emit('request', request, response);
     request.resume();
+  }
+
+  /** The same call once more, when its caller has long had the answer. */
+  function repeatLater(request: IncomingMessage, ms: number): void {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { method, url, headers, httpVersion } = request;
+      const again = Object.assign(Readable.from([Buffer.concat(chunks)]), { method, url, headers, httpVersion });
+      sleep(ms, undefined, { signal: closing.signal, ref: false }).then(
+        () => dynamo.emit('request', again, new ServerResponse(again as unknown as IncomingMessage)),
+        () => {},
+      );
+    });
   }
 
   /** The table stands in the body, which dynalite reads: this reads along. */
@@ -123,6 +144,15 @@ function tableInput(kind: keyof DatabaseTables, TableName: string) {
       AttributeName,
       KeyType: index === 0 ? ('HASH' as const) : ('RANGE' as const),
     })),
+  };
+}
+
+/** The work is done, and then the connection breaks instead of an answer. */
+function loseAnswer(request: IncomingMessage, response: ServerResponse): void {
+  response.write = () => true;
+  response.end = () => {
+    request.socket.destroy();
+    return response;
   };
 }
 

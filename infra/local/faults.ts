@@ -1,5 +1,7 @@
 /** What can be made to go wrong, by kind of target (`PUT /_local/faults/{target}`). */
 export const SERVICE_FAULT_KINDS = ['throttled', 'refused', 'down', 'slow'] as const;
+/** `reply_lost`: done, but nobody hears of it; `repeated`: done and answered, and once more `ms` later, as a late repeat. */
+export const DATABASE_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost', 'repeated'] as const;
 export const PLATFORM_FAULT_KINDS = [
   ...SERVICE_FAULT_KINDS,
   'reply_lost',
@@ -8,7 +10,7 @@ export const PLATFORM_FAULT_KINDS = [
   'silence',
   'garbage',
 ] as const;
-export type FaultKind = (typeof PLATFORM_FAULT_KINDS)[number];
+export type FaultKind = (typeof PLATFORM_FAULT_KINDS)[number] | (typeof DATABASE_FAULT_KINDS)[number];
 
 /** The steps before the first command of a session at which a fault may strike, and what can go wrong there. */
 export const STEP_FAULT_KINDS = {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as v from 'valibot';
 import { docsPage } from './docs.ts';
 import {
+  DATABASE_FAULT_KINDS,
   type FaultKind,
   type FaultStep,
   type Faults,
@@ -142,7 +143,10 @@ export function localRoutes(state: LocalState) {
 
   function targets(): [string, { faults: Faults; kinds: readonly FaultKind[] }][] {
     return [
-      ...[...state.services].map(([name, faults]) => [name, { faults, kinds: SERVICE_FAULT_KINDS }] as const),
+      ...[...state.services].map(
+        ([name, faults]) =>
+          [name, { faults, kinds: name === 'dynamodb' ? DATABASE_FAULT_KINDS : SERVICE_FAULT_KINDS }] as const,
+      ),
       ...[...state.platforms].map(([id, { faults }]) => [id, { faults, kinds: PLATFORM_FAULT_KINDS }] as const),
     ].map(([name, entry]) => [name, entry]);
   }

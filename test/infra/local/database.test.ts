@@ -1,0 +1,47 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { type Database, startDatabase } from '../../../infra/local/database.ts';
+import { clientSettings } from '../../support/database.ts';
+
+const TABLES = {
+  crm: 'crm',
+  operations: 'operations',
+  registrations: 'registrations',
+  limits: 'limits',
+  accounts: 'accounts',
+};
+let database: Database;
+let client: DynamoDBDocumentClient;
+beforeAll(async () => {
+  database = await startDatabase();
+  await database.createTables(TABLES);
+  client = DynamoDBDocumentClient.from(new DynamoDBClient({ ...clientSettings(database.url), maxAttempts: 1 }));
+});
+afterAll(async () => {
+  client.destroy();
+  await database.close();
+});
+beforeEach(() => database.faults.clear());
+
+const value = async (pk: string) => (await client.send(new GetCommand({ TableName: 'operations', Key: { pk } }))).Item;
+const add = (pk: string) =>
+  new UpdateCommand({
+    TableName: 'operations',
+    Key: { pk },
+    UpdateExpression: 'ADD amount :one',
+    ExpressionAttributeValues: { ':one': 1 },
+  });
+
+it('does a write whose answer is lost, and nobody hears of it', async () => {
+  database.faults.set({ kind: 'reply_lost', times: 1 });
+  await expect(client.send(new PutCommand({ TableName: 'operations', Item: { pk: 'lost', at: 1 } }))).rejects.toThrow();
+  expect(await value('lost')).toEqual({ pk: 'lost', at: 1 });
+});
+
+it('does a write once more, later, that was answered long ago', async () => {
+  database.faults.set({ kind: 'repeated', times: 1, ms: 50 });
+  await client.send(add('late'));
+  expect(await value('late')).toEqual({ pk: 'late', amount: 1 });
+  await vi.waitFor(async () => expect(await value('late')).toEqual({ pk: 'late', amount: 2 }), { timeout: 10_000 });
+});
