@@ -11,8 +11,8 @@ const ACCOUNTS: readonly OperationId[] = ['createTp5Account', 'createTp4Account'
 const TP5: readonly OperationId[] = ['createTp5Account'];
 const TP4: readonly OperationId[] = ['createTp4Account'];
 
-/** A member of the problem document beside `type`, `title`, `status` and `request_id`, and whether it is always there. */
-type Members = Partial<Record<'detail' | 'errors' | 'available' | 'operation_id', 'always' | 'sometimes'>>;
+/** A member of the problem document beside `type`, `title`, `status` and `request_id`. */
+export type ProblemMember = 'detail' | 'errors' | 'available' | 'operation_id';
 
 interface ProblemNote {
   /** The operations that answer it. */
@@ -22,7 +22,8 @@ interface ProblemNote {
   whenSettling?: string;
   /** Whether it comes with `Retry-After`. */
   retryAfter?: 'always' | 'sometimes';
-  members?: Members;
+  /** The members that it has, and whether they are always there. */
+  members?: Partial<Record<ProblemMember, 'always' | 'sometimes'>>;
 }
 
 /** What OpenAPI says of each public error type beside its status and title. */

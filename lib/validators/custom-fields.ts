@@ -22,15 +22,15 @@ const MOST_CHARACTERS = 10_000;
 const MOST_CHOICES = 500;
 const MOST_PEOPLE = 100;
 /** Of a value of open shape, written as JSON. */
-const MOST_JSON_CHARACTERS = 20_000;
+export const MOST_JSON_CHARACTERS = 20_000;
 /** Of all custom fields but documents, written as JSON. */
-const MOST_JSON_BYTES = 200_000;
-const DEEPEST = 20;
+export const MOST_JSON_BYTES = 200_000;
+export const DEEPEST = 20;
 
-const MEGABYTE = 1024 * 1024;
-const MOST_DOCUMENTS = 10;
-const LARGEST_DOCUMENT = 3 * MEGABYTE;
-const LARGEST_DOCUMENTS = 4 * MEGABYTE;
+export const MEGABYTE = 1024 * 1024;
+export const MOST_DOCUMENTS = 10;
+export const LARGEST_DOCUMENT = 3 * MEGABYTE;
+export const LARGEST_DOCUMENTS = 4 * MEGABYTE;
 
 /** A document that came with a registration, decoded. Its media type is not checked here: that takes its content. */
 export interface CheckedDocument {
@@ -55,7 +55,10 @@ const DocumentSchema = closedObject({
     v.string(),
     v.check((base64) => base64 !== '', rule('length', 'must not be empty')),
     v.check(isBase64, rule('base64', 'must be base64 with padding, and nothing else')),
-    v.check((base64) => decodedSize(base64) <= LARGEST_DOCUMENT, rule('size', 'must be at most 3 MB')),
+    v.check(
+      (base64) => decodedSize(base64) <= LARGEST_DOCUMENT,
+      rule('size', `must be at most ${LARGEST_DOCUMENT / MEGABYTE} MB`),
+    ),
     v.metadata({ contentEncoding: 'base64' }),
     v.description('The content, base64-encoded.'),
   ),
@@ -179,7 +182,7 @@ export function togetherFaults(fields: readonly FormField[], values: Readonly<Re
     faults.push({
       pointer: toPointer([straw.field.key, straw.index, 'doc']),
       rule: 'size',
-      detail: 'the documents of a request may have at most 4 MB together',
+      detail: `the documents of a request may have at most ${LARGEST_DOCUMENTS / MEGABYTE} MB together`,
     });
   }
   return faults;

@@ -5,6 +5,7 @@ import {
   INVALID_PHONE,
   isDeep,
   isTooLarge,
+  MOST_JSON_BYTES,
   toDocuments,
   togetherFaults,
 } from './custom-fields.ts';
@@ -211,7 +212,11 @@ export async function checkCustomFields(
   const kept = form.fields.filter(({ type, key }) => type !== 'document' && Object.hasOwn(values, key));
   const fields = Object.fromEntries(kept.map(({ key }) => [key, values[key]]));
   if (faults.length === 0 && isTooLarge(fields)) {
-    faults.push({ pointer: '#', rule: 'size', detail: 'the fields of the form may have at most 200 kB together' });
+    faults.push({
+      pointer: '#',
+      rule: 'size',
+      detail: `the fields of the form may have at most ${MOST_JSON_BYTES / 1_000} kB together`,
+    });
   }
   if (faults.length > 0) {
     return { ok: false, faults: faults.slice(0, MOST_FAULTS), tooLarge: faults.some((fault) => fault.rule === 'size') };

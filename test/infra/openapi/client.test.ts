@@ -1,25 +1,18 @@
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type * as v from 'valibot';
-import { afterAll, beforeAll, describe, expect, expectTypeOf, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
+import type { Account, Body, Problem } from '../../../infra/openapi/client.ts';
+import { openAccount, Refused, register } from '../../../infra/openapi/client.ts';
 import { EXAMPLE_USER_ID, REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
-import type {
-  BodyFault,
-  HeaderFault,
-  Operations,
-  ParameterFault,
-  Problem,
-  Rule,
-  TradingAccount,
-} from '../../../infra/openapi/openapi-types.ts';
+import type { components, operations } from '../../../infra/openapi/openapi-types.ts';
 import type { OperationId } from '../../../infra/openapi/problems.ts';
 import type { ProblemType } from '../../../lib/http/problem.ts';
-import type { Rule as BodyRule, FieldFault } from '../../../lib/validators/primitives.ts';
+import type { FieldFault, Rule } from '../../../lib/validators/primitives.ts';
 import type { RegistrationBodySchema } from '../../../lib/validators/registration.ts';
 import type { TradingAccountAnswerSchema, TradingAccountRequest } from '../../../lib/validators/trading-account.ts';
 import { checked } from '../../support/openapi.ts';
-import { openAccount, Refused, register } from './client-example.ts';
 
 const PATHS: Readonly<Record<OperationId, string>> = {
   requestRegistration: '/public/v1/account/register/request',
@@ -29,19 +22,19 @@ const PATHS: Readonly<Record<OperationId, string>> = {
 
 describe('The generated types', () => {
   it('are those of the validators', () => {
-    expectTypeOf<Operations['createTp5Account']['body']>().toEqualTypeOf<TradingAccountRequest>();
-    expectTypeOf<Operations['createTp4Account']['body']>().toEqualTypeOf<TradingAccountRequest>();
-    expectTypeOf<TradingAccount>().toEqualTypeOf<v.InferOutput<typeof TradingAccountAnswerSchema>>();
+    expectTypeOf<Body<'createTp5Account'>>().toEqualTypeOf<TradingAccountRequest>();
+    expectTypeOf<Body<'createTp4Account'>>().toEqualTypeOf<TradingAccountRequest>();
+    expectTypeOf<Account>().toEqualTypeOf<v.InferOutput<typeof TradingAccountAnswerSchema>>();
     type Registration = v.InferInput<typeof RegistrationBodySchema>;
-    expectTypeOf<Registration>().toExtend<Operations['requestRegistration']['body']>();
-    expectTypeOf<Operations['requestRegistration']['body']>().toExtend<Registration>();
+    expectTypeOf<Registration>().toExtend<Body<'requestRegistration'>>();
+    expectTypeOf<Body<'requestRegistration'>>().toExtend<Registration>();
   });
 
   it('are those of the errors', () => {
     expectTypeOf<Problem['type']>().toEqualTypeOf<ProblemType>();
-    expectTypeOf<BodyRule>().toExtend<Rule>();
-    expectTypeOf<BodyFault | ParameterFault | HeaderFault>().toExtend<FieldFault>();
-    expectTypeOf<keyof Operations>().toEqualTypeOf<OperationId>();
+    expectTypeOf<components['schemas']['Rule']>().toEqualTypeOf<Rule>();
+    expectTypeOf<components['schemas']['Fault']>().toExtend<FieldFault>();
+    expectTypeOf<keyof operations>().toEqualTypeOf<OperationId>();
   });
 
   it('tell the members of a problem by its type', () => {
@@ -54,9 +47,9 @@ describe('The generated types', () => {
 
   it('fit the documented examples', () => {
     type Example<Name extends OperationId> = (typeof REQUEST_EXAMPLES)[Name][string]['value'];
-    expectTypeOf<Example<'requestRegistration'>>().toExtend<Operations['requestRegistration']['body']>();
-    expectTypeOf<Example<'createTp5Account'>>().toExtend<Operations['createTp5Account']['body']>();
-    expectTypeOf<Example<'createTp4Account'>>().toExtend<Operations['createTp4Account']['body']>();
+    expectTypeOf<Example<'requestRegistration'>>().toExtend<Body<'requestRegistration'>>();
+    expectTypeOf<Example<'createTp5Account'>>().toExtend<Body<'createTp5Account'>>();
+    expectTypeOf<Example<'createTp4Account'>>().toExtend<Body<'createTp4Account'>>();
   });
 });
 
@@ -89,7 +82,7 @@ describe('Against the local service', () => {
     }
   });
 
-  it('the documented client registers a person once for one key', async () => {
+  it('the client registers a person once for one key', async () => {
     const person = {
       email: 'nia@example.com',
       type: 'trader' as const,
@@ -99,21 +92,23 @@ describe('Against the local service', () => {
       form_id: 'FORM0001',
       k3J9xQ: 'some',
     };
-    await register(service.url, person, 'form-1');
-    await register(service.url, person, 'form-1');
+    await register({ baseUrl: service.url }, person, 'form-1');
+    await register({ baseUrl: service.url }, person, 'form-1');
     expect(service.outbox.list().filter(({ to }) => to === 'nia@example.com')).toHaveLength(1);
   });
 
-  it('the documented client opens one account for one key', async () => {
+  it('the client opens one account for one key', async () => {
     const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
-    const first = await openAccount(service.url, 'CLIENT01', order, 'order-1');
-    expect(await openAccount(service.url, 'CLIENT01', order, 'order-1')).toEqual(first);
+    const first = await openAccount({ baseUrl: service.url }, 'tp5', 'CLIENT01', order, 'order-1');
+    expect(await openAccount({ baseUrl: service.url }, 'tp5', 'CLIENT01', order, 'order-1')).toEqual(first);
     expect(service.platforms.get('tp5-live-1')?.access(first.login, first.master_password)).toBe('master');
   });
 
-  it('the documented client tells why a request is refused', async () => {
+  it('the client tells why a request is refused', async () => {
     const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 5001 };
-    const refused = await openAccount(service.url, 'short', order, 'order-2').catch((error: unknown) => error);
+    const refused = await openAccount({ baseUrl: service.url }, 'tp5', 'short', order, 'order-2').catch(
+      (error: unknown) => error,
+    );
     if (!(refused instanceof Refused) || refused.problem.type !== 'validation_failed') return expect.fail();
     expect(refused.problem.errors).toEqual([
       { parameter: 'user_id', rule: 'length', detail: 'must be 8 characters' },
@@ -122,7 +117,12 @@ describe('Against the local service', () => {
   });
 });
 
-describe('The documented client', () => {
+describe.concurrent('The client', () => {
+  const servers: Server[] = [];
+  afterAll(() => {
+    for (const server of servers) server.close();
+  });
+
   type Answer = [status: number, headers: Record<string, string>, body: object];
 
   /** A server that gives these answers in turn, and the keys and credentials that it was sent. */
@@ -141,9 +141,7 @@ describe('The documented client', () => {
       return response.writeHead(status, headers).end(JSON.stringify(body));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      server.close();
-    });
+    servers.push(server);
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
   }
 
@@ -159,7 +157,7 @@ describe('The documented client', () => {
   it('repeats with the same key when the service asks for it, and not before', async () => {
     const { url, seen } = await answering(busy('1'), [200, {}, account]);
     const startedAt = performance.now();
-    expect(await openAccount(url, 'CLIENT01', order, 'order-1', 'token')).toEqual(account);
+    expect(await openAccount({ baseUrl: url, token: 'token' }, 'tp5', 'CLIENT01', order, 'order-1')).toEqual(account);
     expect(performance.now() - startedAt).toBeGreaterThan(990);
     expect(seen).toEqual([
       ['order-1', 'Bearer token'],
@@ -173,7 +171,7 @@ describe('The documented client', () => {
     ['is the gateway giving up', [503, { 'content-type': 'application/json' }, { message: 'Service Unavailable' }]],
   ])('repeats with the same key when the answer %s', async (_, answer) => {
     const { url, seen } = await answering(answer, [200, {}, account]);
-    expect(await openAccount(url, 'CLIENT01', order, 'order-1')).toEqual(account);
+    expect(await openAccount({ baseUrl: url }, 'tp5', 'CLIENT01', order, 'order-1')).toEqual(account);
     expect(seen).toEqual([
       ['order-1', undefined],
       ['order-1', undefined],
@@ -182,12 +180,14 @@ describe('The documented client', () => {
 
   it('gives up at once when it is asked to wait longer than half a minute', async () => {
     const { url, seen } = await answering(busy('31'));
-    await expect(openAccount(url, 'CLIENT01', order, 'order-1')).rejects.toBeInstanceOf(Refused);
+    await expect(openAccount({ baseUrl: url }, 'tp5', 'CLIENT01', order, 'order-1')).rejects.toBeInstanceOf(Refused);
     expect(seen).toHaveLength(1);
   });
 
   it('says so when the gateway itself refuses', async () => {
     const { url } = await answering([403, { 'content-type': 'application/json' }, { message: 'Forbidden' }]);
-    await expect(openAccount(url, 'CLIENT01', order, 'order-1')).rejects.toThrow('The gateway answered 403.');
+    await expect(openAccount({ baseUrl: url }, 'tp5', 'CLIENT01', order, 'order-1')).rejects.toThrow(
+      'The gateway answered 403.',
+    );
   });
 });

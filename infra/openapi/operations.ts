@@ -1,0 +1,106 @@
+import { IDEMPOTENCY_KEY, MALFORMED_KEY } from '../../lib/http/idempotency.ts';
+import { CODE_VALID_MINUTES } from '../../lib/secrets/one-time-code.ts';
+import { MOST_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
+import { errors, successHeaders } from './answers.ts';
+import { limits } from './description.ts';
+import { EXAMPLE_USER_ID, OPENED_ACCOUNT, REQUEST_EXAMPLES } from './examples.ts';
+import { type Json, type JsonObject, ref } from './json.ts';
+import type { OperationId } from './problems.ts';
+import { bytes, registrationSizes } from './sizes.ts';
+import { toSchema } from './to-schema.ts';
+
+/** `#/components/parameters` of the document. */
+export const PARAMETERS: JsonObject = {
+  UserId: {
+    name: 'user_id',
+    in: 'path',
+    required: true,
+    description: 'Unique id of the client.',
+    schema: toSchema(UserIdSchema),
+    example: EXAMPLE_USER_ID,
+  },
+  IdempotencyKey: {
+    name: MALFORMED_KEY.header,
+    in: 'header',
+    required: false,
+    description: `Makes a request safe to repeat: ${MALFORMED_KEY.detail.replace('must be ', '')}, optionally in double quotes, such as a UUID. See *Safe repeats* above.`,
+    schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
+  },
+};
+
+/** `paths` of the document. */
+export function paths(): JsonObject {
+  return {
+    '/public/v1/account/register/request': { post: registration() },
+    '/public/v1/users/{user_id}/tp5/accounts': { post: account('createTp5Account', '5') },
+    '/public/v1/users/{user_id}/tp4/accounts': { post: account('createTp4Account', '4') },
+  };
+}
+
+function registration(): JsonObject {
+  return {
+    operationId: 'requestRegistration',
+    tags: ['Registration'],
+    summary: 'Send registration request for OTP',
+    description: [
+      `Accepts a registration request for a new user and sends a one-time password through the channel named by \`otp_type\`: six digits, valid for ${CODE_VALID_MINUTES} minutes; a new request replaces the code before.`,
+      'Fields of the registration form stand at the root of the body, beside the fixed fields, each under its key in the form.',
+      "The answer does not tell whether the address is a client's already: then its owner gets a notice instead of a code.",
+      'Pages of the origins that the deployment names may call it (CORS).',
+      registrationSizes(),
+      limits(),
+    ].join('\n\n'),
+    security: [],
+    parameters: [ref('parameters', 'IdempotencyKey')],
+    requestBody: body('requestRegistration', 'RegistrationRequest'),
+    responses: {
+      '204': {
+        description: 'The request is accepted, and the one-time password is sent.',
+        headers: successHeaders(),
+      },
+      ...errors('requestRegistration'),
+    },
+  };
+}
+
+function account(operation: 'createTp5Account' | 'createTp4Account', version: '5' | '4'): JsonObject {
+  return {
+    operationId: operation,
+    tags: ['Trading accounts'],
+    summary: `Create trading account, platform version ${version}`,
+    description: [
+      `Opens a trading account on a trading-platform server of version \`tp${version}\` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.`,
+      'For the same `Idempotency-Key` never a second account is opened, whatever goes wrong in between. Without a key an answer that got lost cannot be asked for again: send one.',
+      'A mail or popup that fails changes nothing in the answer, once the account exists.',
+      `The body may have ${bytes(MOST_ACCOUNT_BYTES)}.`,
+    ].join('\n\n'),
+    security: [{ iam: [] }, { jwt: ['accounts:create'] }],
+    parameters: [ref('parameters', 'UserId'), ref('parameters', 'IdempotencyKey')],
+    requestBody: body(operation, `Tp${version}AccountRequest`),
+    responses: {
+      '200': {
+        description: 'The account is open.',
+        headers: successHeaders(),
+        content: {
+          'application/json': {
+            schema: ref('schemas', 'TradingAccount'),
+            examples: { opened: { value: OPENED_ACCOUNT } },
+          },
+        },
+      },
+      ...errors(operation),
+    },
+  };
+}
+
+function body(operation: OperationId, schema: string): JsonObject {
+  return {
+    required: true,
+    content: {
+      'application/json': {
+        schema: ref('schemas', schema),
+        examples: REQUEST_EXAMPLES[operation] as unknown as Json,
+      },
+    },
+  };
+}

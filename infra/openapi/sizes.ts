@@ -1,0 +1,29 @@
+import {
+  LARGEST_DOCUMENT,
+  LARGEST_DOCUMENTS,
+  MEGABYTE,
+  MOST_DOCUMENTS,
+  MOST_JSON_BYTES,
+} from '../../lib/validators/custom-fields.ts';
+import { MOST_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
+import { list } from './json.ts';
+
+/** A number of bytes, for people. */
+export function bytes(count: number): string {
+  return `${count.toLocaleString('en')} bytes`;
+}
+
+/** How many documents a registration may have, and how large they may be. */
+export function documentSizes(): string {
+  return `${MOST_DOCUMENTS} documents, of ${LARGEST_DOCUMENT / MEGABYTE} MB each and ${LARGEST_DOCUMENTS / MEGABYTE} MB together when decoded (1 MB is 1024² bytes)`;
+}
+
+/** How large a registration may be, as Markdown. */
+export function registrationSizes(): string {
+  const sizes = [
+    `the body: ${bytes(MOST_REGISTRATION_BYTES)}`,
+    documentSizes(),
+    `all other fields of the form together, as JSON: ${bytes(MOST_JSON_BYTES)}`,
+  ];
+  return `Sizes, at most:\n\n${list(sizes)}`;
+}
