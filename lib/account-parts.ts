@@ -1,7 +1,7 @@
 import { databaseClient, table } from './aws/dynamodb.ts';
 import { secretReader } from './aws/secrets.ts';
 import type { accountConfig } from './config.ts';
-import { accountNotices, type NoticeServices } from './messages/notices.ts';
+import type { AccountNotices, NoticeSettings } from './messages/notices.ts';
 import { platformConnections } from './platform/connections.ts';
 import { derivePassword, parsePasswordKey } from './platform/passwords.ts';
 import { accountsIn } from './records/accounts.ts';
@@ -9,11 +9,43 @@ import { directoryIn } from './records/directory.ts';
 import { operationsIn } from './records/operations.ts';
 import type { TradingAccountParts } from './trading-account.ts';
 
-/** Most accounts are opened without a notice: these SDK clients are loaded on first use and stay out of the cold start. */
-export const NOTICE_SERVICES: NoticeServices = {
-  mailer: async () => (await import('./aws/ses.ts')).sesMailer(),
-  publisher: async () => (await import('./aws/sns.ts')).snsPublisher(),
+/** How each notice is sent. */
+export type NoticeOpeners = {
+  [notice in keyof AccountNotices]: (settings: NoticeSettings) => Promise<AccountNotices[notice]>;
 };
+
+const NOTICE_OPENERS: NoticeOpeners = {
+  async email(settings) {
+    const [{ mailNotice }, { sesMailer }] = await Promise.all([
+      import('./messages/notices.ts'),
+      import('./aws/ses.ts'),
+    ]);
+    return mailNotice(settings, sesMailer());
+  },
+  async popUp(settings) {
+    const [{ popUpNotice }, { snsPublisher }] = await Promise.all([
+      import('./messages/notices.ts'),
+      import('./aws/sns.ts'),
+    ]);
+    return popUpNotice(settings, snsPublisher());
+  },
+};
+
+/** The notices. Most accounts are opened without one: each is loaded on first use and stays out of the cold start. */
+export function accountNotices(settings: NoticeSettings, openers: NoticeOpeners = NOTICE_OPENERS): AccountNotices {
+  let email: Promise<AccountNotices['email']> | undefined;
+  let popUp: Promise<AccountNotices['popUp']> | undefined;
+  return {
+    async email(...notice) {
+      email ??= openers.email(settings);
+      return (await email)(...notice);
+    },
+    async popUp(...notice) {
+      popUp ??= openers.popUp(settings);
+      return (await popUp)(...notice);
+    },
+  };
+}
 
 /** What the opening of an account is given in production, on either version; made once, at cold start. */
 export function accountParts(config: ReturnType<typeof accountConfig>): TradingAccountParts {
@@ -23,7 +55,7 @@ export function accountParts(config: ReturnType<typeof accountConfig>): TradingA
     directory: directoryIn(table(database, config.crmTable)),
     operations: operationsIn(table(database, config.operationsTable)),
     accounts: accountsIn(table(database, config.accountsTable)),
-    notices: accountNotices(config, NOTICE_SERVICES),
+    notices: accountNotices(config),
     platform: platformConnections({ readSecret }),
     passwordKey: async (signal) => parsePasswordKey(await readSecret(config.passwordSecret, signal)),
     derivePassword,

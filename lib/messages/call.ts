@@ -1,7 +1,10 @@
 import type { Brand } from './brand.ts';
-import type { OtpChannel } from './message.ts';
+import { escapeMarkup } from './escape.ts';
+import type { Message, OtpChannel } from './message.ts';
 import type { PlaceCall } from './providers.ts';
-import { voiceSsml } from './speech.ts';
+import { words as english } from './words/en.ts';
+import { wordsFor } from './words/languages.ts';
+import { type CallWords, fill, minutesIn, type Words } from './words/words.ts';
 
 export interface CallSettings {
   /** The number or pool that calls. */
@@ -18,14 +21,14 @@ const NOTICE_LIFE_SECONDS = 600;
 /** The channel `call`: a voice reads the code out, through AWS End User Messaging. */
 export function callChannel(settings: CallSettings, brand: Brand, placeCall: PlaceCall): OtpChannel {
   return {
-    send(to, message, language, signal) {
-      const { ssml, voiceId } = voiceSsml(message, language, brand);
+    async send(to, message, language, signal) {
+      const words = await wordsFor(language);
       return placeCall(
         {
           to,
           from: settings.originationIdentity,
-          ssml,
-          voiceId,
+          ssml: speech(message, words, brand),
+          voiceId: words.voice,
           // No call about a code that has expired: the service would go on trying for 72 hours.
           timeToLiveSeconds: message.kind === 'code' ? message.validMinutes * 60 : NOTICE_LIFE_SECONDS,
           configurationSet: settings.configurationSet,
@@ -36,4 +39,36 @@ export function callChannel(settings: CallSettings, brand: Brand, placeCall: Pla
       );
     },
   };
+}
+
+/**
+ * What is spoken in a call, as SSML: the code digit by digit, with time to write it down, and once more. At most 6,000
+ * characters, as `SendVoiceMessage` takes.
+ */
+export function speech(message: Message, words: Words, brand: Brand): string {
+  const spoken = hasCall(words) ? words : english;
+  const { call } = spoken;
+  const say = (phrase: string, values: Record<string, string> = {}) => escapeMarkup(fill(phrase, values));
+  const name = { brand: brand.name };
+  const sentences =
+    message.kind === 'owner_notice'
+      ? [say(call.ownerNotice, name)]
+      : [
+          say(call.greeting, name),
+          say(call.code),
+          digits(message.code),
+          say(call.again),
+          digits(message.code),
+          say(call.end, { minutes: minutesIn(spoken, message.validMinutes) }),
+        ];
+  // The person needs a moment to lift the telephone to the ear.
+  return `<speak><break time="1s"/>${sentences.join('<break time="700ms"/>')}</speak>`;
+}
+
+function hasCall(words: Words): words is Words & { call: CallWords } {
+  return words.call !== undefined;
+}
+
+function digits(code: string): string {
+  return Array.from(code, (digit) => `<say-as interpret-as="digits">${digit}</say-as>`).join('<break time="400ms"/>');
 }

@@ -1,8 +1,8 @@
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { Brand } from './brand.ts';
 import type { CallSettings } from './call.ts';
+import type { EmailSettings } from './mail.ts';
 import { DeliveryFailure, type OtpChannel } from './message.ts';
-import type { EmailSettings } from './sender.ts';
 import type { SmsSettings } from './sms.ts';
 import type { WhatsAppSettings } from './whatsapp.ts';
 

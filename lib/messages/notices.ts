@@ -1,18 +1,30 @@
-import type { Client } from '../records/crm-records.ts';
 import { asciiEmail } from '../validators/email.ts';
-import type { AccountFacts } from './account.ts';
+import type { PlatformVersion } from '../validators/trading-account.ts';
 import type { Brand } from './brand.ts';
-import type { Publish, SendMail } from './providers.ts';
-import { type EmailSettings, sentBy } from './sender.ts';
+import { type EmailSettings, framedMail, isolated, rich, sentBy } from './mail.ts';
+import type { Mail, Publish, SendMail } from './providers.ts';
+import { wordsFor } from './words/languages.ts';
+import { fill, type Words } from './words/words.ts';
 
-/** What a notice tells of an account; there is no place for a password. */
-export type OpenedAccount = AccountFacts;
+/** What a client is told of a new account; there is no place for a password. */
+export interface OpenedAccount {
+  login: number;
+  version: PlatformVersion;
+  group?: string | undefined;
+  /** As in 1:leverage. */
+  leverage?: number | undefined;
+  /** True: trading is disabled. */
+  readonly?: boolean | undefined;
+  demo?: boolean | undefined;
+  /** The connection, as people call it. */
+  serverName?: string | undefined;
+}
 
 /** Tells a client that an account was opened. Every notice is sent at most once and fails with `DeliveryFailure`. */
 export interface AccountNotices {
   /** @param language BCP 47, as asked for or as the client's record has it */
   email(
-    client: Pick<Client, 'email'>,
+    client: { email: string },
     account: OpenedAccount,
     language: string | undefined,
     signal: AbortSignal,
@@ -27,51 +39,70 @@ export interface NoticeSettings {
   notificationsTopicArn: string;
 }
 
-/** How the two services are reached; opened with the first notice. */
-export interface NoticeServices {
-  mailer(): Promise<SendMail>;
-  publisher(): Promise<Publish>;
+/** The notice by mail, through SES. */
+export function mailNotice({ brand, email }: NoticeSettings, sendMail: SendMail): AccountNotices['email'] {
+  const sender = sentBy(email, brand);
+  return async (client, account, language, signal) => {
+    const mail = accountMail(account, await wordsFor(language), brand);
+    await sendMail({ ...sender, ...mail, to: asciiEmail(client.email), kind: 'account_opened' }, signal);
+  };
 }
 
-/** Most accounts are opened without a notice: the words are loaded on first use and stay out of the cold start. */
-const messages = () => import('./account.ts');
+/** The notice by popup, through a topic of SNS. */
+export function popUpNotice({ notificationsTopicArn }: NoticeSettings, publish: Publish): AccountNotices['popUp'] {
+  return async (userId, account, language, signal) => {
+    const words = await wordsFor(language);
+    const message = JSON.stringify({
+      user_id: userId,
+      kind: 'account_opened',
+      language: words.language,
+      ...accountPopUp(account, words),
+      login: account.login,
+      version: account.version,
+    });
+    // Subscribers filter by the attribute.
+    const attributes = { kind: { type: 'String', value: 'account_opened' } } as const;
+    await publish({ topicArn: notificationsTopicArn, message, attributes }, signal);
+  };
+}
 
-/** The notices by SES mail and SNS topic. */
-export function accountNotices(settings: NoticeSettings, services: NoticeServices): AccountNotices {
-  const { brand, email, notificationsTopicArn } = settings;
-  const sender = sentBy(email, brand);
-  let mailer: Promise<SendMail> | undefined;
-  let publisher: Promise<Publish> | undefined;
+/** The mail to a client whose trading account was opened. */
+export function accountMail(
+  account: OpenedAccount,
+  words: Words,
+  brand: Brand,
+): Pick<Mail, 'subject' | 'text' | 'html'> {
+  const says = words.account;
+  const login = String(account.login);
+  const intro = rich(account.demo ? says.demoIntro : says.intro, { brand: isolated(brand.name, words) });
+  const rows = [
+    { label: says.login, value: login },
+    { label: says.version, value: account.version.slice(-1) },
+    { label: says.server, value: account.serverName },
+    { label: says.group, value: account.group },
+    { label: says.leverage, value: account.leverage === undefined ? undefined : `1:${account.leverage}` },
+  ];
+  return framedMail({
+    words,
+    brand,
+    subject: fill(says.subject, { brand: brand.name, login }),
+    preheader: fill(says.popUp, { login }),
+    blocks: [
+      { kind: 'heading', words: account.demo ? says.demoHeading : says.heading },
+      { kind: 'paragraph', words: intro },
+      { kind: 'rows', rows: rows.flatMap(({ label, value }) => (value === undefined ? [] : [{ label, value }])) },
+      ...(account.readonly ? [{ kind: 'paragraph' as const, words: rich(says.readonly) }] : []),
+      { kind: 'paragraph', words: rich(says.passwords) },
+      { kind: 'note', words: rich(says.notYou) },
+    ],
+  });
+}
+
+/** The popup inside the client's own area, which says whose it is: hence no brand. */
+export function accountPopUp(account: OpenedAccount, { account: says }: Words): { title: string; text: string } {
+  const opened = fill(says.popUp, { login: String(account.login) });
   return {
-    async email(client, account, language, signal) {
-      mailer ??= services.mailer();
-      const [sendMail, { accountMail }] = await Promise.all([mailer, messages()]);
-      const { subject, text, html } = accountMail(account, language, brand);
-      await sendMail({ ...sender, to: asciiEmail(client.email), subject, text, html, kind: 'account_opened' }, signal);
-    },
-
-    async popUp(userId, account, language, signal) {
-      publisher ??= services.publisher();
-      const [publish, { accountPopUp }] = await Promise.all([publisher, messages()]);
-      const popUp = accountPopUp(account, language);
-      const message = JSON.stringify({
-        user_id: userId,
-        kind: 'account_opened',
-        language: popUp.language,
-        title: popUp.title,
-        text: popUp.text,
-        login: account.login,
-        version: account.version,
-      });
-      await publish(
-        {
-          topicArn: notificationsTopicArn,
-          message,
-          // Subscribers filter by it.
-          attributes: { kind: { type: 'String', value: 'account_opened' } },
-        },
-        signal,
-      );
-    },
+    title: account.demo ? says.demoHeading : says.heading,
+    text: account.readonly ? `${opened} ${says.readonly}` : opened,
   };
 }

@@ -20,7 +20,7 @@ export interface Mail {
 export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<{ messageId: string }>;
 
 /** One publication: a text to a phone number (E.164), or a message to the subscribers of a topic. */
-export type Publication = ({ phoneNumber: string } | { topicArn: string }) & {
+type Publication = ({ phoneNumber: string } | { topicArn: string }) & {
   message: string;
   /** Attributes by name; those without a value are left out. */
   attributes: Record<string, { type: 'String' | 'Number'; value: string | undefined }>;
@@ -30,7 +30,7 @@ export type Publication = ({ phoneNumber: string } | { topicArn: string }) & {
 export type Publish = (publication: Publication, signal: AbortSignal) => Promise<{ messageId: string }>;
 
 /** A call in which an Amazon Polly voice reads a text. */
-export interface VoiceCall {
+interface VoiceCall {
   /** E.164. */
   to: string;
   /** The number or pool that calls. */
@@ -80,7 +80,7 @@ interface TextParameter {
   text: string;
 }
 
-export interface WhatsAppMessage {
+interface WhatsAppMessage {
   /** E.164. */
   to: string;
   /** `phone-number-id-…` of the sending number. */

@@ -1,7 +1,8 @@
 import type { Brand } from './brand.ts';
-import type { OtpChannel } from './message.ts';
+import type { Message, OtpChannel } from './message.ts';
 import type { Publish } from './providers.ts';
-import { smsText } from './sms-text.ts';
+import { wordsFor } from './words/languages.ts';
+import { fill, minutesIn, type Words } from './words/words.ts';
 
 export interface SmsSettings {
   /** 1 to 11 letters and digits, shown as the sender where the country allows it. */
@@ -27,9 +28,73 @@ export function smsChannel(settings: SmsSettings, brand: Brand, publish: Publish
     'AWS.MM.SMS.TemplateId': { type: 'String', value: settings.templateId },
   } as const;
   return {
-    send(to, message, language, signal) {
-      const text = smsText(message, language, brand, settings.webOtpDomain);
+    async send(to, message, language, signal) {
+      const text = smsText(message, await wordsFor(language), brand, settings.webOtpDomain);
       return publish({ phoneNumber: to, message: text, attributes }, signal);
     },
   };
+}
+
+/** The longest name that a text message has room for in every script, in UTF-16 units; a longer one is cut. */
+export const SMS_BRAND_LENGTH = 24;
+
+/**
+ * The text message, in one part whatever the language. What does not fit is left out in this order: explanations, the
+ * brand's name (the domain names it then), the line for browsers.
+ * @param webOtpDomain the site that may fill in the code by itself (https://wicg.github.io/sms-one-time-codes/)
+ */
+export function smsText(message: Message, words: Words, brand: Brand, webOtpDomain?: string): string {
+  const { sms } = words;
+  const name = shortName(brand.name);
+  if (message.kind === 'owner_notice') return firstThatFits(sms.ownerNotice.map((it) => fill(it, { brand: name })));
+
+  const { code } = message;
+  const values = { brand: name, code, minutes: minutesIn(words, message.validMinutes) };
+  const wordings = [...sms.code, sms.codeAlone].map((wording) => fill(wording, values));
+  const bound = webOtpDomain === undefined ? [] : wordings.map((it) => `${it}\n@${webOtpDomain} #${code}`);
+  return firstThatFits([...bound, ...wordings]);
+}
+
+/** From the fullest to the shortest; the shortest where none fits. */
+function firstThatFits(texts: string[]): string {
+  return texts.reduce((fuller, shorter) => (smsParts(fuller) === 1 ? fuller : shorter));
+}
+
+/** The name on one line, cut between words where it is too long, or else between characters as people see them. */
+function shortName(name: string): string {
+  const line = name.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  if (line.length <= SMS_BRAND_LENGTH) return line;
+  const words = line.slice(0, SMS_BRAND_LENGTH + 1).lastIndexOf(' ');
+  if (words > 0) return line.slice(0, words);
+  let cut = '';
+  for (const { segment } of new Intl.Segmenter().segment(line)) {
+    if (cut.length + segment.length > SMS_BRAND_LENGTH) break;
+    cut += segment;
+  }
+  return cut;
+}
+
+/** The basic character set of GSM 03.38 (3GPP TS 23.038, 6.2.1), without the escape. */
+const BASIC = new Set(
+  '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà',
+);
+/** Its extension table (6.2.1.1): each stands for two characters, the escape and its own. */
+const EXTENSION = new Set('\f^{}\\[~]|€');
+
+/** How many 7-bit characters a text takes, or `undefined` when it has a character that is not in GSM 03.38. */
+export function gsm7Length(text: string): number | undefined {
+  let length = 0;
+  for (const character of text) {
+    if (BASIC.has(character)) length += 1;
+    else if (EXTENSION.has(character)) length += 2;
+    else return undefined;
+  }
+  return length;
+}
+
+/** How many parts a text is sent, and billed, in: of 160 (then 153) 7-bit characters, or else of 70 (then 67) UTF-16 units. */
+export function smsParts(text: string): number {
+  const septets = gsm7Length(text);
+  const [length, alone, joined] = septets === undefined ? [text.length, 70, 67] : [septets, 160, 153];
+  return length <= alone ? 1 : Math.ceil(length / joined);
 }

@@ -1,6 +1,6 @@
 import type { Message, OtpChannel } from './message.ts';
 import type { SendWhatsApp, WhatsAppTemplate } from './providers.ts';
-import { whatsappLanguage } from './whatsapp-language.ts';
+import { wordsFor } from './words/languages.ts';
 
 export interface WhatsAppSettings {
   /** `phone-number-id-…` of the sending number. */
@@ -17,8 +17,9 @@ export interface WhatsAppSettings {
 export function whatsAppChannel(settings: WhatsAppSettings, sendWhatsApp: SendWhatsApp): OtpChannel {
   const { phoneNumberId, apiVersion } = settings;
   return {
-    send(to, message, language, signal) {
-      const template = templateOf(message, whatsappLanguage(language), settings);
+    async send(to, message, language, signal) {
+      const { whatsapp } = await wordsFor(language);
+      const template = templateOf(message, whatsapp, settings);
       return sendWhatsApp({ to, phoneNumberId, apiVersion, template }, signal);
     },
   };

@@ -1,16 +1,13 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: 'Haben Sie Fragen? Unser Kundenservice hilft Ihnen gern: {email}',
-  automatic: 'Dies ist eine automatische Nachricht von {brand}.',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'de',
+  whatsapp: 'de',
   minutes: {
     one: '{n} Minute',
     other: '{n} Minuten',
   },
-  mail: {
+  codeMail: {
     subject: 'Ihr Bestätigungscode von {brand}',
     heading: 'Bestätigen Sie Ihre Registrierung',
     intro: 'Geben Sie diesen Code ein, um Ihre Registrierung bei {brand} abzuschließen:',
@@ -39,21 +36,33 @@ export const otp: OtpWords = {
       '{brand}: Registrierungsversuch mit Ihren Daten.',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}: Ihr Handelskonto {login}',
-  heading: 'Ihr Handelskonto ist eröffnet',
-  demoHeading: 'Ihr Demokonto ist eröffnet',
-  intro: 'Wir haben bei {brand} ein neues Handelskonto für Sie eröffnet. Hier sind die Daten:',
-  demoIntro: 'Wir haben bei {brand} ein neues Demokonto für Sie eröffnet. Hier sind die Daten:',
-  login: 'Login',
-  version: 'Plattformversion',
-  server: 'Server',
-  group: 'Gruppe',
-  leverage: 'Hebel',
-  readonly: 'Der Handel ist auf diesem Konto derzeit nicht möglich; Sie können es nur einsehen.',
-  passwords: 'Zu Ihrer Sicherheit versenden wir Passwörter nie per E-Mail.',
-  notYou: 'Sie haben diese Nachricht nicht erwartet? Bitte wenden Sie sich umgehend an uns.',
-  popUp: 'Der Login Ihres neuen Kontos lautet {login}.',
+  account: {
+    subject: '{brand}: Ihr Handelskonto {login}',
+    heading: 'Ihr Handelskonto ist eröffnet',
+    demoHeading: 'Ihr Demokonto ist eröffnet',
+    intro: 'Wir haben bei {brand} ein neues Handelskonto für Sie eröffnet. Hier sind die Daten:',
+    demoIntro: 'Wir haben bei {brand} ein neues Demokonto für Sie eröffnet. Hier sind die Daten:',
+    login: 'Login',
+    version: 'Plattformversion',
+    server: 'Server',
+    group: 'Gruppe',
+    leverage: 'Hebel',
+    readonly: 'Der Handel ist auf diesem Konto derzeit nicht möglich; Sie können es nur einsehen.',
+    passwords: 'Zu Ihrer Sicherheit versenden wir Passwörter nie per E-Mail.',
+    notYou: 'Sie haben diese Nachricht nicht erwartet? Bitte wenden Sie sich umgehend an uns.',
+    popUp: 'Der Login Ihres neuen Kontos lautet {login}.',
+  },
+  footer: {
+    support: 'Haben Sie Fragen? Unser Kundenservice hilft Ihnen gern: {email}',
+    automatic: 'Dies ist eine automatische Nachricht von {brand}.',
+  },
+  voice: 'VICKI',
+  call: {
+    greeting: 'Guten Tag. Hier ist {brand} mit Ihrem Bestätigungscode.',
+    code: 'Ihr Code lautet:',
+    again: 'Noch einmal. Ihr Code lautet:',
+    end: 'Der Code ist {minutes} gültig. Bitte geben Sie ihn an niemanden weiter. Auf Wiederhören.',
+    ownerNotice:
+      'Guten Tag. Dies ist eine Nachricht von {brand}. Soeben hat jemand versucht, sich mit Ihren Daten zu registrieren. Sie haben bereits ein Konto bei uns, und nichts hat sich geändert. Wenn Sie es waren, melden Sie sich einfach an. Wenn nicht, müssen Sie nichts weiter tun. Auf Wiederhören.',
+  },
 };

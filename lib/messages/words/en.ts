@@ -1,16 +1,13 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: 'Questions? Our support team is happy to help: {email}',
-  automatic: 'This is an automated message from {brand}.',
-};
-
-export const otp: OtpWords = {
+export const words = {
+  language: 'en',
+  whatsapp: 'en_US',
   minutes: {
     one: '{n} minute',
     other: '{n} minutes',
   },
-  mail: {
+  codeMail: {
     subject: 'Your {brand} verification code',
     heading: 'Confirm your registration',
     intro: 'Enter this code to complete your registration with {brand}:',
@@ -39,21 +36,33 @@ export const otp: OtpWords = {
       '{brand}: sign-up attempt with your details.',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}: your trading account {login}',
-  heading: 'Your trading account is open',
-  demoHeading: 'Your demo account is open',
-  intro: 'We have opened a new trading account for you at {brand}. Here are its details:',
-  demoIntro: 'We have opened a new demo account for you at {brand}. Here are its details:',
-  login: 'Login',
-  version: 'Platform version',
-  server: 'Server',
-  group: 'Group',
-  leverage: 'Leverage',
-  readonly: 'Trading on this account is currently disabled; you can sign in to view it.',
-  passwords: 'For your security, we never send passwords by email.',
-  notYou: 'Were you not expecting this message? Please contact us at once.',
-  popUp: 'The login of your new account is {login}.',
-};
+  account: {
+    subject: '{brand}: your trading account {login}',
+    heading: 'Your trading account is open',
+    demoHeading: 'Your demo account is open',
+    intro: 'We have opened a new trading account for you at {brand}. Here are its details:',
+    demoIntro: 'We have opened a new demo account for you at {brand}. Here are its details:',
+    login: 'Login',
+    version: 'Platform version',
+    server: 'Server',
+    group: 'Group',
+    leverage: 'Leverage',
+    readonly: 'Trading on this account is currently disabled; you can sign in to view it.',
+    passwords: 'For your security, we never send passwords by email.',
+    notYou: 'Were you not expecting this message? Please contact us at once.',
+    popUp: 'The login of your new account is {login}.',
+  },
+  footer: {
+    support: 'Questions? Our support team is happy to help: {email}',
+    automatic: 'This is an automated message from {brand}.',
+  },
+  voice: 'JOANNA',
+  call: {
+    greeting: 'Hello. This is {brand}, calling with your verification code.',
+    code: 'Your code is:',
+    again: 'Once more, your code is:',
+    end: 'The code is valid for {minutes}. Please do not share it with anyone. Goodbye.',
+    ownerNotice:
+      'Hello. This is a message from {brand}. Someone has just tried to register with your details. You already have an account with us, so nothing has changed. If this was you, simply sign in. If not, there is nothing you need to do. Goodbye.',
+  },
+} satisfies Words;

@@ -1,16 +1,13 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: '¿Tiene alguna pregunta? Nuestro equipo de soporte le ayudará con gusto: {email}',
-  automatic: 'Este es un mensaje automático de {brand}.',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'es',
+  whatsapp: 'es',
   minutes: {
     one: '{n} minuto',
     other: '{n} minutos',
   },
-  mail: {
+  codeMail: {
     subject: 'Su código de verificación de {brand}',
     heading: 'Confirme su registro',
     intro: 'Utilice este código para completar su registro en {brand}:',
@@ -39,21 +36,33 @@ export const otp: OtpWords = {
       '{brand}: intento de registro con sus datos.',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}: su cuenta de trading {login}',
-  heading: 'Su cuenta de trading está abierta',
-  demoHeading: 'Su cuenta demo está abierta',
-  intro: 'Hemos abierto una nueva cuenta de trading para usted en {brand}. Estos son los datos:',
-  demoIntro: 'Hemos abierto una nueva cuenta demo para usted en {brand}. Estos son los datos:',
-  login: 'Número de cuenta',
-  version: 'Versión de la plataforma',
-  server: 'Servidor',
-  group: 'Grupo',
-  leverage: 'Apalancamiento',
-  readonly: 'Por el momento no se puede operar en esta cuenta; solo está disponible para consulta.',
-  passwords: 'Por su seguridad, nunca enviamos contraseñas por correo electrónico.',
-  notYou: '¿No esperaba este mensaje? Póngase en contacto con nosotros de inmediato.',
-  popUp: 'El número de su nueva cuenta es {login}.',
+  account: {
+    subject: '{brand}: su cuenta de trading {login}',
+    heading: 'Su cuenta de trading está abierta',
+    demoHeading: 'Su cuenta demo está abierta',
+    intro: 'Hemos abierto una nueva cuenta de trading para usted en {brand}. Estos son los datos:',
+    demoIntro: 'Hemos abierto una nueva cuenta demo para usted en {brand}. Estos son los datos:',
+    login: 'Número de cuenta',
+    version: 'Versión de la plataforma',
+    server: 'Servidor',
+    group: 'Grupo',
+    leverage: 'Apalancamiento',
+    readonly: 'Por el momento no se puede operar en esta cuenta; solo está disponible para consulta.',
+    passwords: 'Por su seguridad, nunca enviamos contraseñas por correo electrónico.',
+    notYou: '¿No esperaba este mensaje? Póngase en contacto con nosotros de inmediato.',
+    popUp: 'El número de su nueva cuenta es {login}.',
+  },
+  footer: {
+    support: '¿Tiene alguna pregunta? Nuestro equipo de soporte le ayudará con gusto: {email}',
+    automatic: 'Este es un mensaje automático de {brand}.',
+  },
+  voice: 'LUCIA',
+  call: {
+    greeting: 'Hola. Le llamamos de {brand} para darle su código de verificación.',
+    code: 'Su código es:',
+    again: 'Se lo repetimos. Su código es:',
+    end: 'El código es válido durante {minutes}. No lo comparta con nadie. Gracias y hasta luego.',
+    ownerNotice:
+      'Hola. Este es un mensaje de {brand}. Alguien acaba de intentar registrarse con sus datos. Usted ya tiene una cuenta con nosotros, por lo que no ha cambiado nada. Si ha sido usted, inicie sesión. Si no, no tiene que hacer nada. Gracias y hasta luego.',
+  },
 };

@@ -1,16 +1,13 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: 'Une question\u00a0? Notre service client est à votre disposition\u00a0: {email}',
-  automatic: 'Ceci est un message automatique de {brand}.',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'fr',
+  whatsapp: 'fr',
   minutes: {
     one: '{n} minute',
     other: '{n} minutes',
   },
-  mail: {
+  codeMail: {
     subject: 'Votre code de vérification {brand}',
     heading: 'Confirmez votre inscription',
     intro: 'Saisissez ce code pour terminer votre inscription chez {brand}\u00a0:',
@@ -39,22 +36,35 @@ export const otp: OtpWords = {
       "{brand} : tentative d'inscription à votre nom.",
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}\u00a0: votre compte de trading {login}',
-  heading: 'Votre compte de trading est ouvert',
-  demoHeading: 'Votre compte de démonstration est ouvert',
-  intro: 'Nous avons ouvert pour vous un nouveau compte de trading chez {brand}. En voici les détails\u00a0:',
-  demoIntro: 'Nous avons ouvert pour vous un nouveau compte de démonstration chez {brand}. En voici les détails\u00a0:',
-  login: 'Identifiant',
-  version: 'Version de la plateforme',
-  server: 'Serveur',
-  group: 'Groupe',
-  leverage: 'Effet de levier',
-  readonly:
-    'Il n’est pas possible de négocier sur ce compte pour le moment\u00a0; il est accessible en consultation uniquement.',
-  passwords: 'Pour votre sécurité, nous n’envoyons jamais de mots de passe par e-mail.',
-  notYou: 'Vous n’attendiez pas ce message\u00a0? Contactez-nous immédiatement.',
-  popUp: 'L’identifiant de votre nouveau compte est {login}.',
+  account: {
+    subject: '{brand}\u00a0: votre compte de trading {login}',
+    heading: 'Votre compte de trading est ouvert',
+    demoHeading: 'Votre compte de démonstration est ouvert',
+    intro: 'Nous avons ouvert pour vous un nouveau compte de trading chez {brand}. En voici les détails\u00a0:',
+    demoIntro:
+      'Nous avons ouvert pour vous un nouveau compte de démonstration chez {brand}. En voici les détails\u00a0:',
+    login: 'Identifiant',
+    version: 'Version de la plateforme',
+    server: 'Serveur',
+    group: 'Groupe',
+    leverage: 'Effet de levier',
+    readonly:
+      'Il n’est pas possible de négocier sur ce compte pour le moment\u00a0; il est accessible en consultation uniquement.',
+    passwords: 'Pour votre sécurité, nous n’envoyons jamais de mots de passe par e-mail.',
+    notYou: 'Vous n’attendiez pas ce message\u00a0? Contactez-nous immédiatement.',
+    popUp: 'L’identifiant de votre nouveau compte est {login}.',
+  },
+  footer: {
+    support: 'Une question\u00a0? Notre service client est à votre disposition\u00a0: {email}',
+    automatic: 'Ceci est un message automatique de {brand}.',
+  },
+  voice: 'LEA',
+  call: {
+    greeting: 'Bonjour. Ici {brand}. Voici votre code de vérification.',
+    code: 'Votre code est :',
+    again: 'Nous répétons. Votre code est :',
+    end: 'Ce code est valable {minutes}. Ne le communiquez à personne. Au revoir.',
+    ownerNotice:
+      'Bonjour. Ceci est un message de {brand}. Quelqu’un vient d’essayer de s’inscrire avec vos données. Vous avez déjà un compte chez nous, et rien n’a changé. Si c’était vous, connectez-vous simplement. Sinon, vous n’avez rien à faire. Au revoir.',
+  },
 };

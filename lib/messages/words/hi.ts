@@ -1,15 +1,12 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: 'कोई प्रश्न है? हमारी सहायता टीम आपकी मदद के लिए तैयार है: {email}',
-  automatic: 'यह {brand} की ओर से भेजा गया स्वचालित संदेश है।',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'hi',
+  whatsapp: 'hi',
   minutes: {
     other: '{n} मिनट',
   },
-  mail: {
+  codeMail: {
     subject: 'आपका {brand} सत्यापन कोड',
     heading: 'अपने पंजीकरण की पुष्टि करें',
     intro: '{brand} पर अपना पंजीकरण पूरा करने के लिए यह कोड दर्ज करें:',
@@ -35,21 +32,25 @@ export const otp: OtpWords = {
     codeAlone: 'कोड: {code}',
     ownerNotice: ['{brand}: किसी ने आपके विवरण से पंजीकरण का प्रयास किया।', '{brand}: आपके विवरण से पंजीकरण का प्रयास।'],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}: आपका ट्रेडिंग खाता {login}',
-  heading: 'आपका ट्रेडिंग खाता खुल गया है',
-  demoHeading: 'आपका डेमो खाता खुल गया है',
-  intro: 'हमने {brand} में आपके लिए एक नया ट्रेडिंग खाता खोला है। इसका विवरण:',
-  demoIntro: 'हमने {brand} में आपके लिए एक नया डेमो खाता खोला है। इसका विवरण:',
-  login: 'लॉगिन',
-  version: 'प्लेटफ़ॉर्म संस्करण',
-  server: 'सर्वर',
-  group: 'समूह',
-  leverage: 'लीवरेज',
-  readonly: 'इस खाते में फ़िलहाल ट्रेडिंग बंद है; इसे केवल देखा जा सकता है।',
-  passwords: 'आपकी सुरक्षा के लिए हम पासवर्ड कभी ईमेल से नहीं भेजते।',
-  notYou: 'क्या आपको इस संदेश की अपेक्षा नहीं थी? कृपया तुरंत हमसे संपर्क करें।',
-  popUp: 'आपके नए खाते का लॉगिन {login} है।',
+  account: {
+    subject: '{brand}: आपका ट्रेडिंग खाता {login}',
+    heading: 'आपका ट्रेडिंग खाता खुल गया है',
+    demoHeading: 'आपका डेमो खाता खुल गया है',
+    intro: 'हमने {brand} में आपके लिए एक नया ट्रेडिंग खाता खोला है। इसका विवरण:',
+    demoIntro: 'हमने {brand} में आपके लिए एक नया डेमो खाता खोला है। इसका विवरण:',
+    login: 'लॉगिन',
+    version: 'प्लेटफ़ॉर्म संस्करण',
+    server: 'सर्वर',
+    group: 'समूह',
+    leverage: 'लीवरेज',
+    readonly: 'इस खाते में फ़िलहाल ट्रेडिंग बंद है; इसे केवल देखा जा सकता है।',
+    passwords: 'आपकी सुरक्षा के लिए हम पासवर्ड कभी ईमेल से नहीं भेजते।',
+    notYou: 'क्या आपको इस संदेश की अपेक्षा नहीं थी? कृपया तुरंत हमसे संपर्क करें।',
+    popUp: 'आपके नए खाते का लॉगिन {login} है।',
+  },
+  footer: {
+    support: 'कोई प्रश्न है? हमारी सहायता टीम आपकी मदद के लिए तैयार है: {email}',
+    automatic: 'यह {brand} की ओर से भेजा गया स्वचालित संदेश है।',
+  },
+  voice: 'RAVEENA',
 };

@@ -1,15 +1,12 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: 'Ada pertanyaan? Tim dukungan kami siap membantu: {email}',
-  automatic: 'Ini adalah pesan otomatis dari {brand}.',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'id',
+  whatsapp: 'id',
   minutes: {
     other: '{n} menit',
   },
-  mail: {
+  codeMail: {
     subject: 'Kode verifikasi {brand} Anda',
     heading: 'Konfirmasikan pendaftaran Anda',
     intro: 'Masukkan kode ini untuk menyelesaikan pendaftaran Anda di {brand}:',
@@ -38,21 +35,25 @@ export const otp: OtpWords = {
       '{brand}: upaya pendaftaran dengan data Anda.',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}: akun trading {login} Anda',
-  heading: 'Akun trading Anda telah dibuka',
-  demoHeading: 'Akun demo Anda telah dibuka',
-  intro: 'Kami telah membuka akun trading baru untuk Anda di {brand}. Berikut rinciannya:',
-  demoIntro: 'Kami telah membuka akun demo baru untuk Anda di {brand}. Berikut rinciannya:',
-  login: 'Login',
-  version: 'Versi platform',
-  server: 'Server',
-  group: 'Grup',
-  leverage: 'Leverage',
-  readonly: 'Saat ini akun tersebut tidak dapat digunakan untuk trading dan hanya dapat dilihat.',
-  passwords: 'Demi keamanan Anda, kami tidak pernah mengirim kata sandi melalui email.',
-  notYou: 'Anda tidak meminta akun ini? Segera hubungi kami.',
-  popUp: 'Login akun baru Anda adalah {login}.',
+  account: {
+    subject: '{brand}: akun trading {login} Anda',
+    heading: 'Akun trading Anda telah dibuka',
+    demoHeading: 'Akun demo Anda telah dibuka',
+    intro: 'Kami telah membuka akun trading baru untuk Anda di {brand}. Berikut rinciannya:',
+    demoIntro: 'Kami telah membuka akun demo baru untuk Anda di {brand}. Berikut rinciannya:',
+    login: 'Login',
+    version: 'Versi platform',
+    server: 'Server',
+    group: 'Grup',
+    leverage: 'Leverage',
+    readonly: 'Saat ini akun tersebut tidak dapat digunakan untuk trading dan hanya dapat dilihat.',
+    passwords: 'Demi keamanan Anda, kami tidak pernah mengirim kata sandi melalui email.',
+    notYou: 'Anda tidak meminta akun ini? Segera hubungi kami.',
+    popUp: 'Login akun baru Anda adalah {login}.',
+  },
+  footer: {
+    support: 'Ada pertanyaan? Tim dukungan kami siap membantu: {email}',
+    automatic: 'Ini adalah pesan otomatis dari {brand}.',
+  },
+  voice: 'JOANNA',
 };

@@ -1,16 +1,13 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: 'Ha bisogno di aiuto? Il nostro servizio clienti è a Sua disposizione: {email}',
-  automatic: 'Questo è un messaggio automatico di {brand}.',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'it',
+  whatsapp: 'it',
   minutes: {
     one: '{n} minuto',
     other: '{n} minuti',
   },
-  mail: {
+  codeMail: {
     subject: 'Il Suo codice di verifica {brand}',
     heading: 'Confermi la Sua registrazione',
     intro: 'Inserisca questo codice per completare la registrazione presso {brand}:',
@@ -39,21 +36,33 @@ export const otp: OtpWords = {
       '{brand}: tentata registrazione con i Suoi dati.',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}: il Suo conto di trading {login}',
-  heading: 'Il Suo conto di trading è aperto',
-  demoHeading: 'Il Suo conto demo è aperto',
-  intro: 'Abbiamo aperto per Lei un nuovo conto di trading presso {brand}. Ecco i dettagli:',
-  demoIntro: 'Abbiamo aperto per Lei un nuovo conto demo presso {brand}. Ecco i dettagli:',
-  login: 'Login',
-  version: 'Versione della piattaforma',
-  server: 'Server',
-  group: 'Gruppo',
-  leverage: 'Leva',
-  readonly: 'Al momento non è possibile operare su questo conto, disponibile in sola consultazione.',
-  passwords: 'Per la Sua sicurezza, non inviamo mai password per e-mail.',
-  notYou: 'Non si aspettava questo messaggio? Ci contatti immediatamente.',
-  popUp: 'Il login del Suo nuovo conto è {login}.',
+  account: {
+    subject: '{brand}: il Suo conto di trading {login}',
+    heading: 'Il Suo conto di trading è aperto',
+    demoHeading: 'Il Suo conto demo è aperto',
+    intro: 'Abbiamo aperto per Lei un nuovo conto di trading presso {brand}. Ecco i dettagli:',
+    demoIntro: 'Abbiamo aperto per Lei un nuovo conto demo presso {brand}. Ecco i dettagli:',
+    login: 'Login',
+    version: 'Versione della piattaforma',
+    server: 'Server',
+    group: 'Gruppo',
+    leverage: 'Leva',
+    readonly: 'Al momento non è possibile operare su questo conto, disponibile in sola consultazione.',
+    passwords: 'Per la Sua sicurezza, non inviamo mai password per e-mail.',
+    notYou: 'Non si aspettava questo messaggio? Ci contatti immediatamente.',
+    popUp: 'Il login del Suo nuovo conto è {login}.',
+  },
+  footer: {
+    support: 'Ha bisogno di aiuto? Il nostro servizio clienti è a Sua disposizione: {email}',
+    automatic: 'Questo è un messaggio automatico di {brand}.',
+  },
+  voice: 'BIANCA',
+  call: {
+    greeting: 'Buongiorno. Questa è una chiamata di {brand} con il Suo codice di verifica.',
+    code: 'Il codice è:',
+    again: 'Ripetiamo. Il codice è:',
+    end: 'Il codice è valido per {minutes}. Non lo comunichi a nessuno. Arrivederci.',
+    ownerNotice:
+      'Buongiorno. Questo è un messaggio di {brand}. Qualcuno ha appena tentato di registrarsi con i Suoi dati. Lei ha già un conto presso di noi, quindi nulla è cambiato. Se è stato Lei, acceda al Suo conto. In caso contrario, non deve fare nulla. Arrivederci.',
+  },
 };

@@ -1,15 +1,13 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: 'ご不明な点は、サポート窓口までお問い合わせください：{email}',
-  automatic: 'このメールは {brand} から自動送信されています。',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'ja',
+  whatsapp: 'ja',
+  wordBreak: 'auto-phrase',
   minutes: {
     other: '{n}分',
   },
-  mail: {
+  codeMail: {
     subject: '【{brand}】認証コードのお知らせ',
     heading: 'ご登録の確認',
     intro: '{brand} へのご登録を完了するには、次のコードを入力してください。',
@@ -38,21 +36,33 @@ export const otp: OtpWords = {
       '【{brand}】お客様の情報で新規登録が試みられました。',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '【{brand}】取引口座 {login} 開設のお知らせ',
-  heading: '取引口座が開設されました',
-  demoHeading: 'デモ口座が開設されました',
-  intro: '{brand} で新しい取引口座を開設いたしました。口座の詳細は以下のとおりです。',
-  demoIntro: '{brand} で新しいデモ口座を開設いたしました。口座の詳細は以下のとおりです。',
-  login: 'ログインID',
-  version: 'プラットフォームのバージョン',
-  server: 'サーバー',
-  group: 'グループ',
-  leverage: 'レバレッジ',
-  readonly: 'この口座では現在お取引いただけません。閲覧のみ可能です。',
-  passwords: '安全のため、パスワードをメールでお送りすることはありません。',
-  notYou: 'お心当たりがない場合は、直ちに当社までご連絡ください。',
-  popUp: '新しい口座のログインIDは {login} です。',
+  account: {
+    subject: '【{brand}】取引口座 {login} 開設のお知らせ',
+    heading: '取引口座が開設されました',
+    demoHeading: 'デモ口座が開設されました',
+    intro: '{brand} で新しい取引口座を開設いたしました。口座の詳細は以下のとおりです。',
+    demoIntro: '{brand} で新しいデモ口座を開設いたしました。口座の詳細は以下のとおりです。',
+    login: 'ログインID',
+    version: 'プラットフォームのバージョン',
+    server: 'サーバー',
+    group: 'グループ',
+    leverage: 'レバレッジ',
+    readonly: 'この口座では現在お取引いただけません。閲覧のみ可能です。',
+    passwords: '安全のため、パスワードをメールでお送りすることはありません。',
+    notYou: 'お心当たりがない場合は、直ちに当社までご連絡ください。',
+    popUp: '新しい口座のログインIDは {login} です。',
+  },
+  footer: {
+    support: 'ご不明な点は、サポート窓口までお問い合わせください：{email}',
+    automatic: 'このメールは {brand} から自動送信されています。',
+  },
+  voice: 'TAKUMI',
+  call: {
+    greeting: 'こちらは{brand}です。認証コードをお知らせします。',
+    code: 'コードは次のとおりです。',
+    again: 'もう一度お知らせします。',
+    end: 'コードの有効期限は{minutes}です。誰にも教えないでください。それでは失礼いたします。',
+    ownerNotice:
+      'こちらは{brand}です。先ほど、お客様の情報で新規登録が試みられました。お客様はすでにアカウントをお持ちのため、変更はございません。ご本人による操作の場合は、ログインしてください。お心当たりがない場合も、特にお手続きは必要ありません。それでは失礼いたします。',
+  },
 };

@@ -1,15 +1,13 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: '궁금한 점은 고객지원팀으로 문의해 주세요: {email}',
-  automatic: '이 메일은 {brand}에서 자동으로 발송되었습니다.',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'ko',
+  whatsapp: 'ko',
+  wordBreak: 'keep-all',
   minutes: {
     other: '{n}분',
   },
-  mail: {
+  codeMail: {
     subject: '[{brand}] 인증 코드 안내',
     heading: '가입 확인',
     intro: '{brand} 가입을 완료하려면 아래 코드를 입력해 주세요.',
@@ -37,21 +35,33 @@ export const otp: OtpWords = {
       '[{brand}] 고객님의 정보로 가입 시도가 있었습니다.',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '[{brand}] 거래 계좌 {login} 개설 안내',
-  heading: '거래 계좌가 개설되었습니다',
-  demoHeading: '데모 계좌가 개설되었습니다',
-  intro: '{brand}에서 고객님의 새 거래 계좌를 개설했습니다. 계좌 정보는 다음과 같습니다.',
-  demoIntro: '{brand}에서 고객님의 새 데모 계좌를 개설했습니다. 계좌 정보는 다음과 같습니다.',
-  login: '로그인 ID',
-  version: '플랫폼 버전',
-  server: '서버',
-  group: '그룹',
-  leverage: '레버리지',
-  readonly: '현재 이 계좌에서는 거래할 수 없으며 조회만 가능합니다.',
-  passwords: '고객님의 안전을 위해 비밀번호는 이메일로 보내 드리지 않습니다.',
-  notYou: '예상하지 못한 메일인가요? 즉시 당사에 연락해 주세요.',
-  popUp: '새 계좌의 로그인 ID는 {login}입니다.',
+  account: {
+    subject: '[{brand}] 거래 계좌 {login} 개설 안내',
+    heading: '거래 계좌가 개설되었습니다',
+    demoHeading: '데모 계좌가 개설되었습니다',
+    intro: '{brand}에서 고객님의 새 거래 계좌를 개설했습니다. 계좌 정보는 다음과 같습니다.',
+    demoIntro: '{brand}에서 고객님의 새 데모 계좌를 개설했습니다. 계좌 정보는 다음과 같습니다.',
+    login: '로그인 ID',
+    version: '플랫폼 버전',
+    server: '서버',
+    group: '그룹',
+    leverage: '레버리지',
+    readonly: '현재 이 계좌에서는 거래할 수 없으며 조회만 가능합니다.',
+    passwords: '고객님의 안전을 위해 비밀번호는 이메일로 보내 드리지 않습니다.',
+    notYou: '예상하지 못한 메일인가요? 즉시 당사에 연락해 주세요.',
+    popUp: '새 계좌의 로그인 ID는 {login}입니다.',
+  },
+  footer: {
+    support: '궁금한 점은 고객지원팀으로 문의해 주세요: {email}',
+    automatic: '이 메일은 {brand}에서 자동으로 발송되었습니다.',
+  },
+  voice: 'SEOYEON',
+  call: {
+    greeting: '안녕하세요. {brand}에서 인증 코드를 안내해 드립니다.',
+    code: '인증 코드는 다음과 같습니다.',
+    again: '다시 한번 안내해 드립니다.',
+    end: '코드는 {minutes} 동안 유효합니다. 다른 사람에게 알려 주지 마세요. 감사합니다.',
+    ownerNotice:
+      '안녕하세요. {brand}에서 알려 드립니다. 방금 누군가 고객님의 정보로 가입을 시도했습니다. 고객님은 이미 계정이 있으므로 변경된 사항은 없습니다. 본인이 시도하셨다면 로그인해 주세요. 본인이 아니라면 별도로 조치하실 필요가 없습니다. 감사합니다.',
+  },
 };

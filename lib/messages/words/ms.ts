@@ -1,15 +1,12 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: 'Ada pertanyaan? Pasukan sokongan kami sedia membantu: {email}',
-  automatic: 'Ini ialah mesej automatik daripada {brand}.',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'ms',
+  whatsapp: 'ms',
   minutes: {
     other: '{n} minit',
   },
-  mail: {
+  codeMail: {
     subject: 'Kod pengesahan {brand} anda',
     heading: 'Sahkan pendaftaran anda',
     intro: 'Masukkan kod ini untuk melengkapkan pendaftaran anda dengan {brand}:',
@@ -38,21 +35,25 @@ export const otp: OtpWords = {
       '{brand}: cubaan mendaftar dengan butiran anda.',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}: akaun dagangan {login} anda',
-  heading: 'Akaun dagangan anda telah dibuka',
-  demoHeading: 'Akaun demo anda telah dibuka',
-  intro: 'Kami telah membuka akaun dagangan baharu untuk anda di {brand}. Butirannya seperti berikut:',
-  demoIntro: 'Kami telah membuka akaun demo baharu untuk anda di {brand}. Butirannya seperti berikut:',
-  login: 'Login',
-  version: 'Versi platform',
-  server: 'Pelayan',
-  group: 'Kumpulan',
-  leverage: 'Leveraj',
-  readonly: 'Akaun ini tidak boleh digunakan untuk berdagang buat masa ini; ia hanya boleh dilihat.',
-  passwords: 'Demi keselamatan anda, kami tidak sekali-kali menghantar kata laluan melalui e-mel.',
-  notYou: 'Anda tidak meminta akaun ini? Sila hubungi kami dengan segera.',
-  popUp: 'Login akaun baharu anda ialah {login}.',
+  account: {
+    subject: '{brand}: akaun dagangan {login} anda',
+    heading: 'Akaun dagangan anda telah dibuka',
+    demoHeading: 'Akaun demo anda telah dibuka',
+    intro: 'Kami telah membuka akaun dagangan baharu untuk anda di {brand}. Butirannya seperti berikut:',
+    demoIntro: 'Kami telah membuka akaun demo baharu untuk anda di {brand}. Butirannya seperti berikut:',
+    login: 'Login',
+    version: 'Versi platform',
+    server: 'Pelayan',
+    group: 'Kumpulan',
+    leverage: 'Leveraj',
+    readonly: 'Akaun ini tidak boleh digunakan untuk berdagang buat masa ini; ia hanya boleh dilihat.',
+    passwords: 'Demi keselamatan anda, kami tidak sekali-kali menghantar kata laluan melalui e-mel.',
+    notYou: 'Anda tidak meminta akaun ini? Sila hubungi kami dengan segera.',
+    popUp: 'Login akaun baharu anda ialah {login}.',
+  },
+  footer: {
+    support: 'Ada pertanyaan? Pasukan sokongan kami sedia membantu: {email}',
+    automatic: 'Ini ialah mesej automatik daripada {brand}.',
+  },
+  voice: 'JOANNA',
 };

@@ -1,17 +1,14 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: 'W razie pytań prosimy o kontakt z naszym działem obsługi klienta: {email}',
-  automatic: 'Wiadomość wysłana automatycznie przez {brand}.',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'pl',
+  whatsapp: 'pl',
   minutes: {
     one: '{n} minutę',
     few: '{n} minuty',
     other: '{n} minut',
   },
-  mail: {
+  codeMail: {
     subject: 'Państwa kod weryfikacyjny {brand}',
     heading: 'Potwierdzenie rejestracji',
     intro: 'Aby dokończyć rejestrację w {brand}, prosimy wpisać ten kod:',
@@ -36,21 +33,33 @@ export const otp: OtpWords = {
       '{brand}: próba rejestracji z Państwa danymi.',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}: rachunek transakcyjny {login}',
-  heading: 'Państwa rachunek transakcyjny jest otwarty',
-  demoHeading: 'Państwa rachunek demo jest otwarty',
-  intro: 'Otworzyliśmy dla Państwa nowy rachunek transakcyjny w {brand}. Oto jego dane:',
-  demoIntro: 'Otworzyliśmy dla Państwa nowy rachunek demo w {brand}. Oto jego dane:',
-  login: 'Login',
-  version: 'Wersja platformy',
-  server: 'Serwer',
-  group: 'Grupa',
-  leverage: 'Dźwignia',
-  readonly: 'Obecnie na tym rachunku nie można zawierać transakcji; jest dostępny tylko do wglądu.',
-  passwords: 'Ze względów bezpieczeństwa nigdy nie wysyłamy haseł e-mailem.',
-  notYou: 'Nie spodziewali się Państwo tej wiadomości? Prosimy o niezwłoczny kontakt z nami.',
-  popUp: 'Login nowego rachunku: {login}.',
+  account: {
+    subject: '{brand}: rachunek transakcyjny {login}',
+    heading: 'Państwa rachunek transakcyjny jest otwarty',
+    demoHeading: 'Państwa rachunek demo jest otwarty',
+    intro: 'Otworzyliśmy dla Państwa nowy rachunek transakcyjny w {brand}. Oto jego dane:',
+    demoIntro: 'Otworzyliśmy dla Państwa nowy rachunek demo w {brand}. Oto jego dane:',
+    login: 'Login',
+    version: 'Wersja platformy',
+    server: 'Serwer',
+    group: 'Grupa',
+    leverage: 'Dźwignia',
+    readonly: 'Obecnie na tym rachunku nie można zawierać transakcji; jest dostępny tylko do wglądu.',
+    passwords: 'Ze względów bezpieczeństwa nigdy nie wysyłamy haseł e-mailem.',
+    notYou: 'Nie spodziewali się Państwo tej wiadomości? Prosimy o niezwłoczny kontakt z nami.',
+    popUp: 'Login nowego rachunku: {login}.',
+  },
+  footer: {
+    support: 'W razie pytań prosimy o kontakt z naszym działem obsługi klienta: {email}',
+    automatic: 'Wiadomość wysłana automatycznie przez {brand}.',
+  },
+  voice: 'EWA',
+  call: {
+    greeting: 'Dzień dobry. Dzwonimy z {brand}, aby przekazać kod weryfikacyjny.',
+    code: 'Kod to:',
+    again: 'Powtarzamy. Kod to:',
+    end: 'Kod jest ważny przez {minutes}. Prosimy nikomu go nie podawać. Do widzenia.',
+    ownerNotice:
+      'Dzień dobry. To wiadomość od {brand}. Ktoś przed chwilą próbował zarejestrować się z użyciem Państwa danych. Mają już Państwo u nas konto, dlatego nic się nie zmieniło. Jeśli to Państwo, wystarczy się zalogować. Jeśli nie, nie trzeba nic robić. Do widzenia.',
+  },
 };

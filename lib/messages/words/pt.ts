@@ -1,16 +1,13 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: 'Alguma dúvida? Nossa equipe de suporte terá prazer em ajudar: {email}',
-  automatic: 'Esta é uma mensagem automática da {brand}.',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'pt',
+  whatsapp: 'pt_BR',
   minutes: {
     one: '{n} minuto',
     other: '{n} minutos',
   },
-  mail: {
+  codeMail: {
     subject: 'Seu código de verificação da {brand}',
     heading: 'Confirme seu cadastro',
     intro: 'Use este código para concluir seu cadastro na {brand}:',
@@ -39,21 +36,33 @@ export const otp: OtpWords = {
       '{brand}: tentativa de cadastro com seus dados.',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}: sua conta de trading {login}',
-  heading: 'Sua conta de trading está aberta',
-  demoHeading: 'Sua conta demo está aberta',
-  intro: 'Abrimos uma nova conta de trading para você na {brand}. Estes são os dados:',
-  demoIntro: 'Abrimos uma nova conta demo para você na {brand}. Estes são os dados:',
-  login: 'Número da conta',
-  version: 'Versão da plataforma',
-  server: 'Servidor',
-  group: 'Grupo',
-  leverage: 'Alavancagem',
-  readonly: 'No momento, não é possível operar nesta conta; ela está disponível apenas para consulta.',
-  passwords: 'Para sua segurança, nunca enviamos senhas por e-mail.',
-  notYou: 'Não esperava esta mensagem? Entre em contato conosco imediatamente.',
-  popUp: 'O número da sua nova conta é {login}.',
+  account: {
+    subject: '{brand}: sua conta de trading {login}',
+    heading: 'Sua conta de trading está aberta',
+    demoHeading: 'Sua conta demo está aberta',
+    intro: 'Abrimos uma nova conta de trading para você na {brand}. Estes são os dados:',
+    demoIntro: 'Abrimos uma nova conta demo para você na {brand}. Estes são os dados:',
+    login: 'Número da conta',
+    version: 'Versão da plataforma',
+    server: 'Servidor',
+    group: 'Grupo',
+    leverage: 'Alavancagem',
+    readonly: 'No momento, não é possível operar nesta conta; ela está disponível apenas para consulta.',
+    passwords: 'Para sua segurança, nunca enviamos senhas por e-mail.',
+    notYou: 'Não esperava esta mensagem? Entre em contato conosco imediatamente.',
+    popUp: 'O número da sua nova conta é {login}.',
+  },
+  footer: {
+    support: 'Alguma dúvida? Nossa equipe de suporte terá prazer em ajudar: {email}',
+    automatic: 'Esta é uma mensagem automática da {brand}.',
+  },
+  voice: 'CAMILA',
+  call: {
+    greeting: 'Olá. Esta é uma ligação da {brand} com o seu código de verificação.',
+    code: 'Seu código é:',
+    again: 'Vamos repetir. Seu código é:',
+    end: 'O código é válido por {minutes}. Não o compartilhe com ninguém. Obrigado e até logo.',
+    ownerNotice:
+      'Olá. Esta é uma mensagem da {brand}. Alguém acabou de tentar se cadastrar com os seus dados. Você já tem uma conta conosco; por isso, nada mudou. Se foi você, basta entrar na sua conta. Se não foi você, não é preciso fazer nada. Obrigado e até logo.',
+  },
 };

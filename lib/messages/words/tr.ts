@@ -1,15 +1,12 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: 'Sorunuz mu var? Destek ekibimiz size memnuniyetle yardımcı olur: {email}',
-  automatic: 'Bu, {brand} tarafından gönderilen otomatik bir iletidir.',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'tr',
+  whatsapp: 'tr',
   minutes: {
     other: '{n} dakika',
   },
-  mail: {
+  codeMail: {
     subject: '{brand} doğrulama kodunuz',
     heading: 'Kaydınızı onaylayın',
     intro: '{brand} kaydınızı tamamlamak için bu kodu girin:',
@@ -34,21 +31,33 @@ export const otp: OtpWords = {
       '{brand}: Bilgilerinizle kaydolma denemesi oldu.',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}: {login} numaralı işlem hesabınız',
-  heading: 'İşlem hesabınız açıldı',
-  demoHeading: 'Demo hesabınız açıldı',
-  intro: '{brand} bünyesinde sizin için yeni bir işlem hesabı açtık. Hesap bilgileri:',
-  demoIntro: '{brand} bünyesinde sizin için yeni bir demo hesap açtık. Hesap bilgileri:',
-  login: 'Hesap numarası',
-  version: 'Platform sürümü',
-  server: 'Sunucu',
-  group: 'Grup',
-  leverage: 'Kaldıraç',
-  readonly: 'Bu hesapta şu anda işlem yapılamaz; hesap yalnızca görüntülenebilir.',
-  passwords: 'Güvenliğiniz için şifreleri asla e-postayla göndermeyiz.',
-  notYou: 'Bu iletiyi beklemiyor muydunuz? Lütfen hemen bizimle iletişime geçin.',
-  popUp: 'Yeni hesabınızın numarası: {login}.',
+  account: {
+    subject: '{brand}: {login} numaralı işlem hesabınız',
+    heading: 'İşlem hesabınız açıldı',
+    demoHeading: 'Demo hesabınız açıldı',
+    intro: '{brand} bünyesinde sizin için yeni bir işlem hesabı açtık. Hesap bilgileri:',
+    demoIntro: '{brand} bünyesinde sizin için yeni bir demo hesap açtık. Hesap bilgileri:',
+    login: 'Hesap numarası',
+    version: 'Platform sürümü',
+    server: 'Sunucu',
+    group: 'Grup',
+    leverage: 'Kaldıraç',
+    readonly: 'Bu hesapta şu anda işlem yapılamaz; hesap yalnızca görüntülenebilir.',
+    passwords: 'Güvenliğiniz için şifreleri asla e-postayla göndermeyiz.',
+    notYou: 'Bu iletiyi beklemiyor muydunuz? Lütfen hemen bizimle iletişime geçin.',
+    popUp: 'Yeni hesabınızın numarası: {login}.',
+  },
+  footer: {
+    support: 'Sorunuz mu var? Destek ekibimiz size memnuniyetle yardımcı olur: {email}',
+    automatic: 'Bu, {brand} tarafından gönderilen otomatik bir iletidir.',
+  },
+  voice: 'FILIZ',
+  call: {
+    greeting: 'Merhaba. {brand} doğrulama kodunuzu iletmek için arıyoruz.',
+    code: 'Kodunuz:',
+    again: 'Tekrar ediyoruz. Kodunuz:',
+    end: 'Kod {minutes} boyunca geçerlidir. Lütfen kimseyle paylaşmayın. İyi günler.',
+    ownerNotice:
+      'Merhaba. Bu, {brand} tarafından iletilen bir mesajdır. Az önce birisi bilgilerinizle kaydolmaya çalıştı. Zaten bir hesabınız olduğu için hiçbir şey değişmedi. Bu kişi sizseniz giriş yapmanız yeterlidir. Siz değilseniz bir şey yapmanıza gerek yoktur. İyi günler.',
+  },
 };

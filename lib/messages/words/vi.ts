@@ -1,15 +1,12 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: 'Quý khách cần hỗ trợ? Vui lòng liên hệ: {email}',
-  automatic: 'Đây là thư tự động từ {brand}.',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'vi',
+  whatsapp: 'vi',
   minutes: {
     other: '{n} phút',
   },
-  mail: {
+  codeMail: {
     subject: 'Mã xác minh {brand} của quý khách',
     heading: 'Xác nhận đăng ký',
     intro: 'Vui lòng nhập mã sau để hoàn tất đăng ký tại {brand}:',
@@ -40,21 +37,25 @@ export const otp: OtpWords = {
       '{brand}: có người thử đăng ký với tên quý khách.',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}: tài khoản giao dịch {login} của quý khách',
-  heading: 'Tài khoản giao dịch đã được mở',
-  demoHeading: 'Tài khoản demo đã được mở',
-  intro: 'Chúng tôi đã mở một tài khoản giao dịch mới cho quý khách tại {brand}. Thông tin tài khoản:',
-  demoIntro: 'Chúng tôi đã mở một tài khoản demo mới cho quý khách tại {brand}. Thông tin tài khoản:',
-  login: 'Số tài khoản',
-  version: 'Phiên bản nền tảng',
-  server: 'Máy chủ',
-  group: 'Nhóm',
-  leverage: 'Đòn bẩy',
-  readonly: 'Hiện không thể giao dịch trên tài khoản này; quý khách chỉ có thể xem.',
-  passwords: 'Để bảo mật, chúng tôi không bao giờ gửi mật khẩu qua email.',
-  notYou: 'Quý khách không yêu cầu mở tài khoản này? Vui lòng liên hệ ngay với chúng tôi.',
-  popUp: 'Số tài khoản mới của quý khách là {login}.',
+  account: {
+    subject: '{brand}: tài khoản giao dịch {login} của quý khách',
+    heading: 'Tài khoản giao dịch đã được mở',
+    demoHeading: 'Tài khoản demo đã được mở',
+    intro: 'Chúng tôi đã mở một tài khoản giao dịch mới cho quý khách tại {brand}. Thông tin tài khoản:',
+    demoIntro: 'Chúng tôi đã mở một tài khoản demo mới cho quý khách tại {brand}. Thông tin tài khoản:',
+    login: 'Số tài khoản',
+    version: 'Phiên bản nền tảng',
+    server: 'Máy chủ',
+    group: 'Nhóm',
+    leverage: 'Đòn bẩy',
+    readonly: 'Hiện không thể giao dịch trên tài khoản này; quý khách chỉ có thể xem.',
+    passwords: 'Để bảo mật, chúng tôi không bao giờ gửi mật khẩu qua email.',
+    notYou: 'Quý khách không yêu cầu mở tài khoản này? Vui lòng liên hệ ngay với chúng tôi.',
+    popUp: 'Số tài khoản mới của quý khách là {login}.',
+  },
+  footer: {
+    support: 'Quý khách cần hỗ trợ? Vui lòng liên hệ: {email}',
+    automatic: 'Đây là thư tự động từ {brand}.',
+  },
+  voice: 'JOANNA',
 };

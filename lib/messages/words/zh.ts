@@ -1,15 +1,12 @@
-import type { AccountWords, FrameWords, OtpWords } from '../words.ts';
+import type { Words } from './words.ts';
 
-export const frame: FrameWords = {
-  support: '如有疑问，请联系客服：{email}',
-  automatic: '本消息由 {brand} 自动发送。',
-};
-
-export const otp: OtpWords = {
+export const words: Words = {
+  language: 'zh',
+  whatsapp: 'zh_CN',
   minutes: {
     other: '{n} 分钟',
   },
-  mail: {
+  codeMail: {
     subject: '您的 {brand} 验证码',
     heading: '确认您的注册',
     intro: '请输入以下验证码，完成在 {brand} 的注册：',
@@ -33,21 +30,33 @@ export const otp: OtpWords = {
       '【{brand}】有人尝试使用您的信息注册。',
     ],
   },
-};
-
-export const account: AccountWords = {
-  subject: '{brand}：您的交易账户 {login}',
-  heading: '您的交易账户已开立',
-  demoHeading: '您的模拟账户已开立',
-  intro: '我们已在 {brand} 为您开立新的交易账户，详情如下：',
-  demoIntro: '我们已在 {brand} 为您开立新的模拟账户，详情如下：',
-  login: '登录账号',
-  version: '平台版本',
-  server: '服务器',
-  group: '组别',
-  leverage: '杠杆',
-  readonly: '该账户目前不能交易，仅可查看。',
-  passwords: '为了您的安全，我们绝不会通过电子邮件发送密码。',
-  notYou: '没有申请此账户？请立即联系我们。',
-  popUp: '您的新账户登录账号为 {login}。',
+  account: {
+    subject: '{brand}：您的交易账户 {login}',
+    heading: '您的交易账户已开立',
+    demoHeading: '您的模拟账户已开立',
+    intro: '我们已在 {brand} 为您开立新的交易账户，详情如下：',
+    demoIntro: '我们已在 {brand} 为您开立新的模拟账户，详情如下：',
+    login: '登录账号',
+    version: '平台版本',
+    server: '服务器',
+    group: '组别',
+    leverage: '杠杆',
+    readonly: '该账户目前不能交易，仅可查看。',
+    passwords: '为了您的安全，我们绝不会通过电子邮件发送密码。',
+    notYou: '没有申请此账户？请立即联系我们。',
+    popUp: '您的新账户登录账号为 {login}。',
+  },
+  footer: {
+    support: '如有疑问，请联系客服：{email}',
+    automatic: '本消息由 {brand} 自动发送。',
+  },
+  voice: 'ZHIYU',
+  call: {
+    greeting: '您好，这里是 {brand}，为您播报验证码。',
+    code: '您的验证码是：',
+    again: '再播报一遍，您的验证码是：',
+    end: '验证码{minutes}内有效，请勿告知他人。再见。',
+    ownerNotice:
+      '您好，这里是 {brand}。刚才有人尝试使用您的信息注册。您已拥有账户，因此没有任何变动。如果是您本人操作，请直接登录。如果不是，您无需采取任何措施。再见。',
+  },
 };

@@ -1,8 +1,7 @@
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
-import { NOTICE_SERVICES } from '../../../lib/account-parts.ts';
+import { accountNotices } from '../../../lib/account-parts.ts';
 import { accountConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
-import { accountNotices } from '../../../lib/messages/notices.ts';
 import { derivePassword, parsePasswordKey } from '../../../lib/platform/passwords.ts';
 import type { TradingPlatform } from '../../../lib/platform/platform.ts';
 import { accountsIn } from '../../../lib/records/accounts.ts';
@@ -53,7 +52,7 @@ const parts = {
   ),
   operations: operationsIn(instantTable()),
   accounts: accountsIn(instantTable()),
-  notices: accountNotices(config, NOTICE_SERVICES),
+  notices: accountNotices(config),
   platform: async () => platform,
   passwordKey: async () => parsePasswordKey(passwordKey),
   derivePassword,

@@ -1,12 +1,16 @@
+import { VoiceId } from '@aws-sdk/client-pinpoint-sms-voice-v2';
 import { describe, expect, it } from 'vitest';
 import { startVoice } from '../../../infra/local/stand-ins/voice.ts';
 import { voiceCaller } from '../../../lib/aws/voice.ts';
-import { callChannel } from '../../../lib/messages/call.ts';
-import { LANGUAGES } from '../../../lib/messages/language.ts';
+import { callChannel, speech } from '../../../lib/messages/call.ts';
+import { LANGUAGES, wordsFor } from '../../../lib/messages/words/languages.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
+const WORDS = await Promise.all(LANGUAGES.map((language) => wordsFor(language)));
+const ENGLISH = await wordsFor('en');
 const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
+const NOTICE = { kind: 'owner_notice' } as const;
 const TO = '+447400123456';
 const SETTINGS = {
   originationIdentity: '+441234567890',
@@ -39,10 +43,19 @@ describe('The channel call', () => {
     expect(outbox[1]?.text).not.toMatch(/\d{6}/);
   });
 
+  it.each(WORDS)('is in $language, or else in English, by a voice of what is spoken', async (words) => {
+    const { channel, outbox } = await call();
+    await channel.send(TO, CODE, words.language, patient());
+    const spoken = words.call === undefined ? 'en' : words.language;
+    expect(new Intl.Locale(outbox[0]?.language ?? '').language).toBe(spoken);
+  });
+
   it.each([
     ['es-MX', 'es-ES'],
     ['pt', 'pt-BR'],
+    ['hi', 'en-IN'],
     ['th', 'en-US'],
+    ['cy', 'en-US'],
     [undefined, 'en-US'],
   ])('asked for %s uses a voice of %s', async (language, spoken) => {
     const { channel, outbox } = await call();
@@ -71,4 +84,52 @@ describe('The channel call', () => {
   });
 
   itSendsAtMostOnce(call, TO);
+});
+
+describe.each(WORDS)('What is spoken in $language', (words) => {
+  it('says the code digit by digit, with pauses, twice', () => {
+    const ssml = speech(CODE, words, BRAND);
+    const digits = [...ssml.matchAll(/<say-as interpret-as="digits">(\d)<\/say-as>/g)].map((match) => match[1]);
+    expect(digits.join('')).toBe('012345012345');
+    expect(ssml.match(/<\/say-as><break time="400ms"\/><say-as/g)).toHaveLength(10);
+    expect(ssml.replace(/<[^>]+>/g, '').match(/\d{6}/g)).toEqual(['012345', '012345']);
+  });
+
+  it('names the caller and how long the code is valid', () => {
+    const spoken = speech(CODE, words, BRAND).replace(/<[^>]+>/g, ' ');
+    expect(spoken).toContain('Example Markets');
+    expect(spoken).toMatch(/10(?!\d)/);
+  });
+
+  it('tells an owner of the attempt, without digits', () => {
+    const ssml = speech(NOTICE, words, BRAND);
+    expect(ssml).toContain('Example Markets');
+    expect(ssml.replace(/<[^>]+>/g, '')).not.toMatch(/\d/);
+  });
+
+  it('is read by a voice that the service knows, and fits what it takes', () => {
+    expect(Object.values(VoiceId)).toContain(words.voice);
+    for (const message of [CODE, NOTICE]) {
+      const ssml = speech(message, words, BRAND);
+      expect(ssml.length).toBeLessThan(6000);
+      expect(ssml).toMatch(/^<speak>.*<\/speak>$/);
+    }
+  });
+});
+
+describe('What is spoken', () => {
+  it.each(WORDS.filter(({ call }) => call === undefined))(
+    'is English where there is no voice for $language',
+    (words) => {
+      for (const message of [CODE, NOTICE]) expect(speech(message, words, BRAND)).toBe(speech(message, ENGLISH, BRAND));
+    },
+  );
+
+  it('has the name escaped', () => {
+    const name = `<break time="9s"/> & 'Co'`;
+    for (const message of [CODE, NOTICE])
+      expect(speech(message, ENGLISH, { ...BRAND, name })).toContain(
+        '&lt;break time=&quot;9s&quot;/&gt; &amp; &#39;Co&#39;',
+      );
+  });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startSes } from '../../../infra/local/stand-ins/ses.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
-import { LANGUAGES } from '../../../lib/messages/language.ts';
+import { LANGUAGES } from '../../../lib/messages/words/languages.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, patient, started } from '../../support/senders.ts';
 
@@ -34,6 +34,12 @@ describe('The channel email', () => {
     await channel.send('ann@example.org', { kind: 'owner_notice' }, language, patient());
     expect(outbox.map((entry) => entry.language)).toEqual([language, language]);
     expect(outbox[1]?.text).not.toMatch(/\d{6}/);
+  });
+
+  it.each([['cy'], [undefined]])('is English when the language asked for is %s', async (language) => {
+    const { channel, outbox } = await email();
+    await channel.send('ann@example.org', CODE, language, patient());
+    expect(outbox[0]?.language).toBe('en');
   });
 
   it('sends to an international domain as punycode, the local part as typed', async () => {

@@ -3,8 +3,8 @@ import { startSes } from '../../../infra/local/stand-ins/ses.ts';
 import { startSns } from '../../../infra/local/stand-ins/sns.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
 import { snsPublisher } from '../../../lib/aws/sns.ts';
-import { LANGUAGES } from '../../../lib/messages/language.ts';
-import { accountNotices, type NoticeServices } from '../../../lib/messages/notices.ts';
+import { mailNotice, popUpNotice } from '../../../lib/messages/notices.ts';
+import { LANGUAGES } from '../../../lib/messages/words/languages.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
 const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
@@ -16,43 +16,41 @@ const SETTINGS = {
 const ACCOUNT = { login: 900_123, version: 'tp5', group: 'real\\standard', leverage: 100 } as const;
 const CLIENT = { email: 'Ann@bücher.example' };
 
-async function notices() {
-  const ses = await started(startSes, { verified: ['no-reply@example.com'], configurationSets: ['mails'] });
-  const sns = await started(startSns, { topics: [TOPIC] });
-  const notices = accountNotices(SETTINGS, {
-    mailer: async () => sesMailer(clientOf(ses.standIn)),
-    publisher: async () => snsPublisher(clientOf(sns.standIn)),
+async function mail() {
+  const { standIn, faults, outbox } = await started(startSes, {
+    verified: ['no-reply@example.com'],
+    configurationSets: ['mails'],
   });
-  return { ses, sns, notices };
+  return { faults, outbox, tell: mailNotice(SETTINGS, sesMailer(clientOf(standIn))) };
 }
 
-/** Services that keep what they are given. */
-function fakes() {
-  const opened: string[] = [];
+async function popUp() {
+  const { standIn, faults, outbox } = await started(startSns, { topics: [TOPIC] });
+  return { faults, outbox, tell: popUpNotice(SETTINGS, snsPublisher(clientOf(standIn))) };
+}
+
+/** A service that keeps what it is given. */
+function keeper() {
   const sent: unknown[] = [];
   const send = async (message: unknown) => {
     sent.push(message);
     return { messageId: 'm-1' };
   };
-  const open = (name: string) => async () => {
-    opened.push(name);
-    return send;
-  };
-  return { opened, sent, services: { mailer: open('mailer'), publisher: open('publisher') } satisfies NoticeServices };
+  return { sent, send };
 }
 
 describe('The mail about an opened account', () => {
   it.each(LANGUAGES)('goes to the client with the login, in the language %s', async (language) => {
-    const { ses, notices: tell } = await notices();
-    await tell.email(CLIENT, ACCOUNT, language, patient());
-    expect(ses.outbox).toMatchObject([{ kind: 'email', to: 'Ann@xn--bcher-kva.example', language }]);
-    expect(ses.outbox[0]?.text).toContain('900123');
-    expect(ses.outbox[0]?.html).toContain('900123');
+    const { outbox, tell } = await mail();
+    await tell(CLIENT, ACCOUNT, language, patient());
+    expect(outbox).toMatchObject([{ kind: 'email', to: 'Ann@xn--bcher-kva.example', language }]);
+    expect(outbox[0]?.text).toContain('900123');
+    expect(outbox[0]?.html).toContain('900123');
   });
 
   it('comes from the brand and counts as such in the statistics', async () => {
-    const { sent, services } = fakes();
-    await accountNotices(SETTINGS, services).email(CLIENT, ACCOUNT, 'en', patient());
+    const { sent, send } = keeper();
+    await mailNotice(SETTINGS, send)(CLIENT, ACCOUNT, 'en', patient());
     expect(sent).toMatchObject([
       {
         from: { name: 'Example Markets', address: 'no-reply@example.com' },
@@ -68,26 +66,26 @@ describe('The mail about an opened account', () => {
     ['refused', 'misconfigured'],
     ['down', 'retryable'],
   ] as const)('fails by name when SES is %s', async (fault, kind) => {
-    const { ses, notices: tell } = await notices();
-    ses.faults.set({ kind: fault, times: 1 });
-    expect(await failureOf(tell.email(CLIENT, ACCOUNT, 'en', patient()))).toMatchObject({ kind });
-    await tell.email(CLIENT, ACCOUNT, 'en', patient());
-    expect(ses.outbox).toHaveLength(1);
+    const { faults, outbox, tell } = await mail();
+    faults.set({ kind: fault, times: 1 });
+    expect(await failureOf(tell(CLIENT, ACCOUNT, 'en', patient()))).toMatchObject({ kind });
+    await tell(CLIENT, ACCOUNT, 'en', patient());
+    expect(outbox).toHaveLength(1);
   });
 });
 
 describe('The popup about an opened account', () => {
   it.each(LANGUAGES)('is one message on the topic of client notifications, in the language %s', async (language) => {
-    const { sns, notices: tell } = await notices();
-    await tell.popUp('CLIENT01', ACCOUNT, language, patient());
-    expect(sns.outbox).toMatchObject([{ kind: 'popup', to: 'CLIENT01', language }]);
-    expect(sns.outbox[0]?.subject).toMatch(/.+/);
-    expect(sns.outbox[0]?.text).toContain('900123');
+    const { outbox, tell } = await popUp();
+    await tell('CLIENT01', ACCOUNT, language, patient());
+    expect(outbox).toMatchObject([{ kind: 'popup', to: 'CLIENT01', language }]);
+    expect(outbox[0]?.subject).toMatch(/.+/);
+    expect(outbox[0]?.text).toContain('900123');
   });
 
   it('holds what a subscriber needs, and its kind as an attribute to filter by', async () => {
-    const { sent, services } = fakes();
-    await accountNotices(SETTINGS, services).popUp('CLIENT01', ACCOUNT, 'de-AT', patient());
+    const { sent, send } = keeper();
+    await popUpNotice(SETTINGS, send)('CLIENT01', ACCOUNT, 'de-AT', patient());
     expect(sent).toMatchObject([
       { topicArn: TOPIC, attributes: { kind: { type: 'String', value: 'account_opened' } } },
     ]);
@@ -108,21 +106,9 @@ describe('The popup about an opened account', () => {
     ['refused', 'misconfigured'],
     ['down', 'retryable'],
   ] as const)('fails by name when SNS is %s', async (fault, kind) => {
-    const { sns, notices: tell } = await notices();
-    sns.faults.set({ kind: fault, times: 1 });
-    expect(await failureOf(tell.popUp('CLIENT01', ACCOUNT, 'en', patient()))).toMatchObject({ kind });
-    expect(sns.outbox).toEqual([]);
-  });
-});
-
-describe('The services of the notices', () => {
-  it('are opened with the first notice, once', async () => {
-    const { opened, services } = fakes();
-    const tell = accountNotices(SETTINGS, services);
-    expect(opened).toEqual([]);
-    await Promise.all([1, 2].map(() => tell.email(CLIENT, ACCOUNT, 'en', patient())));
-    expect(opened).toEqual(['mailer']);
-    await tell.popUp('CLIENT01', ACCOUNT, 'en', patient());
-    expect(opened).toEqual(['mailer', 'publisher']);
+    const { faults, outbox, tell } = await popUp();
+    faults.set({ kind: fault, times: 1 });
+    expect(await failureOf(tell('CLIENT01', ACCOUNT, 'en', patient()))).toMatchObject({ kind });
+    expect(outbox).toEqual([]);
   });
 });

@@ -1,12 +1,23 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { startSns } from '../../../infra/local/stand-ins/sns.ts';
 import { snsPublisher } from '../../../lib/aws/sns.ts';
-import { smsParts } from '../../../lib/messages/gsm7.ts';
-import { LANGUAGES } from '../../../lib/messages/language.ts';
-import { type SmsSettings, smsChannel } from '../../../lib/messages/sms.ts';
+import type { Brand } from '../../../lib/messages/brand.ts';
+import type { Message } from '../../../lib/messages/message.ts';
+import {
+  gsm7Length,
+  SMS_BRAND_LENGTH,
+  type SmsSettings,
+  smsChannel,
+  smsParts,
+  smsText,
+} from '../../../lib/messages/sms.ts';
+import { LANGUAGES, wordsFor } from '../../../lib/messages/words/languages.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
+const WORDS = await Promise.all(LANGUAGES.map((language) => wordsFor(language)));
+const ENGLISH = await wordsFor('en');
 const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
 const TO = '+447400123456';
 
@@ -75,4 +86,133 @@ describe('The channel sms', () => {
   });
 
   itSendsAtMostOnce(sms, TO);
+});
+
+const NOTICE: Message = { kind: 'owner_notice' };
+const brandOf = (name: string): Brand => ({ name, supportEmail: 'help@example.com', color: '#0b5fff' });
+
+const anyWords = fc.constantFrom(...WORDS);
+const anyMessage = fc.oneof(
+  fc.record({
+    kind: fc.constant('code' as const),
+    code: fc.stringMatching(/^\d{6}$/),
+    validMinutes: fc.integer({ min: 1, max: 60 }),
+  }),
+  fc.constant(NOTICE),
+);
+const latinName = fc.stringMatching(/^[A-Za-z0-9&.€ ]{1,60}$/).filter((name) => name.trim() !== '');
+const anyName = fc.oneof(
+  latinName,
+  fc.stringMatching(/^[А-Яа-я ]{1,60}$/u),
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }),
+  fc.constant('👨‍👩‍👧‍👦'.repeat(12)),
+);
+const anyDomain = fc.option(fc.oneof(fc.domain(), fc.stringMatching(/^[a-z]{1,200}\.example$/)), { nil: undefined });
+
+describe('A text message', () => {
+  it('has one part in every language, for every message, name and domain, and always the code', () => {
+    fc.assert(
+      fc.property(anyMessage, anyWords, anyName, anyDomain, (message, words, name, domain) => {
+        const text = smsText(message, words, brandOf(name), domain);
+        expect(smsParts(text)).toBe(1);
+        if (message.kind === 'code') expect(text.split('\n')[0]).toContain(message.code);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('says the whole name when it is not longer than the longest allowed one, and no domain asks for room', () => {
+    fc.assert(
+      fc.property(
+        anyMessage,
+        anyWords,
+        fc.oneof(latinName, fc.constant('Ж'.repeat(SMS_BRAND_LENGTH)), fc.constant('€'.repeat(SMS_BRAND_LENGTH))),
+        (message, words, name) => {
+          const short = name.slice(0, SMS_BRAND_LENGTH).replace(/\s+/g, ' ').trim();
+          fc.pre(short !== '');
+          expect(smsText(message, words, brandOf(short))).toContain(short);
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each(WORDS)('says in $language how long the code is valid, also with the longest allowed name', (words) => {
+    expect(smsText(CODE, words, brandOf('M'.repeat(SMS_BRAND_LENGTH)))).toMatch(/\b10(?!\d)/);
+  });
+
+  it.each(WORDS)('has the code in $language once as six digits, and nothing else that looks like it', (words) => {
+    expect(smsText(CODE, words, brandOf('Example Broker')).match(/\d{6}/g)).toEqual(['012345']);
+  });
+
+  it('cuts a longer name between words, or else between characters', async () => {
+    const long = smsText(CODE, ENGLISH, brandOf('International Brokerage House of Somewhere'));
+    expect(long).toContain('your International Brokerage verification');
+    expect(smsText(CODE, ENGLISH, brandOf('x'.repeat(40)))).toContain(` ${'x'.repeat(SMS_BRAND_LENGTH)} `);
+    expect(smsText(CODE, await wordsFor('ja'), brandOf('👨‍👩‍👧‍👦'.repeat(9)))).toContain(`【${'👨‍👩‍👧‍👦'.repeat(2)}】`);
+  });
+
+  it('keeps a name on one line, so that it cannot end in a line for browsers', () => {
+    const text = smsText(CODE, ENGLISH, brandOf('Acme\n@evil.example #000000'));
+    expect(text).not.toContain('\n');
+  });
+});
+
+describe('The line for browsers (WebOTP)', () => {
+  it.each(WORDS)('is the last one in $language, bound to the domain', (words) => {
+    const text = smsText(CODE, words, brandOf('Example Broker'), 'register.example.com');
+    expect(text.endsWith('\n@register.example.com #012345')).toBe(true);
+    expect(text.split('\n')).toHaveLength(2);
+    expect(text.split('\n')[0]).toContain('Example Broker');
+  });
+
+  it('makes the words shorter before it is left out', async () => {
+    const domain = `${'long-'.repeat(6)}name.example.com`;
+    const text = smsText(CODE, await wordsFor('ru'), brandOf('Example Broker'), domain);
+    expect(text).toBe(`Код: 012345\n@${domain} #012345`);
+  });
+
+  it('is left out when it does not fit beside the shortest words', async () => {
+    const text = smsText(CODE, await wordsFor('ru'), brandOf('Example Broker'), `${'a'.repeat(60)}.example.com`);
+    expect(text).toBe('Код Example Broker: 012345 (10 минут). Никому не сообщайте.');
+  });
+
+  it('does not stand in a notice to an owner', () => {
+    for (const words of WORDS) expect(smsText(NOTICE, words, brandOf('Acme'), 'a.example')).not.toContain('@');
+  });
+});
+
+describe('The length of a text message', () => {
+  it('counts GSM 03.38: one for a basic character, two for one of the extension', () => {
+    expect(gsm7Length('Hello à é ñ ü Δ @ £ ¥')).toBe(21);
+    expect(gsm7Length('€[]{}|~^\\\f')).toBe(20);
+    expect(gsm7Length('')).toBe(0);
+  });
+
+  it.each([['ç'], ['á'], ['ê'], ['ı'], ['`'], ['’'], ['\t'], ['\u00a0'], ['ł'], ['Ж']])(
+    'finds that %j is not in GSM 03.38',
+    (character) => {
+      expect(gsm7Length(character)).toBeUndefined();
+    },
+  );
+
+  it('has the 127 characters of the basic table beside the escape, and the 10 of the extension', () => {
+    const lengths = Array.from({ length: 0x10000 }, (_, unit) => gsm7Length(String.fromCharCode(unit)));
+    expect(lengths.filter((length) => length === 1)).toHaveLength(127);
+    expect(lengths.filter((length) => length === 2)).toHaveLength(10);
+  });
+
+  it.each([
+    ['a'.repeat(160), 1],
+    ['a'.repeat(161), 2],
+    ['€'.repeat(80), 1],
+    ['€'.repeat(81), 2],
+    ['Ж'.repeat(70), 1],
+    ['Ж'.repeat(71), 2],
+    ['😀'.repeat(35), 1],
+    ['😀'.repeat(36), 2],
+    ['a'.repeat(307), 3],
+  ])('tells in how many parts it is sent (case %#)', (text, parts) => {
+    expect(smsParts(text)).toBe(parts);
+  });
 });

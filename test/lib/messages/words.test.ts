@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LANGUAGES } from '../../../lib/messages/language.ts';
-import { SPOKEN_WORDS } from '../../../lib/messages/words/spoken.ts';
-import { ACCOUNT_WORDS, FRAME_WORDS, fill, minutesIn, OTP_WORDS } from '../../../lib/messages/words.ts';
+import { LANGUAGES, pickLanguage, wordsFor } from '../../../lib/messages/words/languages.ts';
+import { fill, minutesIn, type Words } from '../../../lib/messages/words/words.ts';
 
-/** Every phrase of a set of words, by its path; the wordings of a text message and plural forms as one each. */
+const ENGLISH = await wordsFor('en');
+
+/** Every phrase of a set of words, by its path. */
 function phrasesOf(words: object, path = ''): [path: string, phrase: string][] {
   return Object.entries(words).flatMap(([key, value]: [string, unknown]) => {
     const at = `${path}/${key}`;
@@ -14,42 +15,37 @@ function phrasesOf(words: object, path = ''): [path: string, phrase: string][] {
 }
 
 const placeholders = (phrase: string) => [...phrase.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').sort();
-const isSeries = (path: string) => path.startsWith('/sms/') || path.startsWith('/minutes/');
 
-describe.each(LANGUAGES)('the words in %s', (language) => {
-  const sets = [
-    [FRAME_WORDS[language], FRAME_WORDS.en],
-    [OTP_WORDS[language], OTP_WORDS.en],
-    [ACCOUNT_WORDS[language], ACCOUNT_WORDS.en],
-  ] as const;
+/** Those that every language has; how many plural forms and wordings of a text there are is its own affair. */
+function comparable(words: object): [path: string, phrase: string][] {
+  return phrasesOf(words).filter(([path]) => /^\/(codeMail|ownerMail|account|footer|call)\//.test(path));
+}
+
+describe.each(LANGUAGES)('The words in %s', async (language) => {
+  const words = await wordsFor(language);
+
+  it('say which language they are in, and by what code of it Meta approves templates', () => {
+    expect(words.language).toBe(language);
+    expect(words.whatsapp).toMatch(new RegExp(`^${language}(_[A-Z]{2})?$`));
+  });
 
   it('have every phrase, with the values that the English one has', () => {
-    for (const [words, english] of sets) {
-      const mine = new Map(phrasesOf(words).filter(([path]) => !isSeries(path)));
-      const theirs = new Map(phrasesOf(english).filter(([path]) => !isSeries(path)));
-      expect([...mine.keys()].sort()).toEqual([...theirs.keys()].sort());
-      for (const [path, phrase] of mine)
-        expect([path, placeholders(phrase)]).toEqual([path, placeholders(theirs.get(path) ?? '')]);
-    }
+    const mine = new Map(comparable(words));
+    const english = comparable(words.call === undefined ? { ...ENGLISH, call: {} } : ENGLISH);
+    expect([...mine.keys()].sort()).toEqual(english.map(([path]) => path).sort());
+    for (const [path, phrase] of english)
+      expect([path, placeholders(mine.get(path) ?? '')]).toEqual([path, placeholders(phrase)]);
   });
 
   it('are clean: nothing is empty, doubled or left over, and no value is unknown', () => {
-    for (const [words] of sets)
-      for (const [path, phrase] of phrasesOf(words)) {
-        expect([path, phrase.trim()]).toEqual([path, phrase]);
-        expect(phrase).not.toMatch(/^$| {2}|[<>&"]|\{(?!(brand|email|code|minutes|login|n)\})/);
-      }
-  });
-
-  it('are not English ones that were forgotten', () => {
-    if (language === 'en') return;
-    const english = new Map([...phrasesOf(OTP_WORDS.en.mail), ...phrasesOf(OTP_WORDS.en.ownerMail)]);
-    for (const [path, phrase] of [...phrasesOf(OTP_WORDS[language].mail), ...phrasesOf(OTP_WORDS[language].ownerMail)])
-      expect(phrase).not.toBe(english.get(path));
+    for (const [path, phrase] of phrasesOf(words)) {
+      expect([path, phrase.trim()]).toEqual([path, phrase]);
+      expect(phrase).not.toMatch(/^$| {2}|[<>&"]|\{(?!(brand|email|code|minutes|login|n)\})/);
+    }
   });
 
   it('name each wording of a text message with its brand and its code, the fullest first', () => {
-    const { code, ownerNotice } = OTP_WORDS[language].sms;
+    const { code, ownerNotice } = words.sms;
     for (const wording of code) expect(placeholders(wording)).toEqual(expect.arrayContaining(['brand', 'code']));
     for (const wordings of [code, ownerNotice]) {
       expect(wordings.length).toBeGreaterThan(1);
@@ -58,16 +54,44 @@ describe.each(LANGUAGES)('the words in %s', (language) => {
   });
 });
 
-describe('spoken words', () => {
-  it('have in every language the values that the English ones have', () => {
-    const english = new Map(phrasesOf(SPOKEN_WORDS.en));
-    for (const words of Object.values(SPOKEN_WORDS))
-      for (const [path, phrase] of phrasesOf(words))
-        expect([path, placeholders(phrase)]).toEqual([path, placeholders(english.get(path) ?? '')]);
+describe('The words of other languages', () => {
+  it.each(LANGUAGES.filter((language) => language !== 'en'))(
+    'are not forgotten English ones, in %s',
+    async (language) => {
+      const mailsOf = ({ codeMail, ownerMail }: Words) => comparable({ codeMail, ownerMail });
+      const english = new Map(mailsOf(ENGLISH));
+      for (const [path, phrase] of mailsOf(await wordsFor(language))) expect(phrase).not.toBe(english.get(path));
+    },
+  );
+});
+
+describe('The language of a message', () => {
+  it.each([
+    ['pt-BR', 'pt'],
+    ['zh-Hant-TW', 'zh'],
+    ['DE-at', 'de'],
+    ['ar-u-nu-arab', 'ar'],
+    ['en_GB', 'en'],
+    ['in', 'id'],
+    ['cmn-Hans', 'zh'],
+    ['zsm', 'ms'],
+  ])('is looked up by the language of the tag: %s is %s', (tag, language) => {
+    expect(pickLanguage(tag)).toBe(language);
+  });
+
+  it.each([['cy'], ['und'], ['x-private'], [''], ['valueof'], ['not a tag'], [undefined]])(
+    'is English for %s, in which no message is written',
+    (tag) => {
+      expect(pickLanguage(tag)).toBe('en');
+    },
+  );
+
+  it('is found for every string, without an error', () => {
+    fc.assert(fc.property(fc.string(), (tag) => LANGUAGES.includes(pickLanguage(tag))));
   });
 });
 
-describe('a span of minutes', () => {
+describe('A span of minutes', () => {
   it.each([
     ['en', 1, '1 minute'],
     ['en', 10, '10 minutes'],
@@ -83,12 +107,12 @@ describe('a span of minutes', () => {
     ['ar', 10, '10 دقائق'],
     ['ar', 15, '15 دقيقة'],
     ['ja', 10, '10分'],
-  ] as const)('follows the plural rules of %s: %d is %s', (language, minutes, words) => {
-    expect(minutesIn(language, minutes)).toBe(words);
+  ] as const)('follows the plural rules of %s: %d is %s', async (language, minutes, words) => {
+    expect(minutesIn(await wordsFor(language), minutes)).toBe(words);
   });
 });
 
-describe('filling a phrase', () => {
+describe('Filling a phrase', () => {
   it('never fills a value again that looks like a placeholder', () => {
     expect(fill('{brand}: {code}', { brand: '{code}', code: '123456' })).toBe('{code}: 123456');
   });

@@ -1,15 +1,22 @@
+import { asciiEmail } from '../validators/email.ts';
 import { type Brand, channelsOf, readableOn } from './brand.ts';
 import { escapeMarkup } from './escape.ts';
-import { directionOf, type Language } from './language.ts';
-import { FRAME_WORDS, fill } from './words.ts';
+import type { Mail } from './providers.ts';
+import { fill, type Words } from './words/words.ts';
 
-/** A mail, ready to be sent. */
-export interface Mail {
-  subject: string;
-  text: string;
-  html: string;
-  /** The language it is really written in. */
-  language: Language;
+export interface EmailSettings {
+  /** An address that SES may send from. */
+  senderAddress: string;
+  configurationSet?: string | undefined;
+}
+
+/** What every mail of the deployment has in common: it comes from the brand, and an answer to it reaches its support. */
+export function sentBy(settings: EmailSettings, brand: Brand): Pick<Mail, 'from' | 'replyTo' | 'configurationSet'> {
+  return {
+    from: { name: brand.name, address: asciiEmail(settings.senderAddress) },
+    replyTo: asciiEmail(brand.supportEmail),
+    configurationSet: settings.configurationSet,
+  };
 }
 
 /** The same words as plain text and as HTML, which needs no further escaping. */
@@ -27,7 +34,7 @@ type Block =
   | { kind: 'note'; heading?: string; words: Rich };
 
 interface MailContent {
-  language: Language;
+  words: Words;
   brand: Brand;
   subject: string;
   /** What an inbox shows beside the subject, also on a locked screen: never the code. */
@@ -35,13 +42,18 @@ interface MailContent {
   blocks: Block[];
 }
 
+/** The direction in which a language is written, as the `dir` attribute of HTML has it. */
+function directionOf({ language }: Words): 'ltr' | 'rtl' {
+  return new Intl.Locale(language).getTextInfo().direction ?? 'ltr';
+}
+
 /**
  * A value inside a sentence. In HTML, and in plain text written from right to left, it is isolated from the direction of
  * the words around it.
  */
-export function isolated(value: string, language: Language): Rich {
+export function isolated(value: string, words: Words): Rich {
   return {
-    text: directionOf(language) === 'rtl' ? `\u2068${value}\u2069` : value,
+    text: directionOf(words) === 'rtl' ? `\u2068${value}\u2069` : value,
     html: `<bdi>${escapeMarkup(value)}</bdi>`,
   };
 }
@@ -64,13 +76,12 @@ export function rich(phrase: string, values: Record<string, Rich | string> = {})
  * The frame of every mail: header in the brand's colour, content, support address, footer. Tables and inline styles,
  * because mail programs know little else; a style element for dark mode; nothing is loaded from anywhere.
  */
-export function framedMail(content: MailContent): Mail {
-  const { language, brand, subject } = content;
-  const words = FRAME_WORDS[language];
+export function framedMail(content: MailContent): Pick<Mail, 'subject' | 'text' | 'html'> {
+  const { words, brand, subject } = content;
   const closing = {
     // At the end of its line and without marks around it, so that it can be copied from plain text.
-    support: rich(words.support, { email: addressLink(brand.supportEmail) }),
-    automatic: rich(words.automatic, { brand: isolated(brand.name, language) }),
+    support: rich(words.footer.support, { email: addressLink(brand.supportEmail) }),
+    automatic: rich(words.footer.automatic, { brand: isolated(brand.name, words) }),
   };
   const text = [
     brand.name,
@@ -78,7 +89,7 @@ export function framedMail(content: MailContent): Mail {
     closing.support.text,
     `--\n${closing.automatic.text}`,
   ].join('\n\n');
-  return { subject, text: `${text}\n`, html: asHtml(content, closing), language };
+  return { subject, text: `${text}\n`, html: asHtml(content, closing) };
 }
 
 function addressLink(email: string): Rich {
@@ -108,9 +119,6 @@ function blockAsText(block: Block): string {
 const FONT = "-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Noto Sans',sans-serif";
 const MONOSPACE = "ui-monospace,'SF Mono',Menlo,Consolas,'Liberation Mono',monospace";
 
-/** Lines end between phrases or words where programs can do that, not in the middle of one. */
-const WORD_BREAK: Partial<Record<Language, string>> = { ja: 'auto-phrase', ko: 'keep-all' };
-
 /** Colours of text and surfaces in dark mode; the light ones stand inline, for programs that drop style elements. */
 const STYLE = `:root{color-scheme:light dark;supported-color-schemes:light dark}
 a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important}
@@ -118,14 +126,13 @@ a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important
 @media (prefers-color-scheme:dark){.page{background:#0f1318!important}.card{background:#1b212a!important;border-color:#2e3744!important}.ink{color:#eef1f5!important}.soft{color:#a9b3c0!important}.box{background:#262e3a!important;border-color:#3a4553!important}.line{border-color:#2e3744!important}}`;
 
 function asHtml(content: MailContent, closing: { support: Rich; automatic: Rich }): string {
-  const { language, brand } = content;
-  const direction = directionOf(language);
+  const { words, brand } = content;
+  const direction = directionOf(words);
   // As rgb(), so that no six digits but those of the code stand in the mail.
   const color = `rgb(${channelsOf(brand.color).join(',')})`;
   const ink = readableOn(brand.color);
-  const wordBreak = WORD_BREAK[language] ?? 'normal';
   return `<!doctype html>
-<html lang="${language}" dir="${direction}">
+<html lang="${words.language}" dir="${direction}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
@@ -140,7 +147,7 @@ function asHtml(content: MailContent, closing: { support: Rich; automatic: Rich 
 <div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${escapeMarkup(content.preheader)}${'&#847;&zwnj;&nbsp;'.repeat(90)}</div>
 <table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:#f1f4f8;padding:24px 12px" dir="${direction}"><tr><td align="center">
 <!--[if mso]><table role="presentation" width="560" cellpadding="0" cellspacing="0"><tr><td><![endif]-->
-<table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:560px;background:#fff;border:1px solid #d9e0e8;border-radius:12px;border-collapse:separate;overflow:hidden;font-family:${FONT};text-align:start;word-break:${wordBreak}">
+<table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:560px;background:#fff;border:1px solid #d9e0e8;border-radius:12px;border-collapse:separate;overflow:hidden;font-family:${FONT};text-align:start;word-break:${words.wordBreak ?? 'normal'}">
 <tr><td class="pad" style="padding:20px 32px;background:${color};color:${ink};font-size:20px;line-height:1.3;font-weight:700"><bdi>${escapeMarkup(brand.name)}</bdi></td></tr>
 <tr><td class="pad" style="padding:32px 32px 8px">
 ${content.blocks.map(blockAsHtml).join('\n')}

@@ -1,0 +1,47 @@
+import type { Words } from './words.ts';
+
+/** The languages that every message is written in, as BCP 47 language subtags; each is loaded when it is first used. */
+const FILES = {
+  en: () => import('./en.ts'),
+  es: () => import('./es.ts'),
+  pt: () => import('./pt.ts'),
+  fr: () => import('./fr.ts'),
+  de: () => import('./de.ts'),
+  it: () => import('./it.ts'),
+  pl: () => import('./pl.ts'),
+  ru: () => import('./ru.ts'),
+  tr: () => import('./tr.ts'),
+  ar: () => import('./ar.ts'),
+  hi: () => import('./hi.ts'),
+  zh: () => import('./zh.ts'),
+  ja: () => import('./ja.ts'),
+  ko: () => import('./ko.ts'),
+  vi: () => import('./vi.ts'),
+  th: () => import('./th.ts'),
+  id: () => import('./id.ts'),
+  ms: () => import('./ms.ts'),
+} satisfies Record<string, () => Promise<{ words: Words }>>;
+
+export type Language = keyof typeof FILES;
+export const LANGUAGES = Object.keys(FILES) as Language[];
+
+/**
+ * The language to write in, by the lookup of RFC 4647: the tag loses its region, script and extensions; a language that
+ * we do not write in, or no well-formed tag, means English. `Intl` knows the old names (`in` is `id`, `cmn` is `zh`).
+ * An underscore passes for a hyphen, because CRM records have it.
+ */
+export function pickLanguage(tag: string | undefined): Language {
+  if (tag === undefined) return 'en';
+  try {
+    const { language } = new Intl.Locale(tag.replaceAll('_', '-'));
+    return LANGUAGES.find((known) => known === language) ?? 'en';
+  } catch {
+    return 'en';
+  }
+}
+
+/** @param tag BCP 47, as asked for */
+export async function wordsFor(tag: string | undefined): Promise<Words> {
+  const { words } = await FILES[pickLanguage(tag)]();
+  return words;
+}
