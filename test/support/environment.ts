@@ -1,21 +1,16 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
-import { parentPort, workerData } from 'node:worker_threads';
 import type { Context } from 'aws-lambda';
 import type { GatewayEvent, LambdaHandler } from '../../infra/local/gateway.ts';
-
-/** The function of an environment. */
-export interface EnvironmentData {
-  functionName: string;
-  /** Of the file that Lambda loads. */
-  url: string;
-}
 
 export interface Invocation {
   event: GatewayEvent;
   /** How long it may take, in milliseconds. */
   ms: number;
 }
+
+/** What the process is told: an event to work on, or that its clock jumps. */
+export type Order = { kind: 'invoke'; invocation: Invocation } | { kind: 'jump'; ms: number };
 
 export type Message =
   | { kind: 'loaded' }
@@ -25,11 +20,24 @@ export type Message =
   | { kind: 'refused'; port: number };
 
 /**
- * The thread's side of `environments.ts`: like an execution environment of Lambda, it loads a function as it is deployed,
- * works on one event at a time, and may end at any moment.
+ * The process's side of `environments.ts`: like an execution environment of Lambda, it loads a function as it is deployed,
+ * works on one event at a time, and may be stopped, go on, or end at any moment. Its wall clock may be wrong and may jump;
+ * its timers are not, as those of the system are not.
  */
-const { functionName, url } = workerData as EnvironmentData;
-const say = (message: Message) => parentPort?.postMessage(message);
+const [, , functionName = '', url = '', skew = '0'] = process.argv;
+const say = (message: Message) => process.send?.(message);
+
+let skewMs = Number(skew);
+const wallClock = Date.now;
+globalThis.Date = class extends Date {
+  constructor(...given: unknown[]) {
+    // @ts-expect-error: the arguments are those of Date, whichever of its forms
+    super(...(given.length === 0 ? [wallClock() + skewMs] : given));
+  }
+  static override now(): number {
+    return wallClock() + skewMs;
+  }
+} as DateConstructor;
 
 subscribe('net.client.socket', (message) => {
   (message as { socket: Socket }).socket.once('error', (error: NodeJS.ErrnoException & { port?: number }) => {
@@ -39,12 +47,19 @@ subscribe('net.client.socket', (message) => {
 
 const { handler } = (await import(url)) as { handler: LambdaHandler };
 
-parentPort?.on('message', ({ event, ms }: Invocation) => {
-  const endsAt = Date.now() + ms;
-  const context = { functionName, getRemainingTimeInMillis: () => Math.max(0, endsAt - Date.now()) };
+function invoke({ event, ms }: Invocation): void {
+  // As Lambda's own clock has it, which no jump of this one changes.
+  const endsAt = performance.now() + ms;
+  const context = { functionName, getRemainingTimeInMillis: () => Math.max(0, endsAt - performance.now()) };
   handler(event, context as Context).then(
     (answer) => say({ kind: 'answer', answer }),
     () => say({ kind: 'crash' }),
   );
+}
+
+process.on('message', (order: Order) => {
+  if (order.kind === 'jump') skewMs += order.ms;
+  else invoke(order.invocation);
 });
+process.on('disconnect', () => process.exit());
 say({ kind: 'loaded' });

@@ -1,13 +1,14 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { Worker } from 'node:worker_threads';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { bundle, ENTRY_FILE } from '../../infra/bundle.ts';
 import type { GatewayEvent } from '../../infra/local/gateway.ts';
-import type { EnvironmentData, Invocation, Message } from './environment.ts';
+import type { Invocation, Message, Order } from './environment.ts';
 
 /** The functions as they are deployed, bundled once into a folder that is deleted with `close`. */
 export interface Bundles {
@@ -28,25 +29,36 @@ export interface Run {
   outcome: Promise<Outcome>;
   /** Ends the environment that works on it, wherever it stands. Does nothing when the answer is there. */
   kill(): Promise<void>;
+  /** Stops the environment's process for so many milliseconds, wherever it stands, as a frozen machine does. */
+  pause(ms: number): Promise<void>;
 }
 
+export interface EnvironmentsOptions {
+  /** By how much the wall clock of each new environment is wrong, in milliseconds. */
+  skewMs?: () => number;
+}
+
+const SCRIPT = fileURLToPath(new URL('./environment.ts', import.meta.url));
+
 /**
- * Execution environments of Lambda: threads of which each has one function, works on one event at a time, is kept for
+ * Execution environments of Lambda: processes of which each has one function, works on one event at a time, is kept for
  * later ones, and is gone, with its sessions and all it knew, when it is killed or out of time.
  */
 export class Environments {
   readonly #folder: string;
   readonly #variables: Record<string, string>;
-  readonly #idle = new Map<string, Worker[]>();
-  readonly #all = new Set<Worker>();
+  readonly #skewMs: () => number;
+  readonly #idle = new Map<string, ChildProcess[]>();
+  readonly #all = new Set<ChildProcess>();
   /** Everything that was written to standard output and error. */
   readonly log: string[] = [];
   /** How many were started so far. */
   started = 0;
 
-  constructor({ folder }: Bundles, variables: Record<string, string>) {
+  constructor({ folder }: Bundles, variables: Record<string, string>, { skewMs = () => 0 }: EnvironmentsOptions = {}) {
     this.#folder = folder;
     this.#variables = variables;
+    this.#skewMs = skewMs;
   }
 
   /** @param ms how long the function may take; its loading does not count */
@@ -55,12 +67,20 @@ export class Environments {
     const ended = new Promise<Outcome>((resolve) => {
       end = resolve;
     });
-    const outcome = this.#work(functionName, { event, ms }, ended, end);
-    const kill = async () => {
-      end({ kind: 'killed' });
-      await outcome;
+    const working: { process?: ChildProcess } = {};
+    const outcome = this.#work(functionName, { event, ms }, ended, end, working);
+    return {
+      outcome,
+      kill: async () => {
+        end({ kind: 'killed' });
+        await outcome;
+      },
+      pause: async (pauseMs) => {
+        working.process?.kill('SIGSTOP');
+        await sleep(pauseMs);
+        working.process?.kill('SIGCONT');
+      },
     };
-    return { outcome, kill };
   }
 
   async #work(
@@ -68,65 +88,77 @@ export class Environments {
     invocation: Invocation,
     ended: Promise<Outcome>,
     end: (outcome: Outcome) => void,
+    working: { process?: ChildProcess },
   ): Promise<Outcome> {
-    const worker = this.#idleOf(functionName).pop() ?? (await inTurn(() => this.#start(functionName)));
+    const environment = this.#idleOf(functionName).pop() ?? (await inTurn(() => this.#start(functionName)));
+    working.process = environment;
     const onMessage = (message: Message) => {
       if (message.kind === 'answer' || message.kind === 'crash') end(message);
     };
-    const onError = () => end({ kind: 'crash' });
-    worker.on('message', onMessage).on('error', onError);
+    const onExit = () => end({ kind: 'crash' });
+    environment.on('message', onMessage).on('exit', onExit);
     const timer = setTimeout(() => end({ kind: 'timed out' }), invocation.ms);
-    worker.postMessage(invocation);
+    environment.send({ kind: 'invoke', invocation } satisfies Order);
     const outcome = await ended;
+    delete working.process;
     clearTimeout(timer);
-    worker.off('message', onMessage).off('error', onError);
-    if (outcome.kind === 'answer') this.#idleOf(functionName).push(worker);
-    else await this.#end(worker);
+    environment.off('message', onMessage).off('exit', onExit);
+    if (outcome.kind === 'answer') this.#idleOf(functionName).push(environment);
+    else await this.#end(environment);
     return outcome;
+  }
+
+  /** Moves the wall clock of every environment that is there. */
+  jump(ms: number): void {
+    for (const environment of this.#all) environment.send({ kind: 'jump', ms } satisfies Order);
   }
 
   /** From now on every event meets a cold start. */
   async retire(): Promise<void> {
     const idle = [...this.#idle.values()].flat();
     this.#idle.clear();
-    await Promise.all(idle.map((worker) => this.#end(worker)));
+    await Promise.all(idle.map((environment) => this.#end(environment)));
   }
 
   async close(): Promise<void> {
     this.#idle.clear();
-    await Promise.all([...this.#all].map((worker) => this.#end(worker)));
+    await Promise.all([...this.#all].map((environment) => this.#end(environment)));
   }
 
-  #idleOf(functionName: string): Worker[] {
+  #idleOf(functionName: string): ChildProcess[] {
     const idle = this.#idle.get(functionName) ?? [];
     this.#idle.set(functionName, idle);
     return idle;
   }
 
-  async #start(functionName: string): Promise<Worker> {
+  async #start(functionName: string): Promise<ChildProcess> {
     this.started += 1;
     const url = pathToFileURL(join(this.#folder, functionName, ENTRY_FILE)).href;
-    const worker = new Worker(new URL('./environment.ts', import.meta.url), {
+    const environment = fork(SCRIPT, [functionName, url, String(this.#skewMs())], {
       env: this.#variables,
-      workerData: { functionName, url } satisfies EnvironmentData,
-      stdout: true,
-      stderr: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    this.#all.add(worker);
-    for (const stream of [worker.stdout, worker.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => this.log.push(text));
+    this.#all.add(environment);
+    for (const stream of [environment.stdout, environment.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => this.log.push(text));
     }
-    worker.on('error', () => {});
-    worker.on('message', (message: Message) => {
+    environment.on('error', () => {});
+    environment.on('message', (message: Message) => {
       if (message.kind === 'refused') tellOfRefusal(message.port);
     });
-    await once(worker, 'message');
-    return worker;
+    await Promise.race([once(environment, 'message'), once(environment, 'exit')]);
+    if (environment.exitCode !== null)
+      throw new Error(`${functionName} does not start: ${this.log.slice(-3).join('')}`);
+    return environment;
   }
 
-  async #end(worker: Worker): Promise<void> {
-    this.#all.delete(worker);
-    await worker.terminate();
+  async #end(environment: ChildProcess): Promise<void> {
+    this.#all.delete(environment);
+    if (environment.exitCode !== null || environment.signalCode !== null) return;
+    // With the last of what it wrote.
+    const gone = once(environment, 'close');
+    environment.kill('SIGKILL');
+    await gone;
   }
 }
 
@@ -146,7 +178,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** In this thread, where the simulated services are: they watch this thread's sockets for connections that were refused. */
+/** In this process, where the simulated services are: they watch its sockets for connections that were refused. */
 function tellOfRefusal(port: number): void {
   const socket = new EventEmitter();
   socket.on('error', () => {});
