@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { CountrySchema } from '../validators/countries.ts';
 import { EmailSchema } from '../validators/email.ts';
 import { word } from '../validators/form.ts';
-import { closedObject, IdSchema, NumberSchema, rule } from '../validators/primitives.ts';
+import { loginSchema } from '../validators/logins.ts';
+import { closedObject, IdSchema, isObject, NumberSchema, rule } from '../validators/primitives.ts';
 
 export const ClientSchema = closedObject({
   id: IdSchema,
@@ -48,6 +49,19 @@ const connectionEntries = {
   secret: word,
 };
 const groupNames = v.optional(v.array(word));
+/** Fewer would soon be used up: of each candidate that is taken another one is tried, a few times. */
+const LEAST_LOGINS = 1_000;
+/** Logins that are this service's own on that server: new accounts get one of them, and nobody else opens one there. */
+const loginRange = (version: 'tp5' | 'tp4') =>
+  v.exactOptional(
+    v.pipe(
+      closedObject({ from: loginSchema(version), to: loginSchema(version) }),
+      v.check(
+        ({ from, to }) => to - from + 1 >= LEAST_LOGINS,
+        rule('size', `must hold at least ${LEAST_LOGINS} logins`),
+      ),
+    ),
+  );
 const codePage = v.optional(word, 'windows-1252');
 
 const WebApiConnectionSchema = closedObject({
@@ -55,6 +69,7 @@ const WebApiConnectionSchema = closedObject({
   platform: v.literal('tp5'),
   protocol: v.literal('web-api'),
   groups: groupNames,
+  logins: loginRange('tp5'),
   /** PEM: the authority, or the server's own certificate, to trust. */
   ca: v.optional(v.string()),
   /** SHA-256 of the server's certificate (DER), hexadecimal, colons allowed: trusted whatever its issuer. */
@@ -85,6 +100,7 @@ const InterfaceGatewayConnectionSchema = closedObject({
   platform: v.literal('tp4'),
   protocol: v.literal('interface-gateway'),
   groups: groupNames,
+  logins: loginRange('tp4'),
   code_page: codePage,
 });
 export const ConnectionSchema = v.variant('protocol', [
@@ -97,6 +113,41 @@ export type TextProtocolConnection =
   | v.InferOutput<typeof WebRegistrationConnectionSchema>
   | v.InferOutput<typeof InterfaceGatewayConnectionSchema>;
 export type Connection = v.InferOutput<typeof ConnectionSchema>;
+
+/** The range of logins that a connection has for itself. */
+type LoginRange = NonNullable<WebApiConnection['logins']>;
+
+function loginRangeOf(connection: Connection): LoginRange | undefined {
+  return connection.protocol === 'web-registration' ? undefined : connection.logins;
+}
+
+/** True when a login is in the ranges of both connections and their servers are on one host, so may be one server. */
+export function loginsOverlap(one: Connection, other: Connection): boolean {
+  const [mine, theirs] = [loginRangeOf(one), loginRangeOf(other)];
+  if (mine === undefined || theirs === undefined) return false;
+  return one.host.toLowerCase() === other.host.toLowerCase() && mine.from <= theirs.to && theirs.from <= mine.to;
+}
+
+/**
+ * A record as functions read it: members that only a newer version of the service knows are left out, so that the older
+ * one goes on with the rest. Operators' files are read by the schemas themselves, to which such a member is a fault.
+ * @returns undefined when it breaks a rule
+ */
+export function readRecord<const S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> | undefined {
+  const strict = v.safeParse(schema, value);
+  if (strict.success) return strict.output;
+  const known = structuredClone(value);
+  for (const { expected, path = [] } of strict.issues) if (expected === 'never') removeMember(known, path);
+  const result = v.safeParse(schema, known);
+  return result.success ? result.output : undefined;
+}
+
+function removeMember(value: unknown, path: readonly v.IssuePathItem[]): void {
+  const keys = path.map(({ key }) => key);
+  const last = keys.pop();
+  const owner = keys.reduce<unknown>((at, key) => Object(at)[key as string], value);
+  if (isObject(owner)) delete owner[last as string];
+}
 
 /** The secret of a `web-api` connection: the manager's login and its API password. */
 export const WebApiSecretSchema = v.object({ login: v.pipe(v.number(), v.integer()), password: v.string() });

@@ -1,4 +1,4 @@
-import * as v from 'valibot';
+import type * as v from 'valibot';
 import { DatabaseFailure, type Item, type Table } from '../aws/dynamodb.ts';
 import { type Form, FormSchema } from '../validators/form.ts';
 import type { E164 } from '../validators/phone.ts';
@@ -9,6 +9,7 @@ import {
   ClientSchema,
   type Connection,
   ConnectionSchema,
+  readRecord,
 } from './crm-records.ts';
 
 /** Where a record or a pointer stands in the table of CRM records; the operators' command writes by these names. */
@@ -116,7 +117,7 @@ function accountClient(item: Item | undefined): AccountClient | undefined {
 
 function record<S extends v.GenericSchema>(schema: S, item: Item | undefined): v.InferOutput<S> | undefined {
   if (item === undefined) return undefined;
-  const result = v.safeParse(schema, item.record);
-  if (!result.success) throw new DatabaseFailure('CrmRecordMalformed');
-  return result.output;
+  const read = readRecord(schema, item.record);
+  if (read === undefined) throw new DatabaseFailure('CrmRecordMalformed');
+  return read;
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { loginSchema } from './logins.ts';
 import { PASSWORD_RULES, tradingPasswordSchema } from './passwords.ts';
 import { closedObject, IdSchema, LanguageSchema, line, NumberSchema, rule } from './primitives.ts';
 
@@ -7,20 +8,6 @@ export type PlatformVersion = keyof typeof PASSWORD_RULES;
 
 /** Bytes of the largest body of a request for an account. */
 export const MOST_ACCOUNT_BYTES = 65_536;
-
-/** The largest login that the platform can hold: tp5 has 64 bits, of which JSON carries 53; tp4 has 31. */
-const LARGEST_LOGIN = { tp5: Number.MAX_SAFE_INTEGER, tp4: 2 ** 31 - 1 } as const satisfies Record<
-  PlatformVersion,
-  number
->;
-
-const LoginSchema = (largest: number) =>
-  v.pipe(
-    NumberSchema,
-    v.integer(rule('integer', 'must be an integer')),
-    v.minValue(1, rule('minimum', 'must be at least 1')),
-    v.maxValue(largest, rule('maximum', `must be at most ${largest}`)),
-  );
 
 /** The id of a client in the path (specification, 2.3). */
 export const UserIdSchema = v.pipe(IdSchema, v.description('Unique id of the client.'), v.examples(['CLIENT01']));
@@ -65,7 +52,7 @@ function requestSchema(version: PlatformVersion) {
     ),
     login: v.exactOptional(
       v.pipe(
-        LoginSchema(LARGEST_LOGIN[version]),
+        loginSchema(version),
         v.description('Custom account login; the platform chooses one when absent.'),
         v.examples([700123]),
       ),
@@ -94,7 +81,7 @@ function requestSchema(version: PlatformVersion) {
 
 /** The answer to an opened account (specification, 2.4). */
 export const TradingAccountAnswerSchema = v.object({
-  login: v.pipe(LoginSchema(LARGEST_LOGIN.tp5), v.description('Account login.'), v.examples([700123])),
+  login: v.pipe(loginSchema('tp5'), v.description('Account login.'), v.examples([700123])),
   master_password: v.pipe(v.string(), v.nonEmpty(), v.description('Master password.'), v.examples(['Tr4de-It-Now'])),
   investor_password: v.pipe(
     v.string(),

@@ -37,6 +37,14 @@ describe('The records of an opening', () => {
     expect([client, connection]).toEqual([undefined, undefined]);
   });
 
+  it('may have members that a newer version of the service wrote', async () => {
+    const pk = crmKey.connection('tp5-live-1');
+    const { record } = items.find((item) => item.pk === pk) ?? {};
+    const newer = directory({ [pk]: { record: { ...(record as object), shard: 3 } } });
+    const { connection } = await newer.forAccount(ids, signal);
+    expect(connection).toEqual(record);
+  });
+
   it('that break their own rules are a failure of the database, not a record', async () => {
     const damaged = directory({ [crmKey.client('CLIENT01')]: { record: { id: 'CLIENT01' } } });
     await expect(damaged.forAccount(ids, signal)).rejects.toMatchObject({ reason: 'CrmRecordMalformed' });

@@ -1,0 +1,16 @@
+import * as v from 'valibot';
+import { NumberSchema, rule } from './primitives.ts';
+
+/** The largest login that the platform can hold: tp5 has 64 bits, of which JSON carries 53; tp4 has 31. */
+const LARGEST_LOGIN = { tp5: Number.MAX_SAFE_INTEGER, tp4: 2 ** 31 - 1 } as const;
+
+/** The login of a trading account. */
+export function loginSchema(version: keyof typeof LARGEST_LOGIN) {
+  const largest = LARGEST_LOGIN[version];
+  return v.pipe(
+    NumberSchema,
+    v.integer(rule('integer', 'must be an integer')),
+    v.minValue(1, rule('minimum', 'must be at least 1')),
+    v.maxValue(largest, rule('maximum', `must be at most ${largest}`)),
+  );
+}
