@@ -58,6 +58,19 @@ export interface Departure {
   notAfter: number;
 }
 
+/** Logins that are this service's alone, both ends included. */
+export interface LoginRange {
+  from: number;
+  to: number;
+}
+
+export interface RangeInspection {
+  /** How many logins were asked for; 0 where the server cannot say whether a login exists. */
+  looked: number;
+  /** How many of these exist. */
+  taken: number;
+}
+
 /**
  * A trading server of one connection. Every call ends when `signal` aborts, at the latest. Failures are thrown as
  * `PlatformFailure`; nothing is ever repeated that may have opened an account.
@@ -85,6 +98,8 @@ export interface TradingPlatform {
   holdsFunds(login: number, signal: AbortSignal): Promise<boolean | undefined>;
   /** Connects and logs in, without creating anything. */
   check(signal: AbortSignal): Promise<void>;
+  /** Asks for some logins of the range, its ends among them, whether they are taken; creates nothing. */
+  inspectRange(range: LoginRange, signal: AbortSignal): Promise<RangeInspection>;
   /** Ends the session politely, where there is one. */
   close(): Promise<void>;
 }

@@ -117,6 +117,11 @@ class FakePlatform implements TradingPlatform {
   }
 
   async check(): Promise<void> {}
+
+  async inspectRange() {
+    return { looked: 0, taken: 0 };
+  }
+
   async close(): Promise<void> {}
 }
 

@@ -1,5 +1,6 @@
 import type { TextProtocolConnection } from '../../records/crm-records.ts';
 import { PlatformFailure, type TradingPlatform } from '../platform.ts';
+import { inspectRange } from '../range.ts';
 import { checkAccountCommand, checkPasswordCommand, openingCommand, orderFaults, type TextServer } from './command.ts';
 import { type CodePage, codePage } from './encoding.ts';
 import { type Answer, dial } from './exchange.ts';
@@ -127,6 +128,12 @@ export function textProtocolPlatform(
         (await connect(signal)).close();
       }
     },
+
+    inspectRange: (range, signal) =>
+      inspectRange(range, async (login) => {
+        const state = gateway ? await existence(login, signal) : 'unsaid';
+        return state === 'unsaid' ? undefined : state === 'exists';
+      }),
 
     /** No connection outlives its command. */
     async close() {},

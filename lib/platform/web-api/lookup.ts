@@ -94,7 +94,7 @@ export async function readBalance(client: WebApiClient, login: number, signal: A
   return parseMember(v.object({ Balance: amount }), answer.answer).Balance;
 }
 
-async function readUser(client: WebApiClient, login: number, signal: AbortSignal): Promise<User | undefined> {
+export async function readUser(client: WebApiClient, login: number, signal: AbortSignal): Promise<User | undefined> {
   const answer = await client.ask({ path: withQuery('/api/user/get', { login }) }, signal);
   if (answer.retcode === NOT_FOUND) return undefined;
   if (!isDone(answer)) throw commandFailure(answer.retcode);

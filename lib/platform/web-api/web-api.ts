@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { WebApiConnection } from '../../records/crm-records.ts';
 import { type AccountOrder, PlatformFailure, type TradingPlatform } from '../platform.ts';
+import { inspectRange } from '../range.ts';
 import {
   commandFailure,
   isDone,
@@ -13,7 +14,7 @@ import {
 } from './answers.ts';
 import { type ClientLimits, webApiClient } from './client.ts';
 import { LostAnswer, type WebApiRequest } from './exchange.ts';
-import { findAccount, nothingPassedOver, readBalance } from './lookup.ts';
+import { findAccount, nothingPassedOver, readBalance, readUser } from './lookup.ts';
 import { withQuery } from './query.ts';
 import type { WebApiSecret } from './session.ts';
 
@@ -111,6 +112,9 @@ export function webApiPlatform(
       const answer = await client.ask({ path: '/api/test/access' }, signal);
       if (!isDone(answer)) throw commandFailure(answer.retcode);
     },
+
+    inspectRange: (range, signal) =>
+      inspectRange(range, async (login) => (await readUser(client, login, signal)) !== undefined),
 
     close: () => client.close(),
   };

@@ -40,6 +40,7 @@ const platform: TradingPlatform = {
   fund: async () => {},
   holdsFunds: async () => true,
   check: async () => {},
+  inspectRange: async () => ({ looked: 0, taken: 0 }),
   close: async () => {},
 };
 

@@ -485,7 +485,9 @@ describe('web-registration', () => {
 
   test('a check sees whether the server can be reached, and sends nothing', async () => {
     const server = await aServer({ dialect: 'web-registration' });
-    await textPlatform('web-registration', server.port).check(forever);
+    const platform = textPlatform('web-registration', server.port);
+    await platform.check(forever);
+    expect(await platform.inspectRange({ from: 1, to: 1_000 }, forever)).toEqual({ looked: 0, taken: 0 });
     expect(server.commands).toBe(0);
     await server.close();
     const { kind } = await failureOf(textPlatform('web-registration', server.port).check(forever));
@@ -637,6 +639,20 @@ describe('interface-gateway', () => {
       const finding = textPlatform(gateway, other.port).find(anOrder({ login: 5 }), forever);
       await expect(finding).resolves.toEqual({ kind: 'cannot_tell' });
     });
+  });
+
+  test('a range of logins is looked at in twenty places, its ends among them', async () => {
+    const server = await aServer({ dialect: gateway });
+    const platform = textPlatform(gateway, server.port);
+    for (const login of [500_000, 599_999]) await platform.open(anOrder({ login }), atOnce, forever);
+    const inspection = await platform.inspectRange({ from: 500_000, to: 599_999 }, forever);
+    expect(inspection).toEqual({ looked: 20, taken: 2 });
+  });
+
+  test('a gateway without WCHKACCOUNT tells nothing of a range of logins', async () => {
+    const server = await aServer({ dialect: gateway, looksUp: false });
+    const inspection = await textPlatform(gateway, server.port).inspectRange({ from: 1, to: 1_000 }, forever);
+    expect(inspection).toEqual({ looked: 0, taken: 0 });
   });
 
   test('a check needs the right master password and a listed address', async () => {

@@ -231,6 +231,24 @@ describe('a large group', () => {
   });
 });
 
+describe('a range of logins', () => {
+  const range = { from: 500_000, to: 599_999 };
+
+  test('is looked at in twenty places, its ends among them', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    expect(await platform.inspectRange(range, noSignal)).toEqual({ looked: 20, taken: 0 });
+    for (const login of [500_000, 599_999, 700_000]) await platform.open(anOrder({ login }), atOnce, noSignal);
+    expect(await platform.inspectRange(range, noSignal)).toEqual({ looked: 20, taken: 2 });
+    expect(server.accounts()).toHaveLength(3);
+  });
+
+  test('that the manager may not look at is a refusal', async () => {
+    const server = await testServer({ forbiddenPaths: ['/api/user/get'] });
+    expect(await failure(platformOn(server).inspectRange(range, noSignal))).toMatchObject({ kind: 'platform_refused' });
+  });
+});
+
 describe('the deposit of a demo account', () => {
   const deposit = 10_000.5;
 
