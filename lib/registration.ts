@@ -103,50 +103,50 @@ async function register(attempt: Attempt, form: Form | undefined, referrerUserId
     throw custom.tooLarge ? new Problem('payload_too_large', { errors: custom.faults }) : invalid(custom.faults);
   const wrongDocuments = await parts.documents.inspect(custom.documents);
   if (wrongDocuments.length > 0) throw invalid(wrongDocuments);
+  const { channel } = body.recipient;
   const { available } = parts.channels;
-  if (!available.includes(body.otp_type)) throw new Problem('otp_type_unavailable', { members: { available } });
+  if (!available.includes(channel)) throw new Problem('otp_type_unavailable', { members: { available } });
   if (body.referrer_id !== undefined && referrerUserId === undefined) throw new Problem('referrer_not_found');
 
   const limits = parts.limits(pepper);
-  const address = body.otp_type === 'email' ? body.emailKey : (body.phoneE164 ?? '');
-  const decision = await limits.count({ channel: body.otp_type, recipient: address, source: request.source }, signal);
+  const decision = await limits.count({ channel, recipient: body.recipient.key, source: request.source }, signal);
   if (decision.kind === 'reached') {
-    telemetry.event('LimitReached', { channel: body.otp_type });
+    telemetry.event('LimitReached', { channel });
     throw new Problem('too_many_requests', { retryAfterSeconds: decision.retryAfterSeconds });
   }
   attempt.undo.push({ step: 'limits', work: (settling) => limits.release(decision.ticket, settling) });
   if (decision.kind === 'unchecked') {
-    telemetry.event('LimitUncheckable', { channel: body.otp_type });
+    telemetry.event('LimitUncheckable', { channel });
     // A text or a call costs money: without its limits it is not sent. A mail goes on.
-    if (body.otp_type !== 'email') throw new Error('The send limits could not be checked.');
+    if (channel !== 'email') throw new Error('The send limits could not be checked.');
   }
-  await prepareAndSend(attempt, address, custom, referrerUserId);
+  await prepareAndSend(attempt, custom, referrerUserId);
 }
 
 /** Everything from the password's hash to the sent message; @throws when certainly nothing was sent */
 async function prepareAndSend(
   attempt: Attempt,
-  address: string,
   custom: { fields: Record<string, unknown>; documents: CheckedDocument[] },
   referrerUserId: string | undefined,
 ): Promise<void> {
   const { parts, pepper, request, operation, telemetry, signal } = attempt;
   const { body } = request;
+  const { recipient } = body;
   const registrationId = randomUUID();
   const [password_hash, documents, channel] = await all([
     parts.hashPassword(body.password),
     parts.documents.store(registrationId, custom.documents, signal),
-    parts.channels.channel(body.otp_type),
+    parts.channels.channel(recipient.channel),
   ]);
 
   const requestedAt = parts.now();
   const code = parts.makeCode();
-  const binding = { registrationId, channel: body.otp_type, address };
+  const binding = { registrationId, channel: recipient.channel, address: recipient.key };
   const registration: PendingRegistration = {
     registration_id: registrationId,
     type: body.type,
-    otp_type: body.otp_type,
-    address,
+    otp_type: recipient.channel,
+    address: recipient.key,
     email: body.email,
     email_key: body.emailKey,
     name: body.name,
@@ -169,12 +169,11 @@ async function prepareAndSend(
   ]);
   signal.throwIfAborted();
 
-  const isOwners = body.otp_type === 'email' ? known.email : known.phone;
+  const isOwners = recipient.channel === 'email' ? known.email : known.phone;
   const message: Message = isOwners
     ? { kind: 'owner_notice' }
     : { kind: 'code', code, validMinutes: CODE_VALID_MINUTES };
-  const to = body.otp_type === 'email' ? body.email : address;
-  const sent = await send(channel, to, message, attempt, registrationId);
+  const sent = await send(channel, recipient.to, message, attempt, registrationId);
 
   const delivery: Delivery = { kind: message.kind, ...sent, email_taken: known.email };
   await Promise.all([
@@ -196,7 +195,7 @@ async function send(
   { request, telemetry, signal }: Attempt,
   registrationId: string,
 ): Promise<Pick<Delivery, 'outcome' | 'message_id'>> {
-  const scoped = telemetry.with({ channel: request.body.otp_type, registration_id: registrationId });
+  const scoped = telemetry.with({ channel: request.body.recipient.channel, registration_id: registrationId });
   try {
     const { messageId } = await channel.send(to, message, request.body.language, signal);
     scoped.event('OtpSent', { message_id: messageId });

@@ -15,7 +15,7 @@ import {
 import { crmKey } from '../../lib/records/directory.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { type Form, FormSchema } from '../../lib/validators/form.ts';
-import { normalizePhone } from '../../lib/validators/phone.ts';
+import { parsePhone } from '../../lib/validators/phone.ts';
 import { isObject, LanguageSchema, toFaults } from '../../lib/validators/primitives.ts';
 
 /** The CRM's records. Any member of a CRM file may be absent. */
@@ -239,7 +239,7 @@ export async function toItems(records: CrmRecords): Promise<CrmItem[]> {
 }
 
 async function phoneOf({ phone }: Client): Promise<string | undefined> {
-  return phone === undefined ? undefined : await normalizePhone(phone.country_code, phone.number);
+  return phone === undefined ? undefined : (await parsePhone(phone.country_code, phone.number))?.e164;
 }
 
 /** The records that stand in these items, and what is wrong with those that cannot be read; pointers are passed over. */

@@ -284,6 +284,8 @@ export interface components {
      * | password_mismatch | `repeat_password` differs from `password` |
      * | complexity | a password without the kinds of characters that its platform version asks for |
      * | phone | not a valid number in the country of its dial code |
+     * | number_type | a number of a kind that gets no messages, such as a premium-rate one |
+     * | country_not_served | a number of a country that this deployment does not serve |
      * | date | not a date of the calendar |
      * | country | not an ISO 3166-1 alpha-2 code |
      * | language | not a BCP 47 language tag |
@@ -297,7 +299,7 @@ export interface components {
      * | reserved | the login is reserved on another trading server |
      * @enum {string}
      */
-    Rule: "required" | "type" | "unknown_field" | "one_of" | "format" | "characters" | "length" | "minimum" | "maximum" | "integer" | "password_mismatch" | "complexity" | "phone" | "date" | "country" | "language" | "base64" | "media_type" | "too_many" | "nesting" | "size" | "not_supported" | "not_offered" | "reserved";
+    Rule: "required" | "type" | "unknown_field" | "one_of" | "format" | "characters" | "length" | "minimum" | "maximum" | "integer" | "password_mismatch" | "complexity" | "phone" | "number_type" | "country_not_served" | "date" | "country" | "language" | "base64" | "media_type" | "too_many" | "nesting" | "size" | "not_supported" | "not_offered" | "reserved";
     /** @description One fault of the request. */
     Fault: components["schemas"]["BodyFault"] | components["schemas"]["ParameterFault"] | components["schemas"]["HeaderFault"];
     /** @description A fault in the body, as a JSON Pointer (RFC 6901) in a URI fragment. */

@@ -140,6 +140,8 @@ export const RULE_MEANINGS: Readonly<Record<Rule, string>> = {
   password_mismatch: '`repeat_password` differs from `password`',
   complexity: 'a password without the kinds of characters that its platform version asks for',
   phone: 'not a valid number in the country of its dial code',
+  number_type: 'a number of a kind that gets no messages, such as a premium-rate one',
+  country_not_served: 'a number of a country that this deployment does not serve',
   date: 'not a date of the calendar',
   country: 'not an ISO 3166-1 alpha-2 code',
   language: 'not a BCP 47 language tag',

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { CountrySchema } from './countries.ts';
 import { EmailSchema } from './email.ts';
 import type { FormField } from './form.ts';
-import { normalizePhone, PhoneSchema } from './phone.ts';
+import { PhoneSchema, parsePhone } from './phone.ts';
 import {
   type BodyFault,
   closedObject,
@@ -134,8 +134,8 @@ function isEmpty(value: unknown): boolean {
 }
 
 async function phoneFaults({ key }: FormField, phone: v.InferOutput<typeof PhoneSchema>): Promise<BodyFault[]> {
-  const number = await normalizePhone(phone.country_code, phone.number);
-  return number === undefined ? [{ pointer: toPointer([key, 'number']), ...INVALID_PHONE }] : [];
+  const parsed = await parsePhone(phone.country_code, phone.number);
+  return parsed === undefined ? [{ pointer: toPointer([key, 'number']), ...INVALID_PHONE }] : [];
 }
 
 export const INVALID_PHONE = {

@@ -5,8 +5,11 @@ import { rule } from './primitives.ts';
 /** RFC 5321, 4.5.3.1: a path of 256 octets has two angle brackets. */
 const MOST_CHARACTERS = 254;
 const LONGEST_LOCAL_PART = 64;
-/** RFC 5322, 3.2.3: a dot-atom. Quoted local parts and such beyond ASCII, which SES cannot send to, are refused. */
-const LOCAL_PART = /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
+/**
+ * RFC 5322, 3.2.3: a dot-atom, less what mail servers read as a route (`%`, `!`) and as an encoded word (`=?`). Quoted
+ * local parts and such beyond ASCII, which SES cannot send to, are refused too.
+ */
+const LOCAL_PART = /^(?!.*=\?)[\w#$&'*+/=?^`{|}~-]+(?:\.[\w#$&'*+/=?^`{|}~-]+)*$/;
 /** Of ASCII only letters, digits, hyphen and dot; everything beyond it is for IDNA to judge. */
 const TYPED_DOMAIN = /^[A-Za-z0-9.\u0080-\uffff-]+$/;
 /** At least two labels, the last of which is no number. */

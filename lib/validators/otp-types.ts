@@ -1,3 +1,9 @@
 /** The channels that a one-time password can be asked for on (specification, 2.1). */
 export const OTP_TYPES = ['email', 'sms', 'call', 'whatsapp'] as const;
 export type Channel = (typeof OTP_TYPES)[number];
+/** The channels whose messages go to a phone number, and cost money. */
+export type PhoneChannel = Exclude<Channel, 'email'>;
+
+export function isPhoneChannel(channel: unknown): channel is PhoneChannel {
+  return OTP_TYPES.some((name) => name === channel) && channel !== 'email';
+}

@@ -1,4 +1,6 @@
+import type { NumberType } from 'libphonenumber-js/max';
 import * as v from 'valibot';
+import type { PhoneChannel } from './otp-types.ts';
 import { closedObject, rule, text } from './primitives.ts';
 
 /** A phone number with its plus and no spaces, as +447400123456. */
@@ -15,22 +17,45 @@ export const DialCodeSchema = v.pipe(
 );
 export const PhoneNumberSchema = text(0, 40);
 
-/** The value of a custom field of type phone. Whether the number exists is asked of `normalizePhone`. */
+/** The value of a custom field of type phone. Whether the number exists is asked of `parsePhone`. */
 export const PhoneSchema = closedObject({
   country_code: v.pipe(DialCodeSchema, v.description('The dial code, with or without `+`.')),
   number: v.pipe(PhoneNumberSchema, v.description('The number; a national trunk zero, spaces and dashes are fine.')),
 });
 
+/** What the numbering plans of the world say of a number. */
+export interface ParsedPhone {
+  e164: E164;
+  /** The country of the number itself, ISO 3166-1 alpha-2 (a dial code such as +1 has many); international networks have none. */
+  country: string | undefined;
+  /** Such as `MOBILE` or `PREMIUM_RATE`; undefined where the plan does not tell. */
+  type: NumberType;
+}
+
 /**
- * The number in E.164, or undefined when dial code and number make no valid one. A national trunk zero is handled, and
- * a number that repeats its dial code after a plus. The library with the numbering plans is large and loaded on first use.
+ * The number that dial code and number make together, or undefined where that is no valid one. A national trunk zero is
+ * handled, and a number that repeats its dial code after a plus. The library with the numbering plans is large and
+ * loaded on first use.
  */
-export async function normalizePhone(countryCode: string, number: string): Promise<E164 | undefined> {
+export async function parsePhone(countryCode: string, number: string): Promise<ParsedPhone | undefined> {
   const dialCode = countryCode.replace(/[^0-9]/g, '');
   if (dialCode === '' || !DIAL_CODE.test(countryCode) || number.length > 40 || !NUMBER.test(number)) return undefined;
   const { parsePhoneNumberFromString } = await import('./phone-numbers.ts');
   const international = number.trim().startsWith('+') ? number : `+${dialCode}${number}`;
   const parsed = parsePhoneNumberFromString(international, { extract: false });
   if (parsed?.isValid() !== true || parsed.ext !== undefined) return undefined;
-  return parsed.number.startsWith(`+${dialCode}`) ? `+${parsed.number.slice(1)}` : undefined;
+  if (!parsed.number.startsWith(`+${dialCode}`)) return undefined;
+  return { e164: `+${parsed.number.slice(1)}`, country: parsed.country, type: parsed.getType() };
+}
+
+const CARRIED: ReadonlySet<NumberType> = new Set(['MOBILE', 'FIXED_LINE_OR_MOBILE']);
+
+/**
+ * Whether a message may go to this number: only what a person carries, or for a call has at home. All other kinds cost
+ * many times as much, and numbers of such kinds are what toll fraud is made of.
+ */
+export function isPersonal({ country, type }: ParsedPhone, channel: PhoneChannel): boolean {
+  // The plans of international networks, of satellites say, call their numbers mobile too.
+  if (country === undefined) return false;
+  return CARRIED.has(type) || (channel === 'call' && type === 'FIXED_LINE');
 }

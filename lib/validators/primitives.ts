@@ -15,6 +15,8 @@ export const RULES = [
   'password_mismatch',
   'complexity',
   'phone',
+  'number_type',
+  'country_not_served',
   'date',
   'country',
   'language',

@@ -11,8 +11,8 @@ import {
 } from './custom-fields.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { FIXED_FIELDS, type Form } from './form.ts';
-import { OTP_TYPES } from './otp-types.ts';
-import { DialCodeSchema, normalizePhone, PhoneNumberSchema, PhoneSchema } from './phone.ts';
+import { type Channel, isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
+import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneSchema, parsePhone } from './phone.ts';
 import {
   type BodyFault,
   closedObject,
@@ -33,7 +33,7 @@ export const MOST_REGISTRATION_BYTES = 5_900_000;
 
 /**
  * The body of a registration request (specification, 2.1): the fixed fields, and beside them the fields of the form.
- * This half of the rules is what OpenAPI shows; `RegistrationRequestSchema` adds those between fields.
+ * This half of the rules is what OpenAPI shows; `registrationRequestSchema` adds those between fields.
  */
 export const RegistrationBodySchema = v.pipe(
   openObject({
@@ -99,36 +99,66 @@ export const RegistrationBodySchema = v.pipe(
 
 const isFixedField = (key: string) => (FIXED_FIELDS as readonly string[]).includes(key);
 
+/** Where the message goes, and as what it is looked up and counted. */
+export type Recipient =
+  | {
+      channel: 'email';
+      /** The address in its look-up form. */
+      key: string;
+      /** The address as typed. */
+      to: string;
+    }
+  | {
+      channel: PhoneChannel;
+      /** In E.164. */
+      key: string;
+      to: string;
+      /** Of the number, ISO 3166-1 alpha-2. */
+      country: string;
+    };
+
+/** The countries whose numbers get messages, ISO 3166-1 alpha-2. Undefined: no phone channel is installed. */
+export type ServedCountries = 'all' | readonly string[] | undefined;
+
 /**
  * A registration request whose fixed fields keep all rules; nothing outside this process is asked. The keys that are
  * not fixed fields are collected, for `checkCustomFields` to judge when the form is known.
  */
-export const RegistrationRequestSchema = v.pipeAsync(
-  RegistrationBodySchema,
-  v.rawCheck(checkBetweenFields),
-  v.rawCheckAsync(checkPhone),
-  v.transformAsync(async (body) => {
-    const { email, type, name, phone, otp_type, password, form_id, referrer_id, language } = body;
-    return {
-      /** As typed; mail goes there. */
-      email,
-      /** As it is looked up. */
-      emailKey: emailKey(email),
-      type,
-      name,
-      /** Where both parts of a phone were given. */
-      phoneE164: await normalized(phone),
-      otp_type,
-      password,
-      form_id,
-      referrer_id,
-      language,
-      /** Not checked yet. */
-      customFields: Object.fromEntries(Object.entries(body).filter(([key]) => !isFixedField(key))),
-    };
-  }),
-);
-export type RegistrationRequest = v.InferOutput<typeof RegistrationRequestSchema>;
+export function registrationRequestSchema(served: ServedCountries) {
+  return v.pipeAsync(
+    RegistrationBodySchema,
+    v.rawCheck(checkBetweenFields),
+    v.rawCheckAsync((context) => checkPhone(context, served)),
+    v.transformAsync(async (body) => {
+      const { email, type, name, phone, otp_type, password, form_id, referrer_id, language } = body;
+      const parsed = await parsedPhone(phone);
+      return {
+        /** As typed. */
+        email,
+        /** As it is looked up. */
+        emailKey: emailKey(email),
+        type,
+        name,
+        /** Where both parts of a phone were given. */
+        phoneE164: parsed?.e164,
+        recipient: recipientOf(otp_type, email, parsed),
+        password,
+        form_id,
+        referrer_id,
+        language,
+        /** Not checked yet. */
+        customFields: Object.fromEntries(Object.entries(body).filter(([key]) => !isFixedField(key))),
+      };
+    }),
+  );
+}
+export type RegistrationRequest = v.InferOutput<ReturnType<typeof registrationRequestSchema>>;
+
+function recipientOf(channel: Channel, email: string, phone: ParsedPhone | undefined): Recipient {
+  if (channel === 'email') return { channel, key: emailKey(email), to: email };
+  if (phone?.country === undefined) throw new TypeError('The rules let no such phone get a message.');
+  return { channel, key: phone.e164, to: phone.e164, country: phone.country };
+}
 
 type BodyContext = v.RawCheckContext<v.InferOutput<typeof RegistrationBodySchema>>;
 
@@ -138,7 +168,7 @@ function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
   if (typeof password === 'string' && typeof repeat_password === 'string' && password !== repeat_password) {
     addIssue({ message: rule('password_mismatch', 'must equal password'), path: pathTo('repeat_password') });
   }
-  if ((otp_type === 'sms' || otp_type === 'call' || otp_type === 'whatsapp') && isObject(phone)) {
+  if (isPhoneChannel(otp_type) && isObject(phone)) {
     for (const member of ['country_code', 'number']) {
       if (phone[member] !== undefined && phone[member] !== '') continue;
       const message = rule('required', `is required when otp_type is ${otp_type}`);
@@ -152,22 +182,37 @@ function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
   }
 }
 
-/** A phone of which both parts are given and well-formed must be a valid number, whatever the channel. */
-async function checkPhone({ dataset, addIssue }: BodyContext): Promise<void> {
-  const { phone } = membersOf(dataset.value);
+/**
+ * A phone of which both parts are given and well-formed must be a valid number, whatever the channel; one that gets the
+ * message must be of a kind and a country that get messages.
+ */
+async function checkPhone({ dataset, addIssue }: BodyContext, served: ServedCountries): Promise<void> {
+  const { phone, otp_type } = membersOf(dataset.value);
   if (!v.is(PhoneSchema, phone) || phone.country_code === '' || phone.number === '') return;
-  if ((await normalized(phone)) === undefined) {
+  const parsed = await parsedPhone(phone);
+  if (parsed === undefined) {
     addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: pathTo('phone', 'number') });
+    return;
+  }
+  if (!isPhoneChannel(otp_type)) return;
+  const { country } = parsed;
+  if (!isPersonal(parsed, otp_type)) {
+    const kinds = otp_type === 'call' ? 'a mobile or a fixed-line' : 'a mobile';
+    addIssue({ message: rule('number_type', `must be ${kinds} number`), path: pathTo('phone', 'number') });
+  }
+  if (country !== undefined && served !== undefined && served !== 'all' && !served.includes(country)) {
+    const message = rule('country_not_served', 'must be of a country that is served');
+    addIssue({ message, path: pathTo('phone', 'country_code') });
   }
 }
 
 type Phone = { country_code?: string; number?: string };
 
 /** Each phone is looked at once: of all rules this one takes the longest. */
-const phonesSeen = new WeakMap<Phone, ReturnType<typeof normalizePhone>>();
+const phonesSeen = new WeakMap<Phone, ReturnType<typeof parsePhone>>();
 
-async function normalized(phone: Phone = {}): ReturnType<typeof normalizePhone> {
-  const found = phonesSeen.get(phone) ?? normalizePhone(phone.country_code ?? '', phone.number ?? '');
+async function parsedPhone(phone: Phone = {}): ReturnType<typeof parsePhone> {
+  const found = phonesSeen.get(phone) ?? parsePhone(phone.country_code ?? '', phone.number ?? '');
   phonesSeen.set(phone, found);
   return found;
 }

@@ -18,7 +18,7 @@ import { hashPassword } from '../../lib/secrets/password-hash.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
-import { MOST_REGISTRATION_BYTES, RegistrationRequestSchema } from '../../lib/validators/registration.ts';
+import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../../lib/validators/registration.ts';
 import { longestRow, trace } from '../support/database-trace.ts';
 import { type RegistrationWorld, registrationOf, registrationWorld } from '../support/registration-world.ts';
 
@@ -156,7 +156,7 @@ function handlerWith(hash: (password: string) => Promise<string>): LambdaHandler
     now: Date.now,
   };
   return endpoint({
-    body: RegistrationRequestSchema,
+    body: registrationRequestSchema('all'),
     maxBodyBytes: MOST_REGISTRATION_BYTES,
     telemetry: telemetry('request-registration', config.stage),
     handle: (request, events, signal) => requestRegistration(parts, request, events, signal),

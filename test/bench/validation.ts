@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { FormField } from '../../lib/validators/form.ts';
 import { toFaults } from '../../lib/validators/primitives.ts';
-import { checkCustomFields, RegistrationRequestSchema } from '../../lib/validators/registration.ts';
+import { checkCustomFields, registrationRequestSchema } from '../../lib/validators/registration.ts';
 import { tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
 import { accountBody, registrationBody } from './events.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure } from './figures.ts';
@@ -57,16 +57,16 @@ function subjects(): Subject[] {
   const wrong = (body: object) => Object.fromEntries(Object.keys(body).map((key) => [key, { not: 'this' }]));
   const custom = Object.fromEntries(Object.entries(ALL_FIELDS).map(([type, value]) => [`field_${type}`, value]));
   const withCustom = async (body: Record<string, unknown>) => {
-    const result = await v.safeParseAsync(RegistrationRequestSchema, body);
+    const result = await v.safeParseAsync(registrationRequestSchema('all'), body);
     return result.success && (await checkCustomFields(form, result.output.customFields)).ok;
   };
   const { k3J9xQ: _, ...fixed } = registration;
   return [
-    { what: 'registration', body: registration, validate: against(RegistrationRequestSchema), valid: true },
+    { what: 'registration', body: registration, validate: against(registrationRequestSchema('all')), valid: true },
     {
       what: 'registration with a phone',
       body: { ...registration, phone: PHONE },
-      validate: against(RegistrationRequestSchema),
+      validate: against(registrationRequestSchema('all')),
       valid: true,
     },
     {
@@ -78,7 +78,7 @@ function subjects(): Subject[] {
     {
       what: 'registration with faults',
       body: wrong(fixed),
-      validate: against(RegistrationRequestSchema),
+      validate: against(registrationRequestSchema('all')),
       valid: false,
     },
     ...(['tp5', 'tp4'] as const).flatMap((version) => {

@@ -11,6 +11,7 @@ import {
   fakeRegistration,
   NOW,
   PEPPER,
+  RECIPIENTS,
   registrationRequest,
   type Step,
 } from '../support/registration-fakes.ts';
@@ -114,7 +115,7 @@ describe('A request that is refused', () => {
       { wrongDocuments: [{ pointer: '#/d/0/doc', rule: 'media_type', detail: 'd' }] },
       {},
     ],
-    ['for its channel', 'otp_type_unavailable', 'inspect', { available: ['email'] }, { otp_type: 'call' }],
+    ['for its channel', 'otp_type_unavailable', 'inspect', { available: ['email'] }, { recipient: RECIPIENTS.call }],
     ['for its referrer', 'referrer_not_found', 'inspect', {}, { referrer_id: 'REFANN01' }],
     ['for a limit', 'too_many_requests', 'count', { decision: { kind: 'reached', retryAfterSeconds: 41 } }, {}],
   ];
@@ -147,7 +148,7 @@ describe('A request that is refused', () => {
 
   it('is told the channels that there are', async () => {
     const answer = await fakeRegistration({ available: ['email', 'sms'] }).run(
-      registrationRequest({ otp_type: 'whatsapp' }),
+      registrationRequest({ recipient: RECIPIENTS.whatsapp }),
     );
     expect(answer).toMatchObject({ options: { members: { available: ['email', 'sms'] } } });
   });
@@ -162,7 +163,7 @@ describe('A request that is refused', () => {
 describe('The limits', () => {
   it.each(OTP_TYPES)('are asked about channel, look-up form of the address and source: %s', async (channel) => {
     const fake = fakeRegistration();
-    await fake.run(registrationRequest({ otp_type: channel }));
+    await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }));
     const recipient = channel === 'email' ? 'bob@example.com' : '+447400123456';
     expect(fake.asked.counted).toEqual({ channel, recipient, source: '203.0.113.7' });
   });
@@ -176,7 +177,7 @@ describe('The limits', () => {
 
   it.each(['sms', 'call', 'whatsapp'] as const)('that could not be checked refuse a %s', async (channel) => {
     const fake = fakeRegistration({ decision: { kind: 'unchecked', ticket: { held: [] } } });
-    const answer = await fake.run(registrationRequest({ otp_type: channel }, KEYED));
+    const answer = await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }, KEYED));
     expect(typeOf(answer)).toBe('internal_error');
     // What could be counted is given back, and the key with it: who retries then finds both free.
     expect(fake.steps().slice(-3)).toEqual(['count', 'undo count', 'release']);
@@ -245,7 +246,7 @@ describe('A send', () => {
 
   it.each(certain)('that certainly failed (%s) answers otp_delivery_failed and takes everything back', async (kind) => {
     const fake = fakeRegistration({ failures: { send: new DeliveryFailure(kind, 'Throttling') } });
-    const answer = await fake.run(registrationRequest({ otp_type: 'sms' }, KEYED));
+    const answer = await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }, KEYED));
     expect(typeOf(answer)).toBe('otp_delivery_failed');
     expect(fake.steps().slice(-4)).toEqual(['send', 'undo count', 'undo record', 'release']);
     expect(fake.events).toMatchObject([
@@ -288,7 +289,7 @@ describe('A send', () => {
     ['whatsapp', '+447400123456'],
   ] as const)('on %s goes to %s, with the code, its life and the language', async (channel, to) => {
     const fake = fakeRegistration();
-    await fake.run(registrationRequest({ otp_type: channel, language: 'pt-BR' }));
+    await fake.run(registrationRequest({ recipient: RECIPIENTS[channel], language: 'pt-BR' }));
     const message = { kind: 'code', code: '987654', validMinutes: 10 };
     expect(fake.sent).toEqual([{ channel, to, message, language: 'pt-BR' }]);
   });
@@ -339,7 +340,7 @@ describe('A client’s address', () => {
 
   it.each(OTP_TYPES)('gets a notice without a code on the same channel: %s', async (channel) => {
     const fake = fakeRegistration({ known });
-    expect(await fake.run(registrationRequest({ otp_type: channel }))).toEqual({});
+    expect(await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }))).toEqual({});
     expect(fake.sent).toMatchObject([{ channel, message: { kind: 'owner_notice' } }]);
     expect(JSON.stringify(fake.sent)).not.toContain('987654');
     expect(fake.kept.delivery).toMatchObject({ kind: 'owner_notice' });
@@ -347,7 +348,7 @@ describe('A client’s address', () => {
 
   it('is on a phone channel the number: a client’s e-mail address does not keep the code from a stranger’s phone', async () => {
     const fake = fakeRegistration({ known: { email: true, phone: false } });
-    await fake.run(registrationRequest({ otp_type: 'sms' }));
+    await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }));
     expect(fake.sent).toMatchObject([{ message: { kind: 'code' } }]);
     expect(fake.kept.delivery).toMatchObject({ kind: 'code', email_taken: true });
   });
@@ -375,7 +376,7 @@ describe('A client’s address', () => {
     'makes the same calls and gets the same answer as a stranger’s: $ending, $channel, $key',
     async ({ settings, channel, key }) => {
       const [ours, theirs] = [known, stranger].map((which) => fakeRegistration({ ...settings, known: which }));
-      const request = registrationRequest({ otp_type: channel }, key);
+      const request = registrationRequest({ recipient: RECIPIENTS[channel] }, key);
       const answers = [await ours?.run(request), await theirs?.run(request)];
       expect(ours?.log).toEqual(theirs?.log);
       expect(ours?.events.map(({ name }) => name)).toEqual(theirs?.events.map(({ name }) => name));

@@ -11,7 +11,7 @@ import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import type { Form } from '../../lib/validators/form.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import type { FieldFault } from '../../lib/validators/primitives.ts';
-import type { RegistrationRequest } from '../../lib/validators/registration.ts';
+import type { Recipient, RegistrationRequest } from '../../lib/validators/registration.ts';
 
 /** The steps that a fake notes, and can be told to fail at. */
 export type Step =
@@ -156,6 +156,14 @@ export function fakeRegistration(settings: FakeSettings = {}) {
   };
 }
 
+/** Where the message of such a request goes, on each channel. */
+export const RECIPIENTS = {
+  email: { channel: 'email', key: 'bob@example.com', to: 'Bob@Example.com' },
+  sms: { channel: 'sms', key: '+447400123456', to: '+447400123456', country: 'GB' },
+  call: { channel: 'call', key: '+447400123456', to: '+447400123456', country: 'GB' },
+  whatsapp: { channel: 'whatsapp', key: '+447400123456', to: '+447400123456', country: 'GB' },
+} as const satisfies Record<Channel, Recipient>;
+
 /** A request that keeps every rule, as the endpoint hands it over. */
 export function registrationRequest(
   body: Partial<RegistrationRequest> = {},
@@ -175,7 +183,7 @@ export function registrationRequest(
       type: 'trader',
       name: 'Bob',
       phoneE164: '+447400123456',
-      otp_type: 'email',
+      recipient: RECIPIENTS.email,
       password: 'correct horse battery',
       form_id: 'FORM0001',
       referrer_id: undefined,

@@ -12,7 +12,7 @@ import { idempotencyKey } from '../../../lib/http/idempotency.ts';
 import { CUSTOM_FIELD_VALUES } from '../../../lib/validators/custom-fields.ts';
 import { CUSTOM_FIELD_TYPES, FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { RULES } from '../../../lib/validators/primitives.ts';
-import { RegistrationRequestSchema } from '../../../lib/validators/registration.ts';
+import { registrationRequestSchema } from '../../../lib/validators/registration.ts';
 import {
   TradingAccountAnswerSchema,
   tradingAccountRequestSchema,
@@ -60,7 +60,7 @@ const operations = Object.entries(document.paths).map(([path, { post }]) => ({ p
 
 /** The validator of each operation's body. */
 const BODIES = {
-  requestRegistration: RegistrationRequestSchema,
+  requestRegistration: registrationRequestSchema('all'),
   createTp5Account: tradingAccountRequestSchema('tp5'),
   createTp4Account: tradingAccountRequestSchema('tp4'),
 } as const;

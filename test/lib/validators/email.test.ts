@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { asciiEmail, EmailSchema, emailKey, foldedEmail } from '../../../lib/validators/email.ts';
 import { toFaults } from '../../../lib/validators/primitives.ts';
 
@@ -12,10 +12,10 @@ const rulesOf = (email: unknown) => {
 const label = 'd'.repeat(63);
 
 describe('an e-mail address', () => {
-  test.each([
+  it.each([
     'ann@example.com',
     'Ann.Lee+news@Example.CO.UK',
-    "o'hara_-!#$%&*/=?^`{|}~@example.com",
+    "o'hara_-#$&*/?=^`{|}~@example.com",
     'ann@münchen.de',
     'ann@例え.テスト',
     'ann@xn--mnchen-3ya.de',
@@ -27,7 +27,7 @@ describe('an e-mail address', () => {
     expect(rulesOf(email)).toEqual([]);
   });
 
-  test.each([
+  it.each([
     '',
     'ann',
     '@example.com',
@@ -62,6 +62,9 @@ describe('an e-mail address', () => {
     'Ann <ann@example.com>',
     '"a b"@example.com',
     'ä@example.com',
+    'ann%example.org@example.com',
+    'example.org!ann@example.com',
+    '=?utf-8?q?ann?=@example.com',
     'ann@exa\u200dmple.com',
     'ann@a\ud800b.com',
     `${'a'.repeat(65)}@example.com`,
@@ -70,7 +73,7 @@ describe('an e-mail address', () => {
     expect(rulesOf(email)).toEqual(['format']);
   });
 
-  test('has at most 254 characters, also as mail carries it', () => {
+  it('has at most 254 characters, also as mail carries it', () => {
     expect(rulesOf(`${'a'.repeat(64)}@${label}.${label}.${'d'.repeat(58)}.com`)).toEqual(['length']);
     const name = String.fromCodePoint(...Array.from({ length: 16 }, (_, index) => 0x4e00 + index * 997));
     expect(rulesOf(`ann@${name}.com`)).toEqual([]);
@@ -78,22 +81,22 @@ describe('an e-mail address', () => {
     expect(rulesOf('a'.repeat(5_000_000))).toEqual(['length']);
   });
 
-  test.each([[null], [7], [true], [[]], [{}]])('is a string, not %j', (email) => {
+  it.each([[null], [7], [true], [[]], [{}]])('is a string, not %j', (email) => {
     expect(rulesOf(email)).toEqual(['type']);
   });
 
-  test('is sent with its domain in punycode and its local part as typed', () => {
+  it('is sent with its domain in punycode and its local part as typed', () => {
     expect(asciiEmail('Ann.Lee@MÜNCHEN.de')).toBe('Ann.Lee@xn--mnchen-3ya.de');
     expect(asciiEmail('Ann@Example.com')).toBe('Ann@example.com');
   });
 
-  test('is looked up without regard to case, and to how its domain is written', () => {
+  it('is looked up without regard to case, and to how its domain is written', () => {
     expect(emailKey('Ann.Lee@MÜNCHEN.de')).toBe('ann.lee@xn--mnchen-3ya.de');
     expect(emailKey('ann.lee@XN--MNCHEN-3YA.DE')).toBe('ann.lee@xn--mnchen-3ya.de');
     expect(emailKey('ann@ｅxample。com')).toBe('ann@example.com');
   });
 
-  test.each([
+  it.each([
     ['Ann.Lee+news@Example.com', 'ann.lee@example.com'],
     ['A.n.N+x+y@gmail.com', 'ann@gmail.com'],
     ['ann@GoogleMail.com', 'ann@gmail.com'],
@@ -103,7 +106,7 @@ describe('an e-mail address', () => {
     expect(foldedEmail(email)).toBe(folded);
   });
 
-  test('is folded and keyed to a fixed point, whatever was typed', () => {
+  it('is folded and keyed to a fixed point, whatever was typed', () => {
     fc.assert(
       fc.property(fc.oneof(fc.emailAddress(), fc.string({ unit: 'binary' })), (email) => {
         expect(emailKey(emailKey(email))).toBe(emailKey(email));

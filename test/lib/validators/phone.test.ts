@@ -1,9 +1,11 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import { normalizePhone } from '../../../lib/validators/phone.ts';
+import { describe, expect, it } from 'vitest';
+import { isPersonal, parsePhone } from '../../../lib/validators/phone.ts';
+
+const e164Of = async (countryCode: string, number: string) => (await parsePhone(countryCode, number))?.e164;
 
 describe('a phone', () => {
-  test.each([
+  it.each([
     ['44', '7400123456', '+447400123456'],
     ['+44', '7400 123456', '+447400123456'],
     ['44', '07400-123456', '+447400123456'],
@@ -20,10 +22,10 @@ describe('a phone', () => {
     ['971', '٠٥٠ ١٢٣ ٤٥٦٧', '+971501234567'],
     ['81', '０９０-１２３４-５６７８', '+819012345678'],
   ])('of dial code %s and number %s is %s in E.164', async (countryCode, number, e164) => {
-    expect(await normalizePhone(countryCode, number)).toBe(e164);
+    expect(await e164Of(countryCode, number)).toBe(e164);
   });
 
-  test.each([
+  it.each([
     ['44', ''],
     ['', '7400123456'],
     ['', '+447400123456'],
@@ -45,20 +47,72 @@ describe('a phone', () => {
     ['44', '7400123456\u0000'],
     ['44', `${'0'.repeat(31)}7400123456`],
   ])('is not made of dial code %j and number %j', async (countryCode, number) => {
-    expect(await normalizePhone(countryCode, number)).toBeUndefined();
+    expect(await e164Of(countryCode, number)).toBeUndefined();
   });
 
-  test('is either refused or in E.164 under its dial code, whatever was typed, and stays what it is', async () => {
+  it('is either refused or in E.164 under its dial code, whatever was typed, and stays what it is', async () => {
     const code = fc.oneof(fc.string({ maxLength: 6 }), fc.integer({ min: 1, max: 999 }).map(String));
     const number = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^\+?[0-9 ().-]{4,16}$/));
     await fc.assert(
       fc.asyncProperty(code, number, async (countryCode, typed) => {
-        const e164 = await normalizePhone(countryCode, typed);
+        const e164 = await e164Of(countryCode, typed);
         if (e164 === undefined) return;
         expect(e164).toMatch(/^\+[1-9]\d{6,14}$/);
-        expect(await normalizePhone(countryCode, e164)).toBe(e164);
+        expect(await e164Of(countryCode, e164)).toBe(e164);
       }),
       { numRuns: 300 },
     );
   });
+});
+
+describe('a number', () => {
+  it.each([
+    ['44', '7400123456', 'GB'],
+    ['44', '7797 712345', 'JE'],
+    ['1', '242 359 1234', 'BS'],
+    ['1', '416 555 1234', 'CA'],
+    ['1', '212 555 1234', 'US'],
+    ['7', '701 234 5678', 'KZ'],
+    ['870', '773 123 456', undefined],
+    ['881', '6 1234 5678', undefined],
+    ['882', '161 234 567', undefined],
+    ['883', '5100 1234 5678', undefined],
+    ['979', '123 456 789', undefined],
+  ])(
+    'of dial code %s, %s, is of the country %s, whatever others share its dial code',
+    async (code, number, country) => {
+      const parsed = await parsePhone(code, number);
+      expect(parsed).toBeDefined();
+      expect(parsed?.country).toBe(country);
+    },
+  );
+
+  it.each([
+    ['a mobile one', '44', '7400123456', true, true],
+    ['a mobile or fixed-line one, where the plan does not tell them apart', '1', '212 555 1234', true, true],
+    ['a fixed-line one', '44', '20 7123 4567', false, true],
+    ['a premium-rate one of the United Kingdom', '44', '909 879 0000', false, false],
+    ['a premium-rate one of the United States', '1', '900 234 5678', false, false],
+    ['a premium-rate one of Germany', '49', '900 1234567', false, false],
+    ['an international premium-rate one', '979', '123456789', false, false],
+    ['a free one', '44', '800 012 3456', false, false],
+    ['a shared-cost one', '44', '845 123 4567', false, false],
+    ['a personal one', '44', '70 1123 4567', false, false],
+    ['a pager', '44', '76 0112 3456', false, false],
+    ['an internet one', '44', '56 1234 5678', false, false],
+    ['a company-wide one', '44', '55 1234 5678', false, false],
+    ['one of Inmarsat', '870', '773123456', false, false],
+    ['one of a satellite network', '881', '612345678', false, false],
+    ['one of an international network', '882', '161234567', false, false],
+    ['one of another international network', '883', '510012345678', false, false],
+  ])(
+    'gets messages where a person carries it, and calls where one has it at home: %s',
+    async (_, code, number, sms, call) => {
+      const parsed = await parsePhone(code, number);
+      if (parsed === undefined) throw new Error('not a valid number');
+      expect(isPersonal(parsed, 'sms')).toBe(sms);
+      expect(isPersonal(parsed, 'whatsapp')).toBe(sms);
+      expect(isPersonal(parsed, 'call')).toBe(call);
+    },
+  );
 });

@@ -1,10 +1,14 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { RULES, toFaults } from '../../../lib/validators/primitives.ts';
-import { RegistrationBodySchema, RegistrationRequestSchema } from '../../../lib/validators/registration.ts';
+import {
+  RegistrationBodySchema,
+  registrationRequestSchema,
+  type ServedCountries,
+} from '../../../lib/validators/registration.ts';
 
 const least = {
   email: 'ann@example.com',
@@ -16,6 +20,7 @@ const least = {
 };
 const phone = { country_code: '44', number: '07400 123456' };
 
+const RegistrationRequestSchema = registrationRequestSchema('all');
 const parse = async (body: unknown) => v.parseAsync(RegistrationRequestSchema, body);
 const faultsOf = async (body: unknown) => {
   const result = await v.safeParseAsync(RegistrationRequestSchema, body);
@@ -24,14 +29,14 @@ const faultsOf = async (body: unknown) => {
 const rulesOf = async (body: unknown) => (await faultsOf(body)).map(({ pointer, rule }) => `${pointer} ${rule}`);
 
 describe('a registration request', () => {
-  test('with the required fields alone is accepted, and its code goes by e-mail', async () => {
+  it('with the required fields alone is accepted, and its code goes by e-mail', async () => {
     expect(await parse(least)).toEqual({
       email: 'ann@example.com',
       emailKey: 'ann@example.com',
       type: 'trader',
       name: 'Ann Lee',
       phoneE164: undefined,
-      otp_type: 'email',
+      recipient: { channel: 'email', key: 'ann@example.com', to: 'ann@example.com' },
       password: 'correct horse',
       form_id: 'FORM0001',
       referrer_id: undefined,
@@ -40,7 +45,7 @@ describe('a registration request', () => {
     });
   });
 
-  test('with every field is accepted; the e-mail is kept as typed, the phone in E.164, the rest for the form', async () => {
+  it('with every field is accepted; the e-mail is kept as typed, the phone in E.164, the rest for the form', async () => {
     const body = {
       ...least,
       email: 'Ann.Lee@MÜNCHEN.de',
@@ -57,7 +62,7 @@ describe('a registration request', () => {
       type: 'trader',
       name: 'Ann Lee',
       phoneE164: '+447400123456',
-      otp_type: 'sms',
+      recipient: { channel: 'sms', key: '+447400123456', to: '+447400123456', country: 'GB' },
       password: 'correct horse',
       form_id: 'FORM0001',
       referrer_id: 'REFANN01',
@@ -66,13 +71,13 @@ describe('a registration request', () => {
     });
   });
 
-  test('without its required fields is told of each', async () => {
+  it('without its required fields is told of each', async () => {
     expect(await rulesOf({})).toEqual(
       ['email', 'type', 'name', 'password', 'repeat_password', 'form_id'].map((field) => `#/${field} required`),
     );
   });
 
-  test.each([
+  it.each([
     ['email', 'ann', 'format'],
     ['email', null, 'type'],
     ['type', 'Trader', 'one_of'],
@@ -104,20 +109,20 @@ describe('a registration request', () => {
     expect(await rulesOf({ ...least, [field]: value })).toEqual([`#/${field} ${rule}`]);
   });
 
-  test('has a name of 1 to 128 characters, in any script', async () => {
+  it('has a name of 1 to 128 characters, in any script', async () => {
     for (const name of ['A', 'Zoë', '李 雷', 'Åsa Öberg-O’Neil', '👩‍💻', '👍'.repeat(128)]) {
       expect(await rulesOf({ ...least, name })).toEqual([]);
     }
   });
 
-  test.each(['12345678', 'p'.repeat(128), '🔒'.repeat(8), 'пароль-пароль', '        ', 'a\tb\nc\u0000defg'])(
+  it.each(['12345678', 'p'.repeat(128), '🔒'.repeat(8), 'пароль-пароль', '        ', 'a\tb\nc\u0000defg'])(
     'has a password of 8 to 128 characters of any kind: %j',
     async (password) => {
       expect(await rulesOf({ ...least, password, repeat_password: password })).toEqual([]);
     },
   );
 
-  test.each([
+  it.each([
     ['1234567', 'length'],
     ['p'.repeat(129), 'length'],
     ['🔒'.repeat(7), 'length'],
@@ -127,7 +132,7 @@ describe('a registration request', () => {
     expect(await rulesOf({ ...least, password, repeat_password: password })).toEqual([`#/password ${rule}`]);
   });
 
-  test('repeats its password exactly', async () => {
+  it('repeats its password exactly', async () => {
     const mismatch = ['#/repeat_password password_mismatch'];
     expect(await rulesOf({ ...least, repeat_password: 'correct horsE' })).toEqual(mismatch);
     expect(await rulesOf({ ...least, repeat_password: '' })).toEqual(mismatch);
@@ -137,7 +142,7 @@ describe('a registration request', () => {
     expect(await rulesOf({ ...least, repeat_password: 7 })).toEqual(['#/repeat_password type']);
   });
 
-  test('is told of a repetition that differs also when the password itself or another field is wrong', async () => {
+  it('is told of a repetition that differs also when the password itself or another field is wrong', async () => {
     expect(await rulesOf({ ...least, email: 'x', password: 'short', repeat_password: 'shorter' })).toEqual([
       '#/email format',
       '#/password length',
@@ -149,7 +154,7 @@ describe('a registration request', () => {
 describe('the phone of a registration request', () => {
   const none = ['#/phone/country_code required', '#/phone/number required'];
 
-  test.each(['sms', 'call', 'whatsapp'])('is needed whole for %s', async (otp_type) => {
+  it.each(['sms', 'call', 'whatsapp'])('is needed whole for %s', async (otp_type) => {
     expect(await rulesOf({ ...least, otp_type, phone })).toEqual([]);
     expect(await rulesOf({ ...least, otp_type })).toEqual(none);
     expect(await rulesOf({ ...least, otp_type, phone: {} })).toEqual(none);
@@ -160,11 +165,11 @@ describe('the phone of a registration request', () => {
     expect(await rulesOf({ ...least, otp_type, phone: { number: '7400123456' } })).toEqual(none.slice(0, 1));
   });
 
-  test('is told missing also when other fields are wrong', async () => {
+  it('is told missing also when other fields are wrong', async () => {
     expect(await rulesOf({ ...least, email: 'x', otp_type: 'sms' })).toEqual(['#/email format', ...none]);
   });
 
-  test('is optional for email, whole or in part', async () => {
+  it('is optional for email, whole or in part', async () => {
     for (const part of [undefined, {}, { country_code: '44' }, { number: '7' }, { country_code: '', number: '' }]) {
       const body = part === undefined ? least : { ...least, phone: part };
       expect((await parse(body)).phoneE164).toBeUndefined();
@@ -172,7 +177,7 @@ describe('the phone of a registration request', () => {
     expect((await parse({ ...least, phone })).phoneE164).toBe('+447400123456');
   });
 
-  test.each(['email', 'sms'])('is checked for %s when it is whole', async (otp_type) => {
+  it.each(['email', 'sms'])('is checked for %s when it is whole', async (otp_type) => {
     const invalid = { country_code: '44', number: '123' };
     expect(await rulesOf({ ...least, otp_type, phone: invalid })).toEqual(['#/phone/number phone']);
     expect(await rulesOf({ ...least, otp_type, phone: invalid, name: '' })).toEqual([
@@ -181,7 +186,7 @@ describe('the phone of a registration request', () => {
     ]);
   });
 
-  test('has a dial code, and no other members', async () => {
+  it('has a dial code, and no other members', async () => {
     expect(await rulesOf({ ...least, phone: { ...phone, country_code: 'GB' } })).toEqual([
       '#/phone/country_code format',
     ]);
@@ -195,8 +200,46 @@ describe('the phone of a registration request', () => {
   });
 });
 
+describe('the number that a message goes to', () => {
+  const premium = { country_code: '44', number: '909 879 0000' };
+  const landline = { country_code: '44', number: '20 7123 4567' };
+  const rulesWhere = async (served: ServedCountries, body: Record<string, unknown>) => {
+    const result = await v.safeParseAsync(registrationRequestSchema(served), { ...least, ...body });
+    return (result.issues ? toFaults(result.issues) : []).map(({ pointer, rule }) => `${pointer} ${rule}`);
+  };
+
+  it.each(['sms', 'call', 'whatsapp'])('is of a kind that gets no premium: %s', async (otp_type) => {
+    expect(await rulesOf({ ...least, otp_type, phone: premium })).toEqual(['#/phone/number number_type']);
+    const satellite = { country_code: '870', number: '773123456' };
+    expect(await rulesOf({ ...least, otp_type, phone: satellite })).toEqual(['#/phone/number number_type']);
+  });
+
+  it('may be a fixed line for a call alone', async () => {
+    expect(await rulesOf({ ...least, otp_type: 'call', phone: landline })).toEqual([]);
+    expect(await rulesOf({ ...least, otp_type: 'sms', phone: landline })).toEqual(['#/phone/number number_type']);
+  });
+
+  it.each(['sms', 'call', 'whatsapp'])('is of a country that the deployment serves: %s', async (otp_type) => {
+    const [british, canadian] = [phone, { country_code: '1', number: '416 555 1234' }];
+    expect(await rulesWhere(['GB', 'US'], { otp_type, phone: british })).toEqual([]);
+    expect(await rulesWhere(['GB', 'US'], { otp_type, phone: canadian })).toEqual([
+      '#/phone/country_code country_not_served',
+    ]);
+    expect(await rulesWhere(['CA'], { otp_type, phone: canadian })).toEqual([]);
+    expect(await rulesWhere('all', { otp_type, phone: canadian })).toEqual([]);
+    expect(await rulesWhere(['CA'], { otp_type, phone: premium })).toEqual([
+      '#/phone/number number_type',
+      '#/phone/country_code country_not_served',
+    ]);
+  });
+
+  it('is not judged where the message goes by e-mail', async () => {
+    for (const other of [premium, landline]) expect(await rulesWhere(['DE'], { phone: other })).toEqual([]);
+  });
+});
+
 describe('the keys that are no fixed field', () => {
-  test('are all kept for the form to judge, whatever their names', async () => {
+  it('are all kept for the form to judge, whatever their names', async () => {
     const body = { ...least, ...JSON.parse('{"a":1}') };
     const hostile = JSON.parse(
       `${JSON.stringify(body).slice(0, -1)},"__proto__":{"email":"x"},"constructor":1,"toString":2}`,
@@ -206,7 +249,7 @@ describe('the keys that are no fixed field', () => {
     expect(Object.getPrototypeOf(customFields)).toBe(Object.prototype);
   });
 
-  test('are refused when they are nested too deeply to be looked at', async () => {
+  it('are refused when they are nested too deeply to be looked at', async () => {
     const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
     expect(await rulesOf({ ...least, k3J9xQ: deep })).toEqual(['#/k3J9xQ nesting']);
     expect(await rulesOf({ ...least, email: deep })).toEqual(['#/email type']);
@@ -216,12 +259,12 @@ describe('the keys that are no fixed field', () => {
 describe('the rules', () => {
   const entries = RegistrationBodySchema.entries;
 
-  test('know the fixed fields of the specification, and the channels that the service has', () => {
+  it('know the fixed fields of the specification, and the channels that the service has', () => {
     expect(Object.keys(entries)).toEqual([...FIXED_FIELDS]);
     expect(entries.otp_type.wrapped.options).toEqual(OTP_TYPES);
   });
 
-  test('give every field its meaning, and examples that they accept themselves', async () => {
+  it('give every field its meaning, and examples that they accept themselves', async () => {
     const examples = Object.entries(entries).map(([key, schema]) => {
       const inner: v.GenericSchema = 'wrapped' in schema ? schema.wrapped : schema;
       expect(v.getDescription(inner), key).toBeTruthy();
@@ -250,7 +293,7 @@ describe('whatever is sent', () => {
     );
   });
 
-  test('is accepted or answered with faults of the known rules, which hold nothing of what was sent', async () => {
+  it('is accepted or answered with faults of the known rules, which hold nothing of what was sent', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -273,7 +316,7 @@ describe('whatever is sent', () => {
     );
   });
 
-  test('of JSON at all is accepted or refused, never a crash', async () => {
+  it('of JSON at all is accepted or refused, never a crash', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ noUnicodeString: false }), async (sent) => {
         expect((await faultsOf(sent)).length).toBeGreaterThan(0);
@@ -281,7 +324,7 @@ describe('whatever is sent', () => {
     );
   });
 
-  test('and is accepted, is accepted again to the same request', async () => {
+  it('and is accepted, is accepted again to the same request', async () => {
     const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
     const password = fc.string({ unit: 'grapheme', minLength: 8, maxLength: 12 });
     await fc.assert(
