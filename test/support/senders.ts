@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -22,13 +23,18 @@ export function patient(): AbortSignal {
   return new AbortController().signal;
 }
 
-/** Starts a stand-in for one test, with its faults and its outbox. */
+/** Starts a stand-in for one test, with its faults and its outbox; `taken` tells of each message before it is answered. */
 export async function started<O extends object>(start: (options: O & StandInOptions) => Promise<StandIn>, options: O) {
   const faults = new Faults();
   const outbox: OutboxEntry[] = [];
-  const standIn = await start({ ...options, faults, record: (entry) => outbox.push(entry) });
+  const taken = new EventEmitter<{ message: [] }>();
+  const record = (entry: OutboxEntry) => {
+    outbox.push(entry);
+    taken.emit('message');
+  };
+  const standIn = await start({ ...options, faults, record });
   onTestFinished(() => standIn.close());
-  return { standIn, faults, outbox };
+  return { standIn, faults, outbox, taken };
 }
 
 /** A server that answers every request it has read as it is told. */

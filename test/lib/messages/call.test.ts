@@ -20,14 +20,14 @@ const SETTINGS = {
 };
 
 async function call() {
-  const { standIn, faults, outbox } = await started(startVoice, {
+  const service = await started(startVoice, {
     originationIdentities: ['+441234567890'],
     configurationSets: ['calls'],
     protectConfigurations: ['protect-1'],
     optedOut: ['+447400000000'],
     blockedCountries: ['+99'],
   });
-  return { standIn, faults, outbox, channel: callChannel(SETTINGS, BRAND, voiceCaller(clientOf(standIn))) };
+  return { ...service, channel: callChannel(SETTINGS, BRAND, voiceCaller(clientOf(service.standIn))) };
 }
 
 describe('The channel call', () => {

@@ -9,12 +9,12 @@ import { BRAND, clientOf, patient, started } from '../../support/senders.ts';
 const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
 
 async function email({ brand = BRAND, configurationSet }: { brand?: typeof BRAND; configurationSet?: string } = {}) {
-  const { standIn, faults, outbox } = await started(startSes, {
+  const service = await started(startSes, {
     verified: ['no-reply@example.com'],
     configurationSets: ['mails'],
   });
   const settings = { senderAddress: 'no-reply@example.com', configurationSet };
-  return { standIn, faults, outbox, channel: emailChannel(settings, brand, sesMailer(clientOf(standIn))) };
+  return { ...service, channel: emailChannel(settings, brand, sesMailer(clientOf(service.standIn))) };
 }
 
 describe('The channel email', () => {

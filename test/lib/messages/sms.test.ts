@@ -22,8 +22,8 @@ const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
 const TO = '+447400123456';
 
 async function sms(settings: SmsSettings = {}) {
-  const { standIn, faults, outbox } = await started(startSns, { optedOut: ['+447400000000'] });
-  return { standIn, faults, outbox, channel: smsChannel(settings, BRAND, snsPublisher(clientOf(standIn))) };
+  const service = await started(startSns, { optedOut: ['+447400000000'] });
+  return { ...service, channel: smsChannel(settings, BRAND, snsPublisher(clientOf(service.standIn))) };
 }
 
 describe('The channel sms', () => {

@@ -16,12 +16,12 @@ const SETTINGS = {
 };
 
 async function whatsapp(settings = SETTINGS) {
-  const { standIn, faults, outbox } = await started(startSocial, {
+  const service = await started(startSocial, {
     phoneNumberIds: [SETTINGS.phoneNumberId],
     codeTemplates: [SETTINGS.codeTemplate],
     noticeTemplates: [SETTINGS.noticeTemplate],
   });
-  return { standIn, faults, outbox, channel: whatsAppChannel(settings, whatsAppSender(clientOf(standIn))) };
+  return { ...service, channel: whatsAppChannel(settings, whatsAppSender(clientOf(service.standIn))) };
 }
 
 describe('The channel whatsapp', () => {
