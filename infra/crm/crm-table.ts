@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { BatchWriteCommand, DynamoDBDocumentClient, GetCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
-import type { CrmItem } from './crm-file.ts';
+import type { CrmItem } from './crm-items.ts';
 
 /** A change of one item: what it shall be, or the key of one that shall be gone. */
 export type CrmWrite = { put: CrmItem } | { delete: string };

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { enableCompileCache } from 'node:module';
 import { resolve } from 'node:path';
-import { type CrmFile, CrmFileError, localSecretFaults, parseCrmFile } from '../crm/crm-file.ts';
+import { type CrmFile, localSecretFaults, parseCrmFile } from '../crm/crm-file.ts';
+import { CrmFileError } from '../crm/faults.ts';
 import { errorCode } from './gateway.ts';
 import type { ServiceOptions } from './service.ts';
 

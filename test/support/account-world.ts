@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { parseCrmFile, toItems } from '../../infra/crm/crm-file.ts';
+import { parseCrmFile } from '../../infra/crm/crm-file.ts';
+import { toItems } from '../../infra/crm/crm-items.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
 import { type Database, startDatabase } from '../../infra/local/database.ts';
 import { Faults } from '../../infra/local/faults.ts';

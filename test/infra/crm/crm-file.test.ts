@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type CrmFile,
-  CrmFileError,
-  fromItems,
-  localSecretFaults,
-  parseCrmFile,
-  toItems,
-} from '../../../infra/crm/crm-file.ts';
+import { type CrmFile, localSecretFaults, parseCrmFile } from '../../../infra/crm/crm-file.ts';
+import { fromItems, toItems } from '../../../infra/crm/crm-items.ts';
+import { CrmFileError } from '../../../infra/crm/faults.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 
 /** The file of the contract, section 7. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runCrm } from '../../../infra/crm/crm.ts';
-import { toItems } from '../../../infra/crm/crm-file.ts';
+import { toItems } from '../../../infra/crm/crm-items.ts';
 import { type CrmTable, crmTable } from '../../../infra/crm/crm-table.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
@@ -391,32 +391,25 @@ describe('where the records are', () => {
 });
 
 describe('the command', () => {
-  it('shows its help', async () => {
+  it('shows its help, and that of each command', async () => {
     const { code, out } = await crm(['--help']);
     expect(code).toBe(0);
-    for (const word of [
-      'import',
-      'export',
-      'list',
-      'put',
-      'delete',
-      'check',
-      '--stack',
-      '--table',
-      '--local',
-      '--dry-run',
-    ]) {
+    for (const word of ['import', 'export', 'list', 'put', 'delete', 'check', '--stack', '--table', '--local']) {
       expect(out).toContain(word);
     }
+    const ofImport = (await crm(['import', '--help'])).out;
+    for (const word of ['<file>', '--dry-run', '--stack']) expect(ofImport).toContain(word);
   });
 
   it.each([
-    [[], 'Say a command.'],
-    [['fly'], 'There is no command fly.'],
-    [['import'], 'import takes one FILE.'],
-    [['list'], 'list takes one KIND.'],
+    [[], 'Usage: npm run crm --'],
+    [['fly'], "unknown command 'fly'"],
+    [['import'], "missing required argument 'file'"],
+    [['list'], "missing required argument 'kind'"],
+    [['list', '--local', 'forms'], "missing required argument 'kind'"],
+    [['list', 'forms', '--local', 'forms'], 'forms is no address of a local service'],
     [['list', 'hats', '--table', 'crm'], 'KIND is forms, clients, account-types or connections.'],
-    [['list', 'clients', '--colour'], "Unknown option '--colour'"],
+    [['list', 'clients', '--colour'], "unknown option '--colour'"],
   ])('called as %j ends with 2 and says why', async (args, words) => {
     const { code, told } = await crm(args);
     expect(code).toBe(2);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toItems } from '../../../infra/crm/crm-file.ts';
+import { toItems } from '../../../infra/crm/crm-items.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { crmKey, directoryIn } from '../../../lib/records/directory.ts';

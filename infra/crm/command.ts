@@ -1,0 +1,39 @@
+import type { CrmFileError } from './faults.ts';
+
+/** What the command reads and writes beside the database. */
+export interface CrmStreams {
+  input: AsyncIterable<Uint8Array | string>;
+  /** Results. */
+  print(text: string): void;
+  /** Progress, warnings and errors. */
+  tell(text: string): void;
+}
+
+/** Said to the operator in a line or a few, without a stack. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, exitCode: 1 | 2 = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Said after each call that was wrong. */
+export const HELP_HINT = 'npm run crm -- --help shows how it is called.';
+
+/** The operator called the command wrongly. */
+export function wrong(message: string): CommandError {
+  return new CommandError(`${message}\n${HELP_HINT}`, 2);
+}
+
+/** The faults, one a line. */
+export function indented(error: CrmFileError): string {
+  return error.message.replace(/^/gm, '  ');
+}
+
+/** `1 record`, `2 records`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

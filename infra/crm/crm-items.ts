@@ -1,0 +1,55 @@
+import * as v from 'valibot';
+import type { Client } from '../../lib/records/crm-records.ts';
+import { crmKey } from '../../lib/records/directory.ts';
+import { emailKey } from '../../lib/validators/email.ts';
+import { parsePhone } from '../../lib/validators/phone.ts';
+import { type CrmFault, pathOf, ruleOf } from './faults.ts';
+import { CRM_KINDS, type CrmRecords, KINDS, noRecords, type Placed, place, put } from './kinds.ts';
+
+/** One item of the table of CRM records. */
+export interface CrmItem {
+  pk: string;
+  record?: unknown;
+  /** Of a client with a phone: its number in E.164. */
+  e164?: string;
+  /** Of a pointer: the client it leads to. */
+  client_id?: string;
+}
+
+/** The items that hold these records, and the pointers by which clients are found. A shared phone leads to its first client. */
+export async function toItems(records: CrmRecords): Promise<CrmItem[]> {
+  const items = new Map<string, CrmItem>();
+  for (const { kind, record } of place(records, () => '')) {
+    const pk = KINDS[kind].key(record.id);
+    const e164 = kind === 'clients' ? await phoneOf(record) : undefined;
+    items.set(pk, { pk, record, ...(e164 === undefined ? {} : { e164 }) });
+  }
+  for (const client of records.clients) {
+    const e164 = items.get(crmKey.client(client.id))?.e164;
+    const pointers = [
+      crmKey.email(emailKey(client.email)),
+      ...(e164 === undefined ? [] : [crmKey.phone(e164)]),
+      ...(client.referral_code === undefined ? [] : [crmKey.referral(client.referral_code)]),
+    ];
+    for (const pk of pointers) if (!items.has(pk)) items.set(pk, { pk, client_id: client.id });
+  }
+  return [...items.values()];
+}
+
+async function phoneOf({ phone }: Client): Promise<string | undefined> {
+  return phone === undefined ? undefined : (await parsePhone(phone.country_code, phone.number))?.e164;
+}
+
+/** The records that stand in these items, and what is wrong with those that cannot be read; pointers are passed over. */
+export function fromItems(items: readonly CrmItem[]): { records: CrmRecords; faults: CrmFault[] } {
+  const records = noRecords();
+  const faults: CrmFault[] = [];
+  for (const { pk, record } of items.toSorted((a, b) => (a.pk < b.pk ? -1 : 1))) {
+    const kind = CRM_KINDS.find((name) => pk.startsWith(KINDS[name].key('')));
+    if (kind === undefined) continue;
+    const result = v.safeParse(KINDS[kind].schema, record);
+    if (result.success) put(records, { path: pk, kind, record: result.output } as Placed);
+    for (const issue of result.issues ?? []) faults.push({ path: pathOf(pk, issue), rule: ruleOf(issue) });
+  }
+  return { records, faults };
+}

@@ -1,0 +1,36 @@
+import type * as v from 'valibot';
+import { toFaults } from '../../lib/validators/primitives.ts';
+
+/** One fault of a CRM file: where it stands, such as `clients[3].email`, and the rule it breaks. Never a value. */
+export interface CrmFault {
+  path: string;
+  rule: string;
+}
+
+export class CrmFileError extends Error {
+  override readonly name = 'CrmFileError';
+  readonly faults: readonly CrmFault[];
+
+  constructor(faults: readonly CrmFault[]) {
+    super(faults.map(({ path, rule }) => (path === '' ? rule : `${path}: ${rule}`)).join('\n'));
+    this.faults = faults;
+  }
+}
+
+/** Where an issue stands, below `base`. */
+export function pathOf(base: string, issue: v.BaseIssue<unknown>): string {
+  return (issue.path ?? []).reduce((path, { key }) => member(path, key), base);
+}
+
+/** The path of a member: `clients[3].email`, `local_secrets["platform/x"]`. */
+export function member(path: string, key: unknown): string {
+  if (typeof key === 'number') return `${path}[${key}]`;
+  if (!/^[A-Za-z_]\w*$/.test(String(key))) return `${path}[${JSON.stringify(String(key))}]`;
+  return path === '' ? String(key) : `${path}.${String(key)}`;
+}
+
+/** The rule in words of ours: the library's own messages quote the value. */
+export function ruleOf(issue: v.BaseIssue<unknown>): string {
+  if (issue.expected === 'never') return 'is not known';
+  return toFaults([issue])[0]?.detail ?? 'is not valid';
+}

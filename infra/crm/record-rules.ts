@@ -1,0 +1,84 @@
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import iconv from 'iconv-lite';
+import * as v from 'valibot';
+import { crmKey } from '../../lib/records/directory.ts';
+import { emailKey } from '../../lib/validators/email.ts';
+import { parsePhone } from '../../lib/validators/phone.ts';
+import { LanguageSchema } from '../../lib/validators/primitives.ts';
+import type { CrmFault } from './faults.ts';
+import { KINDS, type Placed } from './kinds.ts';
+
+/** The host of a connection that stands for a simulated server of the local service. */
+export const LOCAL_HOST = 'local';
+
+/** What the database holds in one item is 400 KB; the rest is room for the item's other attributes. */
+const MAX_RECORD_BYTES = 390_000;
+
+/** What an operator may not put into a deployment: a server that only the local service runs. */
+export function localHostFaults(placed: Placed[]): CrmFault[] {
+  return placed.flatMap(({ path, kind, record }) =>
+    kind === 'connections' && record.host === LOCAL_HOST
+      ? [{ path: `${path}.host`, rule: 'names a simulated server, which only `npm start` with CRM_FILE runs' }]
+      : [],
+  );
+}
+
+/** Ids, e-mail addresses, referral codes and field keys that stand twice. */
+export function duplicateFaults(placed: Placed[]): CrmFault[] {
+  const seen = new Map<string, string>();
+  const faults: CrmFault[] = [];
+  function once(key: string, path: string): void {
+    const first = seen.get(key);
+    if (first === undefined) seen.set(key, path);
+    else faults.push({ path, rule: `is the same as ${first}` });
+  }
+  for (const { path, kind, record } of placed) {
+    once(KINDS[kind].key(record.id), `${path}.id`);
+    if (kind === 'clients') {
+      once(crmKey.email(emailKey(record.email)), `${path}.email`);
+      if (record.referral_code !== undefined) once(crmKey.referral(record.referral_code), `${path}.referral_code`);
+    }
+  }
+  return faults;
+}
+
+/** The rules of one record that its schema does not know. */
+export async function recordFaults({ path, kind, record }: Placed): Promise<CrmFault[]> {
+  const faults: CrmFault[] = [];
+  const fault = (at: string, rule: string) => {
+    faults.push({ path: `${path}${at}`, rule });
+  };
+  if (Buffer.byteLength(JSON.stringify(record)) > MAX_RECORD_BYTES)
+    fault('', `must be at most ${MAX_RECORD_BYTES} bytes`);
+  if (kind === 'clients') {
+    if (record.phone !== undefined && (await parsePhone(record.phone.country_code, record.phone.number)) === undefined)
+      fault('.phone', 'must be a valid phone number');
+    if (record.language !== undefined && !v.is(LanguageSchema, record.language))
+      fault('.language', 'must be a BCP 47 tag');
+  }
+  if (kind === 'connections') {
+    if (!isHost(record.host)) fault('.host', 'must be a host name or an address, without scheme and port');
+    if ('code_page' in record && !iconv.encodingExists(record.code_page))
+      fault('.code_page', 'is not a known encoding');
+    if ('ca' in record && record.ca !== undefined && !isCertificate(record.ca))
+      fault('.ca', 'must be a PEM certificate');
+  }
+  return faults;
+}
+
+function isHost(host: string): boolean {
+  return (
+    isIP(host) !== 0 ||
+    /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?$/i.test(host)
+  );
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    new X509Certificate(pem);
+    return true;
+  } catch {
+    return false;
+  }
+}

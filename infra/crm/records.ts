@@ -1,0 +1,84 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { text as readAll } from 'node:stream/consumers';
+import { addRecords, readTable, removeRecords } from './change.ts';
+import { CommandError, type CrmStreams, counted, indented, wrong } from './command.ts';
+import { parseCrmFile, parseCrmRecord } from './crm-file.ts';
+import { CrmFileError } from './faults.ts';
+import { CRM_KINDS, type CrmKind } from './kinds.ts';
+import { rowsOf, table } from './listing.ts';
+import type { Target } from './target.ts';
+
+interface ChangeOptions {
+  dryRun?: boolean;
+}
+
+/** Adds and changes the records of a CRM file. */
+export async function importFile(target: Target, file: string, options: ChangeOptions, streams: CrmStreams) {
+  const records = await naming(file, async () => parseCrmFile(await read(file, streams)));
+  const { dryRun = false } = options;
+  await addRecords({ target, dryRun, streams }, records, (kind, index) => `${kind}[${index}]`);
+}
+
+/** Writes all records as a CRM file. */
+export async function exportFile(target: Target, file: string | undefined, streams: CrmStreams) {
+  const { records } = await readTable(target, streams);
+  const text = `${JSON.stringify(records, null, 2)}\n`;
+  if (file === undefined) return streams.print(text);
+  // It holds what the clients told of themselves: for the operator's eyes only.
+  await writeFile(file, text, { mode: 0o600 });
+  const count = CRM_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
+  streams.tell(`${counted(count, 'record')} written to ${file}.\n`);
+}
+
+/** Shows the records of a kind. */
+export async function list(target: Target, word: string, { json }: { json?: boolean }, streams: CrmStreams) {
+  const kind = kindOf(word);
+  const { records } = await readTable(target, streams);
+  streams.print(json === true ? `${JSON.stringify(records[kind], null, 2)}\n` : table(rowsOf(records)[kind]));
+}
+
+/** Adds or changes one record. */
+export async function put(
+  target: Target,
+  [word, file]: [kind: string, file: string],
+  { dryRun = false }: ChangeOptions,
+  streams: CrmStreams,
+) {
+  const kind = kindOf(word);
+  const records = await naming(file, async () => parseCrmRecord(kind, await read(file, streams)));
+  await addRecords({ target, dryRun, streams }, records, () => 'the record');
+}
+
+/** Deletes records. */
+export async function remove(
+  target: Target,
+  [word, ids]: [kind: string, ids: string[]],
+  { dryRun = false }: ChangeOptions,
+  streams: CrmStreams,
+) {
+  await removeRecords({ target, dryRun, streams }, kindOf(word), ids);
+}
+
+async function read(file: string, { input }: CrmStreams): Promise<string> {
+  return file === '-' ? await readAll(input) : await readFile(file, 'utf8');
+}
+
+/** Says of which file the faults are. */
+async function naming<T>(file: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof CrmFileError)) throw error;
+    const name = file === '-' ? 'The standard input' : file;
+    throw new CommandError(
+      `${name} has ${counted(error.faults.length, 'fault')}; nothing was written:\n${indented(error)}`,
+    );
+  }
+}
+
+function kindOf(word: string): CrmKind {
+  const name = word.replace('-', '_');
+  const kind = CRM_KINDS.find((known) => known === name || known === `${name}s`);
+  if (kind === undefined) throw wrong('KIND is forms, clients, account-types or connections.');
+  return kind;
+}
