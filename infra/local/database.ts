@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { Faults } from './faults.ts';
-import { closed, listen } from './listen.ts';
+import { closed, fromHereAlone, listen } from './listen.ts';
 import { downtime } from './stand-ins/downtime.ts';
+import { isSignedFor } from './stand-ins/stand-in.ts';
 
 /** One call that DynamoDB was asked for, whatever became of it. */
 interface DatabaseCall {
@@ -18,6 +19,8 @@ export interface DatabaseOptions {
   /** 0 or absent: a free one. */
   port?: number;
   faults?: Faults;
+  /** The access key that calls must be signed with; any where absent. */
+  accessKeyId?: string;
 }
 
 export interface DatabaseTables {
@@ -45,14 +48,24 @@ const SORT_KEYS: Partial<Record<keyof DatabaseTables, string>> = { accounts: 'sk
  * Stands in for DynamoDB: dynalite, behind a server that counts its calls and makes the faults that were asked for.
  * Dynalite has no transactions and no expiry, so neither is used.
  */
-export async function startDatabase({ port = 0, faults = new Faults() }: DatabaseOptions = {}): Promise<Database> {
+export async function startDatabase({
+  port = 0,
+  faults = new Faults(),
+  accessKeyId,
+}: DatabaseOptions = {}): Promise<Database> {
   const dynamo = dynalite({ createTableMs: 0 });
   const calls: DatabaseCall[] = [];
   const closing = new AbortController();
 
-  const server = createServer((request, response) => {
-    work(request, response).catch(() => request.socket.destroy());
-  });
+  const server = createServer(
+    fromHereAlone((request, response) => {
+      if (isSignedFor(request, 'dynamodb', accessKeyId)) {
+        work(request, response).catch(() => request.socket.destroy());
+      } else {
+        fail(request, response, 'com.amazon.coral.service#UnrecognizedClientException');
+      }
+    }),
+  );
 
   async function work(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const operation = operationOf(request);
@@ -119,7 +132,7 @@ export async function startDatabase({ port = 0, faults = new Faults() }: Databas
       const client = new DynamoDBClient({
         endpoint: url,
         region: 'eu-west-1',
-        credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+        credentials: { accessKeyId: accessKeyId ?? 'local', secretAccessKey: 'local' },
       });
       const entries = Object.entries(names) as [keyof DatabaseTables, string][];
       await Promise.all(entries.map(([kind, name]) => client.send(new CreateTableCommand(tableInput(kind, name)))));

@@ -1,12 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { isIP } from 'node:net';
-import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequestContext, Context } from 'aws-lambda';
-import { Admission } from './admission.ts';
-import { closed, listen } from './listen.ts';
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { Context } from 'aws-lambda';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { type GatewayEvent, toContext, toEvent } from './gateway-event.ts';
+import { closed, isForeign, listen } from './listen.ts';
 
-/** What the gateway hands to a function: payload format 2.0, without an authorizer (the local service has none). */
-export type GatewayEvent = APIGatewayProxyEventV2WithRequestContext<APIGatewayEventRequestContextV2>;
 export type LambdaHandler = (event: GatewayEvent, context: Context) => Promise<unknown>;
 
 export interface Route {
@@ -18,7 +16,7 @@ export interface Route {
   functionName: string;
   /** The function's timeout as it is deployed, in milliseconds. */
   timeoutMs: number;
-  /** True: pages of other origins may call it. */
+  /** True: the pages of `allowedOrigins` may call it. */
   cors?: boolean;
 }
 
@@ -26,8 +24,10 @@ export interface GatewayOptions {
   routes: Route[];
   /** 0 (or nothing) picks a free one. */
   port?: number;
-  /** Is asked first; answers true when the request was its own. */
-  before?: (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<boolean>;
+  /** Origins whose pages may call the routes that are open to pages, beside this one. */
+  allowedOrigins?: readonly string[];
+  /** Adds routes that are no function's. */
+  beside?: (app: FastifyInstance) => void;
   /** The gateway's own limit of an integration, in milliseconds. */
   integrationTimeoutMs?: number;
 }
@@ -40,6 +40,13 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The origins, beside its own, whose pages may call the route. */
+    origins?: readonly string[];
+  }
+}
+
 /** The limits of an HTTP API and of Lambda's synchronous invocation, in bytes and milliseconds. */
 const MAX_HEADER_BYTES = 10_240;
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -48,12 +55,8 @@ const INTEGRATION_TIMEOUT_MS = 30_000;
 /** How much of a body that is too large is read away, so that the caller gets to read the answer. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 
-const CORS_HEADERS = {
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'idempotent-replayed,retry-after,x-request-id',
-};
+const EXPOSED_HEADERS = 'idempotent-replayed,retry-after,x-request-id';
 const PREFLIGHT_HEADERS = {
-  'access-control-allow-origin': '*',
   'access-control-allow-headers': 'content-type,idempotency-key',
   'access-control-max-age': '600',
 };
@@ -79,70 +82,87 @@ class GatewayAnswer extends Error {
 }
 
 /**
- * Stands in for API Gateway's HTTP API in front of the three functions: exact routes, events of payload format 2.0,
- * the limits, timeouts and own answers of gateway and Lambda. IAM and JWT authorization are not simulated: every
- * caller is let through and `requestContext.authorizer` is absent.
+ * Stands in for API Gateway's HTTP API in front of the functions: exact routes, events of payload format 2.0, the limits,
+ * timeouts and own answers of gateway and Lambda. IAM and JWT authorization are not simulated: every caller of this machine
+ * is let through and `requestContext.authorizer` is absent. Pages of other origins are refused, but for those allowed.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const admission = new Admission();
-  const { servers, port } = await listenOnLoopback((request, response) => {
-    serve(request, response, options, admission).catch((error: unknown) => {
-      if (response.headersSent || response.destroyed) {
-        response.destroy();
-        return;
-      }
-      const answer = error instanceof GatewayAnswer ? error : new GatewayAnswer(500, 'Internal Server Error');
-      sendJson(response, answer.status, { message: answer.message });
-    });
-  }, options.port ?? 0);
+  const app = fastify({
+    genReqId: () => `${randomBytes(11).toString('base64url')}=`,
+    frameworkErrors: (_error, _request, reply) => sendMessage(reply, 400, 'Bad Request'),
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES },
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('apigw-requestid', request.id);
+    const origins = [`http://${request.headers.host}`, ...(request.routeOptions.config.origins ?? [])];
+    if (isForeign(request.raw, origins)) throw new GatewayAnswer(403, 'Forbidden');
+  });
+  app.setNotFoundHandler((_request, reply) => sendMessage(reply, 404, 'Not Found'));
+  app.setErrorHandler((error, _request, reply) => {
+    const answer = error instanceof GatewayAnswer ? error : new GatewayAnswer(500, 'Internal Server Error');
+    return sendMessage(reply, answer.status, answer.message);
+  });
+  for (const route of options.routes) addRoute(app, route, options);
+  options.beside?.(app);
+  await app.ready();
 
-  return {
-    url: `http://localhost:${port}`,
-    port,
-    close: async () => {
-      await Promise.all(servers.map(closed));
-    },
+  const { servers, port } = await listenOnLoopback((request, response) => app.routing(request, response), options.port);
+  const close = async () => {
+    await Promise.all([...servers.map(closed), app.close()]);
   };
+  return { url: `http://localhost:${port}`, port, close };
 }
 
-async function serve(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: GatewayOptions,
-  admission: Admission,
-): Promise<void> {
-  // A caller that goes away in the middle ends nothing but its own answer.
-  response.on('error', () => {});
-  const requestId = randomBytes(11).toString('base64url').concat('=');
-  response.setHeader('apigw-requestid', requestId);
+function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): void {
+  const url = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
+  const config = { origins: route.cors === true ? (options.allowedOrigins ?? []) : [] };
+  app.route({
+    method: route.method,
+    url,
+    config,
+    // Everything is done in this hook: before the handler, fastify would read the body and judge its media type.
+    onRequest: async (request, reply) => {
+      if (route.cors === true) allowOrigin(request, reply).header('access-control-expose-headers', EXPOSED_HEADERS);
+      return callFunction(route, request, reply, options.integrationTimeoutMs ?? INTEGRATION_TIMEOUT_MS);
+    },
+    handler: () => undefined,
+  });
+  if (route.cors !== true) return;
+  app.options(url, { config }, (request, reply) => {
+    if (request.headers.origin === undefined) return reply.callNotFound();
+    const allowed = { ...PREFLIGHT_HEADERS, 'access-control-allow-methods': route.method };
+    return allowOrigin(request, reply).code(204).headers(allowed).send();
+  });
+}
 
-  const url = parseUrl(request.url ?? '/');
-  if (await options.before?.(request, response, url)) return;
+/** The hook of all routes has let the origin pass. */
+function allowOrigin({ headers: { origin } }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return origin === undefined ? reply : reply.headers({ 'access-control-allow-origin': origin, vary: 'origin' });
+}
 
-  const origin = request.headers.origin;
-  if (request.method === 'OPTIONS' && origin !== undefined) {
-    const methods = options.routes
-      .filter((route) => route.cors && match(route.path, url.pathname))
-      .map((r) => r.method);
-    if (methods.length === 0) throw new GatewayAnswer(404, 'Not Found');
-    response.writeHead(204, { ...PREFLIGHT_HEADERS, 'access-control-allow-methods': methods.join(',') }).end();
-    return;
-  }
-
-  const found = findRoute(options.routes, request.method ?? '', url.pathname);
-  if (found === undefined) throw new GatewayAnswer(404, 'Not Found');
-  if (found.route.cors && origin !== undefined) setHeaders(response, CORS_HEADERS);
-
-  const body = await readBody(request, MAX_BODY_BYTES);
-  const event = toEvent(request, url, body, requestId, found);
+async function callFunction(route: Route, request: FastifyRequest, reply: FastifyReply, integrationTimeoutMs: number) {
+  const parameters = { ...(request.params as Record<string, string>) };
+  // API Gateway takes no empty path parameter.
+  if (Object.values(parameters).includes('')) throw new GatewayAnswer(404, 'Not Found');
+  const body = await readBody(request.raw);
+  const event = toEvent({ id: request.id, request: request.raw, body, parameters, ...route });
   // Lambda gets the event as JSON and answers in JSON: what does not survive that does not survive here either.
   const payload = JSON.stringify(event);
   if (Buffer.byteLength(payload) > MAX_EVENT_BYTES) throw new GatewayAnswer(413, 'Request Too Long');
-  const integrationTimeoutMs = options.integrationTimeoutMs ?? INTEGRATION_TIMEOUT_MS;
-  const result = await admission.run(() =>
-    invoke(found.route, JSON.parse(payload) as GatewayEvent, integrationTimeoutMs),
-  );
-  sendResult(response, result);
+  return sendResult(reply, await invoke(route, JSON.parse(payload) as GatewayEvent, integrationTimeoutMs));
+}
+
+/** @throws GatewayAnswer 413 when the body is too large; the rest of it is read away first */
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_DRAINED_BYTES) break;
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+  }
+  if (bytes > MAX_BODY_BYTES) throw new GatewayAnswer(413, 'Request Too Long');
+  return Buffer.concat(chunks);
 }
 
 /** @throws GatewayAnswer 500 when the function crashes or times out, 503 when the gateway's own time is over */
@@ -166,8 +186,8 @@ async function invoke(route: Route, event: GatewayEvent, integrationTimeoutMs: n
 }
 
 /** Asynchronous in any case: a handler may throw before it returns a promise. */
-async function callHandler(route: Route, event: GatewayEvent, endsAt: number): Promise<unknown> {
-  return route.handler(event, toContext(route, endsAt));
+async function callHandler({ handler, functionName }: Route, event: GatewayEvent, endsAt: number): Promise<unknown> {
+  return handler(event, toContext(functionName, endsAt));
 }
 
 /** What a function answered, as payload format 2.0 reads it: without a `statusCode` the whole result is a JSON body. */
@@ -182,188 +202,25 @@ function toStructured(result: unknown): StructuredResult {
   return { ...plain, statusCode: status };
 }
 
-function sendResult(response: ServerResponse, result: StructuredResult): void {
-  const body = Buffer.from(result.body ?? '', result.isBase64Encoded === true ? 'base64' : 'utf8');
-  for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, String(value));
-  if (result.cookies !== undefined) response.setHeader('set-cookie', result.cookies);
-  if (result.statusCode === 204 || result.statusCode === 304) {
-    response.writeHead(result.statusCode).end();
-    return;
-  }
-  if (!response.hasHeader('content-type')) response.setHeader('content-type', 'text/plain;charset=UTF-8');
-  response.writeHead(result.statusCode, { 'content-length': body.byteLength }).end(body);
+function sendResult(reply: FastifyReply, { statusCode, headers, cookies, body, isBase64Encoded }: StructuredResult) {
+  for (const [name, value] of Object.entries(headers ?? {})) reply.header(name, String(value));
+  if (cookies !== undefined) reply.header('set-cookie', cookies);
+  reply.code(statusCode);
+  if (statusCode === 204 || statusCode === 304) return reply.send();
+  if (!reply.hasHeader('content-type')) reply.header('content-type', 'text/plain;charset=UTF-8');
+  return reply.send(Buffer.from(body ?? '', isBase64Encoded === true ? 'base64' : 'utf8'));
 }
 
-export function sendJson(response: ServerResponse, status: number, body: unknown, type = 'application/json'): void {
-  const bytes = Buffer.from(JSON.stringify(body));
-  response.writeHead(status, { 'content-type': type, 'content-length': bytes.byteLength }).end(bytes);
-}
-
-function setHeaders(response: ServerResponse, headers: Record<string, string>): void {
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-}
-
-function parseUrl(target: string): URL {
-  try {
-    // The path is kept as it was sent: `URL` would fold `//` at its start into a host.
-    return new URL(`http://localhost${target.startsWith('/') ? target : `/${target}`}`);
-  } catch {
-    throw new GatewayAnswer(400, 'Bad Request');
-  }
-}
-
-interface FoundRoute {
-  route: Route;
-  parameters: Record<string, string>;
-}
-
-function findRoute(routes: Route[], method: string, path: string): FoundRoute | undefined {
-  for (const route of routes) {
-    if (route.method !== method) continue;
-    const parameters = match(route.path, path);
-    if (parameters !== undefined) return { route, parameters };
-  }
-  return undefined;
-}
-
-/** @returns the decoded path parameters; undefined where the path is another */
-function match(template: string, path: string): Record<string, string> | undefined {
-  const wanted = template.split('/');
-  const given = path.split('/');
-  if (wanted.length !== given.length) return undefined;
-  const parameters: Record<string, string> = {};
-  for (const [index, part] of wanted.entries()) {
-    const value = decode(given[index] ?? '');
-    const name = /^\{(\w+)\}$/.exec(part)?.[1];
-    if (name === undefined && part !== value) return undefined;
-    if (name !== undefined) {
-      if (value === '') return undefined;
-      parameters[name] = value;
-    }
-  }
-  return parameters;
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    throw new GatewayAnswer(400, 'Bad Request');
-  }
-}
-
-/** @throws GatewayAnswer 413 when the body is larger; the rest of it is read away first */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_DRAINED_BYTES) break;
-    if (bytes <= maxBytes) chunks.push(chunk);
-  }
-  if (bytes > maxBytes) throw new GatewayAnswer(413, 'Request Too Long');
-  return Buffer.concat(chunks);
-}
-
-function toEvent(
-  request: IncomingMessage,
-  url: URL,
-  body: Buffer,
-  requestId: string,
-  { route, parameters }: FoundRoute,
-): GatewayEvent {
-  const now = new Date();
-  const routeKey = `${route.method} ${route.path}`;
-  const { cookie, connection, expect, 'transfer-encoding': _, ...kept } = request.headersDistinct;
-  const headers = Object.fromEntries(Object.entries(kept).map(([name, values = []]) => [name, values.join(',')]));
-  const query: Record<string, string> = {};
-  for (const [name, value] of url.searchParams) query[name] = name in query ? `${query[name]},${value}` : value;
-  const isText = isTextType(headers['content-type']);
-  const cookies = cookie?.flatMap((value) => value.split(/;\s*/));
-  const socketAddress = plainAddress(request.socket.remoteAddress ?? '');
-
-  return {
-    version: '2.0',
-    routeKey,
-    rawPath: url.pathname,
-    rawQueryString: url.search.slice(1),
-    ...(cookies === undefined ? {} : { cookies }),
-    headers: {
-      ...headers,
-      'x-forwarded-for': [headers['x-forwarded-for'], socketAddress].filter(Boolean).join(', '),
-      'x-forwarded-port': String(request.socket.localPort ?? ''),
-      'x-forwarded-proto': 'http',
-    },
-    ...(url.search.length > 1 ? { queryStringParameters: query } : {}),
-    requestContext: {
-      accountId: '000000000000',
-      apiId: 'local',
-      domainName: headers.host ?? 'localhost',
-      domainPrefix: 'local',
-      http: {
-        method: route.method,
-        path: url.pathname,
-        protocol: `HTTP/${request.httpVersion}`,
-        sourceIp: forwardedAddress(headers['x-forwarded-for']) ?? socketAddress,
-        userAgent: headers['user-agent'] ?? '',
-      },
-      requestId,
-      routeKey,
-      stage: '$default',
-      time: accessLogTime(now),
-      timeEpoch: now.getTime(),
-    },
-    ...(Object.keys(parameters).length === 0 ? {} : { pathParameters: parameters }),
-    ...(body.byteLength === 0 ? {} : { body: body.toString(isText ? 'utf8' : 'base64') }),
-    isBase64Encoded: body.byteLength > 0 && !isText,
-  };
-}
-
-/** The media types whose body the gateway passes on as text; every other one is passed in base64. */
-function isTextType(contentType = ''): boolean {
-  return /^\s*(text\/|application\/(json|xml|javascript)\s*(;|$))/i.test(contentType);
-}
-
-/** On the local service the first address of `X-Forwarded-For` stands for the caller, so that one machine can be many. */
-function forwardedAddress(header = ''): string | undefined {
-  const address = plainAddress((header.split(',')[0] ?? '').trim());
-  return isIP(address) === 0 ? undefined : address;
-}
-
-/** An IPv4 address that came in over an IPv6 socket, without its `::ffff:`. */
-function plainAddress(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  return mapped ?? address;
-}
-
-/** Such as `12/Mar/2020:19:03:58 +0000`. */
-function accessLogTime(date: Date): string {
-  const [, day, month, year, time] = /^\w+, (\d+) (\w+) (\d+) ([\d:]+) GMT$/.exec(date.toUTCString()) ?? [];
-  return `${day}/${month}/${year}:${time} +0000`;
-}
-
-function toContext(route: Route, endsAt: number): Context {
-  const unused = () => {
-    throw new Error('The runtime of Node 24 has no callback results.');
-  };
-  return {
-    callbackWaitsForEmptyEventLoop: true,
-    functionName: route.functionName,
-    functionVersion: '$LATEST',
-    invokedFunctionArn: `arn:aws:lambda:eu-west-1:000000000000:function:${route.functionName}`,
-    memoryLimitInMB: '1769',
-    awsRequestId: randomUUID(),
-    logGroupName: `/aws/lambda/${route.functionName}`,
-    logStreamName: 'local',
-    getRemainingTimeInMillis: () => Math.max(0, endsAt - Date.now()),
-    done: unused,
-    fail: unused,
-    succeed: unused,
-  };
+/** As bytes, to which no charset is added: API Gateway names none. */
+function sendMessage(reply: FastifyReply, status: number, message: string): FastifyReply {
+  return reply
+    .code(status)
+    .header('content-type', 'application/json')
+    .send(Buffer.from(JSON.stringify({ message })));
 }
 
 /** Listens on one port of 127.0.0.1 and ::1 (where the machine has IPv6), because `localhost` may be either. */
-async function listenOnLoopback(listener: RequestListener, port: number): Promise<{ servers: Server[]; port: number }> {
+async function listenOnLoopback(listener: RequestListener, port = 0): Promise<{ servers: Server[]; port: number }> {
   const create = () => createServer({ maxHeaderSize: MAX_HEADER_BYTES }, listener);
   for (let attempt = 1; ; attempt += 1) {
     const [four, six] = [create(), create()];

@@ -1,4 +1,4 @@
-import type { Server as HttpServer } from 'node:http';
+import type { Server as HttpServer, IncomingMessage, RequestListener } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 
 /**
@@ -24,4 +24,27 @@ export async function closed(server: HttpServer): Promise<void> {
     server.close(() => resolve());
     server.closeAllConnections();
   });
+}
+
+/** The names of this machine, with any port. Every other name is one that somebody else lets point here (DNS rebinding). */
+const OWN_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
+
+/**
+ * True for a request that no program of this machine means to send here: one to another name, or one of a web page. A
+ * server that listens here alone is still in reach of every page that a browser of this machine shows.
+ *
+ * @param origins whose pages may call all the same
+ */
+export function isForeign({ headers }: IncomingMessage, origins: readonly string[] = []): boolean {
+  if (!OWN_HOST.test(headers.host ?? '')) return true;
+  return headers.origin !== undefined && !origins.includes(headers.origin);
+}
+
+/** Answers foreign requests with 403 and hands on the others: for servers that have no pages. */
+export function fromHereAlone(listener: RequestListener): RequestListener {
+  return (request, response) => {
+    if (!isForeign(request)) return listener(request, response);
+    request.resume();
+    response.writeHead(403, { 'content-type': 'application/json' }).end('{"message":"Forbidden"}');
+  };
 }

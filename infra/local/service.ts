@@ -33,6 +33,8 @@ export interface ServiceOptions {
   records?: CrmFile;
   /** Settings of the functions that differ from the local ones, by the names of `lib/config.ts`. */
   environment?: Record<string, string>;
+  /** Origins whose pages may register people, beside the service's own. */
+  allowedOrigins?: readonly string[];
   /** False: the functions log to the standard output, as they do to CloudWatch. */
   quiet?: boolean;
   /** Loads a function; the bundled ones can be run this way. Called once the environment is set. */
@@ -231,13 +233,15 @@ async function start(options: ServiceOptions, open: Open, close: () => Promise<v
     startGateway({
       routes,
       port: options.port ?? 0,
-      before: localRoutes({
-        outbox,
-        platforms,
-        services,
-        firstCalls: firstCalls(records),
-        environment: { ...aws, CRM_TABLE: settings.CRM_TABLE },
-      }),
+      allowedOrigins: options.allowedOrigins ?? [],
+      beside: (app) =>
+        localRoutes(app, {
+          outbox,
+          platforms,
+          services,
+          firstCalls: firstCalls(records),
+          environment: { ...aws, CRM_TABLE: settings.CRM_TABLE },
+        }),
     }),
   );
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { GatewayEvent } from '../../infra/local/gateway.ts';
+import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
 import {
   hurried,
   newSource,

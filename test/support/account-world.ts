@@ -5,7 +5,7 @@ import { toItems } from '../../infra/crm/crm-items.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
 import { type Database, startDatabase } from '../../infra/local/database.ts';
 import { Faults } from '../../infra/local/faults.ts';
-import type { GatewayEvent } from '../../infra/local/gateway.ts';
+import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
 import type { OutboxEntry } from '../../infra/local/outbox-entry.ts';
 import type { SimulatedGroup, SimulatedServer } from '../../infra/local/platforms/simulated-server.ts';
 import { startTextServer } from '../../infra/local/platforms/text-server.ts';

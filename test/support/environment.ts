@@ -1,7 +1,8 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import type { Context } from 'aws-lambda';
-import type { GatewayEvent, LambdaHandler } from '../../infra/local/gateway.ts';
+import type { LambdaHandler } from '../../infra/local/gateway.ts';
+import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
 
 export interface Invocation {
   event: GatewayEvent;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { bundle, ENTRY_FILE } from '../../infra/bundle.ts';
-import type { GatewayEvent } from '../../infra/local/gateway.ts';
+import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
 import type { Invocation, Message, Order } from './environment.ts';
 
 /** The functions as they are deployed, bundled once into a folder that is deleted with `close`. */

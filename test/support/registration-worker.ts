@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Context } from 'aws-lambda';
-import type { GatewayEvent, LambdaHandler } from '../../infra/local/gateway.ts';
+import type { LambdaHandler } from '../../infra/local/gateway.ts';
+import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
 
 /**
  * The function `request-registration` in a thread of its own, which can be killed in the middle of a request. Works on

@@ -25,7 +25,8 @@ const KINDS = {
   refused: { name: 'refused', means: 'It refuses: not permitted.' },
   down: { name: 'down', means: 'No connection can be made.' },
   slow: { name: 'slow', means: 'It waits before it answers as ever.' },
-  reply_lost: { name: 'reply lost', means: 'The account is opened; the answer never comes.' },
+  reply_lost: { name: 'reply lost', means: 'It does what was asked; the answer never comes.' },
+  repeated: { name: 'repeated', means: 'It does what was asked, and the same once more when the caller is long gone.' },
   session_dropped: { name: 'session dropped', means: 'The connection is closed before the command is worked on.' },
   retcode: { name: 'return code', means: 'It answers with this code of the platform.' },
   silence: { name: 'silence', means: 'It takes the command and says nothing.' },
@@ -179,7 +180,7 @@ function faultForm(name, kinds) {
   const showFields = () => {
     const chosen = /** @type {FaultKind} */ (kind.value);
     means.textContent = KINDS[chosen].means;
-    ms.show(chosen === 'slow');
+    ms.show(chosen === 'slow' || chosen === 'repeated');
     code.show(chosen === 'retcode');
   };
   form.addEventListener('input', showFields);
@@ -191,7 +192,7 @@ function faultForm(name, kinds) {
       kind: kind.value,
       times: times.input.valueAsNumber,
       after: after.input.valueAsNumber,
-      ...(kind.value === 'slow' ? { ms: ms.input.valueAsNumber } : {}),
+      ...(['slow', 'repeated'].includes(kind.value) ? { ms: ms.input.valueAsNumber } : {}),
       ...(kind.value === 'retcode' ? { code: code.input.valueAsNumber } : {}),
     }),
     /** @param {Fault} fault */
@@ -208,7 +209,7 @@ function faultForm(name, kinds) {
 
 /** @param {Fault} fault */
 function wordsFor({ kind, step, times, after = 0, ms, code }) {
-  const detail = kind === 'slow' && ms !== undefined ? ` ${ms} ms` : kind === 'retcode' ? ` ${code}` : '';
+  const detail = ms !== undefined ? ` ${ms} ms` : kind === 'retcode' ? ` ${code}` : '';
   const often = times === 1 ? 'once' : `${times.toLocaleString('en')} times`;
   const when = after > 0 ? `after ${callsOf(after)} ${often}` : times === 1 ? 'next call' : `next ${callsOf(times)}`;
   const where = step === undefined ? '' : ` at ${step === 'tls' ? 'TLS' : step}`;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
-export interface S3Options extends Pick<StandInOptions, 'port' | 'faults'> {
+export interface S3Options extends Omit<StandInOptions, 'record'> {
   /** Buckets that there are. */
   buckets: string[];
 }

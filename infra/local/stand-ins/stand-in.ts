@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Faults } from '../faults.ts';
-import { closed, listen } from '../listen.ts';
+import { closed, fromHereAlone, listen } from '../listen.ts';
 import type { OutboxEntry } from '../outbox-entry.ts';
 import { downtime } from './downtime.ts';
 
@@ -9,6 +9,8 @@ export interface StandInOptions {
   /** 0 or absent: a free one. */
   port?: number;
   faults: Faults;
+  /** The access key that calls must be signed with; any where absent. */
+  accessKeyId?: string | undefined;
   /** Called with every message that the service took on. */
   record: (entry: OutboxEntry) => void;
 }
@@ -48,18 +50,21 @@ export interface Service {
 }
 
 /** Serves a service over HTTP, with the faults that were asked for. */
-export async function serve(service: Service, { port = 0, faults }: Pick<StandInOptions, 'port' | 'faults'>) {
+export async function serve(service: Service, { port = 0, faults, accessKeyId }: Omit<StandInOptions, 'record'>) {
   const closing = new AbortController();
   let requests = 0;
 
-  const server = createServer((request, response) => {
-    work(request)
-      .then((answer) => {
-        if (answer === 'down') request.socket.destroy();
-        else response.writeHead(answer.status, { 'x-amzn-requestid': requestId(), ...answer.headers }).end(answer.body);
-      })
-      .catch(() => request.socket.destroy());
-  });
+  const server = createServer(
+    fromHereAlone((request, response) => {
+      work(request)
+        .then((answer) => {
+          if (answer === 'down') request.socket.destroy();
+          else
+            response.writeHead(answer.status, { 'x-amzn-requestid': requestId(), ...answer.headers }).end(answer.body);
+        })
+        .catch(() => request.socket.destroy());
+    }),
+  );
 
   async function work(request: IncomingMessage): Promise<Answer | 'down'> {
     const bytes = await read(request);
@@ -77,10 +82,7 @@ export async function serve(service: Service, { port = 0, faults }: Pick<StandIn
       case 'slow':
         await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
     }
-    const scope = new RegExp(
-      `^AWS4-HMAC-SHA256 Credential=[^/]+/\\d{8}/[a-z0-9-]+/${service.signingName}/aws4_request,`,
-    );
-    if (!scope.test(request.headers.authorization ?? '')) return service.unsigned();
+    if (!isSignedFor(request, service.signingName, accessKeyId)) return service.unsigned();
     const { method = '', url: path = '/', headers } = request;
     return service.answer({ method, path, headers, body: bytes.toString('utf8'), bytes });
   }
@@ -99,6 +101,18 @@ export async function serve(service: Service, { port = 0, faults }: Pick<StandIn
       await closed(server);
     },
   } satisfies StandIn;
+}
+
+/**
+ * True where a request names this access key, and this service, in its signature, which itself is not computed.
+ * @param accessKeyId any where absent
+ */
+export function isSignedFor({ headers }: IncomingMessage, signingName: string, accessKeyId?: string): boolean {
+  const [, key, service] =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/\d{8}\/[a-z0-9-]+\/([\w-]+)\/aws4_request,/.exec(
+      headers.authorization ?? '',
+    ) ?? [];
+  return service === signingName && (accessKeyId === undefined || key === accessKeyId);
 }
 
 /** Of the form that AWS uses for request and message ids. */

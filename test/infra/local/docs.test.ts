@@ -38,7 +38,7 @@ describe('the API reference over HTTP', () => {
     ['docs.css', 'text/css; charset=utf-8', 'no-store'],
     ['docs.js', 'text/javascript; charset=utf-8', 'no-store'],
   ])('serves %s with its content type', async (name, type, caching) => {
-    const answer = await fetch(`${service.url}/_local/docs/assets/${name}`);
+    const answer = await fetch(`${service.url}/_local/pages/${name}`);
     expect([answer.status, answer.headers.get('content-type'), answer.headers.get('cache-control')]).toEqual([
       200,
       type,
@@ -48,7 +48,7 @@ describe('the API reference over HTTP', () => {
   });
 
   it('does not send the viewer again to a browser that has it', async () => {
-    const path = `${service.url}/_local/docs/assets/swagger-ui-bundle.js`;
+    const path = `${service.url}/_local/pages/swagger-ui-bundle.js`;
     const etag = (await fetch(path)).headers.get('etag') ?? '';
     expect((await fetch(path, { headers: { 'if-none-match': etag } })).status).toBe(304);
     expect((await fetch(path, { headers: { 'if-none-match': '"older"' } })).status).toBe(200);
@@ -57,7 +57,7 @@ describe('the API reference over HTTP', () => {
   it.each(['package.json', '..%2fpackage.json', '%2e%2e%2fpackage.json', 'index.html'])(
     'serves no other file of the viewer: %s',
     async (name) => {
-      expect((await fetch(`${service.url}/_local/docs/assets/${name}`)).status).toBe(404);
+      expect((await fetch(`${service.url}/_local/pages/${name}`)).status).toBe(404);
     },
   );
 

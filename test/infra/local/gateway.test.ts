@@ -5,11 +5,12 @@ import type { Context } from 'aws-lambda';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   type Gateway,
-  type GatewayEvent,
+  type GatewayOptions,
   type LambdaHandler,
   type Route,
   startGateway,
 } from '../../../infra/local/gateway.ts';
+import type { GatewayEvent } from '../../../infra/local/gateway-event.ts';
 
 const ROUTE = { method: 'POST', path: '/users/{user_id}/accounts', functionName: 'open-account', timeoutMs: 2_000 };
 
@@ -21,12 +22,9 @@ afterEach(async () => {
 async function start(
   handler: LambdaHandler,
   route: Partial<Route> = {},
-  integrationTimeoutMs?: number,
+  options: Partial<GatewayOptions> = {},
 ): Promise<string> {
-  gateway = await startGateway({
-    routes: [{ ...ROUTE, ...route, handler }],
-    ...(integrationTimeoutMs === undefined ? {} : { integrationTimeoutMs }),
-  });
+  gateway = await startGateway({ routes: [{ ...ROUTE, ...route, handler }], ...options });
   return gateway.url;
 }
 
@@ -98,7 +96,7 @@ describe('the event of a request', () => {
     expect(events[0]?.pathParameters).toEqual({ user_id: 'a/b é' });
   });
 
-  it.each(['application/vnd.api+json', 'application/octet-stream', 'image/png'])(
+  it.each(['application/vnd.api+json', 'application/octet-stream', 'image/png', 'nonsense'])(
     'has a body of %s in base64',
     async (type) => {
       const { url, events } = await startRecording();
@@ -226,7 +224,7 @@ describe('the answer to a request', () => {
   });
 
   it("is 503 when the gateway's time is over", async () => {
-    const url = await start(() => sleep(5_000, undefined, { ref: false }), {}, 50);
+    const url = await start(() => sleep(5_000, undefined, { ref: false }), {}, { integrationTimeoutMs: 50 });
     const answer = await post(`${url}/users/CLIENT01/accounts`, '{}');
     expect(answer.status).toBe(503);
     expect(await answer.json()).toEqual({ message: 'Service Unavailable' });
@@ -253,25 +251,83 @@ describe('the answer to a request', () => {
 });
 
 describe('pages of other origins', () => {
-  const preflight = { origin: 'https://register.example.com', 'access-control-request-method': 'POST' };
+  const origin = 'https://register.example.com';
+  const preflight = { origin, 'access-control-request-method': 'POST' };
+  const done = async () => ({ statusCode: 204 });
 
-  it('may call a route that is open to them', async () => {
-    const url = await start(async () => ({ statusCode: 204 }), { cors: true });
+  it('may call a route that is open to pages where their origin is allowed', async () => {
+    const url = await start(done, { cors: true }, { allowedOrigins: ['http://localhost:5173', origin] });
     const asked = await fetch(`${url}/users/CLIENT01/accounts`, { method: 'OPTIONS', headers: preflight });
     expect(asked.status).toBe(204);
-    expect(asked.headers.get('access-control-allow-origin')).toBe('*');
+    expect(asked.headers.get('access-control-allow-origin')).toBe(origin);
     expect(asked.headers.get('access-control-allow-methods')).toBe('POST');
     expect(asked.headers.get('access-control-allow-headers')).toContain('content-type');
-    const answer = await post(`${url}/users/CLIENT01/accounts`, '{}', { origin: preflight.origin });
-    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    const answer = await post(`${url}/users/CLIENT01/accounts`, '{}', { origin });
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
+    expect(answer.headers.get('access-control-expose-headers')).toContain('x-request-id');
   });
 
-  it('may not call any other route', async () => {
-    const { url } = await startRecording();
-    expect((await fetch(`${url}/users/CLIENT01/accounts`, { method: 'OPTIONS', headers: preflight })).status).toBe(404);
-    const answer = await post(`${url}/users/CLIENT01/accounts`, '{}', { origin: preflight.origin });
-    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+  it.each([
+    ['any other route', {}, { allowedOrigins: [origin] }],
+    ['any route where their origin is not allowed', { cors: true }, { allowedOrigins: [`${origin}:8443`] }],
+    ['any route where none is allowed', { cors: true }, {}],
+  ])('may not call %s', async (_, route, options) => {
+    let calls = 0;
+    const url = await start(
+      async () => {
+        calls += 1;
+        return done();
+      },
+      route,
+      options,
+    );
+    for (const method of ['OPTIONS', 'POST']) {
+      const answer = await fetch(`${url}/users/CLIENT01/accounts`, { method, headers: preflight });
+      expect(answer.status).toBe(403);
+      expect(await answer.json()).toEqual({ message: 'Forbidden' });
+      expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    }
+    expect(calls).toBe(0);
   });
+
+  it.each(['null', 'http://localhost:1', 'http://localhost.evil.example', 'http://evil.example'])(
+    'are foreign: %s',
+    async (foreign) => {
+      const { url, events } = await startRecording();
+      const headers = { 'content-type': 'application/json', origin: foreign };
+      expect((await post(`${url}/users/CLIENT01/accounts`, '{}', headers)).status).toBe(403);
+      expect((await fetch(`${url}/nothing`, { headers })).status).toBe(403);
+      expect(events).toEqual([]);
+    },
+  );
+
+  it('are not the pages of the gateway itself', async () => {
+    const { url } = await startRecording();
+    for (const own of [url, url.replace('localhost', '127.0.0.1')]) {
+      expect((await post(`${own}/users/CLIENT01/accounts`, '{}', { origin: own })).status).toBe(204);
+    }
+  });
+});
+
+describe('another name that points to this machine', () => {
+  it.each(['evil.example', 'localhost.evil.example', '127.0.0.1.nip.example', 'LOCALHOST.:80', '[::2]', '0.0.0.0'])(
+    'is refused: "%s"',
+    async (host) => {
+      const { url, events } = await startRecording();
+      const { port } = new URL(url);
+      const status = await new Promise((resolve, reject) => {
+        const path = '/users/CLIENT01/accounts';
+        httpRequest({ host: '127.0.0.1', port, path, method: 'POST', headers: { host } }, ({ statusCode }) =>
+          resolve(statusCode),
+        )
+          .on('error', reject)
+          .end();
+      });
+      expect(status).toBe(403);
+      expect(events).toEqual([]);
+    },
+  );
 });
 
 describe('the gateway', () => {
@@ -294,7 +350,7 @@ describe('the gateway', () => {
     for (const sent of ['{"half', '{"half":1}']) {
       const socket = connect(Number(port), '127.0.0.1');
       socket.on('error', () => {});
-      socket.write(`POST /users/CLIENT01/accounts HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n${sent}`);
+      socket.write(`POST /users/CLIENT01/accounts HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n${sent}`);
       await sleep(30);
       socket.resetAndDestroy();
     }

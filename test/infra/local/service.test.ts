@@ -247,10 +247,10 @@ describe('the local service', () => {
     ['POST', '/_local/platforms/tp5-live-1/login', 400],
     ['GET', '/_local/nothing', 404],
     ['POST', '/_local/outbox', 405],
-    ['GET', '/_local/platforms/%E0%A4%A/accounts', 400],
-  ])('answers %s %s with %i', async (method, path, status) => {
+    ['GET', '/_local/platforms/%E0%A4%A/accounts', 400, 'application/json'],
+  ])('answers %s %s with %i', async (method, path, status, type = 'application/problem+json') => {
     const answer = await fetch(service.url + path, { method });
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/problem+json']);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, type]);
   });
 
   it('runs once in a process', async () => {

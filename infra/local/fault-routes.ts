@@ -1,0 +1,106 @@
+import type { FastifyInstance } from 'fastify';
+import * as v from 'valibot';
+import {
+  DATABASE_FAULT_KINDS,
+  type FaultKind,
+  type FaultStep,
+  type Faults,
+  PLATFORM_FAULT_KINDS,
+  SERVICE_FAULT_KINDS,
+  STEP_FAULT_KINDS,
+} from './faults.ts';
+import type { FaultsEvent } from './live-state.ts';
+import { addPath, bodyOf, nameIn, Refusal } from './local-answers.ts';
+import type { SimulatedServer } from './platforms/simulated-server.ts';
+
+/** What can be made to go wrong. */
+export interface FaultTargets {
+  /** The faults of the embedded services, by the name of the target. */
+  services: ReadonlyMap<string, Faults>;
+  /** The simulated trading servers by connection id. */
+  platforms: ReadonlyMap<string, SimulatedServer>;
+}
+
+interface Target {
+  faults: Faults;
+  kinds: readonly FaultKind[];
+}
+
+const upTo = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(most));
+const FaultSchema = v.strictObject({
+  kind: v.optional(v.string()),
+  times: v.optional(upTo(1_000_000), 1),
+  after: v.exactOptional(upTo(1_000_000)),
+  ms: v.exactOptional(upTo(600_000)),
+  code: v.exactOptional(upTo(99_999)),
+  step: v.exactOptional(v.picklist(Object.keys(STEP_FAULT_KINDS) as FaultStep[])),
+});
+
+/** `/faults` and `/faults/{target}`: what goes wrong with the next calls. */
+export function faultRoutes(app: FastifyInstance, at: FaultTargets): void {
+  addPath(app, '/faults', {
+    GET: () => allFaults(at),
+    DELETE: (_request, reply) => {
+      for (const { faults } of targetsOf(at).values()) faults.clear();
+      return reply.code(204).send();
+    },
+  });
+  addPath(app, '/faults/:name', {
+    GET: (request) => stateOf(targetIn(at, nameIn(request))),
+    PUT: (request) => {
+      const target = targetIn(at, nameIn(request));
+      setFault(target, bodyOf(request, FaultSchema));
+      return stateOf(target);
+    },
+    DELETE: (request, reply) => {
+      targetIn(at, nameIn(request)).faults.clear();
+      return reply.code(204).send();
+    },
+  });
+}
+
+/** Every target with the kinds of fault that it has and those that wait. */
+export function allFaults(at: FaultTargets): FaultsEvent {
+  return Object.fromEntries([...targetsOf(at)].map(([name, target]) => [name, stateOf(target)]));
+}
+
+function targetsOf({ services, platforms }: FaultTargets): Map<string, Target> {
+  return new Map<string, Target>([
+    ...[...services].map(([name, faults]) => [name, { faults, kinds: kindsOf(name) }] as const),
+    ...[...platforms].map(([id, { faults }]) => [id, { faults, kinds: PLATFORM_FAULT_KINDS }] as const),
+  ]);
+}
+
+function kindsOf(service: string): readonly FaultKind[] {
+  return service === 'dynamodb' ? DATABASE_FAULT_KINDS : SERVICE_FAULT_KINDS;
+}
+
+function targetIn(at: FaultTargets, name: string): Target {
+  const targets = targetsOf(at);
+  const found = targets.get(name);
+  if (found !== undefined) return found;
+  throw new Refusal(404, 'No such target: only embedded services and simulated servers can be made to fail.', {
+    targets: [...targets.keys()],
+  });
+}
+
+function stateOf({ faults, kinds }: Target): FaultsEvent[string] {
+  const steps = Object.keys(faults.steps).length === 0 ? {} : { steps: faults.steps };
+  return { kinds, ...steps, waiting: faults.list(), version: faults.version };
+}
+
+function setFault({ faults, kinds }: Target, { kind, ...rest }: v.InferOutput<typeof FaultSchema>): void {
+  if (rest.times === 0) {
+    faults.clear();
+    return;
+  }
+  const { step } = rest;
+  const here = step === undefined ? kinds : (faults.steps[step] ?? []);
+  const known = here.find((name) => name === kind);
+  if (known === undefined) {
+    const where = step === undefined ? 'This target has' : 'At this step the target has';
+    throw new Refusal(400, `${where} no fault of this kind.`, { kinds: here });
+  }
+  if (known === 'retcode' && rest.code === undefined) throw new Refusal(400, 'code: is missing');
+  faults.set({ kind: known, ...rest });
+}

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequestContext, Context } from 'aws-lambda';
+
+/** What the gateway hands to a function: payload format 2.0, without an authorizer (the local service has none). */
+export type GatewayEvent = APIGatewayProxyEventV2WithRequestContext<APIGatewayEventRequestContextV2>;
+
+/** A request that was read, and the route that it found. */
+export interface ReadRequest {
+  id: string;
+  request: IncomingMessage;
+  body: Buffer;
+  method: string;
+  /** As the route declares it, such as `/public/v1/users/{user_id}/tp5/accounts`. */
+  path: string;
+  /** Decoded. */
+  parameters: Record<string, string>;
+}
+
+/** A request as API Gateway tells it to a function. */
+export function toEvent({ id, request, body, method, path, parameters }: ReadRequest): GatewayEvent {
+  const now = new Date();
+  const url = new URL(`http://localhost${request.url}`);
+  const { cookie, connection, expect, 'transfer-encoding': _, ...kept } = request.headersDistinct;
+  const headers = Object.fromEntries(Object.entries(kept).map(([name, values = []]) => [name, values.join(',')]));
+  const isText = isTextType(headers['content-type']);
+  const cookies = cookie?.flatMap((value) => value.split(/;\s*/));
+  const socketAddress = plainAddress(request.socket.remoteAddress ?? '');
+
+  return {
+    version: '2.0',
+    routeKey: `${method} ${path}`,
+    rawPath: url.pathname,
+    rawQueryString: url.search.slice(1),
+    ...(cookies === undefined ? {} : { cookies }),
+    headers: {
+      ...headers,
+      'x-forwarded-for': [headers['x-forwarded-for'], socketAddress].filter(Boolean).join(', '),
+      'x-forwarded-port': String(request.socket.localPort ?? ''),
+      'x-forwarded-proto': 'http',
+    },
+    ...(url.search.length > 1 ? { queryStringParameters: queryOf(url) } : {}),
+    requestContext: {
+      accountId: '000000000000',
+      apiId: 'local',
+      domainName: headers.host ?? 'localhost',
+      domainPrefix: 'local',
+      http: {
+        method,
+        path: url.pathname,
+        protocol: `HTTP/${request.httpVersion}`,
+        sourceIp: forwardedAddress(headers['x-forwarded-for']) ?? socketAddress,
+        userAgent: headers['user-agent'] ?? '',
+      },
+      requestId: id,
+      routeKey: `${method} ${path}`,
+      stage: '$default',
+      time: accessLogTime(now),
+      timeEpoch: now.getTime(),
+    },
+    ...(Object.keys(parameters).length === 0 ? {} : { pathParameters: parameters }),
+    ...(body.byteLength === 0 ? {} : { body: body.toString(isText ? 'utf8' : 'base64') }),
+    isBase64Encoded: body.byteLength > 0 && !isText,
+  };
+}
+
+/** Several values of one name stand in one, with commas between. */
+function queryOf({ searchParams }: URL): Record<string, string> {
+  const query: Record<string, string> = {};
+  for (const [name, value] of searchParams) query[name] = name in query ? `${query[name]},${value}` : value;
+  return query;
+}
+
+/** The media types whose body the gateway passes on as text; every other one is passed in base64. */
+function isTextType(contentType = ''): boolean {
+  return /^\s*(text\/|application\/(json|xml|javascript)\s*(;|$))/i.test(contentType);
+}
+
+/** On the local service the first address of `X-Forwarded-For` stands for the caller, so that one machine can be many. */
+function forwardedAddress(header = ''): string | undefined {
+  const address = plainAddress((header.split(',')[0] ?? '').trim());
+  return isIP(address) === 0 ? undefined : address;
+}
+
+/** An IPv4 address that came in over an IPv6 socket, without its `::ffff:`. */
+function plainAddress(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  return mapped ?? address;
+}
+
+/** Such as `12/Mar/2020:19:03:58 +0000`. */
+function accessLogTime(date: Date): string {
+  const [, day, month, year, time] = /^\w+, (\d+) (\w+) (\d+) ([\d:]+) GMT$/.exec(date.toUTCString()) ?? [];
+  return `${day}/${month}/${year}:${time} +0000`;
+}
+
+/** What the runtime of Lambda hands to a function beside the event. @param endsAt when its time is over, epoch ms */
+export function toContext(functionName: string, endsAt: number): Context {
+  const unused = () => {
+    throw new Error('The runtime of Node 24 has no callback results.');
+  };
+  return {
+    callbackWaitsForEmptyEventLoop: true,
+    functionName,
+    functionVersion: '$LATEST',
+    invokedFunctionArn: `arn:aws:lambda:eu-west-1:000000000000:function:${functionName}`,
+    memoryLimitInMB: '1769',
+    awsRequestId: randomUUID(),
+    logGroupName: `/aws/lambda/${functionName}`,
+    logStreamName: 'local',
+    getRemainingTimeInMillis: () => Math.max(0, endsAt - Date.now()),
+    done: unused,
+    fail: unused,
+    succeed: unused,
+  };
+}
