@@ -5,6 +5,7 @@ import { Alias } from 'aws-cdk-lib/aws-kms';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
+import { AccountEnvironment, environmentOf, RegistrationEnvironment } from '../lib/validators/deployment.ts';
 import { Alarms } from './constructs/alarms.ts';
 import { ApiFunction } from './constructs/api-function.ts';
 import { Dashboard } from './constructs/dashboard.ts';
@@ -90,7 +91,6 @@ export class ServiceStack extends Stack {
   /** POST /public/v1/account/register/request */
   private registration(): ApiFunction {
     const { settings, data, mail } = this;
-    const { sms, call, whatsapp } = settings;
     const made = new ApiFunction(this, 'RequestRegistration', {
       ...this.defaults,
       name: 'request-registration',
@@ -116,29 +116,14 @@ export class ServiceStack extends Stack {
           resources: [data.pepper.secretArn],
         }),
       ],
-      environment: {
-        ...this.commonEnvironment(),
-        REGISTRATIONS_TABLE: data.registrations.tableName,
-        LIMITS_TABLE: data.limits.tableName,
-        DOCUMENTS_BUCKET: data.documents.bucketName,
-        PEPPER_SECRET: data.pepper.secretArn,
-        CHANNELS: settings.channels.join(','),
-        LIMITS: JSON.stringify(settings.limits),
-        SMS_SENDER_ID: sms.senderId,
-        SMS_MAX_PRICE: sms.maxPrice,
-        SMS_ORIGINATION_NUMBER: sms.originationNumber,
-        SMS_ENTITY_ID: sms.entityId,
-        SMS_TEMPLATE_ID: sms.templateId,
-        WEB_OTP_DOMAIN: sms.webOtpDomain,
-        CALL_ORIGINATION_IDENTITY: call?.originationIdentity,
-        CALL_CONFIGURATION_SET: call?.configurationSet,
-        CALL_MAX_PRICE_PER_MINUTE: call?.maxPricePerMinute,
-        CALL_PROTECT_CONFIGURATION: call?.protectConfiguration,
-        WHATSAPP_PHONE_NUMBER_ID: whatsapp?.phoneNumberId,
-        WHATSAPP_CODE_TEMPLATE: whatsapp?.codeTemplate,
-        WHATSAPP_NOTICE_TEMPLATE: whatsapp?.noticeTemplate,
-        WHATSAPP_API_VERSION: whatsapp?.apiVersion,
-      },
+      environment: environmentOf(RegistrationEnvironment, {
+        ...settings,
+        ...this.commonResources(),
+        registrationsTable: data.registrations.tableName,
+        limitsTable: data.limits.tableName,
+        documentsBucket: data.documents.bucketName,
+        pepperSecret: data.pepper.secretArn,
+      }),
     });
     Validations.of(made).acknowledge({
       id: `AwsSolutions-IAM5[Resource::<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*]`,
@@ -181,12 +166,13 @@ export class ServiceStack extends Stack {
           ],
         }),
       ],
-      environment: {
-        ...this.commonEnvironment(),
-        ACCOUNTS_TABLE: data.accounts.tableName,
-        PASSWORD_SECRET: data.passwordKey.secretArn,
-        NOTIFICATIONS_TOPIC_ARN: notifications.topicArn,
-      },
+      environment: environmentOf(AccountEnvironment, {
+        ...settings,
+        ...this.commonResources(),
+        accountsTable: data.accounts.tableName,
+        passwordSecret: data.passwordKey.secretArn,
+        notificationsTopicArn: notifications.topicArn,
+      }),
     });
     const secrets = `secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${settings.platformSecrets}*`;
     Validations.of(made).acknowledge({
@@ -196,17 +182,11 @@ export class ServiceStack extends Stack {
     return made;
   }
 
-  private commonEnvironment(): Record<string, string> {
-    const { settings, data, mail } = this;
+  private commonResources() {
     return {
-      STAGE: settings.stage,
-      BRAND_NAME: settings.brand.name,
-      BRAND_SUPPORT_EMAIL: settings.brand.supportEmail,
-      BRAND_COLOR: settings.brand.color,
-      SENDER_ADDRESS: settings.senderAddress,
-      SES_CONFIGURATION_SET: mail.configurationSetName,
-      CRM_TABLE: data.crm.tableName,
-      OPERATIONS_TABLE: data.operations.tableName,
+      crmTable: this.data.crm.tableName,
+      operationsTable: this.data.operations.tableName,
+      sesConfigurationSet: this.mail.configurationSetName,
     };
   }
 

@@ -2,7 +2,7 @@ import { databaseClient, table } from './aws/dynamodb.ts';
 import { secretReader } from './aws/secrets.ts';
 import { sesMailer } from './aws/ses.ts';
 import type { registrationConfig } from './config.ts';
-import { installedChannels, type Openers } from './messages/channels.ts';
+import { installed, installedChannels, type Openers } from './messages/channels.ts';
 import { emailChannel } from './messages/email.ts';
 import { directoryIn } from './records/directory.ts';
 import { documentsIn } from './records/documents.ts';
@@ -26,14 +26,14 @@ export const CHANNEL_OPENERS: Openers = {
       import('./messages/call.ts'),
       import('./aws/voice.ts'),
     ]);
-    return callChannel(call, brand, voiceCaller());
+    return callChannel(installed(call), brand, voiceCaller());
   },
   async whatsapp({ whatsapp }) {
     const [{ whatsAppChannel }, { whatsAppSender }] = await Promise.all([
       import('./messages/whatsapp.ts'),
       import('./aws/social.ts'),
     ]);
-    return whatsAppChannel(whatsapp, whatsAppSender());
+    return whatsAppChannel(installed(whatsapp), whatsAppSender());
   },
 };
 

@@ -2,7 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import { registrationConfig } from '../../lib/config.ts';
 import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../../lib/records/crm-records.ts';
+import {
+  AccountEnvironment,
+  ALL_COUNTRIES,
+  environmentOf,
+  RegistrationEnvironment,
+} from '../../lib/validators/deployment.ts';
+import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import type { FunctionName } from '../bundle.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 import { type CrmItem, toItems } from '../crm/crm-items.ts';
@@ -31,7 +39,7 @@ export interface ServiceOptions {
   port?: number;
   /** Instead of the demo records. */
   records?: CrmFile;
-  /** Settings of the functions that differ from the local ones, by the names of `lib/config.ts`. */
+  /** Variables of the functions that differ from the local ones (`lib/validators/deployment.ts`). */
   environment?: Record<string, string>;
   /** Origins whose pages may register people, beside the service's own. */
   allowedOrigins?: readonly string[];
@@ -72,32 +80,40 @@ const TABLES = {
 };
 const BUCKET = 'documents';
 const TOPIC = `arn:aws:sns:${REGION}:000000000000:client-notifications`;
-const PHONE_NUMBER_ID = 'phone-number-id-00000000000000000000000000000001';
-const ORIGINATION_IDENTITY = '+12065550100';
 const PEPPER_SECRET = 'local/pepper';
 const PASSWORD_SECRET = 'local/password-key';
 
-/** The functions' own settings; AWS endpoints and credentials come beside them. */
+const DEPLOYMENT = {
+  stage: 'local',
+  senderAddress: 'no-reply@example.com',
+  brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
+  channels: [...OTP_TYPES],
+  phone: { countries: [ALL_COUNTRIES] },
+  call: { originationIdentity: 'phone-00000000000000000000000000000001' },
+  whatsapp: {
+    phoneNumberId: 'phone-number-id-00000000000000000000000000000001',
+    codeTemplate: 'one_time_password',
+    noticeTemplate: 'registration_attempt',
+  },
+  crmTable: TABLES.crm,
+  operationsTable: TABLES.operations,
+};
+
+/** What the functions are told; AWS endpoints and credentials come beside it. */
 const SETTINGS = {
-  STAGE: 'local',
-  BRAND_NAME: 'Example Broker',
-  BRAND_SUPPORT_EMAIL: 'support@example.com',
-  BRAND_COLOR: '#0b5cad',
-  SENDER_ADDRESS: 'no-reply@example.com',
-  CRM_TABLE: TABLES.crm,
-  OPERATIONS_TABLE: TABLES.operations,
-  REGISTRATIONS_TABLE: TABLES.registrations,
-  LIMITS_TABLE: TABLES.limits,
-  ACCOUNTS_TABLE: TABLES.accounts,
-  DOCUMENTS_BUCKET: BUCKET,
-  PEPPER_SECRET,
-  PASSWORD_SECRET,
-  NOTIFICATIONS_TOPIC_ARN: TOPIC,
-  CHANNELS: 'email,sms,call,whatsapp',
-  CALL_ORIGINATION_IDENTITY: ORIGINATION_IDENTITY,
-  WHATSAPP_PHONE_NUMBER_ID: PHONE_NUMBER_ID,
-  WHATSAPP_CODE_TEMPLATE: 'one_time_password',
-  WHATSAPP_NOTICE_TEMPLATE: 'registration_attempt',
+  ...environmentOf(RegistrationEnvironment, {
+    ...DEPLOYMENT,
+    registrationsTable: TABLES.registrations,
+    limitsTable: TABLES.limits,
+    documentsBucket: BUCKET,
+    pepperSecret: PEPPER_SECRET,
+  }),
+  ...environmentOf(AccountEnvironment, {
+    ...DEPLOYMENT,
+    accountsTable: TABLES.accounts,
+    passwordSecret: PASSWORD_SECRET,
+    notificationsTopicArn: TOPIC,
+  }),
 };
 
 /** The groups of a simulated server whose connection names none. */
@@ -170,6 +186,7 @@ type Open = <T extends Closable>(starting: T | Promise<T>) => Promise<T>;
 async function start(options: ServiceOptions, open: Open, close: () => Promise<void>): Promise<LocalService> {
   const records = options.records ?? DEMO_RECORDS;
   const settings = { ...SETTINGS, ...options.environment };
+  const told = registrationConfig(settings);
   const outbox = new Outbox();
   const services = new Map(SERVICES.map((name) => [name as string, new Faults()]));
   const faults = (target: string): Faults => {
@@ -184,18 +201,23 @@ async function start(options: ServiceOptions, open: Open, close: () => Promise<v
 
   const [database, ses, sns, voice, whatsapp, s3, secretsManager] = await Promise.all([
     open(startDatabase({ faults: faults('dynamodb') })),
-    open(startSes({ ...standIn('ses'), verified: [settings.SENDER_ADDRESS] })),
-    open(startSns({ ...standIn('sns'), topics: [settings.NOTIFICATIONS_TOPIC_ARN] })),
-    open(startVoice({ ...standIn('voice'), originationIdentities: [settings.CALL_ORIGINATION_IDENTITY] })),
+    open(startSes({ ...standIn('ses'), verified: [told.email.senderAddress] })),
+    open(startSns({ ...standIn('sns'), topics: [TOPIC] })),
+    open(
+      startVoice({
+        ...standIn('voice'),
+        originationIdentities: told.call === undefined ? [] : [told.call.originationIdentity],
+      }),
+    ),
     open(
       startSocial({
         ...standIn('whatsapp'),
-        phoneNumberIds: [settings.WHATSAPP_PHONE_NUMBER_ID],
-        codeTemplates: [settings.WHATSAPP_CODE_TEMPLATE],
-        noticeTemplates: [settings.WHATSAPP_NOTICE_TEMPLATE],
+        phoneNumberIds: told.whatsapp === undefined ? [] : [told.whatsapp.phoneNumberId],
+        codeTemplates: told.whatsapp === undefined ? [] : [told.whatsapp.codeTemplate],
+        noticeTemplates: told.whatsapp === undefined ? [] : [told.whatsapp.noticeTemplate],
       }),
     ),
-    open(startS3({ ...standIn('s3'), buckets: [settings.DOCUMENTS_BUCKET] })),
+    open(startS3({ ...standIn('s3'), buckets: [BUCKET] })),
     open(startSecrets({ faults: faults('secrets'), secrets })),
   ]);
   const servers = await Promise.all(simulated.map((connection) => open(startPlatform(connection, secrets))));
@@ -240,7 +262,7 @@ async function start(options: ServiceOptions, open: Open, close: () => Promise<v
           platforms,
           services,
           firstCalls: firstCalls(records),
-          environment: { ...aws, CRM_TABLE: settings.CRM_TABLE },
+          environment: { ...aws, CRM_TABLE: TABLES.crm },
         }),
     }),
   );

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { enableCompileCache } from 'node:module';
 import { resolve } from 'node:path';
+import { deploymentEntries, variableOf } from '../../lib/validators/deployment.ts';
 import { type CrmFile, localSecretFaults, parseCrmFile } from '../crm/crm-file.ts';
 import { CrmFileError } from '../crm/faults.ts';
 import { errorCode } from './gateway.ts';
@@ -16,8 +17,7 @@ import type { ServiceOptions } from './service.ts';
  */
 
 /** The functions' settings that a person may change for a run: `CHANNELS=email npm start`. */
-const SETTINGS =
-  /^(BRAND_\w+|CHANNELS|LIMITS|SENDER_ADDRESS|SETTLE_SECONDS|SMS_\w+|CALL_\w+|WHATSAPP_\w+|WEB_OTP_DOMAIN)$/;
+const SETTINGS = [...Object.keys(deploymentEntries), 'settleSeconds'].map(variableOf);
 const DEFAULT_PORT = '3000';
 const PARENT_WATCH_MS = 250;
 
@@ -54,7 +54,10 @@ function portOf(text: string): number {
 
 function settingsOf(environment: NodeJS.ProcessEnv): Record<string, string> {
   const settings: Record<string, string> = {};
-  for (const [name, value] of Object.entries(environment)) if (value && SETTINGS.test(name)) settings[name] = value;
+  for (const name of SETTINGS) {
+    const value = environment[name];
+    if (value) settings[name] = value;
+  }
   return settings;
 }
 

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS } from '../../lib/records/send-limits.ts';
+import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { list, table } from './json.ts';
 import { OPERATIONS, type OperationId, PROBLEM_NOTES, PROBLEM_TYPES, statusesOf } from './problems.ts';
 

@@ -1,13 +1,3 @@
-/** Whose messages these are; a setting of the deployment. */
-export interface Brand {
-  /** As people read it. */
-  name: string;
-  /** Where a person who has a question writes to. */
-  supportEmail: string;
-  /** `#rrggbb`; the header of mails. */
-  color: string;
-}
-
 /** A colour of the brand as red, green and blue from 0 to 255. */
 export function channelsOf(color: string): [red: number, green: number, blue: number] {
   const value = Number.parseInt(color.slice(1), 16);

@@ -1,19 +1,10 @@
-import type { Brand } from './brand.ts';
+import type { Brand, CallSettings } from '../validators/deployment.ts';
 import { escapeMarkup } from './escape.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { PlaceCall } from './providers.ts';
 import { words as english } from './words/en.ts';
 import { wordsFor } from './words/languages.ts';
 import { type CallWords, fill, minutesIn, type Words } from './words/words.ts';
-
-export interface CallSettings {
-  /** The number or pool that calls. */
-  originationIdentity: string;
-  configurationSet?: string | undefined;
-  /** US dollars, such as `0.30`. */
-  maxPricePerMinute?: string | undefined;
-  protectConfiguration?: string | undefined;
-}
 
 /** A notice that comes later than this, in seconds, only confuses. */
 const NOTICE_LIFE_SECONDS = 600;

@@ -1,10 +1,7 @@
+import type { Brand, CallSettings, SmsSettings, WhatsAppSettings } from '../validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
-import type { Brand } from './brand.ts';
-import type { CallSettings } from './call.ts';
 import type { EmailSettings } from './mail.ts';
 import { DeliveryFailure, type OtpChannel } from './message.ts';
-import type { SmsSettings } from './sms.ts';
-import type { WhatsAppSettings } from './whatsapp.ts';
 
 export interface ChannelSettings {
   /** The channels that this deployment has. */
@@ -12,8 +9,8 @@ export interface ChannelSettings {
   brand: Brand;
   email: EmailSettings;
   sms: SmsSettings;
-  call: CallSettings;
-  whatsapp: WhatsAppSettings;
+  call?: CallSettings | undefined;
+  whatsapp?: WhatsAppSettings | undefined;
 }
 
 export interface InstalledChannels {
@@ -41,4 +38,10 @@ export function installedChannels(settings: ChannelSettings, openers: Openers): 
       return opened;
     },
   };
+}
+
+/** The settings of a channel that has some in every deployment in which it is installed. */
+export function installed<T>(settings: T | undefined): T {
+  if (settings === undefined) throw new DeliveryFailure('misconfigured', 'ChannelNotInstalled');
+  return settings;
 }

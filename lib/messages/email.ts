@@ -1,5 +1,5 @@
+import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
-import type { Brand } from './brand.ts';
 import { type EmailSettings, framedMail, isolated, rich, sentBy } from './mail.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { Mail, SendMail } from './providers.ts';

@@ -1,5 +1,6 @@
+import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
-import { type Brand, channelsOf, readableOn } from './brand.ts';
+import { channelsOf, readableOn } from './brand.ts';
 import { escapeMarkup } from './escape.ts';
 import type { Mail } from './providers.ts';
 import { fill, type Words } from './words/words.ts';

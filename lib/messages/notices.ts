@@ -1,6 +1,6 @@
+import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
-import type { Brand } from './brand.ts';
 import { type EmailSettings, framedMail, isolated, rich, sentBy } from './mail.ts';
 import type { Mail, Publish, SendMail } from './providers.ts';
 import { wordsFor } from './words/languages.ts';

@@ -1,21 +1,8 @@
-import type { Brand } from './brand.ts';
+import type { Brand, SmsSettings } from '../validators/deployment.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { Publish } from './providers.ts';
 import { wordsFor } from './words/languages.ts';
 import { fill, minutesIn, type Words } from './words/words.ts';
-
-export interface SmsSettings {
-  /** 1 to 11 letters and digits, shown as the sender where the country allows it. */
-  senderId?: string | undefined;
-  /** US dollars that one text may cost at most, such as `0.25`. */
-  maxPrice?: string | undefined;
-  originationNumber?: string | undefined;
-  /** India's registrations of the sender and of the text. */
-  entityId?: string | undefined;
-  templateId?: string | undefined;
-  /** The site whose browsers may fill the code in by themselves (WebOTP). */
-  webOtpDomain?: string | undefined;
-}
 
 /** The channel `sms`: transactional texts through SNS. */
 export function smsChannel(settings: SmsSettings, brand: Brand, publish: Publish): OtpChannel {

@@ -1,17 +1,7 @@
+import type { WhatsAppSettings } from '../validators/deployment.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { SendWhatsApp, WhatsAppTemplate } from './providers.ts';
 import { wordsFor } from './words/languages.ts';
-
-export interface WhatsAppSettings {
-  /** `phone-number-id-…` of the sending number. */
-  phoneNumberId: string;
-  /** The name of the approved authentication template. */
-  codeTemplate: string;
-  /** The name of the approved utility template, without parameters, which tells an owner of the attempt. */
-  noticeTemplate: string;
-  /** Of Meta's API, such as `v20.0`. */
-  apiVersion: string;
-}
 
 /** The channel `whatsapp`: template messages through AWS End User Messaging. Their words stand in Meta's templates. */
 export function whatsAppChannel(settings: WhatsAppSettings, sendWhatsApp: SendWhatsApp): OtpChannel {

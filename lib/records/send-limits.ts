@@ -2,29 +2,10 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import { ConditionFailed, type Item, type Table } from '../aws/dynamodb.ts';
 import type { Pepper } from '../secrets/pepper.ts';
+import { DEFAULT_LIMITS, type Limits } from '../validators/deployment.ts';
 import { foldedEmail } from '../validators/email.ts';
 import type { Channel } from '../validators/otp-types.ts';
 import { atMost, growingPause, type SlidingWindow, slidingWindow, stamp, takeOut } from './sliding-window.ts';
-
-/** The limits of a registration; counts are 1 to 100. */
-export interface SendLimitSettings {
-  /** How long the next message to a recipient waits after the first, second, … of 24 hours; the last goes on for ever. */
-  resendSeconds: readonly number[];
-  recipientPerHour: number;
-  recipientPerDay: number;
-  sourcePer10Minutes: number;
-  sourcePerHour: number;
-  prefixPerHour: number;
-}
-
-export const DEFAULT_LIMITS: SendLimitSettings = {
-  resendSeconds: [60, 120, 300, 900],
-  recipientPerHour: 5,
-  recipientPerDay: 10,
-  sourcePer10Minutes: 5,
-  sourcePerHour: 20,
-  prefixPerHour: 10,
-};
 
 export interface LimitRequest {
   channel: Channel;
@@ -102,7 +83,7 @@ const MOST_TRIES = 8;
  */
 export function sendLimits(
   table: Table,
-  settings: Partial<SendLimitSettings> = {},
+  settings: Partial<Limits> = {},
   now: () => number = Date.now,
 ): (pepper: Pepper) => SendLimits {
   const limits = { ...DEFAULT_LIMITS, ...settings };

@@ -6,6 +6,11 @@ import { rule } from './primitives.ts';
 const NOT_ISO = new Set(['AC', 'TA', 'XK']);
 const ISO_3166_1 = new Set(Object.keys(codes).filter((code) => !NOT_ISO.has(code)));
 
+/** True of a code that numbers of phones are of: those of the standard, and the places beside it. */
+export function hasPhoneNumbers(code: string): boolean {
+  return Object.hasOwn(codes, code);
+}
+
 /** An ISO 3166-1 alpha-2 code, in capitals. */
 export const CountrySchema = v.pipe(
   v.string(),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Bundle, bundle, ENTRY_FILE, FUNCTIONS, type FunctionName } from '../../infra/bundle.ts';
+import { AccountEnvironment, environmentOf, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 /** Of what Lambda reads at cold start, without source maps. */
@@ -36,29 +37,29 @@ function run(script: string, environment: Record<string, string> = {}): string {
   return stdout + stderr;
 }
 
+const DEPLOYMENT = { senderAddress: 'no-reply@acme.example', crmTable: 'crm', operationsTable: 'operations' };
+
 const ENVIRONMENT = {
   AWS_REGION: 'eu-west-1',
   AWS_ACCESS_KEY_ID: 'none',
   AWS_SECRET_ACCESS_KEY: 'none',
-  STAGE: 'test',
-  BRAND_NAME: 'Acme',
-  BRAND_SUPPORT_EMAIL: 'help@acme.example',
-  BRAND_COLOR: '#102030',
-  SENDER_ADDRESS: 'no-reply@acme.example',
-  CRM_TABLE: 'crm',
-  OPERATIONS_TABLE: 'operations',
-  REGISTRATIONS_TABLE: 'registrations',
-  LIMITS_TABLE: 'limits',
-  DOCUMENTS_BUCKET: 'documents',
-  PEPPER_SECRET: 'pepper',
-  CHANNELS: 'email,sms,call,whatsapp',
-  CALL_ORIGINATION_IDENTITY: 'phone-0a1b',
-  WHATSAPP_PHONE_NUMBER_ID: 'phone-number-id-0a1b',
-  WHATSAPP_CODE_TEMPLATE: 'code',
-  WHATSAPP_NOTICE_TEMPLATE: 'notice',
-  ACCOUNTS_TABLE: 'accounts',
-  PASSWORD_SECRET: 'password',
-  NOTIFICATIONS_TOPIC_ARN: 'arn:aws:sns:eu-west-1:123456789012:notifications',
+  ...environmentOf(RegistrationEnvironment, {
+    ...DEPLOYMENT,
+    registrationsTable: 'registrations',
+    limitsTable: 'limits',
+    documentsBucket: 'documents',
+    pepperSecret: 'pepper',
+    channels: ['email', 'sms', 'call', 'whatsapp'],
+    phone: { countries: ['GB', 'DE'] },
+    call: { originationIdentity: 'phone-0a1b' },
+    whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code', noticeTemplate: 'notice' },
+  }),
+  ...environmentOf(AccountEnvironment, {
+    ...DEPLOYMENT,
+    accountsTable: 'accounts',
+    passwordSecret: 'password',
+    notificationsTopicArn: 'arn:aws:sns:eu-west-1:123456789012:notifications',
+  }),
 };
 
 /** What the gateway makes of a good request to a function. */

@@ -142,7 +142,7 @@ describe('The registration function', () => {
   it('may call from a pool, or from what an ARN names', () => {
     const callsFrom = (originationIdentity: string) => {
       const { SendCalls } = rightsOf(
-        synthesize({ channels: 'email,call', call: { originationIdentity } }),
+        synthesize({ channels: 'email,call', 'phone.countries': 'GB', call: { originationIdentity } }),
         'RequestRegistration',
       );
       return SendCalls;
@@ -690,8 +690,10 @@ describe('The whole stack', () => {
     }
   });
 
-  it('changes only when it is meant to (hashes of code left out)', () => {
-    const normalised = JSON.stringify(template.toJSON()).replaceAll(/\b[0-9a-f]{64}\b/g, 'HASH');
-    expect(JSON.parse(normalised)).toMatchSnapshot();
+  it('keeps every logical id and its type: another id is another resource, and the old one is deleted', () => {
+    const { Resources } = template.toJSON() as { Resources: Record<string, CfnResource> };
+    // A permission stands in for its route, a version for its code: neither holds anything.
+    const kept = Object.entries(Resources).filter(([, { Type }]) => Type !== 'AWS::Lambda::Permission');
+    expect(Object.fromEntries(kept.map(([id, { Type }]) => [id, Type]))).toMatchSnapshot();
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readSettings, SettingsError } from '../../infra/settings.ts';
+import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { EVERYTHING, SENDER } from '../support/stack.ts';
 
 function faultsOf(context: Record<string, unknown>): readonly string[] {
@@ -22,10 +23,10 @@ describe('The settings of a deployment', () => {
       senderIdentity: 'domain',
       allowedOrigins: [],
       channels: ['email'],
-      sms: {},
-      limits: {},
+      sms: { maxPrice: '0.50' },
+      limits: DEFAULT_LIMITS,
       throttle: { registrationPerSecond: 20, registrationBurst: 40, accountsPerSecond: 20, accountsBurst: 40 },
-      brand: { name: 'acme.example', supportEmail: 'no-reply@acme.example', color: '#0b5cad' },
+      brand: { color: '#0b5cad' },
       memory: { registration: 1769, accounts: 1024 },
       concurrency: {},
       vpc: false,
@@ -44,6 +45,7 @@ describe('The settings of a deployment', () => {
       allowedOrigins: ['https://www.acme.example', 'https://acme.example'],
       jwtIssuer: 'https://login.acme.example/',
       jwtAudience: ['accounts'],
+      phone: { countries: ['GB', 'DE'] },
       sms: { senderId: 'ACME', maxPrice: 0.25, entityId: 1101 },
       call: { originationIdentity: 'pool-0a1b' },
       limits: { resendSeconds: [30, 60], recipientPerHour: 3 },
@@ -58,6 +60,7 @@ describe('The settings of a deployment', () => {
       allowedOrigins: 'https://www.acme.example,https://acme.example',
       jwtIssuer: 'https://login.acme.example/',
       jwtAudience: 'accounts',
+      'phone.countries': 'GB, DE',
       sms: '{"senderId": "ACME", "maxPrice": "0.25"}',
       'sms.entityId': '1101',
       call: '{"originationIdentity": "pool-0a1b"}',
@@ -73,7 +76,7 @@ describe('The settings of a deployment', () => {
 
   it('on the command line count more than the same group in cdk.json', () => {
     const { brand } = readSettings({ ...SENDER, 'brand.name': 'Beta', brand: { name: 'Acme', color: '#000000' } });
-    expect(brand).toEqual({ name: 'Beta', color: '#000000', supportEmail: 'no-reply@acme.example' });
+    expect(brand).toEqual({ name: 'Beta', color: '#000000' });
   });
 
   it('leave the entries of CDK itself alone', () => {
@@ -90,7 +93,7 @@ describe('The settings of a deployment', () => {
 
   it('list the channels in the order of the specification, each once', () => {
     const channels = ['sms', 'email', 'sms'];
-    expect(readSettings({ ...SENDER, channels }).channels).toEqual(['email', 'sms']);
+    expect(readSettings({ ...SENDER, channels, 'phone.countries': 'all' }).channels).toEqual(['email', 'sms']);
   });
 
   it('are all accepted together', () => {
@@ -132,6 +135,16 @@ describe('Faulty settings', () => {
     ['an origin without TLS', { allowedOrigins: 'http://www.acme.example' }, 'allowedOrigins: must be origins'],
     ['an origin with a path', { allowedOrigins: 'https://www.acme.example/' }, 'allowedOrigins: must be origins'],
     ['an audience without an issuer', { jwtAudience: 'a' }, 'jwtIssuer: is required where jwtAudience is given'],
+    ['texts to no country in particular', { channels: 'email,sms' }, 'phone.countries: is required by the channel sms'],
+    [
+      'a country by a name that is none',
+      { channels: 'email,sms', 'phone.countries': 'GB,UK' },
+      'phone.countries: must list',
+    ],
+    ['some countries and all', { channels: 'email,sms', 'phone.countries': 'GB,all' }, 'phone.countries: must list'],
+    ['countries of no channel', { 'phone.countries': 'GB' }, 'phone: is given, but channels lists email alone'],
+    ['an unknown captcha', { captcha: { provider: 'x', secret: 'captcha' } }, 'captcha.provider: must be turnstile'],
+    ['a header that is none', { front: { header: 'X: y', secret: 'front' } }, 'front.header: must be the name'],
     ['calls without what calls', { channels: 'email,call' }, 'call: is required by the channel call'],
     [
       'calls from a plain number, to which no right can be limited',

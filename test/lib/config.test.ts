@@ -3,9 +3,6 @@ import { accountConfig, registrationConfig } from '../../lib/config.ts';
 
 const common = {
   STAGE: 'test',
-  BRAND_NAME: 'Example Markets',
-  BRAND_SUPPORT_EMAIL: 'help@example.com',
-  BRAND_COLOR: '#0b5cad',
   SENDER_ADDRESS: 'no-reply@example.com',
   CRM_TABLE: 'crm',
   OPERATIONS_TABLE: 'operations',
@@ -16,23 +13,55 @@ const registration = {
   LIMITS_TABLE: 'limits',
   DOCUMENTS_BUCKET: 'documents',
   PEPPER_SECRET: 'pepper',
-  CHANNELS: 'email',
 };
 
 describe('The environment of a function', () => {
-  it('becomes typed values, with the limits that the deployment sets', () => {
-    expect(registrationConfig(registration).limits).toEqual({});
-    const config = registrationConfig({ ...registration, LIMITS: '{"recipientPerHour":3}' });
-    expect(config.limits).toEqual({ recipientPerHour: 3 });
+  it('becomes typed values, with the defaults of what the deployment does not set', () => {
+    expect(registrationConfig(registration)).toEqual({
+      stage: 'test',
+      brand: { name: 'example.com', supportEmail: 'no-reply@example.com', color: '#0b5cad' },
+      email: { senderAddress: 'no-reply@example.com', configurationSet: undefined },
+      channels: ['email'],
+      sms: { maxPrice: '0.50' },
+      limits: {
+        resendSeconds: [60, 120, 300, 900],
+        recipientPerHour: 5,
+        recipientPerDay: 10,
+        sourcePer10Minutes: 5,
+        sourcePerHour: 20,
+        network48Per10Minutes: 20,
+        network48PerHour: 80,
+        prefixPerHour: 10,
+        countryPerHour: 50,
+        mailDomainPerHour: 50,
+        wrongIdsPer10Minutes: 30,
+      },
+      crmTable: 'crm',
+      operationsTable: 'operations',
+      registrationsTable: 'registrations',
+      limitsTable: 'limits',
+      documentsBucket: 'documents',
+      pepperSecret: 'pepper',
+    });
+    const { limits } = registrationConfig({ ...registration, LIMITS: '{"recipientPerHour":3}' });
+    expect(limits).toMatchObject({ recipientPerHour: 3, recipientPerDay: 10 });
+  });
+
+  it('may list the channels as a person writes a list', () => {
+    const more = { PHONE: '{"countries":["GB"]}', CALL: '{"originationIdentity":"pool-0a1b"}' };
+    for (const CHANNELS of ['call,email', '["email","call"]']) {
+      expect(registrationConfig({ ...registration, ...more, CHANNELS }).channels).toEqual(['email', 'call']);
+    }
   });
 
   it('dies of a bad deployment with every fault listed by name and no value told', () => {
     const environment = {
       ...registration,
-      BRAND_COLOR: 'pink-secret',
+      BRAND: '{"color":"pink-secret"}',
       CRM_TABLE: '',
-      LIMITS: '{',
+      LIMITS: '{secret',
       CHANNELS: 'sms,fax-secret',
+      CALL: '{"originationIdentity":"secret","secret":1}',
     };
     let message = '';
     try {
@@ -40,16 +69,19 @@ describe('The environment of a function', () => {
     } catch (error) {
       message = (error as Error).message;
     }
-    for (const name of ['BRAND_COLOR', 'CRM_TABLE', 'LIMITS', 'CHANNELS']) expect(message).toContain(name);
-    expect(message).not.toContain('secret');
+    for (const name of ['BRAND.color', 'CRM_TABLE', 'LIMITS', 'CHANNELS', 'CALL.originationIdentity']) {
+      expect(message).toContain(`${name}: `);
+    }
+    expect(message.replace('CALL.secret: is no setting', '')).not.toContain('secret');
   });
 
   it.each([
-    ['call', ['CALL_ORIGINATION_IDENTITY']],
-    ['whatsapp', ['WHATSAPP_PHONE_NUMBER_ID', 'WHATSAPP_CODE_TEMPLATE', 'WHATSAPP_NOTICE_TEMPLATE']],
+    ['sms', ['PHONE.countries']],
+    ['call', ['PHONE.countries', 'CALL']],
+    ['whatsapp', ['PHONE.countries', 'WHATSAPP']],
   ])('of the channel %s needs %j', (channel, names) => {
     const deploy = () => registrationConfig({ ...registration, CHANNELS: `email,${channel}` });
-    for (const name of names) expect(deploy).toThrow(name);
+    for (const name of names) expect(deploy).toThrow(`${name}: is required by the channel ${channel}`);
   });
 
   it('always has the channel email', () => {

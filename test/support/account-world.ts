@@ -15,6 +15,7 @@ import { startSes } from '../../infra/local/stand-ins/ses.ts';
 import { startSns } from '../../infra/local/stand-ins/sns.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import { derivePassword, parsePasswordKey } from '../../lib/platform/passwords.ts';
+import { AccountEnvironment, environmentOf } from '../../lib/validators/deployment.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { clientSettings } from './database.ts';
 import { type Bundles, Environments, type Outcome } from './environments.ts';
@@ -192,17 +193,17 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   await addClients(options.clients ?? []);
 
   const environments = new Environments(options.bundles, {
-    STAGE: 'test',
-    BRAND_NAME: 'Example Broker',
-    BRAND_SUPPORT_EMAIL: 'support@example.com',
-    BRAND_COLOR: '#0b5cad',
-    SENDER_ADDRESS: SENDER,
-    CRM_TABLE: TABLES.crm,
-    OPERATIONS_TABLE: TABLES.operations,
-    ACCOUNTS_TABLE: TABLES.accounts,
-    PASSWORD_SECRET: 'test/password-key',
-    NOTIFICATIONS_TOPIC_ARN: TOPIC,
-    SETTLE_SECONDS: String(options.settleSeconds ?? 1),
+    ...environmentOf(AccountEnvironment, {
+      stage: 'test',
+      brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
+      senderAddress: SENDER,
+      crmTable: TABLES.crm,
+      operationsTable: TABLES.operations,
+      accountsTable: TABLES.accounts,
+      passwordSecret: 'test/password-key',
+      notificationsTopicArn: TOPIC,
+      settleSeconds: options.settleSeconds ?? 1,
+    }),
     AWS_REGION: 'eu-west-1',
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'local',

@@ -28,6 +28,7 @@ export const EVERYTHING = {
   stage: 'full',
   allowedOrigins: ['https://www.acme.example', 'http://localhost:5173'],
   channels: ['email', 'sms', 'call', 'whatsapp'],
+  phone: { countries: ['GB', 'DE'] },
   sms: { senderId: 'ACME', maxPrice: 0.25, originationNumber: '+15550100123', webOtpDomain: 'www.acme.example' },
   call: { originationIdentity: 'phone-0a1b', configurationSet: 'calls', maxPricePerMinute: '0.30' },
   whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code', noticeTemplate: 'notice' },

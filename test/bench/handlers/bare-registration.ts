@@ -109,15 +109,16 @@ const LATER = {
   },
   async call(DestinationPhoneNumber: string, MessageBody: string) {
     const { PinpointSMSVoiceV2Client, SendVoiceMessageCommand } = await import('@aws-sdk/client-pinpoint-sms-voice-v2');
-    const OriginationIdentity = env.CALL_ORIGINATION_IDENTITY;
+    const OriginationIdentity = (JSON.parse(env.CALL ?? '{}') as { originationIdentity?: string }).originationIdentity;
     const command = new SendVoiceMessageCommand({ DestinationPhoneNumber, OriginationIdentity, MessageBody });
     return (await new PinpointSMSVoiceV2Client({}).send(command)).MessageId;
   },
   async whatsapp(to: string, code: string) {
     const { SendWhatsAppMessageCommand, SocialMessagingClient } = await import('@aws-sdk/client-socialmessaging');
+    const { phoneNumberId } = JSON.parse(env.WHATSAPP ?? '{}') as { phoneNumberId?: string };
     const command = new SendWhatsAppMessageCommand({
-      originationPhoneNumberId: env.WHATSAPP_PHONE_NUMBER_ID,
-      metaApiVersion: env.WHATSAPP_API_VERSION,
+      originationPhoneNumberId: phoneNumberId,
+      metaApiVersion: 'v20.0',
       message: Buffer.from(JSON.stringify({ to, type: 'template', template: { name: code } })),
     });
     return (await new SocialMessagingClient({}).send(command)).messageId;

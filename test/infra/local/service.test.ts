@@ -270,7 +270,7 @@ describe('a local service of other records', () => {
 
   it('comes after another one in the same process, with functions of its own', async () => {
     for (const name of ['Broker One', 'Broker Two']) {
-      await during({ environment: { BRAND_NAME: name } }, async (service) => {
+      await during({ environment: { BRAND: JSON.stringify({ name }) } }, async (service) => {
         await register(service);
         expect(service.outbox.list().map(({ text }) => text)).toEqual([expect.stringContaining(name)]);
       });
@@ -323,7 +323,7 @@ describe('a local service of other records', () => {
   });
 
   it('is told of a setting that is not valid, and leaves nothing behind', async () => {
-    await expect(startService({ environment: { BRAND_COLOR: 'blue' } })).rejects.toThrow('BRAND_COLOR');
+    await expect(startService({ environment: { BRAND: '{"color":"blue"}' } })).rejects.toThrow('BRAND.color');
     await during({}, async (service) => expect((await register(service)).status).toBe(204));
   });
 

@@ -157,7 +157,7 @@ describe('npm start', () => {
   it('takes settings of the functions from the environment, and says which is not valid', async () => {
     const { exited, output } = await start({ CHANNELS: 'email,pigeon' });
     expect(await exited).toBe(1);
-    expect(output.text).toContain('CHANNELS');
+    expect(output.text).toContain('CHANNELS: must list email, sms, call or whatsapp');
     expect(output.text).not.toContain('    at ');
   });
 });

@@ -13,7 +13,7 @@ function settings(channels: Channel[]) {
     channels,
     brand: BRAND,
     email: { senderAddress: 'no-reply@example.com' },
-    sms: {},
+    sms: { maxPrice: '0.50' },
     call: { originationIdentity: '+441234567890' },
     whatsapp: { phoneNumberId: '', codeTemplate: '', noticeTemplate: '', apiVersion: 'v20.0' },
   };

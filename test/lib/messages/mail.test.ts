@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Brand, channelsOf, readableOn } from '../../../lib/messages/brand.ts';
+import { channelsOf, readableOn } from '../../../lib/messages/brand.ts';
 import { otpMail } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp, type OpenedAccount } from '../../../lib/messages/notices.ts';
 import { LANGUAGES, wordsFor } from '../../../lib/messages/words/languages.ts';
 import { minutesIn } from '../../../lib/messages/words/words.ts';
+import type { Brand } from '../../../lib/validators/deployment.ts';
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => wordsFor(language)));
 const ENGLISH = await wordsFor('en');

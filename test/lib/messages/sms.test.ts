@@ -2,17 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { startSns } from '../../../infra/local/stand-ins/sns.ts';
 import { snsPublisher } from '../../../lib/aws/sns.ts';
-import type { Brand } from '../../../lib/messages/brand.ts';
 import type { Message } from '../../../lib/messages/message.ts';
-import {
-  gsm7Length,
-  SMS_BRAND_LENGTH,
-  type SmsSettings,
-  smsChannel,
-  smsParts,
-  smsText,
-} from '../../../lib/messages/sms.ts';
+import { gsm7Length, SMS_BRAND_LENGTH, smsChannel, smsParts, smsText } from '../../../lib/messages/sms.ts';
 import { LANGUAGES, wordsFor } from '../../../lib/messages/words/languages.ts';
+import type { Brand, SmsSettings } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
@@ -21,7 +14,8 @@ const ENGLISH = await wordsFor('en');
 const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
 const TO = '+447400123456';
 
-async function sms(settings: SmsSettings = {}) {
+async function sms(given: Partial<SmsSettings> = {}) {
+  const settings = { maxPrice: '0.50', ...given };
   const service = await started(startSns, { optedOut: ['+447400000000'] });
   return { ...service, channel: smsChannel(settings, BRAND, snsPublisher(clientOf(service.standIn))) };
 }

@@ -3,15 +3,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { DatabaseFailure } from '../../../lib/aws/dynamodb.ts';
 import {
-  DEFAULT_LIMITS,
   type LimitDecision,
   type LimitRequest,
-  type SendLimitSettings,
   type SendLimits,
   sendLimits,
   sourceNetwork,
 } from '../../../lib/records/send-limits.ts';
 import { parsePepper } from '../../../lib/secrets/pepper.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { interleave } from '../../support/interleave.ts';
 import { naivelyAllowed } from '../../support/naive-limits.ts';
@@ -39,12 +38,12 @@ beforeEach(() => {
   database.calls.length = 0;
 });
 
-function limits(settings: Partial<SendLimitSettings> = {}, table: Table = database.tables.limits): SendLimits {
+function limits(settings: Partial<Limits> = {}, table: Table = database.tables.limits): SendLimits {
   return sendLimits(table, settings, () => now)(pepper());
 }
 
 /** Limits of which only the named ones can be felt. */
-function only(settings: Partial<SendLimitSettings>): SendLimits {
+function only(settings: Partial<Limits>): SendLimits {
   return limits({
     resendSeconds: [1],
     recipientPerHour: 100,
@@ -97,6 +96,11 @@ it('Limits that a deployment does not set are those of the contract', () => {
     sourcePer10Minutes: 5,
     sourcePerHour: 20,
     prefixPerHour: 10,
+    network48Per10Minutes: 20,
+    network48PerHour: 80,
+    countryPerHour: 50,
+    mailDomainPerHour: 50,
+    wrongIdsPer10Minutes: 30,
   });
 });
 
@@ -131,7 +135,7 @@ describe('The resend limit of a recipient', () => {
   });
 });
 
-describe.each<[string, Partial<SendLimitSettings>, number, number, () => Partial<LimitRequest>]>([
+describe.each<[string, Partial<Limits>, number, number, () => Partial<LimitRequest>]>([
   ['5 messages an hour to a recipient', { recipientPerHour: 5 }, 5, HOUR, () => ({ recipient: 'ann@example.com' })],
   [
     '10 messages in 24 hours to a recipient',

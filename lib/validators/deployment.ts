@@ -1,0 +1,282 @@
+import * as v from 'valibot';
+import { hasPhoneNumbers } from './countries.ts';
+import { asciiEmail, EmailSchema } from './email.ts';
+import { type Channel, OTP_TYPES } from './otp-types.ts';
+import { closedObject } from './primitives.ts';
+
+/**
+ * The settings of a deployment that reach a function: what is allowed, and what stands where nothing is given. Each is
+ * declared here alone: `infra/settings.ts` reads them from cdk.json and the command line, the stack hands each group to
+ * the functions as one variable, and `lib/config.ts` reads it there.
+ */
+
+function text(pattern: RegExp, must: string) {
+  return v.pipe(v.string(must), v.regex(pattern, must));
+}
+
+/** A text that is not empty. */
+const word = (must: string) => text(/^\S.{0,254}$/, must);
+
+/** A whole number of at least and at most. */
+function count(least: number, most: number) {
+  const must = `must be a whole number from ${least} to ${most}`;
+  return v.pipe(v.number(must), v.integer(must), v.minValue(least, must), v.maxValue(most, must));
+}
+
+/** One database item counts up to a hundred (lib/records/sliding-window.ts). */
+const limit = (usual: number) => v.optional(count(1, 100), usual);
+
+/** US dollars, as the services take them: a text such as `0.25`. */
+const price = text(/^(?=.*[1-9])\d{1,6}(\.\d{1,5})?$/, 'must be an amount in US dollars such as 0.25');
+const minutePrice = text(/^(?=.*[1-9])\d{1,2}(\.\d{1,5})?$/, 'must be an amount below 100 US dollars such as 0.25');
+
+const secretName = text(/^[\w/+=.@!-]{1,512}$/, 'must be the name of a secret of Secrets Manager');
+const template = text(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: small letters, digits, underscores');
+
+const E164 = /^\+[1-9]\d{6,14}$/;
+export const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
+export const HOST_NAME_MUST = 'must be a domain in lower case, such as acme.example';
+
+/** In the order of the specification, each once. */
+const ChannelsSchema = v.pipe(
+  v.array(v.picklist(OTP_TYPES, 'must list email, sms, call or whatsapp'), 'must be a list, or a text with commas'),
+  v.includes('email', 'must list email, which every deployment has'),
+  v.transform((given) => OTP_TYPES.filter((channel) => given.includes(channel))),
+);
+
+const COUNTRIES_MUST = 'must list countries by their codes such as GB, or be the word all';
+/** Of all channels to phones. */
+const PhoneSchema = closedObject({
+  /** Whose numbers get messages: codes of ISO 3166-1, or the word `all` alone. What may be pumped is what is served. */
+  countries: v.pipe(
+    v.array(v.pipe(v.string(COUNTRIES_MUST), v.check(isCountry, COUNTRIES_MUST)), COUNTRIES_MUST),
+    v.minLength(1, COUNTRIES_MUST),
+    v.check((given) => given.length === 1 || !given.includes(ALL_COUNTRIES), COUNTRIES_MUST),
+  ),
+});
+export type PhoneSettings = v.InferOutput<typeof PhoneSchema>;
+
+/** Of `phone.countries`: numbers of every country get messages. */
+export const ALL_COUNTRIES = 'all';
+
+function isCountry(code: string): boolean {
+  return code === ALL_COUNTRIES || hasPhoneNumbers(code);
+}
+
+/** `sms` by SNS. */
+const SmsSchema = closedObject({
+  /** The name that the text comes from, in countries that allow it. */
+  senderId: v.optional(text(/^(?=.*[A-Za-z])[A-Za-z0-9]{1,11}$/, 'must be 1 to 11 letters and digits, one a letter')),
+  /** A number of the account that the text comes from. */
+  originationNumber: v.optional(text(E164, 'must be a phone number such as +15550100123')),
+  /** India's registrations of the sender and of the text. */
+  entityId: v.optional(word('must be the id of a registered entity')),
+  templateId: v.optional(word('must be the id of a registered template')),
+  /** The most that one text may cost, in US dollars; a dearer one is not sent. */
+  maxPrice: v.optional(price, '0.50'),
+  /** The registration page's domain: browsers there fill the code in by themselves (WebOTP). */
+  webOtpDomain: v.optional(text(HOST_NAME, HOST_NAME_MUST)),
+});
+export type SmsSettings = v.InferOutput<typeof SmsSchema>;
+
+/** Calls by AWS End User Messaging. */
+const CallSchema = closedObject({
+  /** What calls: a number or a pool of numbers. By id or ARN, so that the right to call can be limited to it. */
+  originationIdentity: text(
+    /^(arn:aws[\w-]*:sms-voice:[\w-]+:\d{12}:(phone-number|pool)\/(phone|pool)-\w+|(phone|pool)-\w+)$/,
+    'must be the id or ARN of a number (phone-…) or of a pool (pool-…)',
+  ),
+  configurationSet: v.optional(text(/^[\w-]{1,64}$/, 'must be the name of a configuration set')),
+  protectConfiguration: v.optional(text(/^protect-\w+$/, 'must be the id of a protect configuration (protect-…)')),
+  /** The most that a minute may cost, in US dollars; a dearer call is not made. */
+  maxPricePerMinute: v.optional(minutePrice),
+});
+export type CallSettings = v.InferOutput<typeof CallSchema>;
+
+/** WhatsApp by AWS End User Messaging Social. */
+const WhatsAppSchema = closedObject({
+  phoneNumberId: text(/^phone-number-id-\w+$/, 'must be the id of a linked number (phone-number-id-…)'),
+  /** An approved authentication template. */
+  codeTemplate: template,
+  /** An approved utility template without parameters: the notice to an owner of the address. */
+  noticeTemplate: template,
+  /** Of Meta's API. */
+  apiVersion: v.optional(text(/^v\d{1,3}\.\d{1,2}$/, 'must be a version such as v20.0'), 'v20.0'),
+});
+export type WhatsAppSettings = v.InferOutput<typeof WhatsAppSchema>;
+
+/** How often registration may be asked for. */
+const LimitsSchema = closedObject({
+  /** How long the next message to a recipient waits after the first, second, … of 24 hours; the last goes on for ever. */
+  resendSeconds: v.optional(
+    v.pipe(
+      v.array(count(1, 86_400), 'must be a list, or a text with commas'),
+      v.minLength(1, 'must list at least one wait'),
+      v.maxLength(9, 'must list at most 9'),
+    ),
+    [60, 120, 300, 900],
+  ),
+  /** Sends to one recipient: a channel and an address. */
+  recipientPerHour: limit(5),
+  recipientPerDay: limit(10),
+  /** Requests of one source: an IPv4 address, or a /64 of IPv6. */
+  sourcePer10Minutes: limit(5),
+  sourcePerHour: limit(20),
+  /** Requests of a /48 of IPv6, which one customer of a provider may have. */
+  network48Per10Minutes: limit(20),
+  network48PerHour: limit(80),
+  /** Sends to one phone prefix: the number less its last four digits. */
+  prefixPerHour: limit(10),
+  /** Sends to one country by one phone channel. */
+  countryPerHour: limit(50),
+  /** Sends to one mail domain, public mail providers apart. */
+  mailDomainPerHour: limit(50),
+  /** Unknown form ids and referral codes of one source. */
+  wrongIdsPer10Minutes: limit(30),
+});
+export type Limits = v.InferOutput<typeof LimitsSchema>;
+/** What holds where a deployment says nothing. */
+export const DEFAULT_LIMITS: Limits = /* @__PURE__ */ v.parse(LimitsSchema, {});
+
+/** How the messages look. */
+const BrandSchema = closedObject({
+  /** As people read it. Absent: the domain of the sender address. */
+  name: v.optional(text(/^[^\x00-\x1f\x7f]{1,64}$/, 'must be 1 to 64 characters on one line')),
+  /** Where answers to a mail go. Absent: the sender address. */
+  supportEmail: v.optional(v.pipe(EmailSchema, v.transform(asciiEmail))),
+  /** The header of mails. */
+  color: v.optional(text(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #0b5cad'), '#0b5cad'),
+});
+
+/** Whose messages these are. */
+export interface Brand {
+  /** As people read it. */
+  name: string;
+  /** Where a person who has a question writes to. */
+  supportEmail: string;
+  /** `#rrggbb`. */
+  color: string;
+}
+
+/** The brand with what follows from the sender where it says nothing. */
+export function brandOf(brand: v.InferOutput<typeof BrandSchema>, senderAddress: string): Brand {
+  const { name = domainOf(senderAddress), supportEmail = senderAddress, color } = brand;
+  return { name, supportEmail, color };
+}
+
+/** The domain of an e-mail address. */
+export function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1);
+}
+
+/** Who registers solves a riddle first. */
+const CaptchaSchema = closedObject({
+  provider: v.picklist(['turnstile', 'hcaptcha', 'recaptcha'], 'must be turnstile, hcaptcha or recaptcha'),
+  /** The name of the secret that holds the provider's secret key. */
+  secret: secretName,
+});
+export type CaptchaSettings = v.InferOutput<typeof CaptchaSchema>;
+
+/** A proxy, or a backend of the broker, that tells the person's address. */
+const FrontSchema = closedObject({
+  /** The request header in which it does, in lower case. */
+  header: text(/^[a-z0-9-]{1,64}$/, 'must be the name of a request header in lower case'),
+  /** The name of the secret `{"current": "…", "previous": "…"}` whose value it sends in `x-front-secret`. */
+  secret: secretName,
+});
+export type FrontSettings = v.InferOutput<typeof FrontSchema>;
+
+/** What every function is told. */
+const shared = {
+  /** Tells deployments in one account apart; part of the stack's name. */
+  stage: v.optional(text(/^[a-z][a-z0-9-]{0,19}$/, 'must be up to 20 small letters, digits and hyphens'), 'prod'),
+  /** What mails come from. */
+  senderAddress: v.pipe(EmailSchema, v.transform(asciiEmail)),
+  brand: v.optional(BrandSchema, {}),
+};
+
+const registration = {
+  /** How one-time passwords can be sent. */
+  channels: v.optional(ChannelsSchema, ['email']),
+  phone: v.optional(PhoneSchema),
+  sms: v.optional(SmsSchema, {}),
+  call: v.optional(CallSchema),
+  whatsapp: v.optional(WhatsAppSchema),
+  limits: v.optional(LimitsSchema, {}),
+  captcha: v.optional(CaptchaSchema),
+  front: v.optional(FrontSchema),
+};
+
+const accounts = {
+  /** The claim of a token that must equal the `user_id` of the path, for issuers that give tokens to clients. */
+  jwtUserClaim: v.optional(text(/^[\w:/.-]{1,128}$/, 'must be the name of a claim')),
+};
+
+/** Every setting that reaches a function. */
+export const deploymentEntries = { ...shared, ...registration, ...accounts };
+
+const resource = v.pipe(v.string(), v.minLength(1, 'must not be empty'));
+const sharedResources = { crmTable: resource, operationsTable: resource, sesConfigurationSet: v.optional(resource) };
+
+/** What the functions of registration are given: their settings, and the names of what they work with. */
+export const RegistrationEnvironment = v.object({
+  ...shared,
+  ...registration,
+  ...sharedResources,
+  registrationsTable: resource,
+  limitsTable: resource,
+  documentsBucket: resource,
+  pepperSecret: resource,
+});
+
+/** What the functions of accounts are given. */
+export const AccountEnvironment = v.object({
+  ...shared,
+  ...accounts,
+  ...sharedResources,
+  accountsTable: resource,
+  passwordSecret: resource,
+  notificationsTopicArn: resource,
+  /** How long an opening that was not heard of may still happen. No setting of a deployment: tests wait for less. */
+  settleSeconds: v.optional(count(0, 9_999), 60),
+});
+
+/** The variable of a setting or of a resource: `senderAddress` is `SENDER_ADDRESS`. */
+export function variableOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+}
+
+/** The variables that say this to a function: texts as they are, everything else in JSON. What is not its own is left out. */
+export function environmentOf<const E extends v.ObjectEntries>(
+  schema: v.ObjectSchema<E, undefined>,
+  values: v.InferInput<v.ObjectSchema<E, undefined>>,
+): Record<string, string> {
+  const environment: Record<string, string> = {};
+  for (const [name, value] of Object.entries(values)) {
+    if (!Object.hasOwn(schema.entries, name) || value === undefined) continue;
+    environment[variableOf(name)] = typeof value === 'string' ? value : JSON.stringify(value);
+  }
+  return environment;
+}
+
+/** What each channel needs beside being listed. */
+const NEEDED: Readonly<Record<Channel, readonly ('phone' | 'call' | 'whatsapp')[]>> = {
+  email: [],
+  sms: ['phone'],
+  call: ['phone', 'call'],
+  whatsapp: ['phone', 'whatsapp'],
+};
+
+/** The faults of channels that are listed without what they need. */
+export function missingByChannels(settings: {
+  channels: readonly Channel[];
+  phone?: unknown;
+  call?: unknown;
+  whatsapp?: unknown;
+}): string[] {
+  return settings.channels.flatMap((channel) =>
+    NEEDED[channel]
+      .filter((name) => settings[name] === undefined)
+      .map((name) => `${name === 'phone' ? 'phone.countries' : name}: is required by the channel ${channel}`),
+  );
+}

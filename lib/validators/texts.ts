@@ -1,0 +1,93 @@
+import * as v from 'valibot';
+import { isObject } from './primitives.ts';
+
+/** What the schemas of valibot tell of themselves. */
+type Described = v.GenericSchema & {
+  wrapped?: v.GenericSchema;
+  item?: v.GenericSchema;
+  entries?: Readonly<Record<string, v.GenericSchema>>;
+};
+
+/**
+ * What a text of a command line or of an environment variable means to a schema: `0.5` a number, `true` a flag, `a,b` or
+ * `["a","b"]` a list, `{…}` a group. Values of other kinds, and texts that fit nothing, stay as they are: the schema
+ * refuses them.
+ */
+export function fromText(schema: v.GenericSchema, given: unknown): unknown {
+  const { type, wrapped, item, entries } = schema as Described;
+  if (wrapped !== undefined) return fromText(wrapped, given);
+  if (item !== undefined) return listFrom(item, given);
+  if (entries !== undefined) return groupFrom(entries, given);
+  if (type === 'number') {
+    return typeof given === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(given) ? Number(given) : given;
+  }
+  if (type === 'boolean') return given === 'true' || (given === 'false' ? false : given);
+  // Digits become a number where JSON is read from a file.
+  if (typeof given === 'number') return String(given);
+  return typeof given === 'string' ? given.trim() : given;
+}
+
+function listFrom(item: v.GenericSchema, given: unknown): unknown {
+  const parsed = fromJson(given);
+  const list = typeof parsed === 'string' || typeof parsed === 'number' ? String(parsed).split(',') : parsed;
+  return Array.isArray(list) ? list.map((one) => fromText(item, one)).filter((one) => one !== '') : list;
+}
+
+function groupFrom(entries: Readonly<Record<string, v.GenericSchema>>, given: unknown): unknown {
+  const group = fromJson(given);
+  if (!isObject(group)) return group;
+  return Object.fromEntries(
+    Object.entries(group).map(([name, value]) => {
+      const schema = Object.hasOwn(entries, name) ? entries[name] : undefined;
+      return [name, schema === undefined ? value : fromText(schema, value)];
+    }),
+  );
+}
+
+/** A text that holds a list or a group of JSON as that; everything else as it is. */
+export function fromJson(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*[{[]/.test(value)) return value;
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    return value;
+  }
+}
+
+/**
+ * Reads settings, each of which may be a text. The faults are all listed, `name: must …`, and hold no value: a setting
+ * may be the name of a secret.
+ */
+export function readTexts<const S extends v.GenericSchema>(
+  schema: S,
+  given: Record<string, unknown>,
+): { values: v.InferOutput<S> | undefined; faults: string[] } {
+  const result = v.safeParse(schema, fromText(schema, given));
+  const faults = new Set<string>();
+  for (const issue of result.issues ?? []) {
+    const name = (issue.path ?? []).map(({ key }) => String(key)).join('.');
+    // Elements of a list are told of once, by the list's name.
+    faults.add(`${name.replace(/(\.\d+)+$/, '')}: ${explain(issue)}`);
+  }
+  return { values: result.success ? result.output : undefined, faults: [...faults] };
+}
+
+function explain(issue: v.BaseIssue<unknown>): string {
+  if (issue.expected === 'never') return 'is no setting';
+  if (issue.kind === 'schema' && issue.input === undefined) return 'is required';
+  if (issue.type === 'strict_object') return 'must be a group of settings, in JSON';
+  // valibot's own messages quote the value.
+  if (issue.message.startsWith('Invalid')) return 'is of the wrong kind';
+  // The rules of an e-mail address are those of requests: a word, a colon and a sentence.
+  return issue.message.replace(/^\w+: /, '');
+}
+
+/** The members of a schema that are no groups, each by its full name: `sms.maxPrice`. */
+export function leavesOf(schema: v.GenericSchema): string[] {
+  const { wrapped, entries } = schema as Described;
+  if (wrapped !== undefined) return leavesOf(wrapped);
+  return Object.entries(entries ?? {}).flatMap(([name, member]) => {
+    const below = leavesOf(member);
+    return below.length === 0 ? [name] : below.map((leaf) => `${name}.${leaf}`);
+  });
+}
