@@ -54,7 +54,6 @@ const PhoneSchema = closedObject({
     v.check((given) => given.length === 1 || !given.includes(ALL_COUNTRIES), COUNTRIES_MUST),
   ),
 });
-export type PhoneSettings = v.InferOutput<typeof PhoneSchema>;
 
 /** Of `phone.countries`: numbers of every country get messages. */
 export const ALL_COUNTRIES = 'all';
@@ -175,7 +174,6 @@ const CaptchaSchema = closedObject({
   /** The name of the secret that holds the provider's secret key. */
   secret: secretName,
 });
-export type CaptchaSettings = v.InferOutput<typeof CaptchaSchema>;
 
 /** A proxy, or a backend of the broker, that tells the person's address. */
 const FrontSchema = closedObject({
@@ -184,7 +182,6 @@ const FrontSchema = closedObject({
   /** The name of the secret `{"current": "…", "previous": "…"}` whose value it sends in `x-front-secret`. */
   secret: secretName,
 });
-export type FrontSettings = v.InferOutput<typeof FrontSchema>;
 
 /** What every function is told. */
 const shared = {
