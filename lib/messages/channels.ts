@@ -1,10 +1,10 @@
 import type { Brand, CallSettings, SmsSettings, WhatsAppSettings } from '../validators/deployment.ts';
-import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
+import type { Channel } from '../validators/otp-types.ts';
 import type { EmailSettings } from './mail.ts';
 import { DeliveryFailure, type OtpChannel } from './message.ts';
 
 export interface ChannelSettings {
-  /** The channels that this deployment has. */
+  /** The channels that this deployment has, in the order of the specification; `email` is always one. */
   channels: readonly Channel[];
   brand: Brand;
   email: EmailSettings;
@@ -14,7 +14,6 @@ export interface ChannelSettings {
 }
 
 export interface InstalledChannels {
-  /** In the order of the specification. */
   readonly available: readonly Channel[];
   /** @throws DeliveryFailure when the channel is not installed */
   channel(name: Channel): Promise<OtpChannel>;
@@ -25,10 +24,9 @@ export type Openers = Record<Channel, (settings: ChannelSettings) => OtpChannel 
 
 /** The channels of this deployment, each opened once. */
 export function installedChannels(settings: ChannelSettings, openers: Openers): InstalledChannels {
-  const available = OTP_TYPES.filter((name) => settings.channels.includes(name));
-  const open = new Map<Channel, Promise<OtpChannel>>();
+  const { channels: available } = settings;
   // The client of the channel that everyone has is made at cold start, where the time is not the caller's.
-  if (available.includes('email')) open.set('email', Promise.resolve(openers.email(settings)));
+  const open = new Map<Channel, Promise<OtpChannel>>([['email', Promise.resolve(openers.email(settings))]]);
   return {
     available,
     async channel(name) {

@@ -1,6 +1,6 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
-import { channelsOf, readableOn } from './brand.ts';
+import { channelsOf, readableOn } from './color.ts';
 import { escapeMarkup } from './escape.ts';
 import type { Mail } from './providers.ts';
 import { fill, type Words } from './words/words.ts';

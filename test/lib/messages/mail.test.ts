@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { channelsOf, readableOn } from '../../../lib/messages/brand.ts';
+import { channelsOf, readableOn } from '../../../lib/messages/color.ts';
 import { otpMail } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp, type OpenedAccount } from '../../../lib/messages/notices.ts';
