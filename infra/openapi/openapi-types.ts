@@ -294,7 +294,7 @@ export interface components {
      * | too_many | an array with too many elements |
      * | nesting | nested too deeply |
      * | size | too large in bytes |
-     * | not_supported | the protocol of the connection cannot do it |
+     * | not_supported | the protocol of the connection, or of a header the caller's token, does not allow it |
      * | not_offered | the trading platform does not accept this value |
      * | reserved | the login is reserved on another trading server |
      * @enum {string}
@@ -330,7 +330,7 @@ export interface components {
        * @description The rule that is broken; a stable word.
        * @enum {string}
        */
-      rule: "format";
+      rule: "required" | "format" | "not_supported";
       /** @description A sentence about the field, for people; never the value that was sent. */
       detail: string;
     };
@@ -358,7 +358,7 @@ export interface components {
     };
     /**
      * validation_failed
-     * @description A field, the path parameter or the `Idempotency-Key` breaks its rule; `errors` lists every fault of the request at once.
+     * @description A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.
      *
      * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`.
      */
@@ -627,6 +627,28 @@ export interface components {
       request_id: string;
       /** @description Every fault, in the order of the fields (at most 100 of the body). */
       errors: components["schemas"]["Fault"][];
+    };
+    /**
+     * captcha_failed
+     * @description The deployment asks for a captcha, and its provider refused the `captcha-token`: wrong, expired or used. Have a new one solved.
+     *
+     * Answered by `requestRegistration`.
+     */
+    CaptchaFailed: {
+      /**
+       * @description The stable word to switch on.
+       * @constant
+       */
+      type: "captcha_failed";
+      /** @description What the type means, for people. */
+      title: string;
+      /**
+       * @description The HTTP status.
+       * @constant
+       */
+      status: 403;
+      /** @description The same as the header `x-request-id`. */
+      request_id: string;
     };
     /**
      * user_not_found
@@ -962,6 +984,8 @@ export interface components {
     UserId: string;
     /** @description Makes a request safe to repeat: 1 to 255 visible ASCII characters, optionally in double quotes, such as a UUID. See *Safe repeats* above. */
     IdempotencyKey?: string;
+    /** @description What the widget of the captcha gave the page. Needed where the deployment asks for a captcha. */
+    CaptchaToken?: string;
   };
   requestBodies: never;
   headers: {
@@ -1013,6 +1037,7 @@ export interface operations {
     parameters: {
       header?: {
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        "captcha-token"?: components["parameters"]["CaptchaToken"];
       };
     };
     requestBody: {
@@ -1033,7 +1058,7 @@ export interface operations {
       };
       /**
        * @description - `malformed_json`: The body is empty, or not JSON, or not an object at the root.
-       * - `validation_failed`: A field, the path parameter or the `Idempotency-Key` breaks its rule; `errors` lists every fault of the request at once.
+       * - `validation_failed`: A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.
        * - `form_not_found`: No form has this `form_id`.
        * - `referrer_not_found`: No client has this referral code.
        * - `otp_type_unavailable`: This deployment has no integration for that channel; `available` lists those that it has.
@@ -1046,6 +1071,17 @@ export interface operations {
         };
         content: {
           "application/problem+json": components["schemas"]["MalformedJson"] | components["schemas"]["ValidationFailed"] | components["schemas"]["FormNotFound"] | components["schemas"]["ReferrerNotFound"] | components["schemas"]["OtpTypeUnavailable"];
+        };
+      };
+      /** @description - `captcha_failed`: The deployment asks for a captcha, and its provider refused the `captcha-token`: wrong, expired or used. Have a new one solved. */
+      403: {
+        headers: {
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
+        };
+        content: {
+          "application/problem+json": components["schemas"]["CaptchaFailed"];
         };
       };
       /** @description - `request_in_progress`: A request with the same `Idempotency-Key` is being worked on. Try again after `Retry-After`. */
@@ -1212,7 +1248,7 @@ export interface operations {
       };
       /**
        * @description - `malformed_json`: The body is empty, or not JSON, or not an object at the root.
-       * - `validation_failed`: A field, the path parameter or the `Idempotency-Key` breaks its rule; `errors` lists every fault of the request at once.
+       * - `validation_failed`: A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.
        * - `tp5_connection_not_found`: No connection is found for the given `connection_id`, or it is one of the other platform version.
        * - `account_type_not_found`: The `account_type_id` is unknown, or of the other platform version.
        * - `account_type_required`: The connection is a demo one and `account_type_id` is absent.
@@ -1447,7 +1483,7 @@ export interface operations {
       };
       /**
        * @description - `malformed_json`: The body is empty, or not JSON, or not an object at the root.
-       * - `validation_failed`: A field, the path parameter or the `Idempotency-Key` breaks its rule; `errors` lists every fault of the request at once.
+       * - `validation_failed`: A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.
        * - `tp4_connection_not_found`: No connection is found for the given `connection_id`, or it is one of the other platform version.
        * - `account_type_not_found`: The `account_type_id` is unknown, or of the other platform version.
        * - `account_type_required`: The connection is a demo one and `account_type_id` is absent.

@@ -1,5 +1,6 @@
-import { IDEMPOTENCY_KEY, MALFORMED_KEY } from '../../lib/http/idempotency.ts';
+import type * as v from 'valibot';
 import { CODE_VALID_MINUTES } from '../../lib/secrets/one-time-code.ts';
+import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/headers.ts';
 import { MOST_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
 import { errors, successHeaders } from './answers.ts';
 import { limits } from './description.ts';
@@ -19,14 +20,14 @@ export const PARAMETERS: JsonObject = {
     schema: toSchema(UserIdSchema),
     example: EXAMPLE_USER_ID,
   },
-  IdempotencyKey: {
-    name: MALFORMED_KEY.header,
-    in: 'header',
-    required: false,
-    description: `Makes a request safe to repeat: ${MALFORMED_KEY.detail.replace('must be ', '')}, optionally in double quotes, such as a UUID. See *Safe repeats* above.`,
-    schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
-  },
+  IdempotencyKey: header('Idempotency-Key', IdempotencyKeySchema, 'See *Safe repeats* above.'),
+  CaptchaToken: header('captcha-token', CaptchaTokenSchema),
 };
+
+function header(name: string, schema: v.GenericSchema<string>, more = ''): JsonObject {
+  const { description, ...rest } = toSchema(schema);
+  return { name, in: 'header', required: false, description: `${description} ${more}`.trim(), schema: rest };
+}
 
 /** `paths` of the document. */
 export function paths(): JsonObject {
@@ -51,7 +52,7 @@ function registration(): JsonObject {
       limits(),
     ].join('\n\n'),
     security: [],
-    parameters: [ref('parameters', 'IdempotencyKey')],
+    parameters: [ref('parameters', 'IdempotencyKey'), ref('parameters', 'CaptchaToken')],
     requestBody: body('requestRegistration', 'RegistrationRequest'),
     responses: {
       '204': {

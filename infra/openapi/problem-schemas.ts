@@ -1,5 +1,5 @@
-import { MALFORMED_KEY } from '../../lib/http/idempotency.ts';
 import { PROBLEMS, type ProblemType } from '../../lib/http/problem.ts';
+import { IDEMPOTENCY_KEY_DETAIL } from '../../lib/validators/headers.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { MOST_FAULTS } from '../../lib/validators/primitives.ts';
 import { type JsonObject, ref, table } from './json.ts';
@@ -87,10 +87,10 @@ export function faultSchemas(): JsonObject {
       place: 'user_id',
       detail: 'must be 8 characters',
     }),
-    HeaderFault: fault('header', oneRuleOf([MALFORMED_KEY.rule]), {
+    HeaderFault: fault('header', oneRuleOf(['required', 'format', 'not_supported']), {
       description: 'in a request header, by its name.',
-      place: MALFORMED_KEY.header,
-      detail: MALFORMED_KEY.detail,
+      place: 'Idempotency-Key',
+      detail: IDEMPOTENCY_KEY_DETAIL,
     }),
   };
 }

@@ -31,7 +31,7 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   malformed_json: { operations: EVERY, when: 'The body is empty, or not JSON, or not an object at the root.' },
   validation_failed: {
     operations: EVERY,
-    when: 'A field, the path parameter or the `Idempotency-Key` breaks its rule; `errors` lists every fault of the request at once.',
+    when: 'A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.',
     members: { detail: 'sometimes', errors: 'always' },
   },
   form_not_found: { operations: REGISTRATION, when: 'No form has this `form_id`.' },
@@ -70,6 +70,14 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
     operations: TP4,
     when: "This connection's protocol cannot do what was asked, such as a `login` of one's own; `errors` names the fields. Nothing was sent to the platform.",
     members: { errors: 'always' },
+  },
+  code_not_accepted: {
+    operations: [],
+    when: 'Confirming a registration: wrong, expired or used code, no such registration, or a wrong password; one answer for all.',
+  },
+  captcha_failed: {
+    operations: REGISTRATION,
+    when: 'The deployment asks for a captcha, and its provider refused the `captcha-token`: wrong, expired or used. Have a new one solved.',
   },
   user_not_found: { operations: ACCOUNTS, when: 'No client has this `user_id`.' },
   login_taken: { operations: ACCOUNTS, when: 'The custom `login` is in use.' },
@@ -150,12 +158,15 @@ export const RULE_MEANINGS: Readonly<Record<Rule, string>> = {
   too_many: 'an array with too many elements',
   nesting: 'nested too deeply',
   size: 'too large in bytes',
-  not_supported: 'the protocol of the connection cannot do it',
+  not_supported: "the protocol of the connection, or of a header the caller's token, does not allow it",
   not_offered: 'the trading platform does not accept this value',
   reserved: 'the login is reserved on another trading server',
 };
 
-export const PROBLEM_TYPES = Object.keys(PROBLEMS) as ProblemType[];
+/** Those that an operation of the document answers. */
+export const PROBLEM_TYPES = (Object.keys(PROBLEMS) as ProblemType[]).filter(
+  (type) => PROBLEM_NOTES[type].operations.length > 0,
+);
 
 /** The statuses that a problem of this type is answered with; the second one where it has one is that of a retry. */
 export function statusesOf(type: ProblemType): number[] {

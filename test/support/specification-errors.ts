@@ -37,6 +37,8 @@ export const ERRORS: readonly [status: number, type: ProblemType][] = [
   [400, 'group_not_found'],
   [400, 'password_rejected'],
   [400, 'not_supported_by_connection'],
+  [400, 'code_not_accepted'],
+  [403, 'captcha_failed'],
   [404, 'user_not_found'],
   [409, 'login_taken'],
   [409, 'request_in_progress'],
@@ -53,6 +55,9 @@ export const ERRORS: readonly [status: number, type: ProblemType][] = [
   [503, 'account_limit_reached'],
   [504, 'account_outcome_unknown'],
 ];
+
+/** Types of settings and routes that the service under test does without; their own tests show them. */
+export const NOT_OF_THIS_SERVICE: readonly ProblemType[] = ['code_not_accepted', 'captcha_failed'];
 
 const MANY = 1_000;
 const MEGABYTE = 1024 * 1024;

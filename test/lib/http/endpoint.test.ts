@@ -22,6 +22,7 @@ function event(body: string | undefined, type = 'application/json', isBase64Enco
 function anything(schema: v.GenericSchema = openObject({})) {
   const seen: unknown[] = [];
   const callers: (string | undefined)[] = [];
+  const captchas: unknown[] = [];
   const events: { name: EventName; fields: EventFields }[] = [];
   const telemetry: Telemetry = {
     event: (name, fields = {}) => events.push({ name, fields }),
@@ -32,13 +33,14 @@ function anything(schema: v.GenericSchema = openObject({})) {
     body: schema,
     maxBodyBytes: 1_000,
     telemetry,
-    handle: async ({ sentBody, caller }) => {
+    handle: async ({ sentBody, caller, captcha }) => {
       seen.push(sentBody);
       callers.push(caller);
+      captchas.push(captcha);
       return { body: undefined };
     },
   });
-  return { handler, seen, callers, events, telemetry };
+  return { handler, seen, callers, captchas, events, telemetry };
 }
 
 async function answerTo(handler: Handler, request: Parameters<Handler>[0]) {
@@ -166,13 +168,116 @@ describe('The caller of a request', () => {
     expect(await ofArn('arn:aws:sts::111122223333:assumed-role/crm2/a')).not.toBe(`iam:${role}`);
   });
 
-  it("is the token's subject, or else its client", async () => {
-    expect(await callerOf({ jwt: { claims: { sub: 's1', client_id: 'c1' } } })).toBe('jwt:s1');
-    expect(await callerOf({ jwt: { claims: { client_id: 'c1' } } })).toBe('jwt:c1');
+  it("is the token's subject, or else its client, told apart by which of them it is", async () => {
+    expect(await callerOf({ jwt: { claims: { sub: 's1', client_id: 'c1' } } })).toBe('sub:s1');
+    expect(await callerOf({ jwt: { claims: { client_id: 'c1' } } })).toBe('client_id:c1');
+    expect(await callerOf({ jwt: { claims: { client_id: 's1' } } })).not.toBe(
+      await callerOf({ jwt: { claims: { sub: 's1' } } }),
+    );
+  });
+
+  it('that the token does not name cannot use an Idempotency-Key, and may call without one', async () => {
+    const { handler, seen } = anything();
+    const authorizer = { jwt: { claims: { scope: 'accounts:create', sub: '' } } };
+    const keyed = event('{}');
+    keyed.headers['idempotency-key'] = 'k1';
+    Object.assign(keyed.requestContext, { authorizer });
+    expect((await answerTo(handler, keyed)).problem).toMatchObject({
+      type: 'validation_failed',
+      errors: [{ header: 'Idempotency-Key', rule: 'not_supported' }],
+    });
+    const plain = event('{}');
+    Object.assign(plain.requestContext, { authorizer });
+    expect(await answerTo(handler, plain)).toMatchObject({ statusCode: 204 });
+    expect(seen).toHaveLength(1);
   });
 
   it('is nobody where the route is open', async () => {
     expect(await callerOf(undefined)).toBeUndefined();
+  });
+});
+
+describe('A token that belongs to a client', () => {
+  const { telemetry } = anything();
+  const handler = endpoint({
+    body: openObject({}),
+    parameters: { user_id: v.string() },
+    userClaim: 'custom:user_id',
+    maxBodyBytes: 1_000,
+    telemetry,
+    handle: async () => ({ body: undefined }),
+  });
+
+  async function answerFor(claims: Record<string, unknown> | undefined) {
+    const request = event('{}');
+    request.pathParameters = { user_id: 'CLIENT01' };
+    if (claims !== undefined) Object.assign(request.requestContext, { authorizer: { jwt: { claims } } });
+    return answerTo(handler, request);
+  }
+
+  it('opens the accounts of that client alone', async () => {
+    expect(await answerFor({ sub: 's1', 'custom:user_id': 'CLIENT01' })).toMatchObject({ statusCode: 204 });
+    for (const claims of [
+      { sub: 's1', 'custom:user_id': 'CLIENT02' },
+      { sub: 's1', 'custom:user_id': ['CLIENT01'] },
+      { sub: 'CLIENT01' },
+      undefined,
+    ]) {
+      expect(await answerFor(claims)).toMatchObject({ statusCode: 404, problem: { type: 'user_not_found' } });
+    }
+  });
+});
+
+describe('The captcha of a request', () => {
+  function asking() {
+    const { telemetry } = anything();
+    const asked: string[] = [];
+    const outcomes: unknown[] = [];
+    const handler = endpoint({
+      body: openObject({}),
+      captcha: async (token) => {
+        asked.push(token);
+        return { kind: 'refused' };
+      },
+      maxBodyBytes: 1_000,
+      telemetry,
+      handle: async ({ captcha }, _, signal) => {
+        outcomes.push(await captcha?.(signal));
+        return { body: undefined };
+      },
+    });
+    return { handler, asked, outcomes };
+  }
+
+  it('is asked for by the use case, with the token of the header', async () => {
+    const { handler, asked, outcomes } = asking();
+    const request = event('{}');
+    request.headers['captcha-token'] = 'token-1';
+    expect(await answerTo(handler, request)).toMatchObject({ statusCode: 204 });
+    expect(asked).toEqual(['token-1']);
+    expect(outcomes).toEqual([{ kind: 'refused' }]);
+  });
+
+  it('needs the header captcha-token where the deployment asks for one, told with all other faults', async () => {
+    const { handler, asked } = asking();
+    const request = event('{}');
+    request.headers['idempotency-key'] = 'a b';
+    expect((await answerTo(handler, request)).problem).toMatchObject({
+      type: 'validation_failed',
+      errors: [
+        { header: 'Idempotency-Key', rule: 'format' },
+        { header: 'captcha-token', rule: 'required' },
+      ],
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it('is not there where the deployment asks for none', async () => {
+    const { handler, captchas } = anything();
+    const request = event('{}');
+    request.headers['captcha-token'] = 'token-1';
+    expect(await answerTo(handler, request)).toMatchObject({ statusCode: 204 });
+    expect(captchas).toEqual([undefined]);
   });
 });
 

@@ -1,27 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fingerprint, idempotencyKey } from '../../../lib/http/idempotency.ts';
-
-describe('The header Idempotency-Key', () => {
-  it.each([
-    ['abc', 'abc'],
-    ['"abc"', 'abc'],
-    [' abc ', 'abc'],
-    ['8e03978e-40d5-43dd-bc93-6894a57f9324', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
-    ['x'.repeat(255), 'x'.repeat(255)],
-    ['a"b', 'a"b'],
-  ])('%j is the key %j', (header, key) => {
-    expect(idempotencyKey(header)).toEqual({ key });
-  });
-
-  it.each(['', ' ', '""', 'a b', 'é', 'x'.repeat(256), '"abc', 'a\tb'])('%j is refused', (header) => {
-    expect(idempotencyKey(header)).toMatchObject({ fault: { header: 'Idempotency-Key', rule: 'format' } });
-  });
-
-  it('may be absent', () => {
-    expect(idempotencyKey(undefined)).toEqual({ key: undefined });
-  });
-});
+import { fingerprint } from '../../../lib/http/idempotency.ts';
 
 describe('The fingerprint of a body', () => {
   it('does not depend on the order of members', () => {

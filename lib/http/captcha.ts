@@ -1,0 +1,72 @@
+import * as v from 'valibot';
+import { within } from './deadline.ts';
+
+/** Where each provider checks tokens. All three take the same form and give the same answer. */
+const SITEVERIFY = {
+  turnstile: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
+  hcaptcha: 'https://api.hcaptcha.com/siteverify',
+  recaptcha: 'https://www.google.com/recaptcha/api/siteverify',
+} as const;
+
+export interface CaptchaSettings {
+  provider: keyof typeof SITEVERIFY;
+  /** The name of the secret that holds the provider's secret key. */
+  secret: string;
+}
+
+export type CaptchaOutcome =
+  | { kind: 'passed' }
+  | { kind: 'refused' }
+  /** The provider could not be asked, or did not take our secret key; `reason` is a word for the log. */
+  | { kind: 'unavailable'; reason: string };
+
+/** Asks the provider about a token, which it accepts once. Never throws. */
+export type CaptchaVerifier = (token: string, signal: AbortSignal) => Promise<CaptchaOutcome>;
+
+export interface CaptchaOptions {
+  readSecret: (name: string, signal: AbortSignal) => Promise<string>;
+  /** Where tokens are checked, in place of the provider's own address. */
+  url?: string | undefined;
+  /** How long the provider is waited for, in milliseconds. */
+  timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 3_000;
+
+const AnswerSchema = v.object({ success: v.boolean(), 'error-codes': v.nullish(v.array(v.string()), []) });
+
+/** Refusals that are not about the token: nothing that a caller sends brings them about. */
+const NOT_ABOUT_THE_TOKEN = new Set(['missing-input-secret', 'invalid-input-secret', 'internal-error']);
+/** The provider has no time for us, or none left. */
+const TRY_LATER = new Set([408, 425, 429]);
+
+/**
+ * The check of captcha tokens by Cloudflare Turnstile, hCaptcha or Google reCAPTCHA. The person's address is not passed
+ * on: no provider needs it, and behind a backend of the broker it is not known.
+ */
+export function captchaVerifier({ provider, secret }: CaptchaSettings, options: CaptchaOptions): CaptchaVerifier {
+  const { readSecret, url = SITEVERIFY[provider], timeoutMs = TIMEOUT_MS } = options;
+  return async (token, outer) => {
+    const signal = within(timeoutMs, outer);
+    try {
+      const form = new URLSearchParams({ secret: await readSecret(secret, signal), response: token });
+      const answer = await fetch(url, { method: 'POST', body: form, redirect: 'error', signal });
+      return judge(answer.status, await answer.text());
+    } catch (error) {
+      return { kind: 'unavailable', reason: error instanceof Error ? error.name : 'unknown' };
+    }
+  };
+}
+
+/**
+ * What a provider's firewall makes of a strange token, a 4xx without an answer, is a refusal: were it an outage, whoever
+ * found such a token could do without a captcha.
+ */
+function judge(status: number, text: string): CaptchaOutcome {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), AnswerSchema), text);
+  if (status >= 500 || TRY_LATER.has(status)) return { kind: 'unavailable', reason: `http_${status}` };
+  if (!parsed.success) return status >= 400 ? { kind: 'refused' } : { kind: 'unavailable', reason: 'answer' };
+  if (parsed.output.success) return { kind: 'passed' };
+  const fault = parsed.output['error-codes'].find((code) => NOT_ABOUT_THE_TOKEN.has(code));
+  return fault === undefined ? { kind: 'refused' } : { kind: 'unavailable', reason: fault };
+}

@@ -1,0 +1,109 @@
+import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequestContext } from 'aws-lambda';
+import * as v from 'valibot';
+import { CaptchaTokenSchema, IdempotencyKeySchema } from '../validators/headers.ts';
+import { type FieldFault, isObject, toFaults } from '../validators/primitives.ts';
+import { type Authorizer, callerOf, requireOwnUser } from './caller.ts';
+import type { CaptchaOutcome, CaptchaVerifier } from './captcha.ts';
+import { invalid, Problem } from './problem.ts';
+import { type SourceOf, seenByGateway } from './source.ts';
+
+/** What the gateway hands over: payload format 2.0. */
+export type Event = APIGatewayProxyEventV2WithRequestContext<
+  APIGatewayEventRequestContextV2 & { authorizer?: Authorizer }
+>;
+
+/** A request that keeps the rules of its schemas. */
+export interface Request<Body, Parameters = Record<never, string>> {
+  body: Body;
+  /** The body as it was sent, for the idempotency fingerprint. */
+  sentBody: unknown;
+  parameters: Parameters;
+  idempotencyKey: string | undefined;
+  /** The address of the person who called: an IPv4 or IPv6 address without a port. */
+  source: string;
+  /** Who called; undefined where the route has no authorizer. */
+  caller: string | undefined;
+  /** Asks the captcha's provider about the token of this request, once; absent where the deployment asks for none. */
+  captcha?: ((signal: AbortSignal) => Promise<CaptchaOutcome>) | undefined;
+  /** When this invocation is over at the latest, in epoch milliseconds. */
+  endsAt: number;
+}
+
+/** Schemas may be asynchronous: large tables of rules are loaded on first use. */
+export type BodySchema = v.GenericSchema | v.GenericSchemaAsync;
+export type ParameterSchemas = Readonly<Record<string, v.GenericSchema<unknown, string>>>;
+
+/** The rules of a request. */
+export interface RequestRules<Body extends BodySchema, Parameters extends ParameterSchemas> {
+  body: Body;
+  /** Of the path, by name. */
+  parameters?: Parameters;
+  /** Absent: the address that the gateway saw. */
+  source?: SourceOf;
+  /** Absent: no captcha is asked for. */
+  captcha?: CaptchaVerifier | undefined;
+  /** The claim of the caller's token that must be the `user_id` of the path. */
+  userClaim?: string | undefined;
+}
+
+type PathOf<Parameters extends ParameterSchemas> = v.InferOutput<v.ObjectSchema<Parameters, undefined>>;
+
+/**
+ * @param endsAt when this invocation is over, in epoch milliseconds
+ * @throws Problem with all faults of the request
+ */
+export async function parseRequest<Body extends BodySchema, Parameters extends ParameterSchemas>(
+  event: Event,
+  endsAt: number,
+  rules: RequestRules<Body, Parameters>,
+  signal: AbortSignal,
+): Promise<Request<v.InferOutput<Body>, PathOf<Parameters>>> {
+  const sentBody: unknown = event.body;
+  if (!isObject(sentBody)) throw new Problem('malformed_json');
+  const { headers, pathParameters = {}, requestContext } = event;
+  const { captcha, userClaim, source = seenByGateway } = rules;
+  const caller = callerOf(requestContext.authorizer);
+
+  const path = v.safeParse(v.object(rules.parameters ?? ({} as Parameters)), pathParameters);
+  const key = v.safeParse(v.optional(IdempotencyKeySchema), headers['idempotency-key']?.trim());
+  const token = captcha && v.safeParse(CaptchaTokenSchema, headers['captcha-token']?.trim());
+  const body = await v.safeParseAsync(rules.body, sentBody);
+  if (!path.success || !key.success || token?.success === false || !body.success) {
+    throw invalid([
+      ...(path.issues ?? []).flatMap((issue) => faultsAt({ parameter: String(issue.path?.[0].key) }, [issue])),
+      ...faultsAt({ header: 'Idempotency-Key' }, key.issues),
+      ...faultsAt({ header: 'captcha-token' }, token?.issues),
+      ...toFaults(body.issues ?? []),
+    ]);
+  }
+  if (key.output !== undefined && requestContext.authorizer !== undefined && caller === undefined) {
+    throw invalid([NAMELESS_CALLER]);
+  }
+  if (userClaim !== undefined) requireOwnUser(userClaim, requestContext.authorizer, pathParameters.user_id);
+
+  return {
+    body: body.output,
+    sentBody,
+    parameters: path.output,
+    idempotencyKey: key.output,
+    source: await source({ sourceIp: requestContext.http.sourceIp, headers }, signal),
+    caller,
+    captcha: captcha && token && ((until) => captcha(token.output, until)),
+    endsAt,
+  };
+}
+
+/** Whose key it is could not be told, and another's request would be taken for this one. */
+const NAMELESS_CALLER: FieldFault = {
+  header: 'Idempotency-Key',
+  rule: 'not_supported',
+  detail: 'cannot be used with a token that has neither sub nor client_id',
+};
+
+/** The faults of a value that does not stand in the body. */
+function faultsAt(
+  place: { parameter: string } | { header: string },
+  issues: readonly v.BaseIssue<unknown>[] = [],
+): FieldFault[] {
+  return toFaults(issues).map(({ rule, detail }) => ({ ...place, rule, detail }));
+}

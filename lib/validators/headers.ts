@@ -1,0 +1,24 @@
+import * as v from 'valibot';
+import { rule } from './primitives.ts';
+
+export const IDEMPOTENCY_KEY_DETAIL = 'must be 1 to 255 visible ASCII characters';
+
+/**
+ * The header `Idempotency-Key` of the IETF draft `draft-ietf-httpapi-idempotency-key-header`, without the double quotes
+ * that it may stand in.
+ */
+export const IdempotencyKeySchema = v.pipe(
+  v.string(),
+  v.regex(/^(?:"[\x21\x23-\x7e]{1,255}"|[\x21\x23-\x7e][\x21-\x7e]{0,254})$/, rule('format', IDEMPOTENCY_KEY_DETAIL)),
+  v.description(
+    'Makes a request safe to repeat: 1 to 255 visible ASCII characters, optionally in double quotes, such as a UUID.',
+  ),
+  v.transform((sent) => (sent.startsWith('"') ? sent.slice(1, -1) : sent)),
+);
+
+/** The header `captcha-token`: what the provider's widget gave the page. All headers of a request have 10,240 bytes. */
+export const CaptchaTokenSchema = v.pipe(
+  v.string(),
+  v.regex(/^[\x21-\x7e]{1,8192}$/, rule('format', 'must be 1 to 8,192 visible ASCII characters')),
+  v.description('What the widget of the captcha gave the page. Needed where the deployment asks for a captcha.'),
+);

@@ -1,0 +1,96 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type CaptchaSettings, captchaVerifier } from '../../../lib/http/captcha.ts';
+
+const SETTINGS = { provider: 'turnstile', secret: 'captcha' } as const satisfies CaptchaSettings;
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** A provider that gives this answer; `undefined` never answers. */
+async function provider(status: number, answer: unknown) {
+  const forms: string[] = [];
+  const server = createServer(async (request, response) => {
+    forms.push(`${request.method} ${request.headers['content-type']} ${await text(request)}`);
+    if (answer === undefined) return;
+    response.writeHead(status, { location: '/' }).end(typeof answer === 'string' ? answer : JSON.stringify(answer));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/siteverify`, forms };
+}
+
+const readSecret = async (name: string) => `the secret key in ${name}`;
+const signal = AbortSignal.timeout(20_000);
+
+async function outcomeOf(status: number, answer: unknown, timeoutMs = 5_000) {
+  const { url } = await provider(status, answer);
+  return captchaVerifier(SETTINGS, { readSecret, url, timeoutMs })('token', signal);
+}
+
+describe('A captcha token', () => {
+  it('is checked by the provider with the secret key, and nothing is told of the person', async () => {
+    const { url, forms } = await provider(200, { success: true });
+    expect(await captchaVerifier(SETTINGS, { readSecret, url })('a token&more', signal)).toEqual({ kind: 'passed' });
+    expect(forms).toEqual([
+      'POST application/x-www-form-urlencoded;charset=UTF-8 secret=the+secret+key+in+captcha&response=a+token%26more',
+    ]);
+  });
+
+  it.each([
+    { success: true },
+    { success: true, 'error-codes': [], challenge_ts: '2026-11-22T10:00:00Z', hostname: 'acme.example' },
+    { success: true, score: 0.9, action: 'register', 'error-codes': null },
+  ])('is passed where the provider says so: %j', async (answer) => {
+    expect(await outcomeOf(200, answer)).toEqual({ kind: 'passed' });
+  });
+
+  it.each([
+    [200, { success: false }],
+    [200, { success: false, 'error-codes': ['invalid-input-response'] }],
+    [200, { success: false, 'error-codes': ['timeout-or-duplicate'] }],
+    [200, { success: false, 'error-codes': ['invalid-or-already-seen-response'] }],
+    [200, { success: false, 'error-codes': ['sitekey-secret-mismatch'] }],
+    [400, { success: false, 'error-codes': ['bad-request'] }],
+    [403, '<html>blocked by a firewall</html>'],
+  ])('is refused where the provider answers %d %j', async (status, answer) => {
+    expect(await outcomeOf(status, answer)).toEqual({ kind: 'refused' });
+  });
+
+  it.each([
+    [500, '', 'http_500'],
+    [503, { success: true }, 'http_503'],
+    [429, '', 'http_429'],
+    [200, 'not JSON', 'answer'],
+    [200, { ok: true }, 'answer'],
+    [200, { success: false, 'error-codes': ['internal-error'] }, 'internal-error'],
+    [200, { success: false, 'error-codes': ['invalid-input-secret'] }, 'invalid-input-secret'],
+    [302, '', 'TypeError'],
+  ])('cannot be checked where the provider answers %d %j', async (status, answer, reason) => {
+    expect(await outcomeOf(status, answer)).toEqual({ kind: 'unavailable', reason });
+  });
+
+  it('cannot be checked where the provider does not answer in time, or cannot be reached', async () => {
+    expect(await outcomeOf(200, undefined, 50)).toEqual({ kind: 'unavailable', reason: 'TimeoutError' });
+    const url = 'http://127.0.0.1:1/siteverify';
+    expect(await captchaVerifier(SETTINGS, { readSecret, url })('token', signal)).toEqual({
+      kind: 'unavailable',
+      reason: 'TypeError',
+    });
+  });
+
+  it('cannot be checked without the secret key', async () => {
+    const { url, forms } = await provider(200, { success: true });
+    const verify = captchaVerifier(SETTINGS, { readSecret: () => Promise.reject(new RangeError('gone')), url });
+    expect(await verify('token', signal)).toEqual({ kind: 'unavailable', reason: 'RangeError' });
+    expect(forms).toEqual([]);
+  });
+});
