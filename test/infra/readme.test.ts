@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SETTING_NAMES } from '../../infra/settings.ts';
+import { LANGUAGES, wordsFor } from '../../lib/messages/words/languages.ts';
 import { EVERYTHING, resources, synthesize } from '../support/stack.ts';
 
 const ROOT = new URL('../..', import.meta.url);
@@ -20,6 +21,12 @@ describe('The operators’ page', () => {
     );
     expect(kinds.size).toBeGreaterThan(15);
     expect([...kinds].filter((kind) => !new RegExp(`^#+ ${kind}\n.{40}`, 'm').test(readme))).toEqual([]);
+  });
+
+  it('lists the languages that message templates must be approved in', async () => {
+    const codes = await Promise.all(LANGUAGES.map(async (language) => (await wordsFor(language)).whatsapp));
+    const [, listed = ''] = /in every language that messages are written in: ([^.]+)\./.exec(readme) ?? [];
+    expect(listed.replaceAll('`', '').split(/,\s+/)).toEqual(codes.toSorted());
   });
 
   it('counts the alarms as they are', () => {
