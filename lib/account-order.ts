@@ -1,7 +1,7 @@
 import { Problem } from './http/problem.ts';
 import type { AccountOrder } from './platform/platform.ts';
 import type { AccountRecord } from './records/accounts.ts';
-import type { AccountType, Connection } from './records/crm-records.ts';
+import { type AccountType, type Connection, isGroupOfManagers } from './records/crm-records.ts';
 import type { AccountClient, Directory } from './records/directory.ts';
 import type { Operation } from './records/operations.ts';
 import type { PlatformVersion, TradingAccountRequest } from './validators/trading-account.ts';
@@ -33,6 +33,7 @@ export function findRecords(
 }
 
 function offers({ groups }: Connection, group: string): boolean {
+  if (isGroupOfManagers(group)) return false;
   if (groups === undefined) return true;
   return Array.isArray(groups) ? groups.includes(group) : Object.hasOwn(groups, group);
 }

@@ -4,7 +4,8 @@ import { type CrmItem, fromItems, toItems } from './crm-items.ts';
 import type { CrmTable, CrmWrite } from './crm-table.ts';
 import { CrmFileError } from './faults.ts';
 import { CRM_KINDS, type CrmKind, type CrmRecords, itemKey, noRecords, place, put } from './kinds.ts';
-import { duplicateFaults, localHostFaults } from './record-rules.ts';
+import { publicTextWarning } from './public-address.ts';
+import { duplicateFaults, localHostFaults, overlapFaults } from './record-rules.ts';
 import type { Target } from './target.ts';
 
 /** What a command changes. */
@@ -54,8 +55,12 @@ async function change(
   const kept = place(records, (kind, _, id) => `the table's ${kind}[${JSON.stringify(id)}]`).filter(
     ({ kind, record }) => !replaced.has(itemKey(kind, record.id)) && !gone.has(itemKey(kind, record.id)),
   );
-  const faults = [...localHostFaults(added), ...duplicateFaults([...kept, ...added])];
+  const faults = [...localHostFaults(added), ...duplicateFaults([...kept, ...added]), ...overlapFaults(added, kept)];
   if (faults.length > 0) throw new CrmFileError(faults);
+  for (const { path, kind, record } of added) {
+    const warning = kind === 'connections' ? await publicTextWarning(record, path, streams.addressesOf) : undefined;
+    if (warning !== undefined) streams.tell(`${warning}\n`);
+  }
 
   const wanted = noRecords();
   for (const one of [...kept, ...added]) put(wanted, one);

@@ -1,12 +1,13 @@
 import type { CrmFileError } from './faults.ts';
 
-/** What the command reads and writes beside the database. */
+/** What the command reads and writes beside the database, and how it finds the addresses of a host. */
 export interface CrmStreams {
   input: AsyncIterable<Uint8Array | string>;
   /** Results. */
   print(text: string): void;
   /** Progress, warnings and errors. */
   tell(text: string): void;
+  addressesOf(host: string): Promise<string[]>;
 }
 
 /** Said to the operator in a line or a few, without a stack. */

@@ -3,7 +3,7 @@ import { TextProtocolSecretSchema, WebApiSecretSchema } from '../../lib/records/
 import { isObject } from '../../lib/validators/primitives.ts';
 import { type CrmFault, CrmFileError, member, pathOf, ruleOf } from './faults.ts';
 import { type CrmKind, type CrmRecords, KINDS, noRecords, type Placed, put } from './kinds.ts';
-import { duplicateFaults, LOCAL_HOST, recordFaults } from './record-rules.ts';
+import { duplicateFaults, LOCAL_HOST, overlapFaults, recordFaults } from './record-rules.ts';
 
 export interface CrmFile extends CrmRecords {
   /** Values of secrets by name, which only the local service reads. */
@@ -55,7 +55,11 @@ async function checkCrmFile(content: unknown): Promise<CrmFile> {
     }
   }
 
-  faults.push(...(await Promise.all(placed.map(recordFaults))).flat(), ...duplicateFaults(placed));
+  faults.push(
+    ...(await Promise.all(placed.map(recordFaults))).flat(),
+    ...duplicateFaults(placed),
+    ...overlapFaults(placed),
+  );
   if (faults.length > 0) throw new CrmFileError(faults);
   for (const one of placed) put(file, one);
   return file;

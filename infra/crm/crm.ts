@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { check } from './check.ts';
 import { type CrmStreams, HELP_HINT } from './command.ts';
 import { explain } from './explain.ts';
+import { addressesOf } from './public-address.ts';
 import { exportFile, importFile, list, put, remove } from './records.ts';
 import { LOCAL_URL, openTarget, type Target, type Where } from './target.ts';
 
@@ -46,7 +47,7 @@ function program(streams: CrmStreams): Command {
   recordCommands(crm, onTarget, streams);
   crm
     .command('check <connection-id...>')
-    .description('connects to trading servers and logs in, without creating anything')
+    .description('connects to trading servers, logs in and looks at the range of logins, without creating anything')
     .action((ids: string[]) => onTarget((target) => check(target, ids, streams)));
   return crm;
 }
@@ -86,5 +87,6 @@ if (import.meta.main) {
     input: process.stdin,
     print: (text) => process.stdout.write(text),
     tell: (text) => process.stderr.write(text),
+    addressesOf,
   });
 }

@@ -29,7 +29,12 @@ export const KINDS = {
 export const CRM_KINDS = Object.keys(KINDS) as CrmKind[];
 
 /** A record and where it stands. */
-export type Placed = { [K in CrmKind]: { path: string; kind: K; record: CrmRecords[K][number] } }[CrmKind];
+export interface PlacedOf<Kind extends CrmKind> {
+  path: string;
+  kind: Kind;
+  record: CrmRecords[Kind][number];
+}
+export type Placed = { [Kind in CrmKind]: PlacedOf<Kind> }[CrmKind];
 
 export function noRecords(): CrmRecords {
   return { forms: [], clients: [], account_types: [], connections: [] };

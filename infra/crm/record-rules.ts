@@ -2,12 +2,13 @@ import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import iconv from 'iconv-lite';
 import * as v from 'valibot';
+import { type Connection, isGroupOfManagers, loginsOverlap } from '../../lib/records/crm-records.ts';
 import { crmKey } from '../../lib/records/directory.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { parsePhone } from '../../lib/validators/phone.ts';
 import { LanguageSchema } from '../../lib/validators/primitives.ts';
-import type { CrmFault } from './faults.ts';
-import { KINDS, type Placed } from './kinds.ts';
+import { type CrmFault, member } from './faults.ts';
+import { KINDS, type Placed, type PlacedOf } from './kinds.ts';
 
 /** The host of a connection that stands for a simulated server of the local service. */
 export const LOCAL_HOST = 'local';
@@ -57,14 +58,44 @@ export async function recordFaults({ path, kind, record }: Placed): Promise<CrmF
     if (record.language !== undefined && !v.is(LanguageSchema, record.language))
       fault('.language', 'must be a BCP 47 tag');
   }
-  if (kind === 'connections') {
-    if (!isHost(record.host)) fault('.host', 'must be a host name or an address, without scheme and port');
-    if ('code_page' in record && !iconv.encodingExists(record.code_page))
-      fault('.code_page', 'is not a known encoding');
-    if ('ca' in record && record.ca !== undefined && !isCertificate(record.ca))
-      fault('.ca', 'must be a PEM certificate');
+  if (kind === 'connections') connectionFaults(record, fault);
+  return faults;
+}
+
+function connectionFaults(connection: Connection, fault: (at: string, rule: string) => void): void {
+  if (!isHost(connection.host)) fault('.host', 'must be a host name or an address, without scheme and port');
+  if ('code_page' in connection && !iconv.encodingExists(connection.code_page))
+    fault('.code_page', 'is not a known encoding');
+  if ('ca' in connection && connection.ca !== undefined && !isCertificate(connection.ca))
+    fault('.ca', 'must be a PEM certificate');
+  const { groups = [] } = connection;
+  const names = Array.isArray(groups) ? groups.entries() : Object.keys(groups).map((name) => [name, name] as const);
+  for (const [key, name] of names) {
+    if (isGroupOfManagers(name)) fault(member('.groups', key), 'must not be a group of managers');
+  }
+}
+
+/**
+ * Ranges of logins that overlap on one host.
+ * @param kept connections that stand there already, to which the placed ones are compared too
+ */
+export function overlapFaults(placed: readonly Placed[], kept: readonly Placed[] = []): CrmFault[] {
+  const before = kept.filter(isConnection);
+  const faults: CrmFault[] = [];
+  for (const one of placed.filter(isConnection)) {
+    const other = before.find(({ record }) => loginsOverlap(record, one.record));
+    if (other !== undefined && one.record.host !== LOCAL_HOST)
+      faults.push({
+        path: `${one.path}.logins`,
+        rule: `has logins of ${other.path}.logins, which is on the same host`,
+      });
+    before.push(one);
   }
   return faults;
+}
+
+function isConnection(one: Placed): one is PlacedOf<'connections'> {
+  return one.kind === 'connections';
 }
 
 function isHost(host: string): boolean {

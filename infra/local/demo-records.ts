@@ -79,6 +79,7 @@ export const DEMO_RECORDS: CrmFile = {
       port: 443,
       demo: false,
       groups: ['real\\standard', 'real\\raw', 'real\\strict'],
+      logins: { from: 500_000, to: 599_999 },
       secret: 'platform/tp5-live-1',
     },
     {
@@ -124,6 +125,7 @@ export const DEMO_RECORDS: CrmFile = {
       port: 443,
       demo: true,
       groups: ['demoforex'],
+      logins: { from: 600_000, to: 649_999 },
       code_page: 'windows-1252',
       secret: 'platform/tp4-gw-1',
     },

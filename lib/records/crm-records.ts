@@ -114,6 +114,11 @@ export type TextProtocolConnection =
   | v.InferOutput<typeof InterfaceGatewayConnectionSchema>;
 export type Connection = v.InferOutput<typeof ConnectionSchema>;
 
+/** True of the groups in which the people stand who run a trading server: no client's account is ever opened there. */
+export function isGroupOfManagers(group: string): boolean {
+  return /^managers?(?:\\|$)/i.test(group);
+}
+
 /** The range of logins that a connection has for itself. */
 type LoginRange = NonNullable<WebApiConnection['logins']>;
 

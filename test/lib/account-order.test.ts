@@ -32,6 +32,9 @@ describe('The records that a request names', () => {
     ['a group that has an index', 'tp4', BY_INDEX, 'standard', true],
     ['a group that has no index', 'tp4', BY_INDEX, 'raw', false],
     ['a group named like a member of every object', 'tp4', BY_INDEX, 'constructor', false],
+    ['no group of managers, whatever the connection names', 'tp5', anyGroup, 'Managers\\dealers', false],
+    ['no group of managers though it is named', 'tp5', { ...LIVE, groups: ['manager'] }, 'manager', false],
+    ['a group that only begins like one of managers', 'tp5', anyGroup, 'managers-club', true],
   ] as const)('allow %s', (title, version, connection, group, allowed) => {
     const find = () =>
       findRecords(version, { ...BODY, group }, { ...RECORDS, connection: { ...connection } as Connection });

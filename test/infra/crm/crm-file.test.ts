@@ -90,6 +90,9 @@ function with_(kind: 'forms' | 'clients' | 'account_types' | 'connections', inde
   return copy;
 }
 
+const MANAGERS = (place: string) => `${place}: must not be a group of managers`;
+const NARROW = (place: string) => `${place}: must hold at least 1000 logins`;
+
 describe('a CRM file', () => {
   it('is read as the contract shows it', async () => {
     const { connections, ...rest } = await parseCrmFile(JSON.stringify({ ...EXAMPLE, local_secrets: SECRETS }));
@@ -168,6 +171,11 @@ describe('a CRM file', () => {
       /^connections\[0\]\.protocol: must be "web-api" or "web-registration"/,
     ],
     [with_('connections', 0, { ca: 'no certificate' }), 'connections[0].ca: must be a PEM certificate'],
+    [with_('connections', 0, { groups: ['real', 'Managers\\Dealers'] }), MANAGERS('connections[0].groups[1]')],
+    [with_('connections', 1, { groups: { standard: 1, manager: 2 } }), MANAGERS('connections[1].groups.manager')],
+    [with_('connections', 0, { logins: { from: 2000, to: 1000 } }), NARROW('connections[0].logins')],
+    [with_('connections', 0, { logins: { from: 1000, to: 1998 } }), NARROW('connections[0].logins')],
+    [with_('connections', 1, { logins: { from: 1000, to: 9999 } }), 'connections[1].logins: is not known'],
     [with_('connections', 1, { groups: ['standard'] }), /^connections\[1\]\.groups/],
     [with_('connections', 1, { code_page: 'windows-9999' }), 'connections[1].code_page: is not a known encoding'],
   ] as [unknown, string | RegExp][])('is refused, place and rule named: $1', async (content, fault) => {
@@ -186,6 +194,23 @@ describe('a CRM file', () => {
     ],
   ])('has no two clients of one id, e-mail address or referral code: $1', async (client, fault) => {
     expect(await faultsOf(with_('clients', 1, client))).toEqual([fault]);
+  });
+
+  it.each([
+    ['overlap', 'MT5.example.com', { from: 599_999, to: 700_000 }, true],
+    ['are neighbours', 'mt5.example.com', { from: 600_000, to: 700_000 }, false],
+    ['are on another host', 'mt6.example.com', { from: 500_000, to: 599_999 }, false],
+    ['are on simulated servers', 'local', { from: 500_000, to: 599_999 }, false],
+  ])('has ranges of logins that %s', async (_, host, logins, refused) => {
+    const [first] = EXAMPLE.connections;
+    const owner = host === 'local' ? host : first?.host;
+    const connections = [
+      { ...first, host: owner, logins: { from: 500_000, to: 599_999 } },
+      { ...first, id: 'tp5-live-2', host, logins },
+    ];
+    expect(await faultsOf({ connections })).toEqual(
+      refused ? ['connections[1].logins: has logins of connections[0].logins, which is on the same host'] : [],
+    );
   });
 
   it('may have two clients of one phone number', async () => {

@@ -45,6 +45,11 @@ interface Outcome {
   told: string;
 }
 
+const ADDRESSES: Record<string, string[]> = {
+  'mt4.broker.example': ['10.0.0.7', '203.0.113.7'],
+  'mt4.internal.example': ['10.0.0.7', 'fd00::7', '::ffff:10.0.0.7'],
+};
+
 async function crm(args: string[], input = ''): Promise<Outcome> {
   const outcome = { code: 0, out: '', told: '' };
   outcome.code = await runCrm(args, {
@@ -57,6 +62,7 @@ async function crm(args: string[], input = ''): Promise<Outcome> {
     tell: (text) => {
       outcome.told += text;
     },
+    addressesOf: async (host) => ADDRESSES[host] ?? [],
   });
   return outcome;
 }
@@ -189,6 +195,28 @@ describe('npm run crm -- import', () => {
     expect(told).toContain('clients[0].referral_code: is the same as');
   });
 
+  it.each([
+    ['mt4.broker.example', true],
+    ['203.0.113.7', true],
+    ['2001:db8::7', true],
+    ['mt4.internal.example', false],
+    ['172.16.3.4', false],
+    ['not.known.example', false],
+  ])('warns of a text protocol on a public address: %s', async (host, warned) => {
+    const connection = { ...DEMO_RECORDS.connections.find(({ id }) => id === 'tp4-gw-2'), host };
+    const { code, told } = await local('import', await fileOf({ connections: [connection] }));
+    expect(code).toBe(0);
+    expect(told.includes(`Warning: connections[0]: ${host} has a public address`)).toBe(warned);
+  });
+
+  it('refuses a range of logins that another connection of the host has', async () => {
+    const stands = await table.read('connection#tp5-live-1');
+    const connection = { ...(stands?.record as object), id: 'tp5-live-2' };
+    const { code, told } = await local('import', await fileOf({ connections: [connection] }));
+    expect(code).toBe(1);
+    expect(told).toContain('connections[0].logins: has logins of the table\'s connections["tp5-live-1"].logins');
+  });
+
   it('refuses a simulated server, which no deployment has', async () => {
     const { code, told } = await local(
       'import',
@@ -307,11 +335,34 @@ describe('npm run crm -- delete', () => {
 });
 
 describe('npm run crm -- check', () => {
-  it.each(['tp5-live-1', 'tp4-gw-1'])('connects to %s and logs in, without creating anything', async (id) => {
+  it.each([
+    ['tp5-live-1', '; logins 500000 to 599999: 0 of 20 looked at are taken'],
+    ['tp5-demo-1', '; it has no range of logins of its own'],
+    ['tp4-gw-1', '; logins 600000 to 649999: 0 of 20 looked at are taken'],
+    ['tp4-live-1', ''],
+  ])('connects to %s, logs in and looks at its logins, without creating anything', async (id, range) => {
     const { code, out } = await local('check', id);
-    expect(out).toMatch(new RegExp(`^${id}: connected and logged in \\(\\d+ ms\\)\n$`));
+    expect(out.replace(/\(\d+ ms\)/, '(1 ms)')).toBe(`${id}: connected and logged in (1 ms)${range}\n`);
     expect(code).toBe(0);
     expect(service.platforms.get(id)?.accounts()).toEqual([]);
+  });
+
+  it('says that a range of logins is full', async () => {
+    const stands = await table.read('connection#tp4-gw-1');
+    const logins = { from: 700_000, to: 700_999 };
+    await local('put', 'connection', await fileOf({ ...(stands?.record as object), logins }));
+    for (let sample = 0; sample < 20; sample += 1) {
+      const order = { connection_id: 'tp4-gw-1', group: 'demoforex', leverage: 1, account_type_id: 'ATDEMO04' };
+      const opened = await fetch(`${service.url}/public/v1/users/CLIENT01/tp4/accounts`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...order, login: Math.round(logins.from + (sample * 999) / 19) }),
+      });
+      expect((await checked(opened)).status).toBe(200);
+    }
+    const { code, out } = await local('check', 'tp4-gw-1');
+    expect(out).toContain('tp4-gw-1: login_range_exhausted (all_looked_at_are_taken): the range is full');
+    expect(code).toBe(1);
   });
 
   it('says which connection cannot be used, and why', async () => {

@@ -1,0 +1,46 @@
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import type { Connection } from '../../lib/records/crm-records.ts';
+
+/** Addresses that no public network leads to. */
+const NOT_PUBLIC = new BlockList();
+for (const [net, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const) {
+  NOT_PUBLIC.addSubnet(net, prefix, 'ipv4');
+}
+for (const [net, prefix] of [
+  ['::', 127],
+  ['fc00::', 7],
+  ['fe80::', 10],
+] as const) {
+  NOT_PUBLIC.addSubnet(net, prefix, 'ipv6');
+}
+
+/** The addresses of a host, as this machine finds them; none where it finds none. */
+export async function addressesOf(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true }).catch(() => []);
+  return found.map(({ address }) => address);
+}
+
+/**
+ * Warns of a server that is spoken to without encryption across a public network.
+ * @param path names the connection
+ */
+export async function publicTextWarning(
+  { protocol, host }: Connection,
+  path: string,
+  resolve: (host: string) => Promise<string[]>,
+): Promise<string | undefined> {
+  if (protocol === 'web-api') return undefined;
+  const addresses = isIP(host) === 0 ? await resolve(host) : [host];
+  const open = addresses.some((address) => !NOT_PUBLIC.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'));
+  if (!open) return undefined;
+  return `Warning: ${path}: ${host} has a public address, and ${protocol} has no encryption: passwords and clients' names go there in the clear. Such a server belongs into a private network.`;
+}
