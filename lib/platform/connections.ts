@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { ReadSecret } from '../aws/secrets.ts';
 import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../records/crm-records.ts';
 import { PlatformFailure, type TradingPlatform } from './platform.ts';
-import { textProtocolPlatform } from './text/text-protocol.ts';
+import { TextProtocolPlatform } from './text/text-protocol.ts';
 import { webApiPlatform } from './web-api/web-api.ts';
 
 /**
@@ -36,7 +36,7 @@ export function platformConnections({
 function openPlatform(connection: Connection, secret: string): TradingPlatform {
   return connection.protocol === 'web-api'
     ? webApiPlatform(connection, parseSecret(WebApiSecretSchema, secret))
-    : textProtocolPlatform(connection, parseSecret(TextProtocolSecretSchema, secret));
+    : new TextProtocolPlatform(connection, parseSecret(TextProtocolSecretSchema, secret));
 }
 
 function parseSecret<const S extends v.GenericSchema>(schema: S, text: string): v.InferOutput<S> {

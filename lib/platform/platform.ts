@@ -1,3 +1,4 @@
+import type { LoginRange } from '../records/crm-records.ts';
 import type { FieldFault } from '../validators/primitives.ts';
 
 export type PasswordRole = 'master' | 'investor';
@@ -56,12 +57,6 @@ export interface Departure {
    * process do not notice the pause. Later than this nothing is sent.
    */
   notAfter: number;
-}
-
-/** Logins that are this service's alone, both ends included. */
-export interface LoginRange {
-  from: number;
-  to: number;
 }
 
 export interface RangeInspection {
@@ -138,4 +133,13 @@ export class PlatformFailure extends Error {
   get reason(): string {
     return this.options.reason;
   }
+}
+
+/**
+ * The last check before a write that may open an account or pay; to be called in the same turn as the write.
+ * @throws PlatformFailure `platform_unavailable` when it is too late to send, or the time of the call is up
+ */
+export function mayStillLeave({ notAfter }: Departure, signal: AbortSignal, now: () => number): void {
+  const reason = signal.aborted ? 'aborted_before_sending' : now() > notAfter ? 'too_late_to_send' : undefined;
+  if (reason !== undefined) throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 5 });
 }

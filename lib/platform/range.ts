@@ -1,4 +1,5 @@
-import type { LoginRange, RangeInspection } from './platform.ts';
+import type { LoginRange } from '../records/crm-records.ts';
+import type { RangeInspection } from './platform.ts';
 
 const SAMPLES = 20;
 

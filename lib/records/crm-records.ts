@@ -120,7 +120,7 @@ export function isGroupOfManagers(group: string): boolean {
 }
 
 /** The range of logins that a connection has for itself. */
-type LoginRange = NonNullable<WebApiConnection['logins']>;
+export type LoginRange = NonNullable<WebApiConnection['logins']>;
 
 function loginRangeOf(connection: Connection): LoginRange | undefined {
   return connection.protocol === 'web-registration' ? undefined : connection.logins;
@@ -156,5 +156,7 @@ function removeMember(value: unknown, path: readonly v.IssuePathItem[]): void {
 
 /** The secret of a `web-api` connection: the manager's login and its API password. */
 export const WebApiSecretSchema = v.object({ login: v.pipe(v.number(), v.integer()), password: v.string() });
+export type WebApiSecret = v.InferOutput<typeof WebApiSecretSchema>;
 /** The secret of a text-protocol connection. */
 export const TextProtocolSecretSchema = v.object({ master: v.string() });
+export type TextProtocolSecret = v.InferOutput<typeof TextProtocolSecretSchema>;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { AccountOrder, PlatformFailure } from '../../lib/platform/platform.ts';
-import { textProtocolPlatform } from '../../lib/platform/text/text-protocol.ts';
+import type { AccountOrder, PlatformFailure, TradingPlatform } from '../../lib/platform/platform.ts';
+import type { TextLimits } from '../../lib/platform/text/client.ts';
+import { TextProtocolPlatform } from '../../lib/platform/text/text-protocol.ts';
 import type { TextProtocolConnection } from '../../lib/records/crm-records.ts';
 
 export const MASTER = 'c2VjcmV0IG9mIHRoZSBwbHVnLWlu==';
@@ -12,24 +13,32 @@ const shared = {
   host: '127.0.0.1',
   demo: true,
   secret: 'platform/tp4-test',
-  code_page: 'windows-1252',
 } as const;
 
 /** Time limits for a test that waits for them to pass. */
 export const HASTY = { answerTimeoutMs: 250 };
 
+interface TextPlatformChanges extends Partial<TextLimits> {
+  code_page?: string;
+  master?: string;
+}
+
 /** A platform adapter for a server on this port. */
 export function textPlatform(
   protocol: 'web-registration' | 'interface-gateway',
   port: number,
-  changes: { code_page?: string; master?: string; connectTimeoutMs?: number; answerTimeoutMs?: number } = {},
-) {
-  const { master = MASTER, connectTimeoutMs = 3_000, answerTimeoutMs = 5_000, ...rest } = changes;
+  { code_page = 'windows-1252', master = MASTER, ...limits }: TextPlatformChanges = {},
+): TradingPlatform {
+  const entries = { ...shared, port, code_page };
   const connection: TextProtocolConnection =
     protocol === 'web-registration'
-      ? { ...shared, ...rest, port, protocol, groups: { standard: 1, demoforex: 2, 'demo-eur': 3 } }
-      : { ...shared, ...rest, port, protocol };
-  return textProtocolPlatform(connection, { master }, { connectTimeoutMs, answerTimeoutMs });
+      ? { ...entries, protocol, groups: { standard: 1, demoforex: 2, 'demo-eur': 3 } }
+      : { ...entries, protocol };
+  return new TextProtocolPlatform(
+    connection,
+    { master },
+    { connectTimeoutMs: 3_000, answerTimeoutMs: 5_000, ...limits },
+  );
 }
 
 export function anOrder(changes: Partial<AccountOrder> = {}): AccountOrder {

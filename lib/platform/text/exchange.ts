@@ -10,18 +10,6 @@ export interface Answer {
   closed: boolean;
 }
 
-/** A connection that carries one command. */
-export interface TextConnection {
-  /** The server has ended it. */
-  readonly closed: boolean;
-  /**
-   * Writes the command at once and reads until `end`, the connection's end, the time limit or the signal; never fails.
-   * Without a whole answer the connection is reset, so that nothing of the command is sent from then on.
-   */
-  exchange(command: Buffer, timeoutMs: number, signal: AbortSignal): Promise<Answer>;
-  close(): void;
-}
-
 /** More is no answer of these protocols. */
 const MAX_ANSWER_BYTES = 8_192;
 const FIRST_LINES = ['OK', 'ERROR', 'Disable'];
@@ -36,60 +24,82 @@ export async function dial(
   signal: AbortSignal,
 ): Promise<TextConnection> {
   const socket = connect({ host, port, noDelay: true });
-  let received = '';
-  let closed = false;
-  let changed = () => {};
-  const onEnd = () => {
-    closed = true;
-    changed();
-  };
-  socket.on('end', onEnd).on('close', onEnd);
-  // Once the connection stands, an error ends it: `close` follows.
-  socket.on('error', () => {});
-  socket.on('data', (bytes) => {
-    received += bytes.toString('latin1');
-    changed();
-  });
+  const connection = new TextConnection(socket);
   await connected(socket, timeoutMs, signal);
+  return connection;
+}
 
-  return {
-    get closed() {
-      return closed;
-    },
+/** A connection that carries one command. */
+export class TextConnection {
+  readonly #socket: Socket;
+  #received = '';
+  #closed = false;
+  #onChange = () => {};
 
-    exchange: (command, limitMs, limit) =>
-      new Promise((resolve) => {
-        const finish = () => {
-          clearTimeout(timer);
-          limit.removeEventListener('abort', finish);
-          changed = () => {};
-          const answer = read(received);
-          resolve({ ...answer, closed });
-          // After an orderly end the kernel would go on for minutes sending what the network had swallowed, and the
-          // server might open an account when the order was settled long ago.
-          if (answer.ended || progress(received) === 'decided') socket.destroy();
-          else socket.resetAndDestroy();
-        };
-        let timer = setTimeout(finish, limitMs);
-        limit.addEventListener('abort', finish);
-        changed = () => {
-          const state = progress(received);
-          if (closed || received.length > MAX_ANSWER_BYTES || state === 'over') return finish();
-          if (state !== 'decided') return;
-          clearTimeout(timer);
-          timer = setTimeout(finish, END_MS);
-        };
-        socket.write(command);
-        if (closed || limit.aborted) finish();
-      }),
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    const onEnd = () => {
+      this.#closed = true;
+      this.#onChange();
+    };
+    socket.on('end', onEnd).on('close', onEnd);
+    // Once the connection stands, an error ends it: `close` follows.
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      this.#received += bytes.toString('latin1');
+      this.#onChange();
+    });
+  }
 
-    close: () => socket.destroy(),
-  };
+  /** The server has ended it. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /**
+   * Writes the command at once and reads until `end`, the connection's end, the time limit or the signal; never fails.
+   * Without a whole answer the connection is reset, so that nothing of the command is sent from then on.
+   */
+  exchange(command: Buffer, timeoutMs: number, signal: AbortSignal): Promise<Answer> {
+    return new Promise((resolve) => {
+      const finish = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', finish);
+        this.#onChange = () => {};
+        resolve({ ...read(this.#received), closed: this.#closed });
+        this.#leave();
+      };
+      let timer = setTimeout(finish, timeoutMs);
+      signal.addEventListener('abort', finish);
+      this.#onChange = () => {
+        const state = progress(this.#received);
+        if (this.#closed || this.#received.length > MAX_ANSWER_BYTES || state === 'over') return finish();
+        if (state !== 'decided') return;
+        clearTimeout(timer);
+        timer = setTimeout(finish, END_MS);
+      };
+      this.#socket.write(command);
+      if (this.#closed || signal.aborted) finish();
+    });
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  /**
+   * After an orderly end the kernel would go on for minutes sending what the network had swallowed, and the server might
+   * open an account when the order was settled long ago.
+   */
+  #leave(): void {
+    if (read(this.#received).ended || progress(this.#received) === 'decided') this.#socket.destroy();
+    else this.#socket.resetAndDestroy();
+  }
 }
 
 function connected(socket: Socket, timeoutMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const settle = (reason?: string, cause?: unknown) => {
+    const finish = (reason?: string, cause?: unknown) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
       socket.off('connect', onConnect).off('error', onError);
@@ -97,10 +107,10 @@ function connected(socket: Socket, timeoutMs: number, signal: AbortSignal): Prom
       socket.destroy();
       reject(new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10, cause }));
     };
-    const onAbort = () => settle('connect_aborted');
-    const onConnect = () => settle();
-    const onError = (error: NodeJS.ErrnoException) => settle(`connect_${error.code ?? 'failed'}`, error);
-    const timer = setTimeout(() => settle('connect_timeout'), timeoutMs);
+    const onAbort = () => finish('connect_aborted');
+    const onConnect = () => finish();
+    const onError = (error: NodeJS.ErrnoException) => finish(`connect_${error.code ?? 'failed'}`, error);
+    const timer = setTimeout(() => finish('connect_timeout'), timeoutMs);
     signal.addEventListener('abort', onAbort);
     socket.on('connect', onConnect).on('error', onError);
     if (signal.aborted) onAbort();

@@ -90,14 +90,11 @@ describe.each(dialects)('%s', (protocol) => {
   });
 
   test('every key stands once, and before each key that ends with it', async () => {
-    const server = await aScript((socket, text) => {
-      socket.end(text.startsWith('WNEW') ? 'OK\r\nLOGIN=7\r\nend\r\n' : 'ERROR\r\nuser check failed\r\nend');
-    });
+    const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
     const login = protocol === 'interface-gateway' ? { login: 7_777, readonly: true } : {};
     await textPlatform(protocol, server.port).open(anOrder({ deposit: 5, ...login }), atOnce, forever);
-    const lines = server.received.filter((text) => text.startsWith('WNEWACCOUNT'));
-    expect(lines).toHaveLength(1);
-    for (const line of lines) {
+    expect(server.received).toHaveLength(1);
+    for (const line of server.received) {
       const keys = [...line.matchAll(/[ |]([A-Z_]+)=/g)].map((match) => match[1] ?? '');
       expect(new Set(keys).size).toBe(keys.length);
       for (const key of keys) expect(line.indexOf(`${key}=`)).toBe(line.search(new RegExp(`[ |]${key}=`)) + 1);
@@ -129,6 +126,25 @@ describe.each(dialects)('%s', (protocol) => {
     );
     await expect(opening).rejects.toBe(stop);
     expect(server.commands).toBe(0);
+  });
+
+  test('a process that was paused after its last check sends nothing, if its time is over by the wall clock', async () => {
+    const server = await aServer({ dialect: protocol });
+    let time = 1_000_000;
+    const platform = textPlatform(protocol, server.port, { now: () => time });
+    const pausedFor = (ms: number) => ({
+      note: async () => {
+        time += ms;
+      },
+      notAfter: time + 17_000,
+    });
+    expect(await failureOf(platform.open(anOrder(), pausedFor(150_000), forever))).toMatchObject({
+      kind: 'platform_unavailable',
+      options: { reason: 'too_late_to_send' },
+    });
+    expect({ commands: server.commands, accounts: server.accounts().length }).toEqual({ commands: 0, accounts: 0 });
+    await platform.open(anOrder(), pausedFor(17_000), forever);
+    expect(server.accounts()).toHaveLength(1);
   });
 
   test('twenty accounts are opened at once', async () => {
@@ -232,15 +248,16 @@ describe.each(dialects)('%s', (protocol) => {
       ['invalid GROUP', 'group_not_found', 'invalid_group'],
       ['invalid LEVERAGE', 'validation_failed', 'invalid_leverage'],
       ['invalid NAME', 'platform_refused', 'invalid_name'],
-      ['miss NAME', 'platform_refused', 'unknown_error'],
-      ['miss PASSWORD', 'platform_refused', 'unknown_error'],
-      ['miss INVESTOR', 'platform_refused', 'unknown_error'],
+      ['miss NAME', 'platform_refused', 'miss_name'],
+      ['miss PASSWORD', 'platform_refused', 'miss_password'],
+      ['miss INVESTOR', 'platform_refused', 'miss_investor'],
       ['miss MASTER', 'platform_refused', 'miss_master'],
       ['invalid MASTER', 'platform_refused', 'invalid_master'],
       ['illegal IP', 'platform_refused', 'illegal_ip'],
       ['invalid CMD', 'platform_refused', 'invalid_cmd'],
       ['MT is disconnected', 'platform_unavailable', 'platform_disconnected'],
-      ['ann@example.com is on the black list', 'platform_refused', 'unknown_error'],
+      ['ann@example.com is on the black list', 'account_outcome_unknown', 'unknown_error'],
+      ['account was created, deposit failed', 'account_outcome_unknown', 'unknown_error'],
     ])('%s', async (text, kind, reason) => {
       const server = await answering(`ERROR\r\n${text}\r\nend\r\n`);
       const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
@@ -260,10 +277,10 @@ describe.each(dialects)('%s', (protocol) => {
       expect(options.errors).toMatchObject([{ pointer: '#/leverage', rule: 'not_offered' }]);
     });
 
-    test('an error without a reason is still no account', async () => {
+    test('an error without a reason says nothing of what was done', async () => {
       const server = await answering('ERROR\r\nend\r\n');
       const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
-      expect(kind).toBe('platform_refused');
+      expect(kind).toBe('account_outcome_unknown');
     });
 
     test('a wrong master password is an operator’s matter', async () => {
@@ -498,11 +515,10 @@ describe('web-registration', () => {
 describe('interface-gateway', () => {
   const gateway = 'interface-gateway';
 
-  test('the whole command, word for word, after the question for the login', async () => {
+  test('the whole command, word for word', async () => {
     const contact = { name: 'Zoë Ærø', phone: '+447400123456', country: 'United Kingdom' };
     const rest = { leverage: 500, deposit: 2_500.5, readonly: true, login: 777 };
     expect(await commandsOf(gateway, { ...contact, ...rest })).toEqual([
-      'WCHKACCOUNT MASTER=c2VjcmV0IG9mIHRoZSBwbHVnLWlu==|LOGIN=777',
       'WNEWACCOUNT MASTER=c2VjcmV0IG9mIHRoZSBwbHVnLWlu==|IP=10.58.118.213|GROUP=demoforex|LOGIN=777|NAME=Zoë Ærø' +
         '|PASSWORD=Master77|INVESTOR=Invest88|EMAIL=ann@example.com|COUNTRY=United Kingdom|STATE=|CITY=|ADDRESS=' +
         '|COMMENT=6f1d8a52-5c1c-4f0e-9d3e-000000000001|PHONE=+447400123456|PHONE_PASSWORD=|STATUS=|ZIPCODE=|ID=' +
@@ -533,35 +549,44 @@ describe('interface-gateway', () => {
     expect(server.accounts()).toMatchObject([{ login: 777, readonly: true, balance: 2_500 }]);
   });
 
-  test('a login in use is found out before anything is sent that could open an account', async () => {
+  test('an opening is one command, with a login or without', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
+    await platform.open(anOrder(), atOnce, forever);
     await platform.open(anOrder({ login: 777 }), atOnce, forever);
-    let sending = false;
-    const note = async () => {
-      sending = true;
-    };
-    const { kind } = await failureOf(platform.open(anOrder({ login: 777 }), noting(note), forever));
-    expect(kind).toBe('login_taken');
-    expect(sending).toBe(false);
+    expect(server.commands).toBe(2);
+  });
+
+  test('the same order with a login, sent again, opens no second account', async () => {
+    const server = await aServer({ dialect: gateway });
+    const platform = textPlatform(gateway, server.port);
+    const order = anOrder({ login: 777 });
+    await platform.open(order, atOnce, forever);
+    for (let time = 0; time < 3; time += 1) {
+      expect((await failureOf(platform.open(order, atOnce, forever))).kind).toBe('login_taken');
+    }
     expect(server.accounts()).toHaveLength(1);
   });
 
-  test('a login that was taken in between is told from other failures', async () => {
+  test('a login in use is told from other reasons of a failed opening by asking for it', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
-    const meanwhile = async () => {
-      await textPlatform(gateway, server.port).open(anOrder({ login: 777 }), atOnce, forever);
-    };
-    const order = anOrder({ login: 777 });
-    const { kind } = await failureOf(platform.open(order, noting(meanwhile), forever));
-    expect(kind).toBe('login_taken');
-    server.faults.set({ kind: 'retcode', code: 3004, times: 1, after: 1 });
-    expect((await failureOf(platform.open(anOrder({ login: 778 }), atOnce, forever))).kind).toBe('platform_refused');
+    await platform.open(anOrder({ login: 777 }), atOnce, forever);
+    expect((await failureOf(platform.open(anOrder({ login: 777 }), atOnce, forever))).kind).toBe('login_taken');
+    expect(server.commands).toBe(3);
+    server.faults.set({ kind: 'retcode', code: 3004, times: 1 });
+    expect(await failureOf(platform.open(anOrder({ login: 778 }), atOnce, forever))).toMatchObject({
+      kind: 'platform_refused',
+      options: { reason: 'account_create_failed' },
+    });
   });
 
   test('a disabled account has its login too', async () => {
-    const server = await answering('Disable\r\nuser check successful\r\nend');
+    const server = await aScript((socket, text) => {
+      socket.end(
+        text.startsWith('WNEW') ? 'ERROR\r\naccount create failed\r\nend' : 'Disable\r\nuser check successful\r\nend',
+      );
+    });
     const { kind } = await failureOf(textPlatform(gateway, server.port).open(anOrder({ login: 7 }), atOnce, forever));
     expect(kind).toBe('login_taken');
   });
@@ -575,36 +600,41 @@ describe('interface-gateway', () => {
   });
 
   test.each(['silence', 'session_dropped', 'garbage', 'throttled', 'refused', 'down'] as const)(
-    '%s while the login is looked up: nothing is sent',
+    'when asking for the login after a failed opening comes to %s, the opening stays failed',
     async (kind) => {
       const server = await aServer({ dialect: gateway });
-      server.faults.set({ kind, times: 1 });
-      let sending = false;
-      const opening = textPlatform(gateway, server.port, kind === 'silence' ? HASTY : {}).open(
-        anOrder({ login: 777 }),
-        noting(async () => {
-          sending = true;
-        }),
-        forever,
-      );
-      expect((await failureOf(opening)).kind).toBe(kind === 'refused' ? 'platform_refused' : 'platform_unavailable');
-      expect(sending).toBe(false);
-      expect(server.accounts()).toEqual([]);
+      const platform = textPlatform(gateway, server.port, kind === 'silence' ? HASTY : {});
+      await platform.open(anOrder({ login: 777 }), atOnce, forever);
+      server.faults.set({ kind, times: 1, after: 1 });
+      expect(await failureOf(platform.open(anOrder({ login: 777 }), atOnce, forever))).toMatchObject({
+        kind: 'platform_refused',
+        options: { reason: 'account_create_failed' },
+      });
     },
   );
 
   describe('looking up', () => {
-    test('an account with a login of our own is found after its answer was lost', async () => {
+    test('an account with a login of our own is found after its answer was lost, with two commands', async () => {
       const server = await aServer({ dialect: gateway });
       const platform = textPlatform(gateway, server.port);
       const order = anOrder({ login: 777 });
       await expect(platform.find(order, forever)).resolves.toEqual({ kind: 'absent' });
       server.faults.set({ kind: 'reply_lost', times: 1 });
       expect((await failureOf(platform.open(order, atOnce, forever))).kind).toBe('account_outcome_unknown');
+      const before = server.commands;
       await expect(platform.find(order, forever)).resolves.toEqual({ kind: 'found', login: 777 });
-      const { operationId, group } = order;
-      const trace = { operationId, group, login: 777 };
+      expect(server.commands - before).toBe(2);
+    });
+
+    test('a login that our own table has reserved is ours as soon as it exists', async () => {
+      const server = await aServer({ dialect: gateway });
+      const platform = textPlatform(gateway, server.port);
+      const order = anOrder({ login: 777, reserved: true });
+      await expect(platform.find(order, forever)).resolves.toEqual({ kind: 'absent' });
+      await platform.open(order, atOnce, forever);
+      const { masterPassword: _, ...trace } = order;
       await expect(platform.find(trace, forever)).resolves.toEqual({ kind: 'found', login: 777 });
+      expect(server.commands).toBe(3);
     });
 
     test('an account of somebody else’s with this login is not ours', async () => {
@@ -614,14 +644,36 @@ describe('interface-gateway', () => {
       await expect(platform.find(anOrder({ login: 777 }), forever)).resolves.toEqual({ kind: 'another' });
     });
 
-    test('a gateway that cannot try a password has the login speak for itself', async () => {
-      const server = await aScript((socket, text) => {
-        socket.end(
-          text.startsWith('WCHKACCOUNT') ? 'OK\r\nuser check successful\r\nend' : 'ERROR\r\ninvalid CMD\r\nend',
-        );
-      });
+    test('that a login exists does not say whose it is: without the password nothing can be told', async () => {
+      const server = await aServer({ dialect: gateway });
       const platform = textPlatform(gateway, server.port);
-      await expect(platform.find(anOrder({ login: 5 }), forever)).resolves.toEqual({ kind: 'found', login: 5 });
+      const { masterPassword: _, ...trace } = anOrder({ login: 777 });
+      await platform.open(anOrder({ login: 777 }), atOnce, forever);
+      await expect(platform.find(trace, forever)).resolves.toEqual({ kind: 'cannot_tell' });
+    });
+
+    test.each([
+      ['an error that speaks of the command', 'ERROR\r\ninvalid CMD\r\nend'],
+      ['an error that speaks of the command’s name', 'ERROR\r\nCHECKPASSWORD is unknown\r\nend'],
+      ['an error that misses a parameter', 'ERROR\r\nmiss PASSWORD\r\nend'],
+      ['words that are no answer', 'Unknown command\r\n'],
+      ['silence, and the end of the connection', ''],
+      ['silence', undefined],
+    ])('a gateway whose answer to WCHECKPASS is %s cannot tell whose an account is', async (_, answer) => {
+      const server = await aScript((socket, text) => {
+        if (text.startsWith('WCHKACCOUNT')) socket.end('OK\r\nuser check successful\r\nend');
+        else if (answer !== undefined) socket.end(answer);
+      });
+      const platform = textPlatform(gateway, server.port, HASTY);
+      await expect(platform.find(anOrder({ login: 5 }), forever)).resolves.toEqual({ kind: 'cannot_tell' });
+    });
+
+    test('a gateway that cannot be reached for WCHECKPASS may tell later', async () => {
+      const server = await aServer({ dialect: gateway });
+      const platform = textPlatform(gateway, server.port);
+      await platform.open(anOrder({ login: 777 }), atOnce, forever);
+      server.faults.set({ kind: 'down', times: 1, after: 1 });
+      expect((await failureOf(platform.find(anOrder({ login: 777 }), forever))).kind).toBe('platform_unavailable');
     });
 
     test('without a login of our own nothing can be told', async () => {
@@ -631,14 +683,33 @@ describe('interface-gateway', () => {
       expect(server.commands).toBe(0);
     });
 
-    test('an answer that does not come, or another one, is no finding', async () => {
-      const silent = await aScript(() => {});
-      const { kind } = await failureOf(textPlatform(gateway, silent.port, HASTY).find(anOrder({ login: 5 }), forever));
-      expect(kind).toBe('platform_unavailable');
-      const other = await answering('ERROR\r\nsomething else\r\nend\r\n');
-      const finding = textPlatform(gateway, other.port).find(anOrder({ login: 5 }), forever);
+    test.each([
+      ['an error that speaks of the command', 'ERROR\r\ncommand not found\r\nend\r\n'],
+      ['another error', 'ERROR\r\nsomething else\r\nend\r\n'],
+      ['words that are no answer', 'Unknown command\r\n'],
+      ['silence, and the end of the connection', ''],
+      ['silence', undefined],
+    ])('a gateway whose answer to WCHKACCOUNT was never more than %s cannot tell', async (_, answer) => {
+      const server = await aScript((socket) => {
+        if (answer !== undefined) socket.end(answer);
+      });
+      const finding = textPlatform(gateway, server.port, HASTY).find(anOrder({ login: 5 }), forever);
       await expect(finding).resolves.toEqual({ kind: 'cannot_tell' });
     });
+
+    test.each(['silence', 'session_dropped', 'garbage', 'throttled', 'down'] as const)(
+      'a gateway that knows WCHKACCOUNT and comes to %s may tell later',
+      async (kind) => {
+        const server = await aServer({ dialect: gateway });
+        const platform = textPlatform(gateway, server.port, kind === 'silence' ? HASTY : {});
+        const order = anOrder({ login: 777 });
+        await platform.open(order, atOnce, forever);
+        await platform.find(order, forever);
+        server.faults.set({ kind, times: 1 });
+        expect((await failureOf(platform.find(order, forever))).kind).toBe('platform_unavailable');
+        await expect(platform.find(order, forever)).resolves.toEqual({ kind: 'found', login: 777 });
+      },
+    );
   });
 
   test('a range of logins is looked at in twenty places, its ends among them', async () => {

@@ -1,0 +1,99 @@
+import type { FieldFault } from '../../validators/primitives.ts';
+import { PlatformFailure } from '../platform.ts';
+import type { Answer } from './exchange.ts';
+
+/** What `WNEWACCOUNT` came to: the new account's login, or the failure. An answer counts from the line that decides on, `end` or not. */
+export function readOpening({ lines, ended, closed }: Answer): number | PlatformFailure {
+  const [first, ...rest] = lines;
+  if (first === 'OK') {
+    for (const line of rest) {
+      const login = Number(/^LOGIN=(\d{1,10})$/.exec(line)?.[1] ?? 0);
+      if (login > 0) return login;
+    }
+  }
+  if (first === 'ERROR' && rest[0] !== undefined) return refusal(rest[0]) ?? outcomeUnknown('unknown_error');
+  if (first === 'ERROR' && ended) return outcomeUnknown('error_without_reason');
+  return outcomeUnknown(lines.length > 0 ? 'answer_not_understood' : silence(closed));
+}
+
+/** What `WCHKACCOUNT` says of a login. `unsaid`: the server does not know the command, or answers something else. */
+export function readExistence({ lines: [first, reason = ''] }: Answer): 'exists' | 'absent' | 'unsaid' {
+  if (first === 'OK' || first === 'Disable') return 'exists';
+  return first === 'ERROR' && NO_SUCH_LOGIN.test(reason) ? 'absent' : 'unsaid';
+}
+
+/** What `WCHECKPASS` says of a password. `unsaid`: silence, or anything else than a word about the password itself. */
+export function readPassword({ lines: [first, reason = ''] }: Answer): 'right' | 'wrong' | 'unsaid' {
+  if (first === 'OK') return 'right';
+  return first === 'ERROR' && WRONG_PASSWORD.test(reason) ? 'wrong' : 'unsaid';
+}
+
+/**
+ * Sees to it that a command which creates nothing was answered: whatever goes wrong with it, it may be asked again.
+ * @throws PlatformFailure for what is no answer, and for an `ERROR` that speaks of us or of the server
+ */
+export function requireAnswer({ lines: [first, reason], closed }: Answer): void {
+  if (first === undefined) throw unavailable(silence(closed));
+  if (first === 'OK' || first === 'Disable') return;
+  if (first !== 'ERROR' || reason === undefined) throw unavailable('answer_not_understood');
+  const failure = refusal(reason);
+  if (failure !== undefined && ABOUT_US.includes(failure.reason)) throw failure;
+}
+
+/** Of the login itself: `command not found` says nothing of it. */
+const NO_SUCH_LOGIN = /^(user check failed|invalid login|(user|login|account) (not found|(does )?not exist))$/i;
+const WRONG_PASSWORD = /^(password is wrong|(wrong|invalid) password)$/i;
+/** The reason of an opening that the server tried and failed at: with a login of our own, mostly because it exists. */
+export const CREATE_FAILED = 'account_create_failed';
+/** Reasons that say something of us or of the server, whatever was asked. */
+const ABOUT_US = ['miss_master', 'invalid_master', 'illegal_ip', 'blocked', 'platform_disconnected'];
+/** Texts that are an operator's concern. */
+const REFUSED = [
+  ...['account create failed', 'invalid data', 'invalid name', 'invalid cmd'],
+  ...['miss master', 'miss name', 'miss password', 'miss investor', 'invalid master', 'illegal ip'],
+];
+const LEVERAGE: FieldFault = {
+  pointer: '#/leverage',
+  rule: 'not_offered',
+  detail: 'is not accepted by the trading platform',
+};
+
+/** @returns undefined for a text that the protocol does not know: it says nothing of what was done. No text is passed on */
+function refusal(text: string): PlatformFailure | undefined {
+  const wait = /^IP is blocked\. Please wait (\d{1,6})/i.exec(text);
+  if (wait !== null) return unavailable('blocked', Math.max(1, Number(wait[1])));
+  const known = text.toLowerCase();
+  switch (known) {
+    case 'simple password':
+    case 'invalid password':
+      return new PlatformFailure('password_rejected', { reason: 'simple_password' });
+    case 'invalid group':
+      return new PlatformFailure('group_not_found', { reason: 'invalid_group' });
+    case 'invalid leverage':
+      return new PlatformFailure('validation_failed', { reason: 'invalid_leverage', errors: [LEVERAGE] });
+    case 'mt is disconnected':
+      return unavailable('platform_disconnected');
+    default:
+      if (!REFUSED.includes(known)) return undefined;
+      return new PlatformFailure('platform_refused', { reason: known.replaceAll(' ', '_') });
+  }
+}
+
+/** True when a connection stood, and nothing that is an answer came back on it. */
+export function isNoAnswer(error: unknown): boolean {
+  return error instanceof PlatformFailure && NO_ANSWER.includes(error.reason);
+}
+
+const NO_ANSWER = ['closed_without_answer', 'no_answer', 'answer_not_understood'];
+
+function silence(closed: boolean): string {
+  return closed ? 'closed_without_answer' : 'no_answer';
+}
+
+function outcomeUnknown(reason: string): PlatformFailure {
+  return new PlatformFailure('account_outcome_unknown', { reason });
+}
+
+export function unavailable(reason: string, retryAfterSeconds = 10): PlatformFailure {
+  return new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds });
+}
