@@ -357,33 +357,20 @@ cases(
 );
 
 let logins = 820_000;
+const OWN_LOGIN: [string, Omit<Case, 'on' | 'target'>][] = [
+  ['throttled', { fault: { kind: 'throttled' }, first: UNAVAILABLE, accounts: 0 }],
+  ['refused', { fault: { kind: 'refused' }, first: REFUSED, accounts: 0 }],
+  ['down', { fault: { kind: 'down' }, first: UNAVAILABLE, accounts: 0 }],
+  ['slow', { fault: { kind: 'slow', ms: 400 }, first: OPENED, accounts: 1 }],
+  ['dropped', { fault: { kind: 'session_dropped' }, first: [UNAVAILABLE, UNKNOWN], accounts: 0 }],
+  ['met with silence', { fault: { kind: 'silence' }, first: UNKNOWN, accounts: 0 }],
+  ['answered with garbage', { fault: { kind: 'garbage' }, first: OPENED, accounts: 1 }],
+  ['whose reply is lost', { fault: { kind: 'reply_lost' }, first: OPENED, accounts: 1 }],
+];
 cases(
   'The opening with a login of its own on a gateway',
-  [0, 1].flatMap((after): [string, Case][] => {
-    const at = () => {
-      logins += 1;
-      return { on: 'gw-live', target: 'gw', more: { login: logins } } as const;
-    };
-    const step = after === 0 ? 'while the login is looked for' : 'while it is opened';
-    const before = after === 0;
-    return [
-      [`throttled ${step}`, { ...at(), fault: { kind: 'throttled', after }, first: UNAVAILABLE, accounts: 0 }],
-      [`refused ${step}`, { ...at(), fault: { kind: 'refused', after }, first: REFUSED, accounts: 0 }],
-      [`down ${step}`, { ...at(), fault: { kind: 'down', after }, first: UNAVAILABLE, accounts: 0 }],
-      [`slow ${step}`, { ...at(), fault: { kind: 'slow', ms: 400, after }, first: OPENED, accounts: 1 }],
-      [
-        `dropped ${step}`,
-        { ...at(), fault: { kind: 'session_dropped', after }, first: [UNAVAILABLE, UNKNOWN], accounts: 0 },
-      ],
-      [
-        `met with silence ${step}`,
-        { ...at(), fault: { kind: 'silence', after }, first: before ? UNAVAILABLE : UNKNOWN, accounts: 0 },
-      ],
-      [
-        `answered with garbage ${step}`,
-        { ...at(), fault: { kind: 'garbage', after }, first: before ? UNAVAILABLE : OPENED, accounts: before ? 0 : 1 },
-      ],
-      [`whose reply is lost ${step}`, { ...at(), fault: { kind: 'reply_lost', after }, first: OPENED, accounts: 1 }],
-    ];
+  OWN_LOGIN.map(([title, one]): [string, Case] => {
+    logins += 1;
+    return [title, { ...one, on: 'gw-live', target: 'gw', more: { login: logins } }];
   }),
 );
