@@ -1,0 +1,115 @@
+import * as v from 'valibot';
+import { PlatformFailure } from '../../lib/platform/platform.ts';
+import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../../lib/records/crm-records.ts';
+import type { Settings } from '../settings.ts';
+import { type Check, type Found, missing, warning, works } from './checks.ts';
+import type { AwsLooks, ServerLooks } from './looks.ts';
+
+/** The deployed stack by its name: its state, who hears of its alarms, and which ring. */
+export function stackChecks(stack: string, settings: Pick<Settings, 'retainData' | 'customDomain'>): Check[] {
+  return [
+    { area: 'stack', what: stack, look: (looks) => stackFound(looks, stack, settings.retainData) },
+    {
+      area: 'alarms',
+      what: 'receivers',
+      look: async (looks) => {
+        const topic = await output(looks, stack, 'AlarmTopicArn');
+        const { confirmed, pending } = await looks.subscriptions(topic);
+        if (confirmed > 0) return works(`${confirmed} confirmed${pending > 0 ? `, ${pending} pending` : ''}`);
+        return pending > 0
+          ? missing('nobody has confirmed yet', 'follow the link in the mail from AWS Notifications')
+          : missing('nobody hears them', 'npm run setting -- alarmEmail=oncall@…, npm run deploy');
+      },
+    },
+    {
+      area: 'alarms',
+      what: 'now',
+      look: async (looks) => {
+        const names = await looks.ringing(stack);
+        return names.length === 0
+          ? works('none rings')
+          : names.map((name) => ({ ...warning('rings', 'infra/README.md, Alarms, says what to do'), what: name }));
+      },
+    },
+    ...(settings.customDomain === undefined ? [] : [domain(stack, settings.customDomain)]),
+  ];
+}
+
+async function stackFound(looks: AwsLooks, stack: string, retainData: boolean): Promise<Found> {
+  const found = await looks.stack(stack);
+  if (found === undefined) return missing('is not deployed', 'npm run deploy');
+  if (/ROLLBACK_COMPLETE|FAILED/.test(found.status) && !/^UPDATE_ROLLBACK_COMPLETE$/.test(found.status)) {
+    return missing(found.status, `aws cloudformation describe-stack-events --stack-name ${stack}`);
+  }
+  if (retainData && !found.protected) {
+    return warning(`${found.status}, not protected from deletion`, 'npm run deploy');
+  }
+  return works(found.status);
+}
+
+async function output(looks: AwsLooks, stack: string, name: string): Promise<string> {
+  const value = (await looks.stack(stack))?.outputs[name];
+  if (value === undefined) throw Object.assign(new Error(name), { name: `NoOutput${name}` });
+  return value;
+}
+
+function domain(stack: string, { name, certificateArn }: NonNullable<Settings['customDomain']>): Check {
+  return {
+    area: 'domain',
+    what: name,
+    look: async (looks) => {
+      const certificate = await looks.certificate(certificateArn);
+      if (certificate?.status !== 'ISSUED') {
+        return missing(`its certificate is ${certificate?.status ?? 'not there'}`, 'set the record that ACM names');
+      }
+      const target = await output(looks, stack, 'ApiDomainTarget');
+      const leads = (await looks.cnames(name)).includes(target);
+      return leads
+        ? works('certificate and DNS')
+        : warning('has no CNAME to the API (an alias is fine too)', `set ${name} CNAME ${target}`);
+    },
+  };
+}
+
+/** The trading servers: the secret of each connection, whether it lets us in, and how full its range of logins is. */
+export async function connectionChecks(looks: ServerLooks): Promise<Check<ServerLooks>[]> {
+  const connections = await looks.connections();
+  if (connections.length === 0) {
+    const mend = 'npm run crm -- import crm.json --stack …';
+    return [{ area: 'crm', what: 'connections', look: async () => missing('there are none', mend) }];
+  }
+  return connections.map((connection) => ({
+    area: 'trading server',
+    what: connection.id,
+    look: (looks) => connectionFound(looks, connection),
+  }));
+}
+
+async function connectionFound(looks: ServerLooks, connection: Connection): Promise<Found> {
+  const put = `npm run crm -- secret put ${connection.secret}`;
+  const text = await looks.secret(connection.secret);
+  if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
+  const schema = connection.protocol === 'web-api' ? WebApiSecretSchema : TextProtocolSecretSchema;
+  if (!v.safeParse(v.pipe(v.string(), v.parseJson(), schema), text).success) {
+    return missing(`the secret ${connection.secret} has another shape`, put);
+  }
+  try {
+    await looks.reach(connection);
+  } catch (error) {
+    if (!(error instanceof PlatformFailure)) throw error;
+    return missing(`${error.kind} (${error.reason})`, `npm run crm -- check ${connection.id}`);
+  }
+  if (!('logins' in connection) || connection.logins === undefined) {
+    if (connection.protocol === 'web-registration') return works('lets us in');
+    return warning(
+      'lets us in; has no range of logins of its own',
+      'reserve one on the server, and name it in `logins`',
+    );
+  }
+  const full = await looks.fullness(connection);
+  if (full === undefined || full.taken * 2 <= full.looked) return works('lets us in; its range of logins has room');
+  return warning(
+    `its range of logins is over half full (${full.taken} of ${full.looked} looked at)`,
+    'reserve a wider one',
+  );
+}

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { examine, exitCode } from '../../../infra/doctor/checks.ts';
+import { checksOf, table } from '../../../infra/doctor/doctor.ts';
+import type { AwsLooks, Finding, ServerLooks } from '../../../infra/doctor/looks.ts';
+import { messageChecks } from '../../../infra/doctor/message-checks.ts';
+import { secretChecks } from '../../../infra/doctor/secret-checks.ts';
+import { connectionChecks } from '../../../infra/doctor/stack-checks.ts';
+import { readSettings } from '../../../infra/settings.ts';
+import { PlatformFailure } from '../../../lib/platform/platform.ts';
+import type { Connection } from '../../../lib/records/crm-records.ts';
+import { HEALTHY } from '../../support/doctor-looks.ts';
+
+const MAIL = { senderAddress: 'no-reply@acme.example' };
+const EVERYTHING = {
+  ...MAIL,
+  channels: 'email,sms,call,whatsapp',
+  'phone.countries': 'GB',
+  'call.originationIdentity': 'phone-1',
+  'whatsapp.phoneNumberId': 'phone-number-id-1',
+  'whatsapp.codeTemplate': 'code',
+  'whatsapp.noticeTemplate': 'notice',
+  'customDomain.name': 'api.acme.example',
+  'customDomain.certificateArn': 'arn:aws:acm:eu-west-1:111122223333:certificate/1',
+};
+
+async function findings(looks: Partial<AwsLooks>, context: Record<string, unknown> = MAIL, deployed = true) {
+  const checks = await checksOf(readSettings(context), 'broker-api-prod', deployed);
+  return examine(checks, { ...HEALTHY, approvedLanguages: async () => (await allLanguages()) ?? [], ...looks });
+}
+
+async function allLanguages() {
+  const { LANGUAGES, wordsFor } = await import('../../../lib/messages/words/languages.ts');
+  return Promise.all(LANGUAGES.map(async (language) => (await wordsFor(language)).whatsapp));
+}
+
+const troubles = (all: readonly Finding[]) => all.filter(({ state }) => state !== 'works');
+
+describe('The doctor', () => {
+  it('finds everything well where it is, and ends with 0', async () => {
+    const all = await findings({}, EVERYTHING);
+    expect(troubles(all)).toEqual([]);
+    expect(all.length).toBeGreaterThan(14);
+    expect(exitCode(all)).toBe(0);
+    expect(table(all)).toMatch(/Everything works\.\n$/);
+  });
+
+  const CASES: [string, Partial<AwsLooks>, Partial<Finding>][] = [
+    [
+      'an account that CDK has not prepared',
+      { bootstrapVersion: async () => undefined },
+      { mend: 'npx cdk bootstrap' },
+    ],
+    ['a new account’s ten executions', { concurrentExecutions: async () => 10 }, { state: 'warning' }],
+    [
+      'the sandbox of mails',
+      {
+        mailAccount: async () => ({ production: false, sending: true, perSecond: 1, perDay: 200, sentToday: 0 }),
+      },
+      { state: 'missing', what: 'account' },
+    ],
+    [
+      'a domain that is not verified',
+      { mailIdentity: async () => ({ verified: false, dkim: 'PENDING' }) },
+      { area: 'mail' },
+    ],
+    [
+      'a domain without a DMARC policy',
+      { txtRecords: async () => [] },
+      { state: 'warning', what: 'DMARC of acme.example' },
+    ],
+    ['the sandbox of texts', { messagingSandbox: async () => true }, { what: 'sandbox' }],
+    [
+      'a protect configuration that SNS does not obey',
+      { defaultProtectConfiguration: async () => undefined },
+      { state: 'warning' },
+    ],
+    ['alarms that nobody hears', { subscriptions: async () => ({ confirmed: 0, pending: 1 }) }, { what: 'receivers' }],
+    ['an alarm that rings', { ringing: async () => ['broker-api-prod-Flood'] }, { what: 'broker-api-prod-Flood' }],
+    ['a stack that is not there', { stack: async () => undefined }, { mend: 'npm run deploy' }],
+    ['a certificate that is not issued', { certificate: async () => undefined }, { area: 'domain', state: 'missing' }],
+    ['a name that leads elsewhere', { cnames: async () => [] }, { area: 'domain', state: 'warning' }],
+  ];
+  it.each(CASES)('tells of %s, and what mends it', async (_, looks, finding) => {
+    const found = troubles(await findings(looks, EVERYTHING));
+    expect(found).toContainEqual(expect.objectContaining({ ...finding, mend: expect.stringMatching(/.{10}/) }));
+  });
+
+  it('tells, before the first deployment, of an identity that would make it fail', async () => {
+    const [there] = troubles(await findings({ stack: async () => undefined }, MAIL, false)).filter(
+      ({ area }) => area === 'mail',
+    );
+    expect(there).toMatchObject({ state: 'missing', mend: 'npm run setting -- senderIdentity=existing-domain' });
+    const existing = { ...MAIL, senderIdentity: 'existing-domain' };
+    const without = await findings({ mailIdentity: async () => undefined }, existing, false);
+    expect(without).toContainEqual(expect.objectContaining({ mend: 'npm run setting -- senderIdentity=domain' }));
+  });
+
+  it('says what it cannot look at, and goes on', async () => {
+    const denied = Object.assign(new Error('no'), { name: 'AccessDeniedException' });
+    const all = await findings({ bootstrapVersion: () => Promise.reject(denied) });
+    expect(troubles(all)).toEqual([
+      {
+        area: 'account',
+        what: 'bootstrap',
+        state: 'unknown',
+        says: 'cannot be looked at (AccessDeniedException)',
+        mend: 'give these credentials the right to read it',
+      },
+    ]);
+    expect(exitCode(all)).toBe(1);
+  });
+
+  it('names the languages in which a template of WhatsApp is not approved', async () => {
+    const checks = messageChecks(readSettings(EVERYTHING), ['en_US', 'de', 'pt_BR']);
+    const found = troubles(await examine(checks, HEALTHY));
+    expect(found.map(({ what, says }) => `${what} ${says}`)).toEqual([
+      'template code is not approved in pt_BR',
+      'template notice is not approved in pt_BR',
+    ]);
+  });
+});
+
+const CONNECTION: Connection = {
+  id: 'tp5-live-1',
+  platform: 'tp5',
+  protocol: 'web-api',
+  host: 'mt5.example.com',
+  port: 443,
+  demo: false,
+  secret: 'platform/tp5-live-1',
+  logins: { from: 500_000, to: 599_999 },
+};
+
+describe('A trading server', () => {
+  const found = async (looks: Partial<ServerLooks>, connection: Connection = CONNECTION) => {
+    const servers = { ...HEALTHY, connections: async () => [connection], ...looks };
+    return examine(await connectionChecks(servers), servers);
+  };
+
+  it('works where its secret is right, it lets us in and its range has room', async () => {
+    expect(await found({})).toMatchObject([{ area: 'trading server', what: 'tp5-live-1', state: 'works' }]);
+  });
+
+  const put = 'npm run crm -- secret put platform/tp5-live-1';
+  const refused = new PlatformFailure('platform_refused', { reason: 'retcode_1001' });
+  it.each<[string, Partial<ServerLooks>, Partial<Finding>]>([
+    ['has no secret', { secret: async () => undefined }, { state: 'missing', mend: put }],
+    [
+      'has a secret of another shape',
+      { secret: async () => '{"master":"hidden-word"}' },
+      { state: 'missing', mend: put },
+    ],
+    ['refuses us', { reach: () => Promise.reject(refused) }, { says: 'platform_refused (retcode_1001)' }],
+    ['has a range that fills up', { fullness: async () => ({ looked: 20, taken: 11 }) }, { state: 'warning' }],
+  ])('that %s is told of, without its secret', async (_, looks, finding) => {
+    const all = await found(looks);
+    expect(all).toMatchObject([finding]);
+    expect(JSON.stringify(all)).not.toContain('hidden-word');
+  });
+
+  it('without a range of logins of its own is one to warn of', async () => {
+    const { logins: _, ...rest } = CONNECTION;
+    expect(await found({}, rest as Connection)).toMatchObject([{ state: 'warning' }]);
+  });
+});
+
+it('The service’s own secrets are looked at for their shape', async () => {
+  const settings = readSettings({ ...MAIL, 'front.header': 'cf-connecting-ip', 'front.secret': 'front/x' });
+  const checks = secretChecks(settings, { PepperSecretArn: 'arn:pepper' });
+  const secret = async (name: string) => (name === 'arn:pepper' ? '{}' : '{"current":"a","previous":"b"}');
+  expect(await examine(checks, { ...HEALTHY, secret })).toMatchObject([
+    { what: 'pepper', state: 'missing' },
+    { what: 'front', state: 'works' },
+  ]);
+});

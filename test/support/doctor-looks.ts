@@ -1,0 +1,34 @@
+import type { AwsLooks, ServerLooks } from '../../infra/doctor/looks.ts';
+
+/** An account in which everything is as it should be; a test changes what it is about. */
+export const HEALTHY: AwsLooks & ServerLooks = {
+  caller: async () => ({ account: '111122223333', region: 'eu-west-1' }),
+  bootstrapVersion: async () => 30,
+  concurrentExecutions: async () => 1_000,
+  mailAccount: async () => ({ production: true, sending: true, perSecond: 14, perDay: 50_000, sentToday: 12 }),
+  mailIdentity: async () => ({ verified: true, dkim: 'SUCCESS' }),
+  txtRecords: async () => ['v=DMARC1; p=quarantine'],
+  cnames: async () => ['d-1.execute-api.eu-west-1.amazonaws.com'],
+  spendLimits: async () => [
+    { name: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', enforced: 200, most: 200 },
+    { name: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT', enforced: 200, most: 200 },
+  ],
+  messagingSandbox: async () => false,
+  defaultProtectConfiguration: async () => 'protect-1',
+  approvedLanguages: async () => ['en_US', 'de'],
+  certificate: async () => ({ status: 'ISSUED', names: ['api.acme.example'] }),
+  stack: async () => ({
+    status: 'UPDATE_COMPLETE',
+    outputs: {
+      AlarmTopicArn: 'arn:aws:sns:eu-west-1:111122223333:alarms',
+      ApiDomainTarget: 'd-1.execute-api.eu-west-1.amazonaws.com',
+    },
+    protected: true,
+  }),
+  subscriptions: async () => ({ confirmed: 1, pending: 0 }),
+  ringing: async () => [],
+  secret: async () => '{"login":1000,"password":"x","master":"x"}',
+  connections: async () => [],
+  reach: async () => {},
+  fullness: async () => ({ looked: 20, taken: 3 }),
+};
