@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { bundle, ENTRY_FILE, FUNCTIONS } from '../infra/bundle.ts';
+import { bundle, ENTRY_FILE } from '../infra/bundle.ts';
 import type { LambdaHandler } from '../infra/local/gateway.ts';
 import { startService } from '../infra/local/service.ts';
+import { FUNCTIONS } from '../infra/routes.ts';
 
 /**
  * What a stranger does first, done by a script: `npm start`, then curl on every route; and the bundles that are

@@ -3,6 +3,7 @@ import { builtinModules } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type ImportKind, type Metafile, type Plugin } from 'esbuild';
+import { FUNCTIONS, type FunctionName } from './routes.ts';
 
 /**
  * The one way in which a function becomes what is deployed: CDK runs this file at synthesis, CI and the benchmarks run
@@ -10,10 +11,6 @@ import { build, type ImportKind, type Metafile, type Plugin } from 'esbuild';
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-
-/** The functions, by the names of their files in `functions/`. */
-export const FUNCTIONS = ['request-registration', 'create-tp5-account', 'create-tp4-account'] as const;
-export type FunctionName = (typeof FUNCTIONS)[number];
 
 /** The file that Lambda loads; its export is `handler`. */
 export const ENTRY_FILE = 'index.mjs';

@@ -1,4 +1,5 @@
 import { Duration, Stack } from 'aws-cdk-lib';
+import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import {
   AlarmStatusWidget,
   Dashboard as CloudWatchDashboard,
@@ -9,13 +10,12 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
-import { events, SPENT, type Watched } from './alarms.ts';
+import { events, SENDS_CODES, SPENT, type Watched } from './watches.ts';
 
 export interface DashboardProps {
   settings: Settings;
-  registration: Watched;
-  accounts: Watched[];
-  gateway: { requests: Metric; clientErrors: Metric; serverErrors: Metric; latency: Metric };
+  functions: readonly Watched[];
+  api: HttpApi;
   configurationSetName: string;
   alarms: IAlarm[];
 }
@@ -30,41 +30,40 @@ export class Dashboard extends Construct {
       dashboardName: Stack.of(this).stackName,
       defaultInterval: Duration.hours(12),
     });
-    const { gateway, registration, accounts, settings } = props;
-    const functions = [registration, ...accounts];
+    const { api, functions, settings } = props;
     page.addWidgets(new AlarmStatusWidget({ title: 'Alarms', width: 24, height: 4, alarms: props.alarms }));
     page.addWidgets(
       graph('Requests', [
-        gateway.requests.with({ statistic: 'Sum', label: 'requests' }),
-        gateway.clientErrors.with({ statistic: 'Sum', label: '4xx' }),
-        gateway.serverErrors.with({ statistic: 'Sum', label: '5xx' }),
+        api.metricCount({ statistic: 'Sum', label: 'requests' }),
+        api.metricClientError({ statistic: 'Sum', label: '4xx' }),
+        api.metricServerError({ statistic: 'Sum', label: '5xx' }),
       ]),
       graph('How long callers wait, ms', [
-        gateway.latency.with({ statistic: 'p50', label: 'p50' }),
-        gateway.latency.with({ statistic: 'p99', label: 'p99' }),
+        api.metricLatency({ statistic: 'p50', label: 'p50' }),
+        api.metricLatency({ statistic: 'p99', label: 'p99' }),
       ]),
     );
-    page.addWidgets(...ofRegistration(registration, settings), ofAccounts(accounts, settings.stage));
+    page.addWidgets(...ofRegistration(settings), ofAccounts(functions, settings.stage));
     page.addWidgets(
       graph(
         'Functions, ms (p99)',
-        functions.map(({ lambda, name }) => lambda.metricDuration({ statistic: 'p99', label: name })),
+        functions.map(({ lambda, route }) => lambda.metricDuration({ statistic: 'p99', label: route.name })),
       ),
       graph('Functions, crashes and throttles', [
-        ...functions.map(({ lambda, name }) => lambda.metricErrors({ label: `${name} crashes` })),
-        ...functions.map(({ lambda, name }) => lambda.metricThrottles({ label: `${name} throttles` })),
+        ...functions.map(({ lambda, route }) => lambda.metricErrors({ label: `${route.name} crashes` })),
+        ...functions.map(({ lambda, route }) => lambda.metricThrottles({ label: `${route.name} throttles` })),
       ]),
     );
     page.addWidgets(ofMail(props.configurationSetName), graph('Spent this month, US dollars', [SPENT.sms, SPENT.call]));
   }
 }
 
-function ofRegistration({ name }: Watched, { stage, channels }: Settings): GraphWidget[] {
-  const counted = (event: string) => events(stage, name, event, 5).with({ label: event });
+function ofRegistration({ stage, channels }: Settings): GraphWidget[] {
+  const counted = (event: string) => events(stage, SENDS_CODES, event, 5).with({ label: event });
   return [
     graph(
       'One-time passwords sent',
-      channels.map((channel) => events(stage, name, 'OtpSent', 5, channel).with({ label: channel })),
+      channels.map((channel) => events(stage, SENDS_CODES, 'OtpSent', 5, channel).with({ label: channel })),
       8,
     ),
     graph(
@@ -75,17 +74,13 @@ function ofRegistration({ name }: Watched, { stage, channels }: Settings): Graph
   ];
 }
 
-function ofAccounts(accounts: Watched[], stage: string): GraphWidget {
+function ofAccounts(functions: readonly Watched[], stage: string): GraphWidget {
   const shown = ['AccountOpened', 'AccountOutcomeUnknown', 'PlatformRefused', 'PlatformUnavailable'];
-  return graph(
-    'Accounts',
-    accounts.flatMap(({ name }) =>
-      shown.map((event) =>
-        events(stage, name, event, 5).with({ label: `${event} ${name.includes('tp5') ? 'tp5' : 'tp4'}` }),
-      ),
-    ),
-    8,
-  );
+  const metrics = functions.flatMap(({ route }) => {
+    if (!('version' in route)) return [];
+    return shown.map((event) => events(stage, route.name, event, 5).with({ label: `${event} ${route.version}` }));
+  });
+  return graph('Accounts', metrics, 8);
 }
 
 /** Mails by what became of them, over both kinds (a message tag of every mail). */

@@ -3,14 +3,7 @@ import { AttributeType, BillingMode, type CfnTable, Table, TableEncryption } fro
 import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-
-export interface DataStoresProps {
-  stage: string;
-  /** What the names of the trading servers' secrets begin with. */
-  platformSecrets: string;
-  /** False: data and secrets go with the stack. */
-  retain: boolean;
-}
+import type { Settings } from '../settings.ts';
 
 /** How many days back a table can be restored: as far as AWS goes, and no longer than the data itself was to be kept. */
 const LASTING_DAYS = 35;
@@ -38,9 +31,9 @@ export class DataStores extends Construct {
   /** What generated passwords are derived from. */
   readonly passwordKey: Secret;
 
-  constructor(scope: Construct, id: string, props: DataStoresProps) {
+  constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
-    const removalPolicy = props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    const removalPolicy = settings.retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
 
     const table = (name: string, days: number, more: { expires?: true; sortKey?: true } = {}) => {
       const made = new Table(this, name, {
@@ -50,7 +43,7 @@ export class DataStores extends Construct {
         billingMode: BillingMode.PAY_PER_REQUEST,
         encryption: TableEncryption.AWS_MANAGED,
         pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true, recoveryPeriodInDays: days },
-        deletionProtection: props.retain,
+        deletionProtection: settings.retainData,
         removalPolicy,
       });
       (made.node.defaultChild as CfnTable).overrideLogicalId(`${name}Table`);
@@ -91,7 +84,7 @@ export class DataStores extends Construct {
       removalPolicy,
     });
     this.passwordKey = new Secret(this, 'PasswordKey', {
-      secretName: `${props.platformSecrets}password-derivation-${props.stage}-${Fn.select(0, Fn.split('-', stackUuid))}`,
+      secretName: `${settings.platformSecrets}password-derivation-${settings.stage}-${Fn.select(0, Fn.split('-', stackUuid))}`,
       description: 'What generated account passwords are derived from.',
       generateSecretString: { ...RANDOM, secretStringTemplate: '{}', generateStringKey: 'key' },
       removalPolicy,

@@ -22,23 +22,22 @@ import { ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import type { Route } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 
-export interface ApiRoute {
-  /** Such as `/public/v1/account/register/request`; all routes are POST. */
-  path: string;
-  lambda: IFunction;
-  /** Anyone may call an open route; the others need what the deployment's settings say. */
-  access: 'open' | 'accounts:create';
-}
+/** A route and what answers it. */
+export type AnsweredRoute = Route & { lambda: IFunction };
 
 export interface PublicApiProps {
   name: string;
-  routes: ApiRoute[];
+  routes: readonly AnsweredRoute[];
   settings: Settings;
   logRetention: RetentionDays;
   removalPolicy: RemovalPolicy;
 }
+
+/** What a token must be good for, to open accounts. */
+const TOKEN_SCOPE = 'accounts:create';
 
 /** What the access log tells of a request: nothing of who called or what was sent; a path would hold the client's id. */
 const ACCESS_LOG = {
@@ -78,14 +77,14 @@ export class PublicApi extends Construct {
     this.outputs(props, stage);
   }
 
-  private add(route: ApiRoute, authorizer: IHttpRouteAuthorizer): HttpRoute {
+  private add(route: AnsweredRoute, authorizer: IHttpRouteAuthorizer): HttpRoute {
     const made = new HttpRoute(this, `Route${route.path.replaceAll(/\W+/g, '-')}`, {
       httpApi: this.api,
       routeKey: HttpRouteKey.with(route.path, HttpMethod.POST),
       integration: new HttpLambdaIntegration('Integration', route.lambda),
       ...(route.access === 'open'
         ? {}
-        : { authorizer, ...(authorizer instanceof HttpJwtAuthorizer ? { authorizationScopes: [route.access] } : {}) }),
+        : { authorizer, ...(authorizer instanceof HttpJwtAuthorizer ? { authorizationScopes: [TOKEN_SCOPE] } : {}) }),
     });
     if (route.access === 'open') {
       Validations.of(made).acknowledge({

@@ -11,11 +11,11 @@ import {
   RegistrationEnvironment,
 } from '../../lib/validators/deployment.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import type { FunctionName } from '../bundle.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 import { type CrmItem, toItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
+import { type FunctionName, ROUTES } from '../routes.ts';
 import { type Database, startDatabase } from './database.ts';
 import { DEMO_RECORDS } from './demo-records.ts';
 import { Faults } from './faults.ts';
@@ -123,28 +123,6 @@ const TP4_GROUPS = ['standard', 'raw', 'strict', 'demostandard', 'demoforex'];
 const STRICT = /strict$/;
 const STRICT_PASSWORD_LENGTH = 11;
 
-const ROUTES: Omit<Route, 'handler'>[] = [
-  {
-    method: 'POST',
-    path: '/public/v1/account/register/request',
-    functionName: 'request-registration',
-    timeoutMs: 20_000,
-    cors: true,
-  },
-  {
-    method: 'POST',
-    path: '/public/v1/users/{user_id}/tp5/accounts',
-    functionName: 'create-tp5-account',
-    timeoutMs: 29_000,
-  },
-  {
-    method: 'POST',
-    path: '/public/v1/users/{user_id}/tp4/accounts',
-    functionName: 'create-tp4-account',
-    timeoutMs: 29_000,
-  },
-];
-
 let running = false;
 let loads = 0;
 
@@ -247,9 +225,16 @@ async function start(options: ServiceOptions, open: Open, close: () => Promise<v
   await open(setEnvironment(environment));
   loads += 1;
   const routes: Route[] = [];
-  for (const route of ROUTES) {
-    const handler = await (options.load ?? loadSource)(route.functionName as FunctionName);
-    routes.push({ ...route, handler });
+  for (const { path, name, timeoutSeconds, access } of ROUTES) {
+    const handler = await (options.load ?? loadSource)(name);
+    routes.push({
+      method: 'POST',
+      path,
+      handler,
+      functionName: name,
+      timeoutMs: timeoutSeconds * 1_000,
+      cors: access === 'open',
+    });
   }
   const gateway = await open(
     startGateway({

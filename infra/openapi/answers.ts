@@ -1,15 +1,8 @@
+import type { OperationId } from '../routes.ts';
 import { problemExample } from './examples.ts';
 import { type Json, type JsonObject, ref } from './json.ts';
 import { problemName } from './problem-schemas.ts';
-import {
-  OPERATIONS,
-  type OperationId,
-  PROBLEM_NOTES,
-  PROBLEM_TYPES,
-  retriesAfter,
-  statusesOf,
-  typesAnswered,
-} from './problems.ts';
+import { OPERATIONS, PROBLEM_NOTES, PROBLEM_TYPES, retriesAfter, statusesOf, typesAnswered } from './problems.ts';
 
 /** `#/components/headers` of the document. */
 export const HEADERS = {

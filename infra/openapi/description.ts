@@ -1,6 +1,7 @@
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
+import type { OperationId } from '../routes.ts';
 import { list, table } from './json.ts';
-import { OPERATIONS, type OperationId, PROBLEM_NOTES, PROBLEM_TYPES, statusesOf } from './problems.ts';
+import { OPERATIONS, PROBLEM_NOTES, PROBLEM_TYPES, statusesOf } from './problems.ts';
 
 /** What stands above all operations, as Markdown. */
 export function description(): string {

@@ -2,8 +2,8 @@ import type * as v from 'valibot';
 import { PROBLEMS, type ProblemType } from '../../lib/http/problem.ts';
 import type { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import type { TradingAccountRequest } from '../../lib/validators/trading-account.ts';
+import type { OperationId } from '../routes.ts';
 import type { JsonObject } from './json.ts';
-import type { OperationId } from './problems.ts';
 
 interface Example<Body> {
   summary: string;

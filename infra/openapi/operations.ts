@@ -2,11 +2,11 @@ import type * as v from 'valibot';
 import { CODE_VALID_MINUTES } from '../../lib/secrets/one-time-code.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/headers.ts';
 import { MOST_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
+import { type OperationId, ROUTES } from '../routes.ts';
 import { errors, successHeaders } from './answers.ts';
 import { limits } from './description.ts';
 import { EXAMPLE_USER_ID, OPENED_ACCOUNT, REQUEST_EXAMPLES } from './examples.ts';
 import { type Json, type JsonObject, ref } from './json.ts';
-import type { OperationId } from './problems.ts';
 import { bytes, registrationSizes } from './sizes.ts';
 import { toSchema } from './to-schema.ts';
 
@@ -31,11 +31,12 @@ function header(name: string, schema: v.GenericSchema<string>, more = ''): JsonO
 
 /** `paths` of the document. */
 export function paths(): JsonObject {
-  return {
-    '/public/v1/account/register/request': { post: registration() },
-    '/public/v1/users/{user_id}/tp5/accounts': { post: account('createTp5Account', '5') },
-    '/public/v1/users/{user_id}/tp4/accounts': { post: account('createTp4Account', '4') },
+  const described: Record<OperationId, () => JsonObject> = {
+    requestRegistration: registration,
+    createTp5Account: () => account('createTp5Account', '5'),
+    createTp4Account: () => account('createTp4Account', '4'),
   };
+  return Object.fromEntries(ROUTES.map(({ path, operation }) => [path, { post: described[operation]() }]));
 }
 
 function registration(): JsonObject {

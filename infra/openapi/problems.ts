@@ -1,9 +1,9 @@
 import { PROBLEMS, type ProblemType } from '../../lib/http/problem.ts';
 import type { Rule } from '../../lib/validators/primitives.ts';
+import { type OperationId, ROUTES } from '../routes.ts';
 
 /** The operations by their `operationId` in the OpenAPI document. */
-export const OPERATIONS = ['requestRegistration', 'createTp5Account', 'createTp4Account'] as const;
-export type OperationId = (typeof OPERATIONS)[number];
+export const OPERATIONS: readonly OperationId[] = ROUTES.map(({ operation }) => operation);
 
 const EVERY: readonly OperationId[] = OPERATIONS;
 const REGISTRATION: readonly OperationId[] = ['requestRegistration'];

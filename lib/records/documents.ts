@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ObjectStore } from '../aws/s3.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
+import { DOCUMENTS_FOLDER } from '../validators/deployment.ts';
 import type { FieldFault } from '../validators/primitives.ts';
 import { toPointer } from '../validators/primitives.ts';
 
@@ -58,7 +59,7 @@ export function documentsIn(
       const store = objects;
       const results = await Promise.allSettled(
         documents.map((document, place) =>
-          put(store, `registrations/${registrationId}/${place + 1}`, document, signal),
+          put(store, `${DOCUMENTS_FOLDER}/${registrationId}/${place + 1}`, document, signal),
         ),
       );
       // Only now: no upload goes on behind the answer.

@@ -238,6 +238,9 @@ export const AccountEnvironment = v.object({
   settleSeconds: v.optional(count(0, 9_999), 60),
 });
 
+/** The folder of the bucket that documents are stored in; the function may write nowhere else. */
+export const DOCUMENTS_FOLDER = 'registrations';
+
 /** The variable of a setting or of a resource: `senderAddress` is `SENDER_ADDRESS`. */
 export function variableOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();

@@ -1,4 +1,5 @@
-import { type Bundle, FUNCTIONS } from '../../infra/bundle.ts';
+import type { Bundle } from '../../infra/bundle.ts';
+import { FUNCTIONS } from '../../infra/routes.ts';
 import { type Benchmark, comparison, type Figure } from './figures.ts';
 import { BARE, type HandlerName, theStage } from './stage.ts';
 

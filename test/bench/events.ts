@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { FunctionName } from '../../infra/bundle.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
+import type { FunctionName } from '../../infra/routes.ts';
 
 /** Requests to the demo records, as the gateway hands them to a function. Each comes from another source for another person. */
 

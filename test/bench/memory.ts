@@ -1,4 +1,4 @@
-import { FUNCTIONS } from '../../infra/bundle.ts';
+import { FUNCTIONS } from '../../infra/routes.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure } from './figures.ts';
 import { CALLS, sustained } from './sustained.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { FunctionName } from '../../infra/bundle.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
+import type { FunctionName } from '../../infra/routes.ts';
 import { eventFor } from './events.ts';
 import { type Benchmark, type BenchmarkRun, type Figure, figure } from './figures.ts';
 import { type Call, depth, type PlatformRecorder, recordHttp, recordTcp } from './recorder.ts';

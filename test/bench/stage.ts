@@ -2,8 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Bundle, bundle, bundleFile, ENTRY_FILE, FUNCTIONS, type FunctionName } from '../../infra/bundle.ts';
+import { type Bundle, bundle, bundleFile, ENTRY_FILE } from '../../infra/bundle.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
+import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
 import type { FirstAnswer, LaterAnswers } from './runner.ts';
 
 /** Handlers to compare with; each is bundled as the functions are. */

@@ -1,4 +1,4 @@
-import { FUNCTIONS, type FunctionName } from '../../infra/bundle.ts';
+import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
 import { eventFor, mayBeFloodGuard } from './events.ts';
 import type { BenchmarkRun } from './figures.ts';
 import type { FirstAnswer, LaterAnswers } from './runner.ts';

@@ -1,4 +1,4 @@
-import { FUNCTIONS, type FunctionName } from '../../infra/bundle.ts';
+import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
 import { eventFor } from './events.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure, figure, quantile } from './figures.ts';
 import { type HandlerName, theStage } from './stage.ts';

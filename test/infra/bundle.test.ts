@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Bundle, bundle, ENTRY_FILE, FUNCTIONS, type FunctionName } from '../../infra/bundle.ts';
+import { type Bundle, bundle, ENTRY_FILE } from '../../infra/bundle.ts';
+import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
 import { AccountEnvironment, environmentOf, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
 
 const ROOT = new URL('../..', import.meta.url);

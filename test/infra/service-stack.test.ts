@@ -127,7 +127,7 @@ describe('The registration function', () => {
   it('may send by the channels that are installed: to numbers but to no topic, from one number', () => {
     expect(rightsOf(full, 'RequestRegistration')).toEqual({
       ...REGISTRATION_RIGHTS,
-      SendTexts: { may: ['sns:Publish'], notOn: ['arn:aws:sns:*:*:*'] },
+      SendTexts: { may: ['sns:Publish'], notOn: ['arn:<AWS::Partition>:sns:*:*:*'] },
       SendCalls: {
         may: ['sms-voice:SendVoiceMessage'],
         on: [ARN('sms-voice', 'configuration-set/calls'), ARN('sms-voice', 'phone-number/phone-0a1b')],

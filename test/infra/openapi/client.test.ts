@@ -7,7 +7,7 @@ import type { Account, Body, Problem } from '../../../infra/openapi/client.ts';
 import { openAccount, Refused, register } from '../../../infra/openapi/client.ts';
 import { EXAMPLE_USER_ID, REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
 import type { components, operations } from '../../../infra/openapi/openapi-types.ts';
-import type { OperationId } from '../../../infra/openapi/problems.ts';
+import type { OperationId } from '../../../infra/routes.ts';
 import type { ProblemType } from '../../../lib/http/problem.ts';
 import type { FieldFault, Rule } from '../../../lib/validators/primitives.ts';
 import type { RegistrationBodySchema } from '../../../lib/validators/registration.ts';

@@ -14,14 +14,14 @@ import {
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { ENTRY_FILE, type FunctionName } from '../bundle.ts';
+import { ENTRY_FILE } from '../bundle.ts';
+import type { FunctionName } from '../routes.ts';
 
-export interface ApiFunctionProps {
+export interface ServiceFunctionProps {
   /** The file in `functions/`. */
   name: FunctionName;
   description: string;
-  /** Variables without a value are left out. */
-  environment: Record<string, string | undefined>;
+  environment: Record<string, string>;
   /** MB. */
   memory: number;
   timeoutSeconds: number;
@@ -34,37 +34,14 @@ export interface ApiFunctionProps {
   network?: { vpc: IVpc; securityGroup: ISecurityGroup } | undefined;
 }
 
-/** A function behind the API, with the settings that all of them have, and a role of its own that holds each right by name. */
-export class ApiFunction extends Construct {
-  readonly name: FunctionName;
+/** A function, with the settings that all of them have, and a role of its own that holds each right by name. */
+export class ServiceFunction extends Construct {
   readonly lambda: LambdaFunction;
-  readonly timeoutSeconds: number;
 
-  constructor(scope: Construct, id: string, props: ApiFunctionProps) {
+  constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
     super(scope, id);
-    this.name = props.name;
-    this.timeoutSeconds = props.timeoutSeconds;
     const logGroup = new LogGroup(this, 'Log', { retention: props.logRetention, removalPolicy: props.removalPolicy });
-    const role = new Role(this, 'Role', {
-      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
-      description: `What ${props.name} may do.`,
-    });
-    for (const right of [...props.rights, ...(props.network === undefined ? [] : [NETWORK_INTERFACES])]) {
-      role.addToPolicy(right);
-    }
-    role.addToPolicy(
-      new PolicyStatement({
-        sid: 'WriteOwnLog',
-        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-        resources: [logGroup.logGroupArn],
-      }),
-    );
-    Validations.of(role).acknowledge({
-      id: 'AwsSolutions-IAM5[Resource::*]',
-      reason:
-        'X-Ray and the network interfaces of Lambda know no resources: their actions can be granted on all or not.',
-    });
-
+    const { network } = props;
     this.lambda = new NodejsFunction(this, 'Function', {
       description: props.description,
       runtime: Runtime.NODEJS_24_X,
@@ -73,20 +50,41 @@ export class ApiFunction extends Construct {
       handler: ENTRY_FILE.replace(/\.mjs$/, '.handler'),
       memorySize: props.memory,
       timeout: Duration.seconds(props.timeoutSeconds),
-      environment: given(props.environment),
+      environment: props.environment,
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
-      role,
+      role: this.role(props, logGroup),
       tracing: Tracing.ACTIVE,
       logGroup,
       loggingFormat: LoggingFormat.JSON,
-      ...(props.network === undefined
+      ...(network === undefined
         ? {}
         : {
-            vpc: props.network.vpc,
+            vpc: network.vpc,
             vpcSubnets: { subnetType: SubnetType.PRIVATE_WITH_EGRESS },
-            securityGroups: [props.network.securityGroup],
+            securityGroups: [network.securityGroup],
           }),
     });
+  }
+
+  private role({ name, rights, network }: ServiceFunctionProps, log: LogGroup): Role {
+    const role = new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+      description: `What ${name} may do.`,
+    });
+    for (const right of [...rights, ...(network === undefined ? [] : [NETWORK_INTERFACES])]) role.addToPolicy(right);
+    role.addToPolicy(
+      new PolicyStatement({
+        sid: 'WriteOwnLog',
+        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        resources: [log.logGroupArn],
+      }),
+    );
+    Validations.of(role).acknowledge({
+      id: 'AwsSolutions-IAM5[Resource::*]',
+      reason:
+        'X-Ray and the network interfaces of Lambda know no resources: their actions can be granted on all or not.',
+    });
+    return role;
   }
 }
 
@@ -123,10 +121,4 @@ function bundled(name: FunctionName): Code {
       },
     },
   });
-}
-
-function given(environment: Record<string, string | undefined>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
 }

@@ -1,0 +1,137 @@
+import { ArnFormat, type RemovalPolicy, type Stack, Validations } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { Topic } from 'aws-cdk-lib/aws-sns';
+import {
+  AccountEnvironment,
+  DOCUMENTS_FOLDER,
+  environmentOf,
+  RegistrationEnvironment,
+} from '../../lib/validators/deployment.ts';
+import type { Route } from '../routes.ts';
+import type { Settings } from '../settings.ts';
+import type { DataStores } from './data-stores.ts';
+import type { FixedEgress } from './fixed-egress.ts';
+import type { MailSender } from './mail-sender.ts';
+import { onTable, readSecrets, rightsOfChannels } from './rights.ts';
+import { ServiceFunction } from './service-function.ts';
+
+/** What the functions work with. */
+export interface Surroundings {
+  stack: Stack;
+  settings: Settings;
+  data: DataStores;
+  mail: MailSender;
+  notifications: Topic;
+  /** Of the account functions; absent: outside of any network of ours. */
+  egress: FixedEgress | undefined;
+  logRetention: RetentionDays;
+  removalPolicy: RemovalPolicy;
+}
+
+/** The function that answers a route, with its rights and variables. */
+export function functionOf(route: Route, around: Surroundings): ServiceFunction {
+  return 'version' in route ? accounts(route, around) : registration(route, around);
+}
+
+const OPERATION_STEPS = ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'];
+
+function registration(route: Route, around: Surroundings): ServiceFunction {
+  const { stack, settings, data, mail, logRetention, removalPolicy } = around;
+  const made = new ServiceFunction(stack, 'RequestRegistration', {
+    name: route.name,
+    timeoutSeconds: route.timeoutSeconds,
+    description: 'Keeps a pending registration and sends its one-time password.',
+    logRetention,
+    removalPolicy,
+    memory: settings.memory.registration,
+    reservedConcurrency: settings.concurrency.registration,
+    rights: [
+      mail.right,
+      ...rightsOfChannels(stack, settings),
+      onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
+      onTable(data.registrations, 'KeepRegistrations', ['PutItem', 'UpdateItem', 'DeleteItem']),
+      onTable(data.limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
+      onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
+      storeDocuments(data),
+      readSecrets('ReadPepper', data.pepper.secretArn),
+    ],
+    environment: environmentOf(RegistrationEnvironment, {
+      ...settings,
+      ...sharedResources(around),
+      registrationsTable: data.registrations.tableName,
+      limitsTable: data.limits.tableName,
+      documentsBucket: data.documents.bucketName,
+      pepperSecret: data.pepper.secretArn,
+    }),
+  });
+  Validations.of(made).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*]`,
+    reason: 'Documents are named by their registration: their names are not known beforehand.',
+  });
+  return made;
+}
+
+function accounts(route: Extract<Route, { version: unknown }>, around: Surroundings): ServiceFunction {
+  const { stack, settings, data, mail, notifications, logRetention, removalPolicy } = around;
+  const made = new ServiceFunction(stack, `Create${route.version === 'tp5' ? 'Tp5' : 'Tp4'}Account`, {
+    name: route.name,
+    timeoutSeconds: route.timeoutSeconds,
+    description: `Opens an account of platform version ${route.version.slice(2)} for a client.`,
+    logRetention,
+    removalPolicy,
+    memory: settings.memory.accounts,
+    reservedConcurrency: settings.concurrency.accounts,
+    network: around.egress,
+    rights: [
+      mail.right,
+      new PolicyStatement({
+        sid: 'PublishClientNotifications',
+        actions: ['sns:Publish'],
+        resources: [notifications.topicArn],
+      }),
+      onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
+      onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
+      onTable(data.accounts, 'RecordAccounts', ['PutItem']),
+      readSecrets('ReadPlatformSecrets', secretsNamed(stack, `${settings.platformSecrets}*`)),
+    ],
+    environment: environmentOf(AccountEnvironment, {
+      ...settings,
+      ...sharedResources(around),
+      accountsTable: data.accounts.tableName,
+      passwordSecret: data.passwordKey.secretArn,
+      notificationsTopicArn: notifications.topicArn,
+    }),
+  });
+  const secrets = `secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${settings.platformSecrets}*`;
+  Validations.of(made).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:${secrets}]`,
+    reason: 'Operators add trading servers, each with a secret of its own, without a deployment.',
+  });
+  return made;
+}
+
+function sharedResources({ data, mail }: Surroundings) {
+  return {
+    crmTable: data.crm.tableName,
+    operationsTable: data.operations.tableName,
+    sesConfigurationSet: mail.configurationSetName,
+  };
+}
+
+function storeDocuments({ documents }: DataStores): PolicyStatement {
+  return new PolicyStatement({
+    sid: 'StoreDocuments',
+    actions: ['s3:PutObject'],
+    resources: [documents.arnForObjects(`${DOCUMENTS_FOLDER}/*`)],
+  });
+}
+
+function secretsNamed(stack: Stack, resourceName: string): string {
+  return stack.formatArn({
+    service: 'secretsmanager',
+    resource: 'secret',
+    resourceName,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
+}

@@ -1,0 +1,50 @@
+import type { PlatformVersion } from '../lib/validators/trading-account.ts';
+
+/** A route of the API, and the function behind it; all routes are POST. */
+interface ApiRoute {
+  /** Its id in OpenAPI. */
+  readonly operation: string;
+  readonly path: `/${string}`;
+  /** The file in `functions/`. */
+  readonly name: string;
+  /** Below the gateway's 30 seconds, which a cold start counts into; the use cases stop four seconds before. */
+  readonly timeoutSeconds: number;
+  /** Anyone may call an open route, also from a page; the others need IAM or a token. */
+  readonly access: 'open' | 'accounts';
+  /** Of the platform, where it opens accounts. */
+  readonly version?: PlatformVersion;
+}
+
+/** The one list of routes: the stack, the bundler, OpenAPI, the local service, the alarms and the dashboard read it. */
+export const ROUTES = [
+  {
+    operation: 'requestRegistration',
+    path: '/public/v1/account/register/request',
+    name: 'request-registration',
+    timeoutSeconds: 20,
+    access: 'open',
+  },
+  {
+    operation: 'createTp5Account',
+    path: '/public/v1/users/{user_id}/tp5/accounts',
+    name: 'create-tp5-account',
+    timeoutSeconds: 29,
+    access: 'accounts',
+    version: 'tp5',
+  },
+  {
+    operation: 'createTp4Account',
+    path: '/public/v1/users/{user_id}/tp4/accounts',
+    name: 'create-tp4-account',
+    timeoutSeconds: 29,
+    access: 'accounts',
+    version: 'tp4',
+  },
+] as const satisfies readonly ApiRoute[];
+
+export type Route = (typeof ROUTES)[number];
+export type OperationId = Route['operation'];
+
+/** The functions, by the names of their files in `functions/`. */
+export const FUNCTIONS = ROUTES.map(({ name }) => name);
+export type FunctionName = Route['name'];
