@@ -1,3 +1,4 @@
+import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { TradingAccountAnswerSchema, tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
 import { customFields } from './form-fields.ts';
@@ -31,8 +32,16 @@ export function schemas(): JsonObject {
 }
 
 function registrationRequest(): JsonObject {
+  const given = { minLength: 1 };
   return {
     ...toSchema(RegistrationBodySchema),
     additionalProperties: ref('schemas', 'CustomFieldValue'),
+    if: { properties: { otp_type: { enum: OTP_TYPES.filter(isPhoneChannel) } }, required: ['otp_type'] },
+    then: {
+      properties: {
+        phone: { properties: { country_code: given, number: given }, required: ['country_code', 'number'] },
+      },
+      required: ['phone'],
+    },
   };
 }

@@ -20,7 +20,7 @@ export const EmailSchema = v.pipe(
   v.string(),
   v.check(fits, rule('length', `must be at most ${MOST_CHARACTERS} characters`)),
   v.check((email) => !fits(email) || isEmail(email), rule('format', 'must be an e-mail address')),
-  v.metadata({ format: 'idn-email', maxLength: MOST_CHARACTERS }),
+  v.metadata({ format: 'idn-email', maxLength: MOST_CHARACTERS, pattern: `${LOCAL_PART.source.slice(0, -1)}@[^@]+$` }),
 );
 
 function fits(email: string): boolean {

@@ -46,6 +46,27 @@ export function isMixed(password: string, version: keyof typeof PASSWORD_RULES):
   return present.length >= atLeast;
 }
 
+/** The same rules as a pattern, for the documents that only know patterns. */
+function passwordPattern(version: keyof typeof PASSWORD_RULES): string {
+  const { min, max, classes, atLeast }: PasswordRules = PASSWORD_RULES[version];
+  const mixtures = combinations(classes, atLeast).map((mixture) =>
+    mixture.map((name) => `(?=[ -~]*[${escaped(CHARACTER_CLASSES[name])}])`).join(''),
+  );
+  return `^(?:${mixtures.join('|')})[ -~]{${min},${max}}$`;
+}
+
+function combinations<T>(values: readonly T[], size: number): T[][] {
+  if (size === 0) return [[]];
+  return values.flatMap((value, index) =>
+    combinations(values.slice(index + 1), size - 1).map((others) => [value, ...others]),
+  );
+}
+
+/** Characters as they stand within the brackets of a pattern. */
+function escaped(characters: string): string {
+  return characters.replace(/[\\\]^-]/g, '\\$&');
+}
+
 /** A master or investor password of a trading account. */
 export function tradingPasswordSchema(version: keyof typeof PASSWORD_RULES) {
   const { min, max, detail }: PasswordRules = PASSWORD_RULES[version];
@@ -54,6 +75,6 @@ export function tradingPasswordSchema(version: keyof typeof PASSWORD_RULES) {
     v.check(({ length }) => length >= min && length <= max, rule('length', `must be ${min} to ${max} characters`)),
     v.regex(/^[\x20-\x7e]*$/, rule('characters', 'must be printable ASCII characters')),
     v.check((password) => isMixed(password, version), rule('complexity', detail)),
-    v.metadata({ minLength: min, maxLength: max }),
+    v.metadata({ minLength: min, maxLength: max, pattern: passwordPattern(version) }),
   );
 }

@@ -239,11 +239,16 @@ export const IdSchema = v.pipe(
 export const NumberSchema = v.pipe(v.number(), v.finite(rule('type', 'must be a finite number')));
 
 const LONGEST_LANGUAGE = 64;
+/** Language, script, region, variants, extensions, private use. `Intl` refuses some more, such as a variant that comes twice. */
+const LANGUAGE_TAG =
+  /^(?:[A-Za-z]{2,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[A-WY-Za-wy-z0-9](?:-[A-Za-z0-9]{2,8})+)*(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?$/;
+const NO_LANGUAGE = rule('language', 'must be a BCP 47 language tag such as en or pt-BR');
 
 /** A language tag that is well-formed by BCP 47, as `Intl` understands it. */
 export const LanguageSchema = v.pipe(
   v.string(),
-  v.check(isLanguageTag, rule('language', 'must be a BCP 47 language tag such as en or pt-BR')),
+  v.regex(LANGUAGE_TAG, NO_LANGUAGE),
+  v.check(isLanguageTag, NO_LANGUAGE),
   v.metadata({ minLength: 2, maxLength: LONGEST_LANGUAGE }),
 );
 

@@ -84,7 +84,7 @@ export const RegistrationBodySchema = v.pipe(
       v.metadata({ format: 'password', writeOnly: true }),
       v.examples(['correct horse battery']),
     ),
-    form_id: v.pipe(IdSchema, v.description('Id of the registration form.'), v.examples(['FORM0001'])),
+    form_id: v.pipe(IdSchema, v.description('Id of the registration form.'), v.examples(['FORM0002'])),
     referrer_id: v.exactOptional(
       v.pipe(IdSchema, v.description('Referral code of the referrer.'), v.examples(['REFANN01'])),
     ),

@@ -35,7 +35,7 @@ function requestSchema(version: PlatformVersion) {
     connection_id: v.pipe(
       line(1, 255),
       v.description('Id of the trading-platform server which hosts the account.'),
-      v.examples([`${version}-live-1`]),
+      v.examples([version === 'tp5' ? 'tp5-live-1' : 'tp4-gw-2']),
     ),
     group: v.pipe(
       line(1, 64),
@@ -61,7 +61,7 @@ function requestSchema(version: PlatformVersion) {
       v.pipe(
         IdSchema,
         v.description('Account type of the CRM; required when creating and funding a demo account.'),
-        v.examples(['ATDEMO01']),
+        v.examples([version === 'tp5' ? 'ATLIVE05' : 'ATLIVE04']),
       ),
     ),
     rebate_user_id: v.exactOptional(

@@ -162,6 +162,24 @@ describe('The fields', () => {
     expect(properties.type).toMatchObject({ const: 'trader' });
   });
 
+  it.each([
+    [{}, true],
+    [{ otp_type: 'email' }, true],
+    [{ otp_type: 'email', phone: {} }, true],
+    [{ otp_type: 'sms' }, false],
+    [{ otp_type: 'call', phone: {} }, false],
+    [{ otp_type: 'whatsapp', phone: { country_code: '44' } }, false],
+    [{ otp_type: 'sms', phone: { country_code: '', number: '' } }, false],
+    [{ otp_type: 'sms', phone: { country_code: '44', number: '07911 123456' } }, true],
+  ])(
+    'of a phone are needed where a phone channel is chosen, as the service asks for them: %j',
+    async (fields, fine) => {
+      const body = { ...REQUEST_EXAMPLES.requestRegistration.email?.value, ...fields };
+      expect(ajv.validate({ $ref: 'openapi#/components/schemas/RegistrationRequest' }, body)).toBe(fine);
+      expect(await accepts('requestRegistration', body)).toBe(fine);
+    },
+  );
+
   it.each(['5', '4'])('of a tp%s account are those of the specification, and no others', (version) => {
     const { properties = {}, required, additionalProperties } = schemas[`Tp${version}AccountRequest`] ?? {};
     expect(Object.keys(properties)).toEqual([
@@ -207,7 +225,8 @@ function* fieldsWithoutMeaning(schema: unknown, place: string): Generator<string
     yield* fieldsWithoutMeaning(member, `${place}.${field}`);
   }
   for (const [key, value] of Object.entries(others)) {
-    if (key !== 'examples') yield* fieldsWithoutMeaning(value, `${place}.${key}`);
+    // Rules between members speak of members that have their meaning elsewhere.
+    if (!['examples', 'if', 'then'].includes(key)) yield* fieldsWithoutMeaning(value, `${place}.${key}`);
   }
 }
 

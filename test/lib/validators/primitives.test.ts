@@ -149,6 +149,14 @@ describe('an id', () => {
   });
 });
 
+function isIntlTag(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length === 1;
+  } catch {
+    return false;
+  }
+}
+
 describe('a language', () => {
   test.each(['en', 'EN', 'pt-BR', 'zh-Hant-TW', 'es-419', 'sl-rozaj-biske', 'de-DE-u-co-phonebk', 'fil'])(
     'may be %s',
@@ -171,6 +179,32 @@ describe('a language', () => {
     `en-${'a-'.repeat(40)}`,
   ])('may not be %j', (tag) => {
     expect(faultsOf(LanguageSchema, tag)).toEqual(['# language']);
+  });
+
+  test('is whatever Intl takes for one, of at most 64 characters', () => {
+    const part = fc.constantFrom(
+      'de',
+      'Latn',
+      'DE',
+      '419',
+      '1996',
+      'rozaj',
+      'u',
+      'co',
+      'phonebk',
+      't',
+      'm0',
+      'x',
+      'a1',
+      '9',
+      'long-',
+    );
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 7 }), (parts) => {
+        const tag = parts.join('-');
+        expect(v.is(LanguageSchema, tag)).toBe(isIntlTag(tag));
+      }),
+    );
   });
 });
 
