@@ -3,7 +3,7 @@ import type { ReadSecret } from '../aws/secrets.ts';
 import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../records/crm-records.ts';
 import { PlatformFailure, type TradingPlatform } from './platform.ts';
 import { TextProtocolPlatform } from './text/text-protocol.ts';
-import { webApiPlatform } from './web-api/web-api.ts';
+import { WebApiPlatform } from './web-api/web-api.ts';
 
 /**
  * The platform of a connection, kept across invocations, its session with it. A changed record or a rotated secret
@@ -35,7 +35,7 @@ export function platformConnections({
 
 function openPlatform(connection: Connection, secret: string): TradingPlatform {
   return connection.protocol === 'web-api'
-    ? webApiPlatform(connection, parseSecret(WebApiSecretSchema, secret))
+    ? new WebApiPlatform(connection, parseSecret(WebApiSecretSchema, secret))
     : new TextProtocolPlatform(connection, parseSecret(TextProtocolSecretSchema, secret));
 }
 

@@ -139,7 +139,7 @@ export class PlatformFailure extends Error {
  * The last check before a write that may open an account or pay; to be called in the same turn as the write.
  * @throws PlatformFailure `platform_unavailable` when it is too late to send, or the time of the call is up
  */
-export function mayStillLeave({ notAfter }: Departure, signal: AbortSignal, now: () => number): void {
+export function mayStillLeave({ notAfter }: Pick<Departure, 'notAfter'>, signal: AbortSignal, now: () => number): void {
   const reason = signal.aborted ? 'aborted_before_sending' : now() > notAfter ? 'too_late_to_send' : undefined;
   if (reason !== undefined) throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 5 });
 }

@@ -11,7 +11,8 @@ import {
 } from '../../infra/local/platforms/web-api-server.ts';
 import type { AccountOrder, PlatformFailure, TradingPlatform } from '../../lib/platform/platform.ts';
 import { passwordHash, randomAnswer } from '../../lib/platform/web-api/auth.ts';
-import { type WebApiOptions, webApiPlatform } from '../../lib/platform/web-api/web-api.ts';
+import type { ClientLimits } from '../../lib/platform/web-api/client.ts';
+import { WebApiPlatform } from '../../lib/platform/web-api/web-api.ts';
 import type { WebApiConnection } from '../../lib/records/crm-records.ts';
 
 export const MANAGER = { login: 1000, password: 'Password1' };
@@ -124,10 +125,10 @@ export function connectionTo(server: { port: number; ca?: string }, more: Partia
 /** The adapter on a server, closed with the test. */
 export function platformOn(
   server: { port: number; ca?: string },
-  options: WebApiOptions = {},
+  options: Partial<ClientLimits> = {},
   more: Partial<WebApiConnection> = {},
 ): TradingPlatform {
-  const platform = webApiPlatform(connectionTo(server, more), MANAGER, options);
+  const platform = new WebApiPlatform(connectionTo(server, more), MANAGER, options);
   onTestFinished(() => platform.close());
   return platform;
 }

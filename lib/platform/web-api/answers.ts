@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { FieldFault } from '../../validators/primitives.ts';
 import { type AccountOrder, PlatformFailure } from '../platform.ts';
 
 /** An answer of the Web API; numbers come as strings, and are accepted as numbers. */
@@ -58,23 +59,29 @@ const UNDECIDED = new Set([2, 7, 9, 14, 16, 17]);
 /** Codes of the configuration, of authentication and of users: each says that the command was not carried out. */
 const REFUSALS = { from: 1_000, to: 3_999 };
 
+const RESERVED: FieldFault = {
+  pointer: '#/login',
+  rule: 'reserved',
+  detail: 'is reserved on another trading server',
+};
+
 /**
  * What a return code other than "done" means for the opening of an account. Codes that nobody documented leave the
  * outcome open.
  */
-export function openingFailure(retcode: number, order: Pick<AccountOrder, 'login'>): PlatformFailure {
+export function openingFailure(retcode: number, order: Pick<AccountOrder, 'login' | 'reserved'>): PlatformFailure {
   const reason = `retcode_${retcode}`;
   if (UNDECIDED.has(retcode)) return new PlatformFailure('account_outcome_unknown', { reason });
   if (retcode === 3002) return new PlatformFailure('login_range_exhausted', { reason });
   if (retcode === WRONG_PASSWORD) return new PlatformFailure('password_rejected', { reason });
   if (retcode === 3007) return new PlatformFailure('account_limit_reached', { reason });
   if (retcode === 3004 && order.login !== undefined) return new PlatformFailure('login_taken', { reason });
+  if (retcode === 3003 && order.reserved === true) {
+    // The connection's range is another server's, or lies outside this one's: an operator's mistake.
+    return new PlatformFailure('platform_refused', { reason: 'login_outside_server_ranges' });
+  }
   if (retcode === 3003 && order.login !== undefined) {
-    const detail = 'is reserved on another trading server';
-    return new PlatformFailure('validation_failed', {
-      reason,
-      errors: [{ pointer: '#/login', rule: 'reserved', detail }],
-    });
+    return new PlatformFailure('validation_failed', { reason, errors: [RESERVED] });
   }
   const known = retcode <= 15 || (retcode >= REFUSALS.from && retcode <= REFUSALS.to);
   return known ? commandFailure(retcode) : new PlatformFailure('account_outcome_unknown', { reason });

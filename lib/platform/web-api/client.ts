@@ -1,7 +1,8 @@
-import { PlatformFailure } from '../platform.ts';
+import type { WebApiSecret } from '../../records/crm-records.ts';
+import { type Departure, mayStillLeave, PlatformFailure } from '../platform.ts';
 import { parseAnswer, type WebApiAnswer } from './answers.ts';
-import { CONNECTION_CLOSED, LostAnswer, type WebApiRequest } from './exchange.ts';
-import { openSession, type SessionLimits, type WebApiSecret, type WebApiSession } from './session.ts';
+import { CONNECTION_CLOSED, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
+import { openSession, type SessionLimits, type WebApiSession } from './session.ts';
 import type { WebApiHost } from './tls.ts';
 import { turns } from './turns.ts';
 
@@ -10,105 +11,116 @@ export interface ClientLimits extends SessionLimits {
   commandMs: number;
 }
 
-/** Commands to one server: one at a time, over one session that is kept and renewed when it is gone. */
-export interface WebApiClient {
-  /** Sees to it that a session stands. */
-  ready(signal: AbortSignal): Promise<void>;
-  /** A command that changes nothing: asked once more when the connection ended before the answer came. */
-  ask(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer>;
-  /**
-   * A command that changes something: never sent again, except after a 403, which says that it was not carried out.
-   * @throws LostAnswer when its bytes may have left and the outcome is not known; PlatformFailure when nothing happened
-   */
-  act(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer>;
-  /** Waits for its turn and ends the session politely; whatever comes later has a session of its own. */
-  close(): Promise<void>;
-}
+type Deadline = Pick<Departure, 'notAfter'>;
 
 const QUIT_MS = 1_000;
+const AT_ANY_TIME: Deadline = { notAfter: Number.POSITIVE_INFINITY };
 
-export function webApiClient(server: WebApiHost, secret: WebApiSecret, limits: ClientLimits): WebApiClient {
-  const takeTurn = turns();
-  let kept: WebApiSession | undefined;
-  let closed = false;
+/** Commands to one server: one at a time, over one session that is kept and renewed when it is gone. */
+export class WebApiClient {
+  readonly #server: WebApiHost;
+  readonly #secret: WebApiSecret;
+  readonly #limits: ClientLimits;
+  readonly #takeTurn = turns();
+  #kept: WebApiSession | undefined;
+  #closed = false;
 
-  async function inTurn<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    const endTurn = await takeTurn(signal);
+  constructor(server: WebApiHost, secret: WebApiSecret, limits: ClientLimits) {
+    this.#server = server;
+    this.#secret = secret;
+    this.#limits = limits;
+  }
+
+  /** Sees to it that a session stands. */
+  async ready(signal: AbortSignal): Promise<void> {
+    if (this.#kept !== undefined && (await this.#kept.usable())) return;
+    await this.#inTurn(signal, () => this.#session(signal));
+  }
+
+  /** A command that changes nothing: asked once more when the connection ended before the answer came. */
+  ask(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer> {
+    return this.#inTurn(signal, async () => {
+      try {
+        return await this.#sendAgainWhenClosed(request, signal);
+      } catch (error) {
+        if (!(error instanceof LostAnswer)) throw error;
+        const { reason } = error;
+        throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10, cause: error });
+      }
+    });
+  }
+
+  /**
+   * A command that changes something, sent no later than the departure allows, and never again, except after a 403,
+   * which says that it was not carried out.
+   * @throws PlatformFailure `account_outcome_unknown` when its bytes may have left; all others say that nothing was done
+   */
+  async act(request: WebApiRequest, deadline: Deadline, signal: AbortSignal): Promise<WebApiAnswer> {
+    try {
+      return await this.#inTurn(signal, () => this.#send(request, deadline, signal));
+    } catch (error) {
+      if (!(error instanceof LostAnswer)) throw error;
+      throw new PlatformFailure('account_outcome_unknown', { reason: error.reason, cause: error });
+    }
+  }
+
+  /** Waits for its turn and ends the session politely; whatever comes later has a session of its own. */
+  close(): Promise<void> {
+    return this.#inTurn(undefined, async () => {
+      this.#closed = true;
+      // Whether the goodbye arrives does not matter.
+      if (await this.#kept?.usable()) await this.#kept?.exchange({ path: '/api/quit' }, QUIT_MS).catch(() => {});
+    });
+  }
+
+  async #inTurn<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    const endTurn = await this.#takeTurn(signal);
     try {
       return await work();
     } finally {
-      if (closed) drop();
+      if (this.#closed) this.#drop();
       endTurn();
     }
   }
 
-  async function session(signal: AbortSignal): Promise<WebApiSession> {
-    if (kept !== undefined && (await kept.usable())) return kept;
-    drop();
-    kept = await openSession(server, secret, limits, signal);
-    return kept;
+  async #session(signal: AbortSignal): Promise<WebApiSession> {
+    if (this.#kept !== undefined && (await this.#kept.usable())) return this.#kept;
+    this.#drop();
+    this.#kept = await openSession(this.#server, this.#secret, this.#limits, signal);
+    return this.#kept;
   }
 
-  function drop(): void {
-    kept?.destroy();
-    kept = undefined;
+  #drop(): void {
+    this.#kept?.destroy();
+    this.#kept = undefined;
   }
 
-  async function exchange(request: WebApiRequest, signal: AbortSignal) {
-    const current = await session(signal);
-    if (signal.aborted) {
-      throw new PlatformFailure('platform_unavailable', { reason: 'aborted_before_sending', retryAfterSeconds: 5 });
-    }
-    return current.exchange(request, limits.commandMs, signal);
+  async #exchange(request: WebApiRequest, deadline: Deadline, signal: AbortSignal): Promise<HttpAnswer> {
+    const session = await this.#session(signal);
+    mayStillLeave(deadline, signal, this.#limits.now);
+    return session.exchange(request, this.#limits.commandMs, signal);
   }
 
-  async function send(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer> {
-    let answer = await exchange(request, signal);
+  async #send(request: WebApiRequest, deadline: Deadline, signal: AbortSignal): Promise<WebApiAnswer> {
+    let answer = await this.#exchange(request, deadline, signal);
     if (answer.status === 403) {
       // The session is gone, or the path is forbidden: a new session tells which.
-      drop();
-      answer = await exchange(request, signal);
+      this.#drop();
+      answer = await this.#exchange(request, deadline, signal);
       if (answer.status === 403) throw new PlatformFailure('platform_refused', { reason: 'forbidden' });
     }
     const parsed = answer.status === 200 ? parseAnswer(answer.text) : undefined;
     if (parsed !== undefined) return parsed;
-    drop();
+    this.#drop();
     throw new LostAnswer(answer.status === 200 ? 'malformed_answer' : `http_${answer.status}`);
   }
 
-  async function sendAgainWhenClosed(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer> {
+  async #sendAgainWhenClosed(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer> {
     try {
-      return await send(request, signal);
+      return await this.#send(request, AT_ANY_TIME, signal);
     } catch (error) {
-      if (error instanceof LostAnswer && error.reason === CONNECTION_CLOSED) return send(request, signal);
-      throw error;
+      if (!(error instanceof LostAnswer) || error.reason !== CONNECTION_CLOSED) throw error;
+      return this.#send(request, AT_ANY_TIME, signal);
     }
   }
-
-  return {
-    async ready(signal) {
-      if (kept !== undefined && (await kept.usable())) return;
-      await inTurn(signal, () => session(signal));
-    },
-
-    ask: (request, signal) =>
-      inTurn(signal, async () => {
-        try {
-          return await sendAgainWhenClosed(request, signal);
-        } catch (error) {
-          if (!(error instanceof LostAnswer)) throw error;
-          const { reason } = error;
-          throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10, cause: error });
-        }
-      }),
-
-    act: (request, signal) => inTurn(signal, () => send(request, signal)),
-
-    close: () =>
-      inTurn(undefined, async () => {
-        closed = true;
-        // Whether the goodbye arrives does not matter.
-        if (await kept?.usable()) await kept?.exchange({ path: '/api/quit' }, QUIT_MS).catch(() => {});
-      }),
-  };
 }

@@ -46,55 +46,63 @@ export function exchange(
 ): Promise<HttpAnswer> {
   const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
   return new Promise((resolve, reject) => {
-    const finish = (outcome: HttpAnswer | LostAnswer) => {
+    const end = () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onTimeout);
-      if (outcome instanceof LostAnswer) {
-        // First, because the request fails with its connection, for another reason.
-        reject(outcome);
-        tls.destroy();
-      } else {
-        tcp.awaitingAnswer = false;
-        resolve(outcome);
-      }
     };
-    const onTimeout = () => finish(new LostAnswer('answer_timeout'));
-    const onError = (error: NodeJS.ErrnoException) => {
-      const malformed = error.code?.startsWith('HPE_') === true;
-      finish(new LostAnswer(malformed ? 'malformed_answer' : CONNECTION_CLOSED, error));
+    const succeed = (answer: HttpAnswer) => {
+      end();
+      tcp.awaitingAnswer = false;
+      resolve(answer);
     };
+    const fail = (lost: LostAnswer) => {
+      end();
+      // First, because the request fails with its connection, for another reason.
+      reject(lost);
+      tls.destroy();
+    };
+    const onTimeout = () => fail(new LostAnswer('answer_timeout'));
+    const onError = (error: NodeJS.ErrnoException) => fail(toLostAnswer(error));
     const timer = setTimeout(onTimeout, timeoutMs);
     signal?.addEventListener('abort', onTimeout, { once: true });
     tcp.awaitingAnswer = true;
-    const request = httpRequest({
+    httpRequest({
       createConnection: () => tls,
       method: content === undefined ? 'GET' : 'POST',
       path,
       setHost: false,
-      headers: {
-        Host: hostHeader(server),
-        Connection: 'keep-alive',
-        ...(content === undefined
-          ? {}
-          : { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': content.length }),
-      },
-    });
-    request.on('error', onError);
-    request.on('response', (response: IncomingMessage) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      response.on('error', onError);
-      response.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > maxBytes) return finish(new LostAnswer('answer_too_large'));
-        chunks.push(chunk);
-      });
-      response.on('end', () => {
-        finish({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') });
-      });
-    });
-    request.end(content);
+      headers: { Host: hostHeader(server), Connection: 'keep-alive', ...contentHeaders(content) },
+    })
+      .on('error', onError)
+      .on('response', (response) => readAnswer(response, maxBytes).then(succeed, fail))
+      .end(content);
   });
+}
+
+function contentHeaders(content: Buffer | undefined): Record<string, string | number> {
+  if (content === undefined) return {};
+  return { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': content.length };
+}
+
+/** @throws LostAnswer */
+function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    response.on('error', (error) => reject(toLostAnswer(error)));
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) reject(new LostAnswer('answer_too_large'));
+      else chunks.push(chunk);
+    });
+    response.on('end', () => {
+      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') });
+    });
+  });
+}
+
+function toLostAnswer(error: NodeJS.ErrnoException): LostAnswer {
+  return new LostAnswer(error.code?.startsWith('HPE_') === true ? 'malformed_answer' : CONNECTION_CLOSED, error);
 }
 
 function hostHeader({ host, port }: WebApiHost): string {

@@ -2,17 +2,12 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as v from 'valibot';
 import { within } from '../../http/deadline.ts';
+import type { WebApiSecret } from '../../records/crm-records.ts';
 import { PlatformFailure } from '../platform.ts';
 import { commandFailure, isDone, parseAnswer, parseMember } from './answers.ts';
 import { passwordHash, randomAnswer } from './auth.ts';
 import { exchange, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
 import { connectTls, type WebApiHost, type WebApiLine } from './tls.ts';
-
-/** The manager's login and its API password. */
-export interface WebApiSecret {
-  login: number;
-  password: string;
-}
 
 export interface SessionLimits {
   /** TCP and TLS, in milliseconds. */

@@ -6,7 +6,7 @@ import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
 import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
 import { derivePassword, parsePasswordKey } from '../../../lib/platform/passwords.ts';
 import type { TradingPlatform } from '../../../lib/platform/platform.ts';
-import { webApiPlatform } from '../../../lib/platform/web-api/web-api.ts';
+import { WebApiPlatform } from '../../../lib/platform/web-api/web-api.ts';
 import { CHARACTER_CLASSES, type CharacterClass, tradingPasswordSchema } from '../../../lib/validators/passwords.ts';
 import { atOnce } from '../../support/departures.ts';
 import { GROUPS, MASTER, textPlatform } from '../../support/text-protocol.ts';
@@ -85,7 +85,7 @@ describe.each(['web-api', 'web-registration', 'interface-gateway'] as const)('a 
     if (protocol === 'web-api') {
       const groups = [{ name: 'standard' }];
       const server = await startWebApiServer({ manager: MANAGER, groups, certificate: await localCertificate() });
-      return { server, platform: webApiPlatform(connectionTo(server), MANAGER) };
+      return { server, platform: new WebApiPlatform(connectionTo(server), MANAGER) };
     }
     const groups = GROUPS.map((name) => ({ name }));
     // Packets of one byte are another test's matter; two operations may come to one visitor's address.

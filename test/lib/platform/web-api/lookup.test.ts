@@ -20,6 +20,24 @@ describe('looking an account up', () => {
     expect(await platform.find(anOrder({ group: 'none' }), noSignal)).toEqual({ kind: 'absent' });
   });
 
+  test('with a login costs one command, however many accounts the group has', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    for (let count = 0; count < 300; count += 1) await platform.open(anOrder(), atOnce, noSignal);
+    const order = anOrder({ login: 70_000 });
+    await platform.open(order, atOnce, noSignal);
+    const before = server.commands;
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 70_000 });
+    expect(server.commands - before).toBe(1);
+  });
+
+  test('at a login that our own table has reserved, with the comment of somebody else, is not ours', async () => {
+    const platform = platformOn(await testServer());
+    await platform.open(anOrder({ login: 70_000 }), atOnce, noSignal);
+    const order = anOrder({ login: 70_000, reserved: true });
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'another' });
+  });
+
   test('with a login of our own asks for that one, and compares its comment', async () => {
     const server = await testServer();
     const platform = platformOn(server);
@@ -88,6 +106,15 @@ describe('a manager that may not read personal data', () => {
     await platform.open(order, atOnce, noSignal);
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'cannot_tell' });
     expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'cannot_tell' });
+  });
+
+  test('tells an account at a login that our own table has reserved, with one command', async () => {
+    const server = await testServer({ personalData: false });
+    const platform = platformOn(server);
+    const order = anOrder({ login: 70_000, reserved: true });
+    await platform.open(order, atOnce, noSignal);
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 70_000 });
+    expect(server.commands).toBe(2);
   });
 
   test('tells an account at a login of ours by its password', async () => {

@@ -126,6 +126,52 @@ describe('opening an account over the Web API', () => {
     expect(server.commands).toBe(0);
   });
 
+  describe('a process that was paused after its last check', () => {
+    const order = anOrder({ deposit: 10_000 });
+    let time = 1_000_000;
+    const departure = (pauseMs: number) => ({
+      note: async () => {
+        time += pauseMs;
+      },
+      notAfter: time + 17_000,
+    });
+    const late = { kind: 'platform_unavailable', options: { reason: 'too_late_to_send' } };
+
+    test('sends no opening and no deposit, if its time is over by the wall clock', async () => {
+      const server = await testServer();
+      const platform = platformOn(server, { now: () => time });
+      expect(await failure(platform.open(order, departure(150_001), noSignal))).toMatchObject(late);
+      expect({ commands: server.commands, accounts: server.accounts() }).toEqual({ commands: 0, accounts: [] });
+      const { login } = await platform.open(order, departure(17_000), noSignal);
+      expect(await failure(platform.fund(order, login, departure(17_001), noSignal))).toMatchObject(late);
+      expect(server.commands).toBe(1);
+      await platform.fund(order, login, departure(17_000), noSignal);
+      expect(server.accounts()).toMatchObject([{ balance: 10_000 }]);
+    });
+
+    test('nor does it send again what met a session that was gone', async () => {
+      const server = await scriptedServer((_request, response) => {
+        time += 17_001;
+        response.writeHead(403).end('403 Forbidden');
+      });
+      const platform = platformOn(server, { now: () => time });
+      expect(await failure(platform.open(order, departure(0), noSignal))).toMatchObject(late);
+      expect(server.requests).toHaveLength(1);
+    });
+
+    test('nor what had to wait for its turn', async () => {
+      const server = await scriptedServer((_request, response) => {
+        time += 17_001;
+        response.end('{"retcode":"0 Done","login":"1"}');
+      });
+      const platform = platformOn(server, { now: () => time });
+      const openings = [1, 2, 3].map(() => platform.open(order, departure(0), noSignal));
+      const outcomes = await Promise.allSettled(openings);
+      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+      expect(server.requests).toHaveLength(1);
+    });
+  });
+
   test('a warm session opens an account with one round trip', async () => {
     const server = await testServer();
     const platform = platformOn(server);
@@ -196,6 +242,27 @@ describe('return codes of an opening', () => {
     expect(failed.options.errors).toEqual([
       { pointer: '#/login', rule: 'reserved', detail: 'is reserved on another trading server' },
     ]);
+  });
+
+  test('a login of the connection’s range that belongs to another server is the concern of an operator', async () => {
+    const server = await testServer();
+    server.faults.set({ kind: 'retcode', code: 3003, times: 1 });
+    const order = anOrder({ login: 9, reserved: true });
+    expect(await failure(platformOn(server).open(order, atOnce, noSignal))).toMatchObject({
+      kind: 'platform_refused',
+      options: { reason: 'login_outside_server_ranges' },
+    });
+  });
+
+  test('the same order with a login, sent again, opens no second account', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    const order = anOrder({ login: 9 });
+    await platform.open(order, atOnce, noSignal);
+    for (let time = 0; time < 3; time += 1) {
+      expect(await failure(platform.open(order, atOnce, noSignal))).toMatchObject({ kind: 'login_taken' });
+    }
+    expect(server.accounts()).toHaveLength(1);
   });
 
   test.each([3003, 3004])('%i without a login of the caller is the concern of an operator', async (code) => {

@@ -1,0 +1,99 @@
+import * as v from 'valibot';
+import type { Finding, OrderTrace } from '../platform.ts';
+import { commandFailure, isDone, LoginSchema, NOT_FOUND, parseMember } from './answers.ts';
+import type { WebApiClient } from './client.ts';
+import { withQuery } from './query.ts';
+import { isUnreadable, readUser, type User, UserSchema } from './users.ts';
+
+const LoginsSchema = v.array(LoginSchema);
+const UsersSchema = v.array(UserSchema);
+
+const BATCH = 200;
+/** An account that is looked for is at most some days old: operations last 24 hours; the rest is for the server's clock. */
+const OLD_MS = 48 * 60 * 60 * 1_000;
+/** How long an account is known to be old, in milliseconds: a login may be deleted and given to a new account. */
+const KNOWN_MS = 10 * 60 * 1_000;
+/** Room for more than a million logins. */
+const MAX_LOGINS_BYTES = 16 * 1_024 * 1_024;
+const MAX_BATCH_BYTES = 4 * 1_024 * 1_024;
+
+/**
+ * Looks for accounts whose login nobody knows, by the operation in their comments. It remembers which logins cannot be
+ * the account, so that a look-up whose time ends goes on where the one before stood: a group may be larger than can be
+ * read at once.
+ */
+export class GroupLookup {
+  readonly #client: WebApiClient;
+  readonly #now: () => number;
+  /** Accounts that are too old for every operation, and since when that is being noted, in epoch milliseconds. */
+  #old = new Set<number>();
+  #oldSince = 0;
+  /** The other accounts that were read for this operation: a login that was taken does not become ours. */
+  #read = new Set<number>();
+  #operationId = '';
+
+  constructor(client: WebApiClient, now: () => number) {
+    this.#client = client;
+    this.#now = now;
+  }
+
+  /**
+   * Reads the group from the highest login down. Absent is only what stands at none of the group's logins: new ones may
+   * be counted below others that were chosen by hand. Comments that are hidden from us are never taken for absence.
+   */
+  async find({ operationId, group }: OrderTrace, signal: AbortSignal): Promise<Finding> {
+    this.#forget(operationId);
+    let unreadable = false;
+    const all = await this.#loginsOf(group, signal);
+    const logins = all.filter((login) => !this.#old.has(login) && !this.#read.has(login));
+    for (let at = 0; at < logins.length; at += BATCH) {
+      for (const user of await this.#readUsers(logins.slice(at, at + BATCH), signal)) {
+        if (user.Comment === operationId) return { kind: 'found', login: user.Login };
+        if (this.#isOld(user)) this.#old.add(user.Login);
+        else if (isUnreadable(user)) unreadable = true;
+        else this.#read.add(user.Login);
+      }
+    }
+    return { kind: unreadable ? 'cannot_tell' : 'absent' };
+  }
+
+  #forget(operationId: string): void {
+    if (this.#oldSince < this.#now() - KNOWN_MS) {
+      this.#old = new Set();
+      this.#oldSince = this.#now();
+    }
+    if (this.#operationId !== operationId) {
+      this.#read = new Set();
+      this.#operationId = operationId;
+    }
+  }
+
+  #isOld({ Registration = Number.NaN }: User): boolean {
+    return Registration * 1_000 < this.#now() - OLD_MS;
+  }
+
+  /** Highest first: the server counts upwards. */
+  async #loginsOf(group: string, signal: AbortSignal): Promise<number[]> {
+    const path = withQuery('/api/user/logins', { group });
+    const answer = await this.#client.ask({ path, maxBytes: MAX_LOGINS_BYTES }, signal);
+    if (answer.retcode === NOT_FOUND) return [];
+    if (!isDone(answer)) throw commandFailure(answer.retcode);
+    return parseMember(LoginsSchema, answer.answer).sort((one, other) => other - one);
+  }
+
+  /** Those of these accounts that there are. One that the answer leaves out is asked for by itself: it may be there all the same. */
+  async #readUsers(logins: number[], signal: AbortSignal): Promise<User[]> {
+    // The commas divide the list, so they are not encoded.
+    const path = `/api/user/get_batch?login=${logins.join(',')}`;
+    const answer = await this.#client.ask({ path, maxBytes: MAX_BATCH_BYTES }, signal);
+    if (!isDone(answer) && answer.retcode !== NOT_FOUND) throw commandFailure(answer.retcode);
+    const users = isDone(answer) ? parseMember(UsersSchema, answer.answer) : [];
+    const answered = new Set(users.map(({ Login }) => Login));
+    for (const login of logins) {
+      if (answered.has(login)) continue;
+      const user = await readUser(this.#client, login, signal);
+      if (user !== undefined) users.push(user);
+    }
+    return users;
+  }
+}
