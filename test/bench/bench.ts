@@ -1,7 +1,8 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { against } from './against.ts';
 import { bundleSize } from './bundle-size.ts';
-import { coldStart } from './cold-start.ts';
+import { coldStart, coldStartFarAway } from './cold-start.ts';
 import { type Benchmark, type Figure, isMet, isNoisy, table } from './figures.ts';
 import { memory } from './memory.ts';
 import { privacy } from './privacy.ts';
@@ -13,12 +14,23 @@ import { warm } from './warm.ts';
 
 /** `npm run bench`: what the service costs, as ratios to what cannot be had for less, all measured in one run. */
 
-const BENCHMARKS: Benchmark[] = [coldStart, warm, roundTrips, throughput, memory, validation, bundleSize, privacy];
+const BENCHMARKS: Benchmark[] = [
+  coldStart,
+  coldStartFarAway,
+  warm,
+  roundTrips,
+  throughput,
+  memory,
+  validation,
+  bundleSize,
+  privacy,
+];
 
 const USAGE = `npm run bench -- [--only <name>]… [--json] [--quick]
   --only   ${BENCHMARKS.map(({ name }) => name).join(', ')}
   --json   the figures as JSON on the standard output
-  --quick  few repetitions: shows that it works, proves nothing`;
+  --quick  few repetitions: shows that it works, proves nothing
+  --against <file>  holds the figures against those of an earlier run with --json`;
 
 async function main(args: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -27,6 +39,7 @@ async function main(args: string[]): Promise<void> {
       only: { type: 'string', multiple: true },
       json: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
+      against: { type: 'string' },
     },
   });
   const chosen = BENCHMARKS.filter(({ name }) => values.only === undefined || values.only.includes(name));
@@ -45,11 +58,10 @@ async function main(args: string[]): Promise<void> {
     if (!values.json) process.stdout.write(`\n${name}\n${wrapped(about)}\n\n${table(figures).join('\n')}\n`);
   }
   const all = results.flatMap(({ figures }) => figures);
-  if (values.json) {
-    process.stdout.write(`${JSON.stringify({ machine: machine(), quick: values.quick, results }, undefined, 2)}\n`);
-  } else {
-    process.stdout.write(`\n${summary(all)}\n`);
-  }
+  const report = { machine: machine(), quick: values.quick, results };
+  if (values.json) process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+  else process.stdout.write(`\n${summary(all)}\n`);
+  if (values.against !== undefined) process.stdout.write(`\n${(await against(values.against, report)).join('\n')}\n`);
 }
 
 function machine(): string {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { crmTable } from '../../infra/crm/crm-table.ts';
 import type { FunctionName } from '../../infra/routes.ts';
 import { eventFor } from './events.ts';
 import { type Benchmark, type BenchmarkRun, type Figure, figure } from './figures.ts';
+import { type CONNECTIONS, standBefore } from './platforms.ts';
 import { type Call, depth, type PlatformRecorder, recordHttp, recordTcp } from './recorder.ts';
-import { type Environment, type Stage, theStage } from './stage.ts';
+import { type Environment, theStage } from './stage.ts';
 
 const REPETITIONS = 5;
 /** How long each call to AWS is held up, in milliseconds: longer than what is sent side by side may be apart. */
@@ -12,7 +12,6 @@ const HOLD_MS = 60;
 const MOST_BEFORE = 3;
 
 const AWS = ['DYNAMODB', 'SECRETS_MANAGER', 'SES', 'SNS', 'S3'] as const;
-const CONNECTIONS = ['tp5-live-1', 'tp4-live-1'] as const;
 
 interface Case {
   what: string;
@@ -69,7 +68,7 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
   const services = await Promise.all(
     AWS.map((name) => recordHttp(name, stage.service.environment[`AWS_ENDPOINT_URL_${name}`] ?? '', HOLD_MS)),
   );
-  const platforms = await recordPlatforms(stage);
+  const platforms = await standBefore(stage, recordTcp);
   const endpoints = Object.fromEntries(services.map(({ url }, index) => [`AWS_ENDPOINT_URL_${AWS[index]}`, url]));
   const environments = new Map<FunctionName, Environment>();
 
@@ -77,13 +76,13 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
     const environment = environments.get(name) ?? (await stage.start(name, eventFor(name), endpoints));
     environments.set(name, environment);
     for (const { calls } of services) calls.length = 0;
-    for (const { recorder } of platforms.values()) recorder.reset();
+    for (const { place } of platforms.values()) place.reset();
     const event = eventFor(name, { body: body?.() ?? {}, ...(keyed && { idempotencyKey: randomUUID() }) });
     const { statuses } = await environment.call([event]);
     if ((statuses[0] ?? 500) >= 300) throw new Error(`${what} was answered with ${statuses[0]}.`);
     return toObserved(
       services.flatMap(({ calls }) => calls),
-      platforms.get(until)?.recorder,
+      platforms.get(until)?.place,
       until,
     );
   }
@@ -154,26 +153,4 @@ function toFigures({ what, until }: Case, all: Observed[]): Figure[] {
     );
   }
   return figures;
-}
-
-/** Puts a recorder before each trading server, by changing where the CRM says that it is. */
-async function recordPlatforms({ service }: Stage) {
-  const { CRM_TABLE = '', AWS_ENDPOINT_URL_DYNAMODB: endpoint = '', AWS_REGION: region = '' } = service.environment;
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-  const recorders = new Map<string, { recorder: PlatformRecorder; restore(): Promise<void> }>();
-  for (const id of CONNECTIONS) {
-    const table = crmTable(CRM_TABLE, { endpoint, region, credentials });
-    const item = await table.read(`connection#${id}`);
-    const port = service.platforms.get(id)?.port;
-    if (item === undefined || port === undefined) throw new Error(`There is no trading server ${id}.`);
-    const recorder = await recordTcp(port);
-    await table.write([{ put: { ...item, record: { ...(item.record as object), port: recorder.port } } }]);
-    const restore = async () => {
-      await table.write([{ put: item }]);
-      table.close();
-      await recorder.close();
-    };
-    recorders.set(id, { recorder, restore });
-  }
-  return recorders;
 }

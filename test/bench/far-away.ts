@@ -1,0 +1,70 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import type { Certificate } from '../../infra/local/platforms/certificate.ts';
+
+/** A service that is so far away, and, where it is said, behind TLS. */
+export interface FarAway {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * A service on this machine as if it stood elsewhere: every byte takes half a round trip each way, and a connection takes
+ * a whole one before its first byte, as the handshake of TCP does. With a certificate it speaks TLS, whose handshake then
+ * crosses the same way.
+ * @param roundTripMs between the client and the service
+ */
+export async function farAway(targetPort: number, roundTripMs: number, tls?: Certificate): Promise<FarAway> {
+  const servers: Server[] = [];
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on('close', () => sockets.delete(socket));
+    return socket;
+  };
+  let nearPort = targetPort;
+  if (tls !== undefined) {
+    const terminator = createTlsServer({ key: tls.key, cert: tls.cert }, (client) => {
+      join(keep(client), keep(connect(targetPort, '127.0.0.1')), 0);
+    });
+    servers.push(terminator);
+    nearPort = await listen(terminator);
+  }
+  const server = createServer((client) => {
+    join(keep(client), keep(connect(nearPort, '127.0.0.1')), roundTripMs);
+  });
+  servers.push(server);
+  const port = await listen(server);
+  return {
+    port,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await Promise.all(servers.map((one) => new Promise((resolve) => one.close(resolve))));
+    },
+  };
+}
+
+/** Hands on what each of two sockets says, half a round trip later; the client's first words a whole one later still. */
+function join(client: Socket, service: Socket, roundTripMs: number): void {
+  let opensMs = roundTripMs;
+  const after = (ms: number, work: () => void) => (ms === 0 ? work() : void setTimeout(work, ms));
+  client.on('data', (chunk) => {
+    after(roundTripMs / 2 + opensMs, () => service.write(chunk));
+    opensMs = 0;
+  });
+  service.on('data', (chunk) => after(roundTripMs / 2, () => client.write(chunk)));
+  for (const [one, other] of [
+    [client, service],
+    [service, client],
+  ] as const) {
+    one.on('end', () => after(roundTripMs * 2, () => other.end()));
+    one.on('error', () => other.destroy());
+  }
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}

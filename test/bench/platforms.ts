@@ -1,0 +1,42 @@
+import { crmTable } from '../../infra/crm/crm-table.ts';
+import type { Stage } from './stage.ts';
+
+/** The demo connections whose servers the benchmarks stand before. */
+export const CONNECTIONS = ['tp5-live-1', 'tp4-live-1'] as const;
+
+interface Place {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * Puts something before each trading server, by changing where the CRM says that it is.
+ * @param make what stands before a server's port
+ */
+export async function standBefore<P extends Place>({ service }: Stage, make: (targetPort: number) => Promise<P>) {
+  const { environment } = service;
+  const client = {
+    endpoint: environment.AWS_ENDPOINT_URL_DYNAMODB ?? '',
+    region: environment.AWS_REGION ?? '',
+    credentials: {
+      accessKeyId: environment.AWS_ACCESS_KEY_ID ?? '',
+      secretAccessKey: environment.AWS_SECRET_ACCESS_KEY ?? '',
+    },
+  };
+  const places = new Map<string, { place: P; restore(): Promise<void> }>();
+  for (const id of CONNECTIONS) {
+    const table = crmTable(environment.CRM_TABLE ?? '', client);
+    const item = await table.read(`connection#${id}`);
+    const port = service.platforms.get(id)?.port;
+    if (item === undefined || port === undefined) throw new Error(`There is no trading server ${id}.`);
+    const place = await make(port);
+    await table.write([{ put: { ...item, record: { ...(item.record as object), port: place.port } } }]);
+    const restore = async () => {
+      await table.write([{ put: item }]);
+      table.close();
+      await place.close();
+    };
+    places.set(id, { place, restore });
+  }
+  return places;
+}
