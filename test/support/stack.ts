@@ -21,6 +21,13 @@ export function synthesize(settings: Record<string, unknown> = {}): Template {
   return Template.fromStack(stack);
 }
 
+/** The same as a text, of a stack that always has the same name; the rules are not asked. */
+export function templateOf(settings: Record<string, unknown>): string {
+  const app = new App({ context: { ...flags, 'aws:cdk:bundling-stacks': [] }, analyticsReporting: false });
+  const stack = new ServiceStack(app, 'broker-api-test', readSettings({ ...SENDER, ...settings }));
+  return JSON.stringify(Template.fromStack(stack).toJSON());
+}
+
 export const SENDER = { senderAddress: 'no-reply@acme.example' };
 
 /** Settings that use everything there is. */
@@ -32,6 +39,8 @@ export const EVERYTHING = {
   sms: { senderId: 'ACME', maxPrice: 0.25, originationNumber: '+15550100123', webOtpDomain: 'www.acme.example' },
   call: { originationIdentity: 'phone-0a1b', configurationSet: 'calls', maxPricePerMinute: '0.30' },
   whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code', noticeTemplate: 'notice' },
+  captcha: { provider: 'turnstile', secret: 'captcha' },
+  front: { header: 'x-client-address', secret: 'front' },
   limits: { recipientPerHour: 3, resendSeconds: [30, 60] },
   brand: { name: 'Acme', supportEmail: 'help@acme.example', color: '#102030' },
   concurrency: { registration: 50, accounts: 20 },
