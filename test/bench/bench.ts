@@ -5,6 +5,7 @@ import { bundleSize } from './bundle-size.ts';
 import { coldStart, coldStartFarAway } from './cold-start.ts';
 import { type Benchmark, type Figure, isMet, isNoisy, table } from './figures.ts';
 import { memory } from './memory.ts';
+import { prices } from './prices.ts';
 import { privacy } from './privacy.ts';
 import { roundTrips } from './round-trips.ts';
 import { closeStage } from './stage.ts';
@@ -24,6 +25,7 @@ const BENCHMARKS: Benchmark[] = [
   validation,
   bundleSize,
   privacy,
+  prices,
 ];
 
 const USAGE = `npm run bench -- [--only <name>]… [--json] [--quick]

@@ -16,6 +16,9 @@ export interface Call {
   operation: string;
   startedAt: number;
   endedAt: number;
+  /** Of the bodies. */
+  sentBytes: number;
+  receivedBytes: number;
 }
 
 export interface Recorder {
@@ -39,15 +42,23 @@ export async function recordHttp(service: string, target: string, holdMs: number
     const operation = String(incoming.headers['x-amz-target'] ?? '').split('.')[1] ?? '';
     const chunks: Buffer[] = [];
     for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
     await sleep(holdMs);
     const sent = request(new URL(incoming.url ?? '/', target), { method: incoming.method, headers: incoming.headers });
     sent.on('error', () => outgoing.destroy());
     sent.on('response', (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(outgoing);
-      outgoing.on('finish', () => calls.push({ service, operation, startedAt, endedAt: performance.now() }));
+      let receivedBytes = 0;
+      answer.on('data', (chunk: Buffer) => {
+        receivedBytes += chunk.length;
+      });
+      outgoing.on('finish', () => {
+        const endedAt = performance.now();
+        calls.push({ service, operation, startedAt, endedAt, sentBytes: body.length, receivedBytes });
+      });
     });
-    sent.end(Buffer.concat(chunks));
+    sent.end(body);
   }
 
   return { url: `http://127.0.0.1:${await listen(server)}`, calls, close: () => closed(server) };
