@@ -155,7 +155,7 @@ export const RULE_MEANINGS: Readonly<Record<Rule, string>> = {
   language: 'not a BCP 47 language tag',
   base64: 'not base64',
   media_type: 'a document of a kind that the form does not accept',
-  too_many: 'an array with too many elements',
+  too_many: 'an array or an object with too many members',
   nesting: 'nested too deeply',
   size: 'too large in bytes',
   not_supported: "the protocol of the connection, or of a header the caller's token, does not allow it",

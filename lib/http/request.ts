@@ -1,10 +1,11 @@
 import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequestContext } from 'aws-lambda';
 import * as v from 'valibot';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../validators/headers.ts';
-import { type FieldFault, isObject, toFaults } from '../validators/primitives.ts';
+import { type FieldFault, toFaults } from '../validators/primitives.ts';
 import { type Authorizer, callerOf, requireOwnUser } from './caller.ts';
 import type { CaptchaOutcome, CaptchaVerifier } from './captcha.ts';
-import { invalid, Problem } from './problem.ts';
+import { parseBody } from './json-body.ts';
+import { invalid } from './problem.ts';
 import { type SourceOf, seenByGateway } from './source.ts';
 
 /** What the gateway hands over: payload format 2.0. */
@@ -58,8 +59,7 @@ export async function parseRequest<Body extends BodySchema, Parameters extends P
   rules: RequestRules<Body, Parameters>,
   signal: AbortSignal,
 ): Promise<Request<v.InferOutput<Body>, PathOf<Parameters>>> {
-  const sentBody: unknown = event.body;
-  if (!isObject(sentBody)) throw new Problem('malformed_json');
+  const sentBody = parseBody(event);
   const { headers, pathParameters = {}, requestContext } = event;
   const { captcha, userClaim, source = seenByGateway } = rules;
   const caller = callerOf(requestContext.authorizer);

@@ -7,6 +7,7 @@ import { type Benchmark, type Figure, isMet, isNoisy, table } from './figures.ts
 import { memory } from './memory.ts';
 import { prices } from './prices.ts';
 import { privacy } from './privacy.ts';
+import { refusals } from './refusals.ts';
 import { roundTrips } from './round-trips.ts';
 import { closeStage } from './stage.ts';
 import { throughput } from './throughput.ts';
@@ -23,6 +24,7 @@ const BENCHMARKS: Benchmark[] = [
   throughput,
   memory,
   validation,
+  refusals,
   bundleSize,
   privacy,
   prices,

@@ -16,6 +16,7 @@ const HANDLERS = [
   'middy',
   'instant-registration',
   'instant-account',
+  'parse',
 ] as const;
 export type HandlerName = FunctionName | (typeof HANDLERS)[number];
 

@@ -21,11 +21,11 @@ import { crmItem, instantTable } from './instant.ts';
  */
 
 const config = registrationConfig();
-const form = DEMO_RECORDS.forms[0];
+const crm = DEMO_RECORDS.forms.map((form) => crmItem(crmKey.form(form.id), form));
 const pepper = JSON.stringify({ current: '1', '1': 'p'.repeat(44) });
 const none = () => Promise.reject(new Error('Only mails are sent here.'));
 const parts = {
-  directory: directoryIn(instantTable([crmItem(crmKey.form(form?.id ?? ''), form)])),
+  directory: directoryIn(instantTable(crm)),
   operations: operationsIn(instantTable()),
   registrations: registrationsIn(instantTable()),
   documents: documentsIn(config.documentsBucket),

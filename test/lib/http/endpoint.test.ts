@@ -19,7 +19,7 @@ function event(body: string | undefined, type = 'application/json', isBase64Enco
 }
 
 /** An endpoint that takes any object, and tells what it was given. */
-function anything(schema: v.GenericSchema = openObject({})) {
+function anything(schema: v.GenericSchema = openObject({}), maxBodyBytes = 1_000) {
   const seen: unknown[] = [];
   const callers: (string | undefined)[] = [];
   const captchas: unknown[] = [];
@@ -31,7 +31,7 @@ function anything(schema: v.GenericSchema = openObject({})) {
   };
   const handler = endpoint({
     body: schema,
-    maxBodyBytes: 1_000,
+    maxBodyBytes,
     telemetry,
     handle: async ({ sentBody, caller, captcha }) => {
       seen.push(sentBody);
@@ -134,6 +134,25 @@ describe('The body of a request', () => {
       expect(({} as Record<string, unknown>).admin).toBeUndefined();
     },
   );
+
+  it('over its bounds never reaches its rules', async () => {
+    let looks = 0;
+    const schema = v.pipe(
+      openObject({}),
+      v.check(() => {
+        looks += 1;
+        return true;
+      }),
+    );
+    const { handler } = anything(schema, 6_000_000);
+    for (const body of [`{"a":[${'0,'.repeat(1_000_000)}0]}`, `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`]) {
+      const { problem } = await answerTo(handler, event(body));
+      expect(problem).toMatchObject({ type: 'validation_failed', errors: [{ pointer: '#/a' }] });
+    }
+    expect(looks).toBe(0);
+    expect(await answerTo(handler, event('{"a":[0]}'))).toMatchObject({ statusCode: 204 });
+    expect(looks).toBe(1);
+  });
 
   it.each(['prototype', 'toString'])('with a member %s is judged by its rules like any other', async (name) => {
     const { handler } = anything(closedObject({}));

@@ -1,0 +1,107 @@
+import { isUtf8 } from 'node:buffer';
+import { isObject, type Key, type Rule, toPointer } from '../validators/primitives.ts';
+import { invalid, Problem } from './problem.ts';
+import type { Event } from './request.ts';
+
+/**
+ * What a body may have at most. A body with more is refused before anybody looks at what it holds: to look costs many
+ * times as much as to parse. Nothing that the rules of a request allow has more.
+ */
+export const BODY_BOUNDS = {
+  /** Members of one object, or elements of one array. */
+  width: 10_000,
+  /** Of all objects and arrays together. */
+  members: 100_000,
+  /** Objects and arrays within each other. */
+  depth: 32,
+} as const;
+
+/** @throws Problem `payload_too_large` */
+export function refuseLargeBody({ body = '', isBase64Encoded }: SentBody, maxBytes: number): void {
+  const bytes = isBase64Encoded ? Buffer.byteLength(body, 'base64') : Buffer.byteLength(body);
+  if (bytes > maxBytes) {
+    throw new Problem('payload_too_large', { detail: `The body may have at most ${maxBytes} bytes.` });
+  }
+}
+
+type SentBody = Pick<Event, 'body' | 'isBase64Encoded'>;
+
+/**
+ * The object that the body holds.
+ * @throws Problem `malformed_json`, or `validation_failed` for a body over its bounds
+ */
+export function parseBody(sent: SentBody): Record<string, unknown> {
+  const body = parse(textOf(sent));
+  if (!isObject(body)) throw new Problem('malformed_json');
+  checkBounds(body);
+  return body;
+}
+
+/**
+ * UTF-8 that is not valid would be read with replacement characters, so that two different passwords are equal. The gateway
+ * has replaced them already where it hands over a text: what was sent can no longer be told from a character that was meant.
+ */
+function textOf({ body = '', isBase64Encoded }: SentBody): string {
+  if (isBase64Encoded) {
+    const bytes = Buffer.from(body, 'base64');
+    if (isUtf8(bytes)) return bytes.toString();
+  } else if (body.isWellFormed() && !body.includes('\ufffd')) {
+    return body;
+  }
+  throw new Problem('malformed_json');
+}
+
+/** The error of the parser holds a piece of the body, and is dropped. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem('malformed_json');
+  }
+}
+
+/**
+ * Looks at no more than a body may have, whatever it holds.
+ * @throws Problem
+ */
+export function checkBounds(body: Record<string, unknown>): void {
+  const path: Key[] = [];
+  let members = 0;
+
+  function count(width: number): void {
+    members += width;
+    if (width > BODY_BOUNDS.width)
+      throw outOfBounds(path, 'too_many', `must have at most ${BODY_BOUNDS.width} members`);
+    if (members > BODY_BOUNDS.members) {
+      throw outOfBounds([], 'too_many', `must have at most ${BODY_BOUNDS.members} members in all`);
+    }
+  }
+
+  function check(value: unknown): void {
+    if (path.length >= BODY_BOUNDS.depth) throw outOfBounds(path.slice(0, 1), 'nesting', 'is nested too deeply');
+    if (Array.isArray(value)) {
+      count(value.length);
+      for (let index = 0; index < value.length; index += 1) checkMember(index, value[index]);
+    } else if (isObject(value)) {
+      const names = Object.keys(value);
+      count(names.length);
+      for (const name of names) checkMember(name, value[name]);
+    }
+  }
+
+  function checkMember(key: Key, value: unknown): void {
+    if (key === '__proto__' || (key === 'constructor' && isObject(value) && Object.hasOwn(value, 'prototype'))) {
+      throw new Problem('malformed_json');
+    }
+    if (typeof value !== 'object' || value === null) return;
+    path.push(key);
+    check(value);
+    path.pop();
+  }
+
+  check(body);
+}
+
+function outOfBounds(keys: readonly Key[], rule: Rule, detail: string): Problem {
+  return invalid([{ pointer: toPointer(keys), rule, detail }]);
+}

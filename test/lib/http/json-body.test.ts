@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { BODY_BOUNDS, checkBounds, parseBody } from '../../../lib/http/json-body.ts';
+import { Problem } from '../../../lib/http/problem.ts';
+
+/** What is thrown, as it would be told. */
+function refusal(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const [fault] = error.options.errors ?? [];
+    return fault === undefined ? error.type : { ...fault, detail: undefined };
+  }
+  return undefined;
+}
+
+const plain = (body: string | undefined) =>
+  refusal(() => parseBody({ ...(body === undefined ? {} : { body }), isBase64Encoded: false }));
+const encoded = (bytes: Buffer) => refusal(() => parseBody({ body: bytes.toString('base64'), isBase64Encoded: true }));
+const zeros = (count: number) => Array.from({ length: count }, () => 0);
+const { width, members, depth } = BODY_BOUNDS;
+
+/** Objects within each other; the innermost is one of so many. */
+function nested(levels: number): Record<string, unknown> {
+  return levels === 1 ? {} : { a: nested(levels - 1) };
+}
+
+/** A value that counts how often something in it is looked at. */
+function watched<T extends object>(value: T): { value: T; looks(): number } {
+  let looks = 0;
+  const wrap = <V>(inner: V): V => {
+    if (typeof inner !== 'object' || inner === null) return inner;
+    return new Proxy(inner, {
+      get(target, key) {
+        looks += 1;
+        return wrap(Reflect.get(target, key));
+      },
+    });
+  };
+  return { value: wrap(value), looks: () => looks };
+}
+
+describe('The text of a body', () => {
+  it('is the object that it holds', () => {
+    expect(parseBody({ body: '{"a":"Zoë"}', isBase64Encoded: false })).toEqual({ a: 'Zoë' });
+    const body = Buffer.from('{"a":"Zoë"}').toString('base64');
+    expect(parseBody({ body, isBase64Encoded: true })).toEqual({ a: 'Zoë' });
+  });
+
+  it('is malformed_json where its bytes are no UTF-8: two different passwords would be equal', () => {
+    for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf5, 0x80, 0x80, 0x80]]) {
+      expect(encoded(Buffer.from([...Buffer.from('{"password":"'), ...bytes, ...Buffer.from('"}')]))).toBe(
+        'malformed_json',
+      );
+    }
+  });
+
+  it('is malformed_json where the gateway has put replacement characters in the place of such bytes', () => {
+    expect(plain(Buffer.from([...Buffer.from('{"password":"'), 0xff, ...Buffer.from('"}')]).toString())).toBe(
+      'malformed_json',
+    );
+    expect(plain('{"password":"\ud800"}')).toBe('malformed_json');
+  });
+
+  it('may hold a replacement character that was certainly meant', () => {
+    expect(parseBody({ body: '{"a":"\\ufffd"}', isBase64Encoded: false })).toEqual({ a: '\ufffd' });
+  });
+
+  it.each([undefined, '', '{', 'null', '[]', '5', '"x"', '\ufeff{}'])('%j is malformed_json', (body) => {
+    expect(plain(body)).toBe('malformed_json');
+  });
+
+  it.each(['{"__proto__":{}}', '{"a":[{"__proto__":1}]}', '{"a":{"constructor":{"prototype":{}}}}'])(
+    '%s is malformed_json, as it would pollute a prototype',
+    (body) => {
+      expect(plain(body)).toBe('malformed_json');
+    },
+  );
+});
+
+describe('The bounds of a body', () => {
+  it('are so wide that an array and an object may have 10,000 members', () => {
+    const named = (count: number) => Object.fromEntries(zeros(count).map((_, index) => [`k${index}`, 0]));
+    expect(refusal(() => checkBounds({ a: { b: zeros(width) }, c: named(width) }))).toBeUndefined();
+    expect(refusal(() => checkBounds({ a: { b: zeros(width + 1) } }))).toEqual({ pointer: '#/a/b', rule: 'too_many' });
+    expect(refusal(() => checkBounds({ a: [0, named(width + 1)] }))).toEqual({ pointer: '#/a/1', rule: 'too_many' });
+    expect(refusal(() => checkBounds(named(width + 1)))).toEqual({ pointer: '#', rule: 'too_many' });
+  });
+
+  it('take 100,000 members in all', () => {
+    const lists = (count: number) =>
+      Object.fromEntries(zeros(count).map((_, index) => [`l${index}`, zeros(width - 1)]));
+    expect(refusal(() => checkBounds(lists(members / width)))).toBeUndefined();
+    expect(refusal(() => checkBounds({ ...lists(members / width), a: 0 }))).toEqual({ pointer: '#', rule: 'too_many' });
+  });
+
+  it('take 32 objects and arrays within each other, the body among them', () => {
+    expect(refusal(() => checkBounds(nested(depth)))).toBeUndefined();
+    expect(refusal(() => checkBounds({ b: 0, ...nested(depth + 1) }))).toEqual({ pointer: '#/a', rule: 'nesting' });
+    expect(plain(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)).toEqual({ pointer: '#/a', rule: 'nesting' });
+  });
+
+  it('are found without a look at what is beyond them', () => {
+    const wide = watched({ a: zeros(1_000_000) });
+    expect(refusal(() => checkBounds(wide.value))).toEqual({ pointer: '#/a', rule: 'too_many' });
+    expect(wide.looks()).toBeLessThan(10);
+
+    const many = watched({ a: zeros(1_000).map(() => zeros(width)) });
+    expect(refusal(() => checkBounds(many.value))).toEqual({ pointer: '#', rule: 'too_many' });
+    expect(many.looks()).toBeLessThan(5 * members);
+
+    const deep = watched({ a: nested(5_000) });
+    expect(refusal(() => checkBounds(deep.value))).toEqual({ pointer: '#/a', rule: 'nesting' });
+    expect(deep.looks()).toBeLessThan(5 * depth);
+  });
+});
