@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import {
   DATABASE_FAULT_KINDS,
+  ENDINGS,
   type FaultKind,
   type FaultStep,
   type Faults,
@@ -32,6 +33,7 @@ const FaultSchema = v.strictObject({
   times: v.optional(upTo(1_000_000), 1),
   after: v.exactOptional(upTo(1_000_000)),
   ms: v.exactOptional(upTo(600_000)),
+  ending: v.exactOptional(v.picklist(ENDINGS)),
   code: v.exactOptional(upTo(99_999)),
   step: v.exactOptional(v.picklist(Object.keys(STEP_FAULT_KINDS) as FaultStep[])),
 });

@@ -5,6 +5,7 @@ export const DATABASE_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost', 'repe
 export const PLATFORM_FAULT_KINDS = [
   ...SERVICE_FAULT_KINDS,
   'reply_lost',
+  'late',
   'session_dropped',
   'retcode',
   'silence',
@@ -15,8 +16,9 @@ export type FaultKind = (typeof PLATFORM_FAULT_KINDS)[number] | (typeof DATABASE
 /** The steps before the first command of a session at which a fault may strike, and what can go wrong there. */
 export const STEP_FAULT_KINDS = {
   tls: ['slow', 'session_dropped', 'silence', 'garbage'],
-  authentication: PLATFORM_FAULT_KINDS.filter((kind) => kind !== 'down'),
+  authentication: PLATFORM_FAULT_KINDS.filter((kind) => kind !== 'down' && kind !== 'late'),
 } as const satisfies Record<string, readonly FaultKind[]>;
+export const ENDINGS = ['orderly', 'cut', 'reset'] as const;
 export type FaultStep = keyof typeof STEP_FAULT_KINDS;
 
 export interface Fault {
@@ -27,8 +29,10 @@ export interface Fault {
   times: number;
   /** How many calls go well before. */
   after?: number;
-  /** Of `slow`: milliseconds that the call waits before it is worked on, as ever. */
+  /** Of `slow` and `late`: milliseconds that the call waits before it is worked on, as ever. */
   ms?: number;
+  /** Of `late`: how the connection ends before: in order, without TLS's own end (where there is TLS), or with a reset. */
+  ending?: (typeof ENDINGS)[number];
   /** Of `retcode`: the platform's return code. */
   code?: number;
 }

@@ -182,7 +182,7 @@ class History {
 
   setFault(target: keyof AccountWorld['faults'], fault: Fault): void {
     this.counts.faults += 1;
-    if (fault.kind === 'slow') this.slowUntil = Date.now() + MS + (fault.ms ?? 0);
+    if (fault.kind === 'slow' || fault.kind === 'late') this.slowUntil = Date.now() + MS + (fault.ms ?? 0);
     this.world.faults[target].set(fault);
   }
 

@@ -26,12 +26,16 @@ const KINDS = {
   down: { name: 'down', means: 'No connection can be made.' },
   slow: { name: 'slow', means: 'It waits before it answers as ever.' },
   reply_lost: { name: 'reply lost', means: 'It does what was asked; the answer never comes.' },
+  late: { name: 'late', means: 'The connection ends at once; what was asked is done later all the same.' },
   repeated: { name: 'repeated', means: 'It does what was asked, and the same once more when the caller is long gone.' },
   session_dropped: { name: 'session dropped', means: 'The connection is closed before the command is worked on.' },
   retcode: { name: 'return code', means: 'It answers with this code of the platform.' },
   silence: { name: 'silence', means: 'It takes the command and says nothing.' },
   garbage: { name: 'garbage', means: 'It answers something that is no answer.' },
 };
+
+/** Those that wait for some time before they strike. */
+const WAITING = ['slow', 'late', 'repeated'];
 
 /** @type {Map<string, (faults: TargetFaults) => void>} by target */
 const targets = new Map();
@@ -180,7 +184,7 @@ function faultForm(name, kinds) {
   const showFields = () => {
     const chosen = /** @type {FaultKind} */ (kind.value);
     means.textContent = KINDS[chosen].means;
-    ms.show(chosen === 'slow' || chosen === 'repeated');
+    ms.show(WAITING.includes(chosen));
     code.show(chosen === 'retcode');
   };
   form.addEventListener('input', showFields);
@@ -192,7 +196,7 @@ function faultForm(name, kinds) {
       kind: kind.value,
       times: times.input.valueAsNumber,
       after: after.input.valueAsNumber,
-      ...(['slow', 'repeated'].includes(kind.value) ? { ms: ms.input.valueAsNumber } : {}),
+      ...(WAITING.includes(kind.value) ? { ms: ms.input.valueAsNumber } : {}),
       ...(kind.value === 'retcode' ? { code: code.input.valueAsNumber } : {}),
     }),
     /** @param {Fault} fault */

@@ -1,5 +1,8 @@
 import type { Faults } from '../faults.ts';
 
+/** How late a slow or late server is, where its fault does not say, in milliseconds. */
+export const ACTING_LATE_MS = 1_000;
+
 /** An account on a simulated trading server, as `/_local/platforms/{connection_id}/accounts` shows it. */
 export interface SimulatedAccount {
   login: number;

@@ -1,9 +1,12 @@
 import iconv from 'iconv-lite';
 import type { SimulatedAccount } from './simulated-server.ts';
-import type { Reply, TextServerOptions } from './text-server.ts';
+import type { Question, Reply, TextServerOptions } from './text-server.ts';
 
 /** Bytes with the final NUL that the server has for a value. */
 const SIZES = { group: 16, password: 16, name: 128, email: 48, country: 32, comment: 64, phone: 32, other: 256 };
+
+const MAX_LOGIN = 2_147_483_647;
+const UNKNOWN_COMMAND: Reply = ['ERROR', 'invalid CMD'];
 
 /** What a tp4 server keeps of an account beside what is listed. */
 export interface AccountDetails {
@@ -62,17 +65,16 @@ export class TextAccounts {
     // To the server's language a text ends with its first NUL.
     const [command = ''] = line.slice(line.startsWith('W') ? 1 : 0).split('\0');
     if (this.#options.dialect === 'web-registration') {
-      return command.startsWith('NEWACCOUNT') && line.startsWith('W') ? this.#register(command) : undefined;
+      return command.startsWith('NEWACCOUNT') && line.startsWith('W') ? this.#register(command) : 'closes';
     }
     const master = cut(find(command, 'MASTER='), SIZES.other);
     if (master === undefined) return error('miss MASTER');
     if (master !== this.#options.master) return error('invalid MASTER');
     if (command.startsWith('NEWACCOUNT')) return this.#create(command);
-    if (this.#options.looksUp !== false) {
-      if (command.startsWith('CHKACCOUNT')) return this.#checkAccount(command);
-      if (command.startsWith('CHECKPASS')) return this.#checkPassword(command);
-    }
-    return error('invalid CMD');
+    const { accountCheck = 'known', passwordCheck = 'known' } = this.#options;
+    if (command.startsWith('CHKACCOUNT')) return ask(accountCheck, () => this.#checkAccount(command));
+    if (command.startsWith('CHECKPASS')) return ask(passwordCheck, () => this.#checkPassword(command));
+    return UNKNOWN_COMMAND;
   }
 
   /** The plug-in: groups by index, every login its own, one `invalid data` for most faults. */
@@ -115,7 +117,7 @@ export class TextAccounts {
     });
     // The bonus of a first deposit, asked for without its code: the account stands all the same.
     const half = balance >= 0.01 && integer(find(command, 'CREDITWAY=')) === 1 && !command.includes('BNSCODE=');
-    return half && reply?.[0] === 'OK' ? [...reply, 'miss BNSCODE'] : reply;
+    return half && reply[0] === 'OK' ? [...reply, 'miss BNSCODE'] : reply;
   }
 
   #read(command: string, group: string): Omit<Kept, 'login' | 'readonly' | 'balance'> {
@@ -134,8 +136,10 @@ export class TextAccounts {
     };
   }
 
-  #add(account: Kept): Reply {
-    if (account.login > 0 && this.#accounts.has(account.login)) return error('account create failed');
+  #add(account: Kept): string[] {
+    const { from = 0, to = MAX_LOGIN } = this.#options.logins ?? {};
+    const isFree = !this.#accounts.has(account.login) && account.login >= from && account.login <= to;
+    if (account.login > 0 && !isFree) return error('account create failed');
     while (this.#accounts.has(this.#nextLogin)) this.#nextLogin += 1;
     const login = account.login > 0 ? account.login : this.#nextLogin;
     this.#accounts.set(login, { ...account, login });
@@ -187,6 +191,11 @@ function isSimple(password: string, minLength = 5): boolean {
   return password.length < Math.max(5, minLength) || (classes < 2 && !/[^A-Za-z\d]/.test(password));
 }
 
-function error(reason: string): Reply {
+function ask(question: Question, answer: () => Reply): Reply {
+  if (question === 'silent') return 'silent';
+  return question === 'known' ? answer() : UNKNOWN_COMMAND;
+}
+
+function error(reason: string): string[] {
   return ['ERROR', reason];
 }

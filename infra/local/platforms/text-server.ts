@@ -1,9 +1,15 @@
-import { createServer, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import { type Fault, Faults } from '../faults.ts';
 import { listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
-import type { SimulatedGroup, SimulatedServer } from './simulated-server.ts';
+import {
+  ACTING_LATE_MS,
+  type SimulatedAccount,
+  type SimulatedGroup,
+  type SimulatedServer,
+} from './simulated-server.ts';
 import { type AccountDetails, TextAccounts } from './text-accounts.ts';
 
 export interface TextServerOptions {
@@ -16,12 +22,15 @@ export interface TextServerOptions {
   /** In which names are shown; the server itself only knows bytes. */
   codePage?: string;
   firstLogin?: number;
+  /** The logins that this server may give; absent: any. Others fail as a login does that exists. */
+  logins?: LoginRange;
   /** Client addresses that are listened to; absent: any. */
   allowedAddresses?: string[];
   /** How long the plug-in makes one `IP=` wait between two accounts. */
   floodSeconds?: number;
-  /** False: an older gateway, without `WCHKACCOUNT` and `WCHECKPASS`. */
-  looksUp?: boolean;
+  /** What the gateway makes of `WCHKACCOUNT` and of `WCHECKPASS`; absent: it knows both. */
+  accountCheck?: Question;
+  passwordCheck?: Question;
   /** How many bytes of an answer go out in one packet. */
   packetBytes?: number;
   /** What closes an answer; the gateway's has no line end. `none`: it is left out. */
@@ -29,13 +38,21 @@ export interface TextServerOptions {
   now?: () => number;
 }
 
-/** The longest line that is read; a longer one is thrown away. */
-const MAX_LINE = 1_023;
+/** `refused`: an error that speaks of the command; `silent`: not a word, and the connection stays. */
+export type Question = 'known' | 'refused' | 'silent';
+
+/** An answer: its lines without `end`. `closes`: the server says nothing and closes; `silent`: it does not even close. */
+export type Reply = string[] | 'closes' | 'silent';
 
 export interface TextServer extends SimulatedServer {
   /** What is kept of an account beside what is listed. */
   details(login: number): AccountDetails | undefined;
 }
+
+/** The longest line that is read; a longer one is thrown away. */
+const MAX_LINE = 1_023;
+const ENDS = { line: 'end\r\n', bare: 'end', none: '' };
+const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
 
 /**
  * What the fault `retcode` answers, by the return code of the tp5 Web API that means the same; from 9001 on by a code of
@@ -60,32 +77,69 @@ const RETURN_CODES: Record<number, string> = {
   9014: 'miss INVESTOR',
 };
 
-/** An answer: its lines without `end`; undefined: the server says nothing and closes. */
-export type Reply = string[] | undefined;
-
 /**
  * A trading server that speaks the text protocol, with all the carelessness of the real ones, so that an injection
  * really works on it.
  *
  * Faults count commands. `throttled`: `IP is blocked`. `refused`: an address that is not listed, so the gateway answers
  * `illegal IP` and the plug-in closes in silence. `slow`: works the command off later, whether the client still waits
- * or not. `reply_lost`: works it off, then resets; it waits for a command that opens an account. `session_dropped`:
- * resets before. `silence`: neither works nor answers. `garbage`: works it off and answers nonsense. `retcode`: the
- * `ERROR` of `RETURN_CODES`, without working.
+ * or not. `late`: ends the connection, and works the command off later all the same. `reply_lost`: works it off, then
+ * resets. Both wait for a command that opens an account. `session_dropped`: resets before. `silence`: neither works nor
+ * answers. `garbage`: works it off and answers nonsense. `retcode`: the `ERROR` of `RETURN_CODES`, without working.
  */
 export async function startTextServer(options: TextServerOptions): Promise<TextServer> {
-  const { dialect, packetBytes = 1, allowedAddresses } = options;
-  const gateway = dialect === 'interface-gateway';
-  const end = { line: 'end\r\n', bare: 'end', none: '' }[options.end ?? (gateway ? 'bare' : 'line')];
-  const accounts = new TextAccounts(options);
-  const faults = new Faults();
-  const sockets = new Set<Socket>();
-  const closing = new AbortController();
-  let commands = 0;
+  const server = new SimulatedTextServer(options);
+  await server.listen();
+  return server;
+}
 
-  const server = createServer({ noDelay: true }, (socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+class SimulatedTextServer implements TextServer {
+  readonly faults = new Faults();
+  port = 0;
+  commands = 0;
+  readonly #options: TextServerOptions;
+  readonly #accounts: TextAccounts;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #closing = new AbortController();
+  #down: ReturnType<typeof downtime> | undefined;
+
+  constructor(options: TextServerOptions) {
+    this.#options = options;
+    this.#accounts = new TextAccounts(options);
+    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+  }
+
+  async listen(): Promise<void> {
+    this.port = await listen(this.#server, this.#options.port ?? 0);
+    this.#down = downtime(this.#server, this.faults);
+  }
+
+  accounts(): SimulatedAccount[] {
+    return this.#accounts.list();
+  }
+
+  access(login: number, password: string) {
+    return this.#accounts.access(login, password);
+  }
+
+  details(login: number): AccountDetails | undefined {
+    return this.#accounts.details(login);
+  }
+
+  async close(): Promise<void> {
+    this.#down?.stop();
+    this.#closing.abort();
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+      for (const socket of this.#sockets) socket.destroy();
+    });
+  }
+
+  /** Reads one line; whatever comes after it is thrown away. */
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => this.#sockets.delete(socket));
     let received = '';
     const onData = (bytes: Buffer) => {
       received += bytes.toString('latin1');
@@ -93,22 +147,27 @@ export async function startTextServer(options: TextServerOptions): Promise<TextS
       if (length === -1 && received.length <= MAX_LINE) return;
       socket.off('data', onData).resume();
       if (length === -1 || length > MAX_LINE) socket.end();
-      else serve(socket, received.slice(0, length)).catch(() => socket.destroy());
+      else this.#serve(socket, received.slice(0, length).replace(/\r$/, '')).catch(() => socket.destroy());
     };
     socket.on('data', onData);
-  });
+  }
 
-  async function serve(socket: Socket, line: string): Promise<void> {
-    commands += 1;
-    const waits = faults.peek()?.kind === 'reply_lost' && !line.startsWith('WNEWACCOUNT');
-    const fault = waits ? undefined : faults.next();
-    down.check();
-    const work = () => (isListed(socket) ? accounts.work(line.replace(/\r$/, '')) : unlisted());
-    if (fault === undefined) return answer(socket, work());
+  async #serve(socket: Socket, line: string): Promise<void> {
+    this.commands += 1;
+    const fault = this.#faultFor(line);
+    this.#down?.check();
+    const work = () => (this.#isListed(socket) ? this.#accounts.work(line) : this.#unlisted());
+    if (fault === undefined) return this.#answer(socket, work());
     switch (fault.kind) {
       case 'slow':
-        await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
-        return answer(socket, work());
+        await this.#pause(fault);
+        return this.#answer(socket, work());
+      case 'late':
+        if (fault.ending === 'reset') socket.resetAndDestroy();
+        else socket.end();
+        await this.#pause(fault);
+        work();
+        return;
       case 'reply_lost':
         work();
         socket.resetAndDestroy();
@@ -121,57 +180,48 @@ export async function startTextServer(options: TextServerOptions): Promise<TextS
         return;
       case 'garbage':
         work();
-        return send(socket, '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>');
+        return this.#send(socket, GARBAGE);
       default:
-        return answer(socket, refusal(fault));
+        return this.#answer(socket, this.#refusal(fault));
     }
   }
 
-  function isListed(socket: Socket): boolean {
-    return allowedAddresses === undefined || allowedAddresses.includes(socket.remoteAddress ?? '');
+  /** A lost reply, or a late deed, is one of a command that opens an account. */
+  #faultFor(line: string): Fault | undefined {
+    const { kind } = this.faults.peek() ?? {};
+    const waits = (kind === 'reply_lost' || kind === 'late') && !line.startsWith('WNEWACCOUNT');
+    return waits ? undefined : this.faults.next();
   }
 
-  function unlisted(): Reply {
-    return gateway ? ['ERROR', 'illegal IP'] : undefined;
+  async #pause({ ms = ACTING_LATE_MS }: Fault): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#closing.signal });
   }
 
-  function refusal(fault: Fault): Reply {
-    if (fault.kind === 'refused') return unlisted();
-    return ['ERROR', RETURN_CODES[fault.kind === 'throttled' ? 12 : (fault.code ?? 0)] ?? 'account create failed'];
+  #isListed({ remoteAddress = '' }: Socket): boolean {
+    return this.#options.allowedAddresses?.includes(remoteAddress) ?? true;
   }
 
-  async function answer(socket: Socket, reply: Reply): Promise<void> {
-    if (reply === undefined) socket.end();
-    else await send(socket, reply.map((line) => `${line}\r\n`).join('') + end);
+  #unlisted(): Reply {
+    return this.#options.dialect === 'interface-gateway' ? ['ERROR', 'illegal IP'] : 'closes';
   }
 
-  async function send(socket: Socket, text: string): Promise<void> {
+  #refusal({ kind, code = 0 }: Fault): Reply {
+    if (kind === 'refused') return this.#unlisted();
+    return ['ERROR', RETURN_CODES[kind === 'throttled' ? 12 : code] ?? 'account create failed'];
+  }
+
+  async #answer(socket: Socket, reply: Reply): Promise<void> {
+    const { end = this.#options.dialect === 'interface-gateway' ? 'bare' : 'line' } = this.#options;
+    if (reply === 'closes') socket.end();
+    else if (reply !== 'silent') await this.#send(socket, reply.map((line) => `${line}\r\n`).join('') + ENDS[end]);
+  }
+
+  async #send(socket: Socket, text: string): Promise<void> {
+    const { packetBytes = 1 } = this.#options;
     for (let at = 0; at < text.length && socket.writable; at += packetBytes) {
       socket.write(text.slice(at, at + packetBytes), 'latin1');
       await nextTurn();
     }
     socket.end();
   }
-
-  const port = await listen(server, options.port ?? 0);
-  const down = downtime(server, faults);
-
-  return {
-    port,
-    faults,
-    accounts: () => accounts.list(),
-    access: (login, password) => accounts.access(login, password),
-    details: (login) => accounts.details(login),
-    get commands() {
-      return commands;
-    },
-    async close() {
-      down.stop();
-      closing.abort();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      });
-    },
-  };
 }

@@ -1,9 +1,12 @@
+import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { SimulatedAccount, SimulatedGroup } from './simulated-server.ts';
 import { RETCODES } from './web-api-retcodes.ts';
 
 export interface WebApiAccountsOptions {
   groups: SimulatedGroup[];
   firstLogin?: number;
+  /** The logins that this server may give; absent: any. Others belong to another server of the cluster. */
+  logins?: LoginRange;
   /** Where the answer to `user/add` names the new login: `answer` is older servers, `root` is to test tolerance. */
   loginPlacement?: 'answer' | 'root' | 'both';
   /** False: the manager may not read personal data, the comment among them. */
@@ -101,37 +104,46 @@ export class WebApiAccounts {
     if (group === undefined || group.permitted === false) return reply(8);
     if (!isComplex(PassMain, group) || !isComplex(PassInvestor, group)) return reply(3006);
     if (this.#users.has(Number(Login))) return reply(3004);
+    if (Number(Login) !== 0 && !this.#isOurs(Number(Login))) return reply(3003);
+    const login = Number(Login) === 0 ? this.#freeLogin() : Number(Login);
+    if (!this.#isOurs(login)) return reply(3002);
 
-    const login = String(Number(Login) === 0 ? this.#freeLogin() : Number(Login));
+    const record = { ...this.#record(parameters), Login: String(login), Rights };
+    const user = { record, main: PassMain, investor: PassInvestor };
+    this.#users.set(login, user);
+    const placement = this.#options.loginPlacement ?? 'both';
+    return reply(0, {
+      ...(placement === 'answer' ? {} : { login: String(login) }),
+      ...(placement === 'root' ? {} : { answer: this.#shown(user) }),
+    });
+  }
+
+  #record(parameters: Parameters): Record<string, string> {
     const time = String(Math.floor((this.#options.now ?? Date.now)() / 1_000));
     const texts = TEXTS.map((name) => [name, (parameters[name] ?? '').slice(0, LIMITS[name])]);
-    const record: Record<string, string> = {
-      Login: login,
-      Group,
+    return {
+      Group: parameters.Group ?? '',
       CertSerialNumber: '0',
-      Rights,
       Registration: time,
       LastAccess: time,
       LastPassChange: time,
       ...Object.fromEntries(texts),
       Language: parameters.Language ?? '0',
-      Leverage: Leverage ?? '',
+      Leverage: parameters.Leverage ?? '',
       Agent: parameters.Agent ?? '0',
       Balance: '0.00',
       Credit: '0.00',
     };
-    const user = { record, main: PassMain, investor: PassInvestor };
-    this.#users.set(Number(login), user);
-    const placement = this.#options.loginPlacement ?? 'both';
-    return reply(0, {
-      ...(placement === 'answer' ? {} : { login }),
-      ...(placement === 'root' ? {} : { answer: this.#shown(user) }),
-    });
   }
 
   #freeLogin(): number {
     while (this.#users.has(this.#nextLogin)) this.#nextLogin += 1;
     return this.#nextLogin++;
+  }
+
+  #isOurs(login: number): boolean {
+    const { from, to } = this.#options.logins ?? { from: 0, to: Number.POSITIVE_INFINITY };
+    return login >= from && login <= to;
   }
 
   #logins({ Group = '' }: Parameters): Reply {

@@ -1,29 +1,23 @@
-import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:https';
-import { createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer, type Server as HttpsServer } from 'node:https';
+import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, Faults, STEP_FAULT_KINDS } from '../faults.ts';
 import { listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
 import { type Certificate, certificate } from './certificate.ts';
-import type { SimulatedServer } from './simulated-server.ts';
+import { ACTING_LATE_MS, type SimulatedAccount, type SimulatedServer } from './simulated-server.ts';
 import { type Reply, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
 import { readParameters } from './web-api-parameters.ts';
+import { type Session, type SessionOptions, WebApiSessions } from './web-api-sessions.ts';
 
-export interface WebApiServerOptions extends WebApiAccountsOptions {
+export interface WebApiServerOptions extends WebApiAccountsOptions, SessionOptions {
   /** 0 or absent: a free one. */
   port?: number;
-  /** The manager that may log in, with its API password. */
-  manager: { login: number; password: string };
   /** Paths that the manager may not use: 403, logged in or not. */
   forbiddenPaths?: string[];
   /** A self-signed one for localhost where absent. */
   certificate?: Certificate;
-  /** How long after `auth/start` the answer may come, in milliseconds. */
-  authWindowMs?: number;
-  /** How long a session lives without a request, in milliseconds. */
-  idleMs?: number;
 }
 
 export interface WebApiServer extends SimulatedServer {
@@ -36,15 +30,6 @@ export interface WebApiServer extends SimulatedServer {
   forgetSessions(): void;
 }
 
-interface Session {
-  state: 'new' | 'started' | 'open';
-  serverRandom: string;
-  timer: NodeJS.Timeout | undefined;
-  /** A request is being worked on. */
-  busy: boolean;
-}
-
-const LOWEST_VERSION = 484;
 /** Commands that change something: the ones whose reply is worth losing. */
 const ACTING = ['/api/user/add', '/api/user/delete', '/api/trade/balance'];
 const UNCOUNTED = ['/api/test/access', '/api/quit'];
@@ -54,52 +39,94 @@ const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
  * A tp5 server that speaks the Web API over HTTPS: the session is the connection, the proofs of both sides are computed.
  *
  * Faults count commands, beside authentication, `test/access` and `quit`. `throttled`: code 12. `refused`: code 8, no
- * permission. `slow`: works the command off later, whether the client still waits or not. `reply_lost`: works it off and
- * resets the connection; it waits for a command that changes something. `session_dropped`: resets before. `retcode`:
- * that code, without working. `silence`: neither works nor answers. `garbage`: works it off and answers bytes that are
- * not even HTTP.
+ * permission. `slow`: works the command off later, whether the client still waits or not. `late`: ends the connection,
+ * and works the command off later all the same. `reply_lost`: works it off and resets the connection. Both wait for a
+ * command that changes something. `session_dropped`: resets before. `retcode`: that code, without working. `silence`:
+ * neither works nor answers. `garbage`: works it off and answers bytes that are not even HTTP.
  *
  * With the step `authentication` they count `auth/start` and `auth/answer` instead, and `refused` is 403, as for a wrong
  * proof. With the step `tls` they count connections, before anything of TLS is said.
  */
 export async function startWebApiServer(options: WebApiServerOptions): Promise<WebApiServer> {
-  const { manager, forbiddenPaths = [], authWindowMs = 10_000, idleMs = 180_000 } = options;
-  const { key, cert, fingerprint } = options.certificate ?? (await certificate());
-  const accounts = new WebApiAccounts(options);
-  const faults = new Faults(STEP_FAULT_KINDS);
-  const connections = new Set<Socket>();
-  const sessions = new Map<Socket, Session>();
-  const closing = new AbortController();
-  const passwordHash = md5(md5(Buffer.from(manager.password, 'utf16le')), Buffer.from('WebAPI'));
-  let opened = 0;
-  let commands = 0;
+  const server = new SimulatedWebApi(options, options.certificate ?? (await certificate()));
+  await server.listen();
+  return server;
+}
 
-  // The windows are kept here; Node's own would end an idle session after five seconds.
-  const server = createServer({ key, cert, keepAliveTimeout: 0, noDelay: true }, (request, response) => {
-    serve(request, response).catch(() => request.socket.destroy());
-  });
-  server.on('secureConnection', (socket: Socket) => {
-    const session: Session = { state: 'new', serverRandom: '', timer: undefined, busy: false };
-    sessions.set(socket, session);
-    expire(socket, session, idleMs);
-    socket
-      .on('error', () => {})
-      .on('close', () => {
-        clearTimeout(session.timer);
-        sessions.delete(socket);
-      });
-  });
-  server.on('tlsClientError', (_error, socket) => socket.destroy());
+class SimulatedWebApi implements WebApiServer {
+  readonly faults = new Faults(STEP_FAULT_KINDS);
+  readonly ca: string;
+  readonly fingerprint: string;
+  port = 0;
+  commands = 0;
+  readonly #options: WebApiServerOptions;
+  readonly #accounts: WebApiAccounts;
+  readonly #sessions: WebApiSessions;
+  readonly #https: HttpsServer;
+  /** The port's own server: so a connection can go wrong before TLS comes to see it. */
+  readonly #door: Server;
+  /** By the client's port. */
+  readonly #connections = new Map<number, Socket>();
+  readonly #closing = new AbortController();
+  #down: ReturnType<typeof downtime> | undefined;
 
-  // The port's own server: so a connection can go wrong before TLS comes to see it.
-  const door = createTcpServer({ noDelay: true }, (socket) => {
-    connections.add(socket);
-    socket.on('error', () => {}).on('close', () => connections.delete(socket));
-    enter(socket).catch(() => socket.destroy());
-  });
+  constructor(options: WebApiServerOptions, { key, cert, fingerprint }: Certificate) {
+    this.ca = cert;
+    this.fingerprint = fingerprint;
+    this.#options = options;
+    this.#accounts = new WebApiAccounts(options);
+    this.#sessions = new WebApiSessions(options);
+    // The windows are kept by the sessions; Node's own would end an idle one after five seconds.
+    this.#https = createServer({ key, cert, keepAliveTimeout: 0, noDelay: true }, (request, response) => {
+      this.#serve(request, response).catch(() => request.socket.destroy());
+    });
+    this.#https.on('secureConnection', (socket: Socket) => this.#sessions.add(socket));
+    this.#https.on('tlsClientError', (_error, socket) => socket.destroy());
+    this.#door = createTcpServer({ noDelay: true }, (socket) => {
+      const { remotePort = 0 } = socket;
+      this.#connections.set(remotePort, socket);
+      socket.on('error', () => {}).on('close', () => this.#connections.delete(remotePort));
+      this.#enter(socket).catch(() => socket.destroy());
+    });
+  }
 
-  async function enter(socket: Socket): Promise<void> {
-    const fault = faults.next('tls');
+  async listen(): Promise<void> {
+    this.port = await listen(this.#door, this.#options.port ?? 0);
+    this.#down = downtime(this.#door, this.faults);
+    const { onChange } = this.faults;
+    this.faults.onChange = () => {
+      onChange();
+      if (this.faults.peek()?.kind === 'down') this.#sessions.endIdle();
+    };
+  }
+
+  get sessions(): number {
+    return this.#sessions.opened;
+  }
+
+  accounts(): SimulatedAccount[] {
+    return this.#accounts.list();
+  }
+
+  access(login: number, password: string) {
+    return this.#accounts.access(login, password);
+  }
+
+  forgetSessions(): void {
+    this.#sessions.forget();
+  }
+
+  async close(): Promise<void> {
+    this.#down?.stop();
+    this.#closing.abort();
+    await new Promise<void>((resolve) => {
+      this.#door.close(() => resolve());
+      for (const socket of this.#connections.values()) socket.destroy();
+    });
+  }
+
+  async #enter(socket: Socket): Promise<void> {
+    const fault = this.faults.next('tls');
     switch (fault?.kind) {
       // What comes is read and thrown away: so the end of the connection is seen too.
       case 'silence':
@@ -112,64 +139,64 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
         socket.destroy();
         return;
       case 'slow':
-        await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
+        await this.#pause(fault);
     }
-    if (!socket.destroyed) server.emit('connection', socket);
+    if (!socket.destroyed) this.#https.emit('connection', socket);
   }
 
-  function expire(socket: Socket, session: Session, afterMs: number): void {
-    clearTimeout(session.timer);
-    session.timer = setTimeout(() => {
-      // What is being worked on is no silence of the client.
-      if (session.busy) expire(socket, session, afterMs);
-      else socket.destroy();
-    }, afterMs).unref();
-  }
-
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { socket } = request;
-    const session = sessions.get(socket);
-    if (session === undefined) return void socket.destroy();
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const session = this.#sessions.of(request.socket);
+    if (session === undefined) return void request.socket.destroy();
     session.busy = true;
     response.on('close', () => {
       session.busy = false;
     });
     const { path, parameters, query } = await readParameters(request);
-    // The time for the proof goes on whatever else is asked.
-    if (session.state !== 'started') expire(socket, session, idleMs);
-    const authenticate = { '/api/auth/start': startAuth, '/api/auth/answer': endAuth }[path];
-    if (authenticate !== undefined) {
-      return work(faults.next('authentication'), () => authenticate(socket, session, query), socket, response);
+    this.#sessions.touch(session);
+    if (path === '/api/auth/start' || path === '/api/auth/answer') {
+      return this.#authenticate(path, session, query, response);
     }
-    if (session.state !== 'open' || forbiddenPaths.includes(path)) return answer(response, undefined);
+    if (session.state !== 'open' || this.#options.forbiddenPaths?.includes(path)) {
+      return this.#answer(response, undefined);
+    }
     if (path === '/api/quit') response.shouldKeepAlive = false;
-    if (UNCOUNTED.includes(path)) return answer(response, reply(0));
+    if (UNCOUNTED.includes(path)) return this.#answer(response, reply(0));
 
-    commands += 1;
-    const waits = faults.peek()?.kind === 'reply_lost' && !ACTING.includes(path);
-    const fault = waits ? undefined : faults.next();
-    down.check();
-    await work(fault, () => accounts.work(path, parameters), socket, response);
+    this.commands += 1;
+    const fault = this.#faultFor(path);
+    this.#down?.check();
+    await this.#work(fault, () => this.#accounts.work(path, parameters), session.socket, response);
   }
 
-  async function work(
+  #authenticate(path: string, session: Session, query: URLSearchParams, response: ServerResponse): Promise<void> {
+    const step = path === '/api/auth/start' ? 'start' : 'finish';
+    const execute = () => this.#sessions[step](session, query);
+    return this.#work(this.faults.next('authentication'), execute, session.socket, response);
+  }
+
+  /** A lost reply, or a late deed, is one of a command that changes something. */
+  #faultFor(path: string): Fault | undefined {
+    const { kind } = this.faults.peek() ?? {};
+    const waits = (kind === 'reply_lost' || kind === 'late') && !ACTING.includes(path);
+    return waits ? undefined : this.faults.next();
+  }
+
+  async #work(
     fault: Fault | undefined,
     execute: () => Reply | undefined,
     socket: Socket,
     response: ServerResponse,
   ): Promise<void> {
-    switch (fault?.kind) {
-      case undefined:
-        return answer(response, execute());
-      case 'throttled':
-        return answer(response, reply(12));
-      case 'refused':
-        return answer(response, fault.step === undefined ? reply(8) : undefined);
-      case 'retcode':
-        return answer(response, reply(fault.code ?? 2));
+    if (fault === undefined) return this.#answer(response, execute());
+    switch (fault.kind) {
       case 'slow':
-        await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
-        return answer(response, execute());
+        await this.#pause(fault);
+        return this.#answer(response, execute());
+      case 'late':
+        this.#endConnection(socket, fault);
+        await this.#pause(fault);
+        execute();
+        return;
       case 'silence':
         return;
       case 'garbage':
@@ -183,40 +210,27 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
       case 'session_dropped':
       case 'down':
         socket.destroy();
+        return;
+      default:
+        return this.#answer(response, refusal(fault));
     }
   }
 
-  function startAuth(socket: Socket, session: Session, query: URLSearchParams): Reply {
-    if (Number(query.get('version')) < LOWEST_VERSION) return reply(1010);
-    if (query.get('type') !== 'manager') return reply(1017);
-    if (Number(query.get('login')) !== manager.login) return reply(1001);
-    session.state = 'started';
-    session.serverRandom = randomBytes(16).toString('hex');
-    expire(socket, session, authWindowMs);
-    return reply(0, { version_access: '4150', srv_rand: session.serverRandom });
+  #endConnection(socket: Socket, { ending = 'orderly' }: Fault): void {
+    const tcp = this.#connections.get(socket.remotePort ?? 0);
+    if (ending === 'orderly') socket.end();
+    else if (ending === 'cut') tcp?.end();
+    else tcp?.resetAndDestroy();
   }
 
-  /** @returns undefined for a wrong proof, which is answered with 403 */
-  function endAuth(socket: Socket, session: Session, query: URLSearchParams): Reply | undefined {
-    const proof = query.get('srv_rand_answer')?.toLowerCase();
-    const started = session.state === 'started';
-    session.state = 'new';
-    if (!started || proof !== randomAnswer(session.serverRandom)) return undefined;
-    session.state = 'open';
-    opened += 1;
-    expire(socket, session, idleMs);
-    const cli_rand_answer = randomAnswer(query.get('cli_rand') ?? '');
-    return reply(0, { version_access: '4150', version_trade: '4150', cli_rand_answer });
-  }
-
-  function randomAnswer(random: string): string {
-    return md5(passwordHash, Buffer.from(random, 'hex')).toString('hex');
+  async #pause({ ms = ACTING_LATE_MS }: Fault): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#closing.signal });
   }
 
   /** undefined: what the path asks for is not allowed, or not there. */
-  function answer(response: ServerResponse, content: Reply | undefined): void {
+  #answer(response: ServerResponse, content: Reply | undefined): void {
     // Once the port is to be closed, this was the connection's last answer.
-    if (faults.peek()?.kind === 'down') response.shouldKeepAlive = false;
+    if (this.faults.peek()?.kind === 'down') response.shouldKeepAlive = false;
     const text = content === undefined ? '403 Forbidden' : JSON.stringify(content);
     response.writeHead(content === undefined ? 403 : 200, {
       'content-type': content === undefined ? 'text/plain' : 'application/json; charset=utf-8',
@@ -224,45 +238,11 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
     });
     response.end(text);
   }
-
-  const port = await listen(door, options.port ?? 0);
-  const down = downtime(door, faults);
-  const { onChange } = faults;
-  faults.onChange = () => {
-    onChange();
-    if (faults.peek()?.kind !== 'down') return;
-    for (const [socket, { busy }] of sessions) if (!busy) socket.destroy();
-  };
-
-  return {
-    port,
-    ca: cert,
-    fingerprint,
-    faults,
-    accounts: () => accounts.list(),
-    access: (login, password) => accounts.access(login, password),
-    get commands() {
-      return commands;
-    },
-    get sessions() {
-      return opened;
-    },
-    forgetSessions() {
-      for (const session of sessions.values()) session.state = 'new';
-    },
-    async close() {
-      down.stop();
-      closing.abort();
-      await new Promise<void>((resolve) => {
-        door.close(() => resolve());
-        for (const socket of connections) socket.destroy();
-      });
-    },
-  };
 }
 
-function md5(...parts: Buffer[]): Buffer {
-  const digest = createHash('md5');
-  for (const part of parts) digest.update(part);
-  return digest.digest();
+/** @returns undefined for 403, as for a wrong proof */
+function refusal({ kind, step, code = 2 }: Fault): Reply | undefined {
+  if (kind === 'throttled') return reply(12);
+  if (kind === 'retcode') return reply(code);
+  return step === undefined ? reply(8) : undefined;
 }

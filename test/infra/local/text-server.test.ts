@@ -277,6 +277,25 @@ describe('interface-gateway', () => {
     expect(server.accounts()).toHaveLength(1);
   });
 
+  test('a login outside the server’s own range fails as one does that exists', async () => {
+    const server = await gateway({ logins: { from: 500_000, to: 599_999 } });
+    expect((await talk(server.port, order({ LOGIN: '499999' }))).text).toBe('ERROR\r\naccount create failed\r\nend');
+    expect((await talk(server.port, order({ LOGIN: '500000' }))).text).toBe('OK\r\nLOGIN=500000\r\nend');
+  });
+
+  test('a question that the gateway does not know is refused, or met with silence', async () => {
+    const ask = async (options: Partial<TextServerOptions>, verb: string) => {
+      const server = await gateway(options);
+      return talk(server.port, `W${verb} MASTER=m4ster|LOGIN=1|PASSWORD=Master77|INVESTOR=0\nQUIT\n`);
+    };
+    const refusal = 'ERROR\r\ninvalid CMD\r\nend';
+    expect((await ask({ accountCheck: 'refused' }, 'CHKACCOUNT')).text).toBe(refusal);
+    expect((await ask({ passwordCheck: 'refused' }, 'CHECKPASS')).text).toBe(refusal);
+    expect((await ask({ passwordCheck: 'refused' }, 'CHKACCOUNT')).text).toContain('user check failed');
+    const silent = ask({ accountCheck: 'silent' }, 'CHKACCOUNT').then(() => 'ended');
+    await expect(Promise.race([silent, sleep(150, 'silent')])).resolves.toBe('silent');
+  });
+
   test('logins and passwords can be checked, unless the gateway is an older one', async () => {
     const server = await gateway();
     await talk(server.port, order({ LOGIN: '42' }));
@@ -286,7 +305,7 @@ describe('interface-gateway', () => {
     expect((await ask('CHKACCOUNT', '')).text).toBe('ERROR\r\nmiss LOGIN\r\nend');
     expect((await ask('CHECKPASS', 'LOGIN=42|PASSWORD=Master77|INVESTOR=0')).text).toMatch(/^OK\r\npassword is right/);
     expect((await ask('CHECKPASS', 'LOGIN=42|PASSWORD=Inv88x|INVESTOR=0')).text).toContain('password is wrong');
-    const older = await gateway({ looksUp: false });
+    const older = await gateway({ accountCheck: 'refused', passwordCheck: 'refused' });
     expect((await talk(older.port, 'WCHKACCOUNT MASTER=m4ster|LOGIN=1\n')).text).toBe('ERROR\r\ninvalid CMD\r\nend');
   });
 
@@ -334,6 +353,17 @@ describe('faults', () => {
     await sleep(120);
     expect(server.accounts()).toHaveLength(1);
   });
+
+  test.each(['orderly', 'reset'] as const)(
+    'late, %s: the connection ends, and the account is opened after',
+    async (ending) => {
+      const server = await start();
+      server.faults.set({ kind: 'late', times: 1, ms: 150, ending });
+      expect(await talk(server.port, command())).toMatchObject({ text: '', failed: ending === 'reset' });
+      expect(server.accounts()).toEqual([]);
+      await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(1);
+    },
+  );
 
   test('reply_lost: the account is there, the answer is not', async () => {
     const server = await start();

@@ -186,6 +186,14 @@ describe('the commands of the simulated server', () => {
     expect(server.accounts()).toHaveLength(1);
   });
 
+  test('a login outside the server’s own range belongs to another server, and its own may be used up', async () => {
+    const { retcode } = await loggedIn({ logins: { from: 5_001, to: 5_002 } });
+    expect(await retcode('/api/user/add', { ...USER, Login: '5000' })).toBe('3003 Login reserved at another server');
+    expect(await retcode('/api/user/add', { ...USER, Login: '5002' })).toBe('0 Done');
+    expect(await retcode('/api/user/add', USER)).toBe('0 Done');
+    expect(await retcode('/api/user/add', USER)).toBe('3002 Login range exhausted');
+  });
+
   test('a comment is cut at 63 and a name at 127, silently', async () => {
     const { call, server } = await loggedIn();
     await call('/api/user/add', { ...USER, Name: 'n'.repeat(200), Comment: 'c'.repeat(200) });
@@ -266,6 +274,18 @@ describe('the commands of the simulated server', () => {
     expect(server.accounts()).toEqual([]);
     await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(1);
   });
+
+  test.each(['orderly', 'cut', 'reset'] as const)(
+    'a late server ends the connection, %s, and works the command off after',
+    async (ending) => {
+      const { call, server } = await loggedIn();
+      server.faults.set({ kind: 'late', times: 1, ms: 150, ending });
+      expect((await call('/api/user/logins?group=demo')).status).toBe(200);
+      await expect(call('/api/user/add', USER)).rejects.toThrow();
+      expect(server.accounts()).toEqual([]);
+      await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(1);
+    },
+  );
 
   test('a lost reply waits for a command that changes something', async () => {
     const { call, server } = await loggedIn();

@@ -592,7 +592,7 @@ describe('interface-gateway', () => {
   });
 
   test('a gateway without WCHKACCOUNT opens accounts with a login all the same', async () => {
-    const server = await aServer({ dialect: gateway, looksUp: false });
+    const server = await aServer({ dialect: gateway, accountCheck: 'refused' });
     const platform = textPlatform(gateway, server.port);
     await expect(platform.open(anOrder({ login: 777 }), atOnce, forever)).resolves.toEqual({ login: 777 });
     expect((await failureOf(platform.open(anOrder({ login: 777 }), atOnce, forever))).kind).toBe('platform_refused');
@@ -625,6 +625,21 @@ describe('interface-gateway', () => {
       await expect(platform.find(order, forever)).resolves.toEqual({ kind: 'found', login: 777 });
       expect(server.commands - before).toBe(2);
     });
+
+    test.each(['orderly', 'reset'] as const)(
+      'a connection that the server ends, %s, proves nothing: the account may come later, and only once',
+      async (ending) => {
+        const server = await aServer({ dialect: gateway });
+        const platform = textPlatform(gateway, server.port);
+        const order = anOrder({ login: 777 });
+        server.faults.set({ kind: 'late', times: 1, ms: 300, ending });
+        expect((await failureOf(platform.open(order, atOnce, forever))).kind).toBe('account_outcome_unknown');
+        await expect(platform.find(order, forever)).resolves.toEqual({ kind: 'absent' });
+        await expect.poll(() => platform.find(order, forever)).toEqual({ kind: 'found', login: 777 });
+        expect((await failureOf(platform.open(order, atOnce, forever))).kind).toBe('login_taken');
+        expect(server.accounts()).toHaveLength(1);
+      },
+    );
 
     test('a login that our own table has reserved is ours as soon as it exists', async () => {
       const server = await aServer({ dialect: gateway });
@@ -721,7 +736,7 @@ describe('interface-gateway', () => {
   });
 
   test('a gateway without WCHKACCOUNT tells nothing of a range of logins', async () => {
-    const server = await aServer({ dialect: gateway, looksUp: false });
+    const server = await aServer({ dialect: gateway, accountCheck: 'refused' });
     const inspection = await textPlatform(gateway, server.port).inspectRange({ from: 1, to: 1_000 }, forever);
     expect(inspection).toEqual({ looked: 0, taken: 0 });
   });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PLATFORM_FAULT_KINDS } from '../../../../infra/local/faults.ts';
+import { type FaultKind, PLATFORM_FAULT_KINDS } from '../../../../infra/local/faults.ts';
 import { type AccountOrder, PlatformFailure } from '../../../../lib/platform/platform.ts';
 import { atOnce } from '../../../support/departures.ts';
 import { anOrder, failure, noSignal, platformOn, testServer } from '../../../support/web-api.ts';
@@ -13,11 +13,15 @@ const OUTCOMES = {
   down: { kind: 'platform_unavailable', reason: 'connect_econnrefused', opened: false },
   slow: { kind: 'account_outcome_unknown', reason: 'answer_timeout', opened: true },
   reply_lost: { kind: 'account_outcome_unknown', reason: 'connection_closed', opened: true },
+  late: { kind: 'account_outcome_unknown', reason: 'connection_closed', opened: true },
   session_dropped: { kind: 'account_outcome_unknown', reason: 'connection_closed', opened: false },
   retcode: { kind: 'account_outcome_unknown', reason: 'retcode_9', opened: false },
   silence: { kind: 'account_outcome_unknown', reason: 'answer_timeout', opened: false },
   garbage: { kind: 'account_outcome_unknown', reason: 'malformed_answer', opened: true },
 } as const;
+
+/** The server acts when nobody waits for its answer any more. */
+const isLate = (fault: FaultKind) => fault === 'slow' || fault === 'late';
 
 describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
   const expected = OUTCOMES[fault];
@@ -33,7 +37,7 @@ describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
 
     const { login } = await platform.open(anOrder(), atOnce, noSignal);
     expect(server.access(login, order.masterPassword)).toBe('master');
-    if (fault === 'slow') await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(2);
+    if (isLate(fault)) await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(2);
     expect(server.accounts().filter(({ comment }) => comment === order.operationId)).toHaveLength(
       expected.opened ? 1 : 0,
     );
@@ -45,7 +49,7 @@ describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
     await platform.check(noSignal);
     server.faults.set({ kind: fault, times: 1, code: 9, ms: 200 });
     await failure(platform.open(anOrder(), atOnce, noSignal));
-    if (fault === 'slow') await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(1);
+    if (isLate(fault)) await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(1);
     expect(server.accounts().length).toBe(expected.opened ? 1 : 0);
     // The only other command is the question for the group after code 8.
     expect(server.commands).toBe(fault === 'down' ? 0 : fault === 'refused' ? 2 : 1);
@@ -106,6 +110,32 @@ describe('a lost answer', () => {
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
     await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(1);
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 5_001 });
+  });
+
+  test.each(['orderly', 'cut', 'reset'] as const)(
+    'is not taken for absence when the server ends the connection, %s, and acts after',
+    async (ending) => {
+      const server = await testServer();
+      const platform = platformOn(server);
+      await platform.check(noSignal);
+      server.faults.set({ kind: 'late', times: 1, ms: 400, ending });
+      const order = anOrder({ login: 424_242 });
+      expect(await failure(platform.open(order, atOnce, noSignal))).toMatchObject({ kind: 'account_outcome_unknown' });
+      expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
+      await expect.poll(() => platform.find(order, noSignal)).toEqual({ kind: 'found', login: 424_242 });
+    },
+  );
+
+  test('may be asked for by sending the same order again, however late the server acts', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    server.faults.set({ kind: 'late', times: 1, ms: 300 });
+    const order = anOrder({ login: 424_242 });
+    await failure(platform.open(order, atOnce, noSignal));
+    await platform.open(order, atOnce, noSignal);
+    // The late command is refused, and nobody hears of it.
+    await sleep(400);
+    expect(server.accounts().map(({ comment }) => comment)).toEqual([order.operationId]);
   });
 
   test('whose caller has no more time ends at once, and the next command goes out on a new session', async () => {
