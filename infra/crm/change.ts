@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { CommandError, type CrmStreams, counted } from './command.ts';
+import { CommandError, counted, type Terminal } from './command.ts';
 import { type CrmItem, fromItems, toItems } from './crm-items.ts';
 import type { CrmTable, CrmWrite } from './crm-table.ts';
 import { CrmFileError } from './faults.ts';
@@ -21,7 +21,7 @@ interface Change {
 interface Place {
   target: Target;
   dryRun: boolean;
-  streams: CrmStreams;
+  terminal: Terminal;
 }
 
 /**
@@ -30,12 +30,12 @@ interface Place {
  * @throws CrmFileError with every fault
  */
 export async function addRecords(place: Place, add: CrmRecords, named: Change['named']): Promise<void> {
-  await change(place, await readTable(place.target, place.streams), { add, gone: new Set(), named });
+  await change(place, await readTable(place.target, place.terminal), { add, gone: new Set(), named });
 }
 
 /** Deletes records of a kind; none, when one of them is not there. */
 export async function removeRecords(place: Place, kind: CrmKind, ids: readonly string[]): Promise<void> {
-  const content = await readTable(place.target, place.streams);
+  const content = await readTable(place.target, place.terminal);
   const known = new Set(content.items.map(({ pk }) => pk));
   const missing = ids.filter((id) => !known.has(itemKey(kind, id)));
   if (missing.length > 0)
@@ -46,7 +46,7 @@ export async function removeRecords(place: Place, kind: CrmKind, ids: readonly s
 
 /** Writes the change, and the pointers by which clients are found. */
 async function change(
-  { target, dryRun, streams }: Place,
+  { target, dryRun, terminal }: Place,
   { items, records, damaged }: TableContent,
   { add, gone, named }: Change,
 ): Promise<void> {
@@ -58,8 +58,8 @@ async function change(
   const faults = [...localHostFaults(added), ...duplicateFaults([...kept, ...added]), ...overlapFaults(added, kept)];
   if (faults.length > 0) throw new CrmFileError(faults);
   for (const { path, kind, record } of added) {
-    const warning = kind === 'connections' ? await publicTextWarning(record, path, streams.addressesOf) : undefined;
-    if (warning !== undefined) streams.tell(`${warning}\n`);
+    const warning = kind === 'connections' ? await publicTextWarning(record, path, terminal.addressesOf) : undefined;
+    if (warning !== undefined) terminal.tell(`${warning}\n`);
   }
 
   const wanted = noRecords();
@@ -67,12 +67,12 @@ async function change(
   const plan = planWrites(items, await toItems(wanted), gone, damaged);
   const changes = plan.flat().filter((write) => !isPointer('put' in write ? write.put.pk : write.delete)).length;
   if (dryRun) {
-    streams.print(difference(items, plan));
-    streams.print(`${counted(changes, 'record')} would change in ${target.name}; nothing was written.\n`);
+    terminal.print(difference(items, plan));
+    terminal.print(`${counted(changes, 'record')} would change in ${target.name}; nothing was written.\n`);
     return;
   }
-  await write(target.table, plan, streams);
-  streams.print(`${counted(changes, 'record')} changed in ${target.name}.\n`);
+  await write(target.table, plan, terminal);
+  terminal.print(`${counted(changes, 'record')} changed in ${target.name}.\n`);
 }
 
 /** What has to be written so that the table holds the wanted items; each list is whole before the next begins. */
@@ -102,7 +102,7 @@ function isPointer(key: string): boolean {
   return !CRM_KINDS.some((kind) => key.startsWith(itemKey(kind, '')));
 }
 
-async function write(table: CrmTable, plan: readonly CrmWrite[][], { tell }: CrmStreams): Promise<void> {
+async function write(table: CrmTable, plan: readonly CrmWrite[][], { tell }: Terminal): Promise<void> {
   const all = plan.reduce((sum, writes) => sum + writes.length, 0);
   let written = 0;
   let told = 0;
@@ -148,7 +148,7 @@ interface TableContent {
 }
 
 /** Reads the whole table, and tells what of it is damaged. */
-export async function readTable({ table, name }: Target, { tell }: CrmStreams): Promise<TableContent> {
+export async function readTable({ table, name }: Target, { tell }: Terminal): Promise<TableContent> {
   const items = await table.readAll();
   const { records, faults } = fromItems(items);
   for (const { path, rule } of faults) tell(`Damaged in ${name}, and passed over: ${path}: ${rule}\n`);

@@ -1,10 +1,9 @@
-import * as v from 'valibot';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import { PlatformFailure, type PlatformFailureKind, type TradingPlatform } from '../../lib/platform/platform.ts';
-import { type Connection, ConnectionSchema } from '../../lib/records/crm-records.ts';
-import { CommandError, type CrmStreams, counted } from './command.ts';
-import { itemKey } from './kinds.ts';
+import type { Connection } from '../../lib/records/crm-records.ts';
+import { CommandError, counted, type Terminal } from './command.ts';
+import { findConnection } from './find-connection.ts';
 import { publicTextWarning } from './public-address.ts';
 import type { Target } from './target.ts';
 
@@ -12,34 +11,27 @@ import type { Target } from './target.ts';
 const CHECK_MS = 20_000;
 
 /** Connects to trading servers, logs in and looks at the range of logins, without creating anything. */
-export async function check(target: Target, ids: string[], streams: CrmStreams): Promise<void> {
+export async function check(target: Target, ids: string[], terminal: Terminal): Promise<void> {
   const platforms = platformConnections({ readSecret: secretReader(target.client) });
   let failed = 0;
   for (const id of ids) {
-    const connection = await readConnection(target, id);
-    const warning = await publicTextWarning(connection, id, streams.addressesOf);
-    if (warning !== undefined) streams.tell(`${warning}\n`);
+    const connection = await findConnection(target, id);
+    if (connection === undefined) throw new CommandError(`There is no connection ${id} in ${target.name}.`);
+    const warning = await publicTextWarning(connection, id, terminal.addressesOf);
+    if (warning !== undefined) terminal.tell(`${warning}\n`);
     const began = Date.now();
     const signal = AbortSignal.timeout(CHECK_MS);
     try {
       const platform = await platforms(connection, signal);
       const range = await look(platform, connection, signal).finally(() => platform.close().catch(() => {}));
-      streams.print(`${id}: connected and logged in (${Date.now() - began} ms)${range}\n`);
+      terminal.print(`${id}: connected and logged in (${Date.now() - began} ms)${range}\n`);
     } catch (error) {
       if (!(error instanceof PlatformFailure)) throw error;
       failed += 1;
-      streams.print(`${id}: ${error.kind} (${error.options.reason})${CHECK_HINTS[error.kind] ?? ''}\n`);
+      terminal.print(`${id}: ${error.kind} (${error.options.reason})${CHECK_HINTS[error.kind] ?? ''}\n`);
     }
   }
   if (failed > 0) throw new CommandError(`${counted(failed, 'connection')} of ${ids.length} cannot be used.`);
-}
-
-async function readConnection(target: Target, id: string): Promise<Connection> {
-  const item = await target.table.read(itemKey('connections', id));
-  if (item === undefined) throw new CommandError(`There is no connection ${id} in ${target.name}.`);
-  const connection = v.safeParse(ConnectionSchema, item.record);
-  if (!connection.success) throw new CommandError(`The record of the connection ${id} is damaged. Put it anew.`);
-  return connection.output;
 }
 
 /** @returns what is to be said of the range of logins */

@@ -1,13 +1,16 @@
 import type { CrmFileError } from './faults.ts';
 
-/** What the command reads and writes beside the database, and how it finds the addresses of a host. */
-export interface CrmStreams {
+/** What the command has beside the deployment: its input and output, the names of hosts, and time. */
+export interface Terminal {
   input: AsyncIterable<Uint8Array | string>;
+  /** Asks a person, without showing what is typed; absent where nobody sits there. */
+  ask?: (question: string) => Promise<string>;
   /** Results. */
   print(text: string): void;
   /** Progress, warnings and errors. */
   tell(text: string): void;
   addressesOf(host: string): Promise<string[]>;
+  wait(milliseconds: number): Promise<unknown>;
 }
 
 /** Said to the operator in a line or a few, without a stack. */

@@ -1,9 +1,14 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, Option } from 'commander';
+import { call } from './call.ts';
 import { check } from './check.ts';
-import { type CrmStreams, HELP_HINT } from './command.ts';
+import { HELP_HINT, type Terminal } from './command.ts';
 import { explain } from './explain.ts';
 import { addressesOf } from './public-address.ts';
 import { exportFile, importFile, list, put, remove } from './records.ts';
+import { putSecret, rotatePepper } from './secrets.ts';
 import { LOCAL_URL, openTarget, type Target, type Where } from './target.ts';
 
 const AFTER_HELP = `
@@ -13,20 +18,20 @@ did not, 2 when it was called wrongly.
 `;
 
 /** Runs the operators' command. @returns its exit code */
-export async function runCrm(args: readonly string[], streams: CrmStreams): Promise<number> {
+export async function runCrm(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
-    await program(streams).parseAsync(args, { from: 'user' });
+    await program(terminal).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     // The library has said by itself what is wrong with the call.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const { message, exitCode } = explain(error);
-    streams.tell(`${message}\n`);
+    terminal.tell(`${message}\n`);
     return exitCode;
   }
 }
 
-function program(streams: CrmStreams): Command {
+function program(terminal: Terminal): Command {
   const crm = new Command('npm run crm --')
     .description(
       "The operators' command on the records of the CRM. Say where the records are: --stack, --table or --local.",
@@ -37,56 +42,95 @@ function program(streams: CrmStreams): Command {
     .addHelpText('after', AFTER_HELP)
     .configureHelp({ showGlobalOptions: true, helpWidth: 120 })
     .showHelpAfterError(HELP_HINT)
-    .configureOutput({ writeOut: streams.print, writeErr: streams.tell })
+    .configureOutput({ writeOut: terminal.print, writeErr: terminal.tell })
     .exitOverride();
 
   const onTarget = async (work: (target: Target) => Promise<void>) => {
     const target = await openTarget(crm.opts<Where>());
     await work(target).finally(() => target.table.close());
   };
-  recordCommands(crm, onTarget, streams);
-  crm
-    .command('check <connection-id...>')
-    .description('connects to trading servers, logs in and looks at the range of logins, without creating anything')
-    .action((ids: string[]) => onTarget((target) => check(target, ids, streams)));
+  recordCommands(crm, onTarget, terminal);
+  serviceCommands(crm, onTarget, terminal);
   return crm;
 }
 
 type OnTarget = (work: (target: Target) => Promise<void>) => Promise<void>;
 
-function recordCommands(crm: Command, onTarget: OnTarget, streams: CrmStreams): void {
+function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
   const DRY_RUN = ['--dry-run', 'shows what would change, and changes nothing'] as const;
   crm
     .command('import <file>')
     .description('adds and changes the records of a CRM file (- reads the standard input); deletes none')
     .option(...DRY_RUN)
-    .action((file, options) => onTarget((target) => importFile(target, file, options, streams)));
+    .action((file, options) => onTarget((target) => importFile(target, file, options, terminal)));
   crm
     .command('export [file]')
     .description('writes all records as a CRM file, to the standard output where no file is named')
-    .action((file) => onTarget((target) => exportFile(target, file, streams)));
+    .action((file) => onTarget((target) => exportFile(target, file, terminal)));
   crm
     .command('list <kind>')
     .description('shows the records of a kind: forms, clients, account-types or connections')
     .option('--json', 'lists as JSON')
-    .action((kind, options) => onTarget((target) => list(target, kind, options, streams)));
+    .action((kind, options) => onTarget((target) => list(target, kind, options, terminal)));
   crm
     .command('put <kind> <file>')
     .description('adds or changes one record, which stands in a file as JSON (- reads the standard input)')
     .option(...DRY_RUN)
-    .action((kind, file, options) => onTarget((target) => put(target, [kind, file], options, streams)));
+    .action((kind, file, options) => onTarget((target) => put(target, [kind, file], options, terminal)));
   crm
     .command('delete <kind> <id...>')
     .description('deletes records')
     .option(...DRY_RUN)
-    .action((kind, ids, options) => onTarget((target) => remove(target, [kind, ids], options, streams)));
+    .action((kind, ids, options) => onTarget((target) => remove(target, [kind, ids], options, terminal)));
+}
+
+function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
+  crm
+    .command('check <connection-id...>')
+    .description('connects to trading servers, logs in and looks at the range of logins, without creating anything')
+    .action((ids) => onTarget((target) => check(target, ids, terminal)));
+  crm
+    .command('secret')
+    .description('secrets of trading servers and others')
+    .command('put <name>')
+    .description(
+      'stores the secret of a connection, or any other by its name; asks for it, or reads the standard input',
+    )
+    .action((name) => onTarget((target) => putSecret(target, name, terminal)));
+  crm
+    .command('pepper')
+    .description('what codes are sealed with')
+    .command('rotate')
+    .description('replaces it, without downtime; takes 20 minutes, and goes on where it was stopped')
+    .action(() => onTarget((target) => rotatePepper(target, terminal)));
+  crm
+    .command('call <path> <file>')
+    .description(
+      'sends the JSON of a file to a path of the API (- reads the standard input), signed with AWS credentials',
+    )
+    .option('--key <key>', 'the Idempotency-Key; a new one where none is given')
+    .addOption(new Option('--token <token>', 'a token instead of the signature').env('API_TOKEN'))
+    .action((path, file, options) => onTarget((target) => call(target, [path, file], options, terminal)));
+}
+
+/** Asks on the terminal, without showing what is typed. */
+async function askHidden(question: string): Promise<string> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
+  process.stderr.write(question);
+  const answer = await lines.question('');
+  process.stderr.write('\n');
+  lines.close();
+  return answer;
 }
 
 if (import.meta.main) {
   process.exitCode = await runCrm(process.argv.slice(2), {
     input: process.stdin,
+    ...(process.stdin.isTTY ? { ask: askHidden } : {}),
     print: (text) => process.stdout.write(text),
     tell: (text) => process.stderr.write(text),
     addressesOf,
+    wait: sleep,
   });
 }

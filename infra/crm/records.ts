@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { addRecords, readTable, removeRecords } from './change.ts';
-import { CommandError, type CrmStreams, counted, indented, wrong } from './command.ts';
+import { CommandError, counted, indented, type Terminal, wrong } from './command.ts';
 import { parseCrmFile, parseCrmRecord } from './crm-file.ts';
 import { CrmFileError } from './faults.ts';
 import { CRM_KINDS, type CrmKind } from './kinds.ts';
@@ -13,28 +13,28 @@ interface ChangeOptions {
 }
 
 /** Adds and changes the records of a CRM file. */
-export async function importFile(target: Target, file: string, options: ChangeOptions, streams: CrmStreams) {
-  const records = await naming(file, async () => parseCrmFile(await read(file, streams)));
+export async function importFile(target: Target, file: string, options: ChangeOptions, terminal: Terminal) {
+  const records = await naming(file, async () => parseCrmFile(await read(file, terminal)));
   const { dryRun = false } = options;
-  await addRecords({ target, dryRun, streams }, records, (kind, index) => `${kind}[${index}]`);
+  await addRecords({ target, dryRun, terminal }, records, (kind, index) => `${kind}[${index}]`);
 }
 
 /** Writes all records as a CRM file. */
-export async function exportFile(target: Target, file: string | undefined, streams: CrmStreams) {
-  const { records } = await readTable(target, streams);
+export async function exportFile(target: Target, file: string | undefined, terminal: Terminal) {
+  const { records } = await readTable(target, terminal);
   const text = `${JSON.stringify(records, null, 2)}\n`;
-  if (file === undefined) return streams.print(text);
+  if (file === undefined) return terminal.print(text);
   // It holds what the clients told of themselves: for the operator's eyes only.
   await writeFile(file, text, { mode: 0o600 });
   const count = CRM_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
-  streams.tell(`${counted(count, 'record')} written to ${file}.\n`);
+  terminal.tell(`${counted(count, 'record')} written to ${file}.\n`);
 }
 
 /** Shows the records of a kind. */
-export async function list(target: Target, word: string, { json }: { json?: boolean }, streams: CrmStreams) {
+export async function list(target: Target, word: string, { json }: { json?: boolean }, terminal: Terminal) {
   const kind = kindOf(word);
-  const { records } = await readTable(target, streams);
-  streams.print(json === true ? `${JSON.stringify(records[kind], null, 2)}\n` : table(rowsOf(records)[kind]));
+  const { records } = await readTable(target, terminal);
+  terminal.print(json === true ? `${JSON.stringify(records[kind], null, 2)}\n` : table(rowsOf(records)[kind]));
 }
 
 /** Adds or changes one record. */
@@ -42,11 +42,11 @@ export async function put(
   target: Target,
   [word, file]: [kind: string, file: string],
   { dryRun = false }: ChangeOptions,
-  streams: CrmStreams,
+  terminal: Terminal,
 ) {
   const kind = kindOf(word);
-  const records = await naming(file, async () => parseCrmRecord(kind, await read(file, streams)));
-  await addRecords({ target, dryRun, streams }, records, () => 'the record');
+  const records = await naming(file, async () => parseCrmRecord(kind, await read(file, terminal)));
+  await addRecords({ target, dryRun, terminal }, records, () => 'the record');
 }
 
 /** Deletes records. */
@@ -54,12 +54,12 @@ export async function remove(
   target: Target,
   [word, ids]: [kind: string, ids: string[]],
   { dryRun = false }: ChangeOptions,
-  streams: CrmStreams,
+  terminal: Terminal,
 ) {
-  await removeRecords({ target, dryRun, streams }, kindOf(word), ids);
+  await removeRecords({ target, dryRun, terminal }, kindOf(word), ids);
 }
 
-async function read(file: string, { input }: CrmStreams): Promise<string> {
+async function read(file: string, { input }: Terminal): Promise<string> {
   return file === '-' ? await readAll(input) : await readFile(file, 'utf8');
 }
 

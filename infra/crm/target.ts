@@ -3,13 +3,18 @@ import * as v from 'valibot';
 import { CommandError, wrong } from './command.ts';
 import { type CrmTable, crmTable } from './crm-table.ts';
 
-/** A table, and how its account's services are reached. */
+/** What an operator works on. */
 export interface Target {
-  table: CrmTable;
   /** For messages. */
   name: string;
+  /** Of CRM records. */
+  table: CrmTable;
   /** Of the client that reads the secrets. */
   client: ClientConfig;
+  /** Where the paths of the API begin; absent where nothing but a table is named. */
+  apiUrl?: string | undefined;
+  /** The secret that codes are sealed with; absent where nothing but a table is named. */
+  pepperSecret?: string | undefined;
 }
 
 interface ClientConfig {
@@ -32,8 +37,8 @@ export const LOCAL_URL = 'http://localhost:3000';
 export async function openTarget({ stack, table, local }: Where): Promise<Target> {
   if ([stack, table, local].filter((place) => place !== undefined).length === 1) {
     if (local !== undefined) return openLocal(local);
-    const name = table ?? (stack === undefined ? undefined : await tableOfStack(stack));
-    if (name !== undefined) return { table: crmTable(name), name: `the table ${name}`, client: {} };
+    if (stack !== undefined) return openStack(stack);
+    if (table !== undefined) return { name: `the table ${table}`, table: crmTable(table), client: {} };
   }
   throw wrong('Say where the records are: --stack NAME, --table NAME or --local.');
 }
@@ -45,6 +50,7 @@ const EnvironmentSchema = v.object({
   AWS_SECRET_ACCESS_KEY: v.string(),
   AWS_ENDPOINT_URL_DYNAMODB: v.string(),
   AWS_ENDPOINT_URL_SECRETS_MANAGER: v.string(),
+  PEPPER_SECRET: v.string(),
 });
 
 async function openLocal(address: string): Promise<Target> {
@@ -66,19 +72,26 @@ async function openLocal(address: string): Promise<Target> {
     table: crmTable(output.CRM_TABLE, { ...client, endpoint: output.AWS_ENDPOINT_URL_DYNAMODB }),
     name: 'the local service',
     client: { ...client, endpoint: output.AWS_ENDPOINT_URL_SECRETS_MANAGER },
+    apiUrl: url,
+    pepperSecret: output.PEPPER_SECRET,
   };
 }
 
-/** The output of the stack that names the table of CRM records. */
-const TABLE_OUTPUT = /^CrmTable/;
-
-async function tableOfStack(stack: string): Promise<string> {
+async function openStack(stack: string): Promise<Target> {
   const client = new CloudFormationClient({});
   try {
     const answer = await client.send(new DescribeStacksCommand({ StackName: stack }));
-    const output = answer.Stacks?.[0]?.Outputs?.find(({ OutputKey = '' }) => TABLE_OUTPUT.test(OutputKey));
-    if (output?.OutputValue === undefined) throw new CommandError(`The stack ${stack} has no table of CRM records.`);
-    return output.OutputValue;
+    const outputs = answer.Stacks?.[0]?.Outputs ?? [];
+    const output = (name: string) => outputs.find(({ OutputKey }) => OutputKey === name)?.OutputValue;
+    const table = output('CrmTableName');
+    if (table === undefined) throw new CommandError(`The stack ${stack} has no table of CRM records.`);
+    return {
+      name: `the table ${table}`,
+      table: crmTable(table),
+      client: {},
+      apiUrl: output('ApiUrl'),
+      pepperSecret: output('PepperSecretArn'),
+    };
   } finally {
     client.destroy();
   }

@@ -247,7 +247,7 @@ async function start(options: ServiceOptions, open: Open, close: () => Promise<v
           platforms,
           services,
           firstCalls: firstCalls(records),
-          environment: { ...aws, CRM_TABLE: TABLES.crm },
+          environment: { ...settings, ...aws },
         }),
     }),
   );

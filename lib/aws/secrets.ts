@@ -20,7 +20,7 @@ export class SecretFailure extends Error {
 export type ReadSecret = (name: string, signal: AbortSignal) => Promise<string>;
 
 /** How long a value is used before it is read again, in milliseconds: a rotated secret is in use after this long. */
-const FRESH_MS = 5 * 60_000;
+export const FRESH_MS = 5 * 60_000;
 /** How long a value is used at most that cannot be read again, in milliseconds: a secret that was taken away is not used on. */
 const STALE_MS = 60 * 60_000;
 /** How long after a failed refresh the next one is tried, in milliseconds: an outage delays few requests. */

@@ -1,30 +1,66 @@
-import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { randomUUID } from 'node:crypto';
+import * as v from 'valibot';
+import { type Answer, type Call, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface SecretsOptions extends Omit<StandInOptions, 'record'> {
-  /** Values by the secret's name. */
-  secrets: ReadonlyMap<string, string>;
+  /** Values by the secret's name; what is put is changed here. */
+  secrets: Map<string, string>;
 }
 
-/** Secrets Manager `GetSecretValue`, in its JSON 1.1 protocol. */
+const text = v.pipe(v.string(), v.minLength(1));
+const GetSchema = v.object({ SecretId: text });
+const PutSchema = v.object({ SecretId: text, SecretString: text });
+const CreateSchema = v.object({ Name: text, SecretString: text });
+
+/** Secrets Manager `GetSecretValue`, and for operators `PutSecretValue` and `CreateSecret`, in its JSON 1.1 protocol. */
 export function startSecrets({ secrets, ...options }: SecretsOptions): Promise<StandIn> {
-  function answer({ headers, body }: Call): Answer {
-    if (headers['x-amz-target'] !== 'secretsmanager.GetSecretValue') {
-      return failure('UnknownOperationException', 'The stand-in knows GetSecretValue only.');
-    }
-    const name = secretId(body);
-    if (name === undefined) return failure('ValidationException', "Value at 'secretId' failed to satisfy constraint");
-    const value = secrets.get(name);
-    if (value === undefined) {
-      return failure('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
-    }
-    return json(200, {
+  const startedAt = Date.now();
+  /** When the version of a secret was made, in epoch milliseconds. */
+  const madeAt = new Map<string, number>();
+
+  function described(name: string): object {
+    return {
       ARN: `arn:aws:secretsmanager:eu-west-1:000000000000:secret:${name}-local0`,
       Name: name,
-      SecretString: value,
-      VersionId: requestId(),
-      VersionStages: ['AWSCURRENT'],
-      CreatedDate: Math.floor(Date.now() / 1_000),
-    });
+      VersionId: randomUUID(),
+    };
+  }
+
+  function write(name: string, value: string): Answer {
+    secrets.set(name, value);
+    madeAt.set(name, Date.now());
+    return json(200, described(name));
+  }
+
+  const operations: Record<string, (input: unknown) => Answer> = {
+    GetSecretValue(input) {
+      const { SecretId } = v.parse(GetSchema, input);
+      const value = secrets.get(SecretId);
+      if (value === undefined) return notFound();
+      const CreatedDate = (madeAt.get(SecretId) ?? startedAt) / 1_000;
+      return json(200, { ...described(SecretId), SecretString: value, VersionStages: ['AWSCURRENT'], CreatedDate });
+    },
+    PutSecretValue(input) {
+      const { SecretId, SecretString } = v.parse(PutSchema, input);
+      return secrets.has(SecretId) ? write(SecretId, SecretString) : notFound();
+    },
+    CreateSecret(input) {
+      const { Name, SecretString } = v.parse(CreateSchema, input);
+      return secrets.has(Name)
+        ? failure('ResourceExistsException', 'A secret of this name exists.')
+        : write(Name, SecretString);
+    },
+  };
+
+  function answer({ headers, body }: Call): Answer {
+    const operation = operations[String(headers['x-amz-target']).replace(/^secretsmanager\./, '')];
+    if (operation === undefined)
+      return failure('UnknownOperationException', 'The stand-in does not know this operation.');
+    try {
+      return operation(JSON.parse(body));
+    } catch {
+      return failure('ValidationException', 'The request failed to satisfy a constraint.');
+    }
   }
 
   return serve(
@@ -39,13 +75,8 @@ export function startSecrets({ secrets, ...options }: SecretsOptions): Promise<S
   );
 }
 
-function secretId(body: string): string | undefined {
-  try {
-    const { SecretId } = JSON.parse(body) as { SecretId?: unknown };
-    return typeof SecretId === 'string' && SecretId !== '' ? SecretId : undefined;
-  } catch {
-    return undefined;
-  }
+function notFound(): Answer {
+  return failure('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
 }
 
 function failure(__type: string, message: string): Answer {

@@ -5,9 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { call } from '../../../infra/crm/call.ts';
 import { runCrm } from '../../../infra/crm/crm.ts';
 import { toItems } from '../../../infra/crm/crm-items.ts';
 import { type CrmTable, crmTable } from '../../../infra/crm/crm-table.ts';
+import { secretStore } from '../../../infra/crm/secret-store.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { checked } from '../../support/openapi.ts';
@@ -50,7 +52,15 @@ const ADDRESSES: Record<string, string[]> = {
   'mt4.internal.example': ['10.0.0.7', 'fd00::7', '::ffff:10.0.0.7'],
 };
 
-async function crm(args: string[], input = ''): Promise<Outcome> {
+interface Person {
+  /** What is piped in; or what a person answers, in turn. */
+  input?: string;
+  answers?: string[];
+  /** Happens while the command waits. */
+  waits?: (milliseconds: number) => Promise<void>;
+}
+
+async function crm(args: string[], { input = '', answers, waits }: Person = {}): Promise<Outcome> {
   const outcome = { code: 0, out: '', told: '' };
   outcome.code = await runCrm(args, {
     input: (async function* () {
@@ -62,7 +72,9 @@ async function crm(args: string[], input = ''): Promise<Outcome> {
     tell: (text) => {
       outcome.told += text;
     },
+    ...(answers === undefined ? {} : { ask: async () => answers.shift() ?? '' }),
     addressesOf: async (host) => ADDRESSES[host] ?? [],
+    wait: async (milliseconds) => waits?.(milliseconds),
   });
   return outcome;
 }
@@ -70,6 +82,11 @@ async function crm(args: string[], input = ''): Promise<Outcome> {
 /** On the local service. */
 function local(...args: string[]): Promise<Outcome> {
   return crm([...args, '--local', service.url]);
+}
+
+/** The text of a secret. */
+async function stored(name: string): Promise<string | undefined> {
+  return (await secretStore({}).read(name))?.text;
 }
 
 async function fileOf(content: unknown): Promise<string> {
@@ -295,10 +312,9 @@ describe('npm run crm -- put', () => {
   it('adds one record, from a file or the standard input', async () => {
     expect((await local('put', 'client', await fileOf(NEW_CLIENT))).code).toBe(0);
     expect(await table.read('client#CLIENT99')).toMatchObject({ record: NEW_CLIENT });
-    const piped = await crm(
-      ['put', 'clients', '-', '--local', service.url],
-      JSON.stringify({ ...NEW_CLIENT, name: 'Piped' }),
-    );
+    const piped = await crm(['put', 'clients', '-', '--local', service.url], {
+      input: JSON.stringify({ ...NEW_CLIENT, name: 'Piped' }),
+    });
     expect(piped.out).toBe('1 record changed in the local service.\n');
     expect(await table.read('client#CLIENT99')).toMatchObject({ record: { name: 'Piped' } });
   });
@@ -381,6 +397,123 @@ describe('npm run crm -- check', () => {
       code: 1,
       told: 'There is no connection nothing in the local service.\n',
     });
+  });
+});
+
+describe('npm run crm -- secret put', () => {
+  const put = (name: string, person: Person) => crm(['secret', 'put', name, '--local', service.url], person);
+
+  it.each([
+    ['tp5-live-1', ['1000', 'Secret-1'], '{"login":1000,"password":"Secret-1"}'],
+    ['tp4-gw-1', ['Secret-2'], '{"master":"Secret-2"}'],
+  ])('stores what a person types as the secret of %s, in the shape of its protocol', async (id, answers, value) => {
+    const before = (await stored(`platform/${id}`)) ?? '';
+    expect(await put(id, { answers: [...answers] })).toEqual({
+      code: 0,
+      out: `The secret platform/${id} is replaced; functions use it within 5 minutes.\n`,
+      told: '',
+    });
+    expect(await stored(`platform/${id}`)).toBe(value);
+    await put(id, { input: before });
+  });
+
+  it('makes a secret that is not there, from the standard input', async () => {
+    const { out } = await put('broker/captcha', { input: 'The-Secret\n' });
+    expect(out).toContain('The secret broker/captcha is made');
+    expect(await stored('broker/captcha')).toBe('The-Secret');
+  });
+
+  it.each([
+    ['tp5-live-1', '{"master":"S3cr3t-Value"}', 'The secret of tp5-live-1 must be {"login": 1000, "password": "…"}'],
+    ['tp4-gw-1', 'S3cr3t-Value', 'The secret of tp4-gw-1 must be {"master": "…"}'],
+    ['broker/captcha', '', 'A secret is not empty'],
+  ])('stores nothing that has another shape, and quotes nothing of it: %s', async (name, input, words) => {
+    const before = await stored(`platform/${name}`);
+    const { code, out, told } = await put(name, { input });
+    expect(code).toBe(1);
+    expect(told).toContain(`${words}; nothing was stored.`);
+    expect(out + told).not.toContain('S3cr3t');
+    expect(await stored(`platform/${name}`)).toBe(before);
+  });
+});
+
+describe('npm run crm -- pepper rotate', () => {
+  const pepper = async () => JSON.parse((await stored('local/pepper')) ?? '') as Record<string, string>;
+  const rotate = (waits: Person['waits'] = async () => {}) =>
+    crm(['pepper', 'rotate', '--local', service.url], { waits });
+
+  it('adds a key, uses it when all functions know it, and takes the old one away when no code needs it', async () => {
+    const { current: old = '' } = await pepper();
+    const next = String(Number(old) + 1);
+    const seen: unknown[] = [];
+    const { code, out } = await rotate(async (milliseconds) => {
+      const { current, ...keys } = await pepper();
+      seen.push([Math.round(milliseconds / 60_000), Object.keys(keys).sort(), current]);
+    });
+    const both = [old, next].sort();
+    expect(seen).toEqual([
+      [5, both, old],
+      [15, both, next],
+    ]);
+    const now = await pepper();
+    expect([code, Object.keys(now)]).toEqual([0, [next, 'current']]);
+    expect(out).toContain(`codes are sealed with the key ${next}, and no other is left`);
+    expect(now[next]).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('goes on where it was stopped', async () => {
+    const stop = async () => {
+      throw new Error('stopped');
+    };
+    const { current: old = '' } = await pepper();
+    expect((await rotate(stop)).code).toBe(1);
+    const added = await pepper();
+    expect(added.current).toBe(old);
+    expect((await rotate()).code).toBe(0);
+    const { current: kept = '' } = await pepper();
+    expect(await pepper()).toEqual({ current: kept, [kept]: added[kept] });
+    expect(kept).not.toBe(old);
+  });
+});
+
+describe('npm run crm -- call', () => {
+  const ORDER = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
+  const PATH = '/public/v1/users/CLIENT01/tp5/accounts';
+
+  it('sends a request signed, and the same one again with its key', async () => {
+    const first = await local('call', PATH, await fileOf(ORDER));
+    expect([first.code, JSON.parse(first.out)]).toEqual([0, expect.objectContaining({ login: expect.any(Number) })]);
+    const key = /^Idempotency-Key: (\S+)/.exec(first.told)?.[1] ?? '';
+    expect(key).toMatch(/^[\da-f]{8}-/);
+    const again = await local('call', PATH, await fileOf(ORDER), '--key', key);
+    expect(again.out).toBe(first.out);
+  });
+
+  it('ends with 1 and shows the problem when the request is refused', async () => {
+    const { code, out, told } = await local('call', PATH, await fileOf({ ...ORDER, leverage: 0 }));
+    expect(JSON.parse(out)).toMatchObject({ type: 'validation_failed' });
+    expect(told).toMatch(/HTTP 400, x-request-id: \S+\nThe request was refused\.\n$/);
+    expect(code).toBe(1);
+  });
+
+  it('signs for the region and the service that API Gateway asks for, or shows the token', async () => {
+    const seen: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      seen.push(request.headers.authorization);
+      response.writeHead(204).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const target = { name: 'x', table, client: {}, apiUrl };
+    const terminal = { print: () => {}, tell: () => {}, addressesOf: async () => [], wait: async () => {} };
+    const input = async function* () {
+      yield '{}';
+    };
+    await call(target, ['/x', '-'], {}, { ...terminal, input: input() });
+    await call(target, ['/x', '-'], { token: 'abc' }, { ...terminal, input: input() });
+    server.close();
+    expect(seen[0]).toMatch(/^AWS4-HMAC-SHA256 Credential=local\/\d{8}\/eu-west-1\/execute-api\/aws4_request, /);
+    expect(seen[1]).toBe('Bearer abc');
   });
 });
 

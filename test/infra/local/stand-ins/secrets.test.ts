@@ -1,4 +1,9 @@
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import {
+  CreateSecretCommand,
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Faults } from '../../../../infra/local/faults.ts';
 import { startSecrets } from '../../../../infra/local/stand-ins/secrets.ts';
@@ -35,6 +40,17 @@ describe('The stand-in of Secrets Manager', () => {
 
   it('knows no other secret', async () => {
     await expect(get('platform/z')).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
+  });
+
+  it('takes another value for a secret, and new secrets', async () => {
+    await client.send(new PutSecretValueCommand({ SecretId: 'platform/x', SecretString: 'new' }));
+    expect(await get('platform/x')).toMatchObject({ SecretString: 'new', CreatedDate: expect.any(Date) });
+    await client.send(new CreateSecretCommand({ Name: 'platform/z', SecretString: 'z' }));
+    expect(await get('platform/z')).toMatchObject({ SecretString: 'z' });
+    const twice = client.send(new CreateSecretCommand({ Name: 'platform/z', SecretString: 'y' }));
+    await expect(twice).rejects.toMatchObject({ name: 'ResourceExistsException' });
+    const none = client.send(new PutSecretValueCommand({ SecretId: 'platform/none', SecretString: 'y' }));
+    await expect(none).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
   });
 
   it('answers nobody who has not signed', async () => {
