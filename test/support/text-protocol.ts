@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { expect, onTestFinished } from 'vitest';
+import { startTextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
 import type { AccountOrder, PlatformFailure, TradingPlatform } from '../../lib/platform/platform.ts';
 import type { TextLimits } from '../../lib/platform/text/client.ts';
 import { TextProtocolPlatform } from '../../lib/platform/text/text-protocol.ts';
 import type { TextProtocolConnection } from '../../lib/records/crm-records.ts';
+import { atOnce } from './departures.ts';
+import { type ScriptedTcp, scriptedTcp } from './scripted-tcp.ts';
 
 export const MASTER = 'c2VjcmV0IG9mIHRoZSBwbHVnLWlu==';
 export const GROUPS = ['standard', 'demoforex', 'demo-eur'];
@@ -15,6 +20,9 @@ const shared = {
   secret: 'platform/tp4-test',
 } as const;
 
+export const DIALECTS = ['web-registration', 'interface-gateway'] as const;
+type Dialect = (typeof DIALECTS)[number];
+
 /** Time limits for a test that waits for them to pass. */
 export const HASTY = { answerTimeoutMs: 250 };
 
@@ -25,7 +33,7 @@ interface TextPlatformChanges extends Partial<TextLimits> {
 
 /** A platform adapter for a server on this port. */
 export function textPlatform(
-  protocol: 'web-registration' | 'interface-gateway',
+  protocol: Dialect,
   port: number,
   { code_page = 'windows-1252', master = MASTER, ...limits }: TextPlatformChanges = {},
 ): TradingPlatform {
@@ -53,6 +61,37 @@ export function anOrder(changes: Partial<AccountOrder> = {}): AccountOrder {
     readonly: false,
     ...changes,
   };
+}
+
+/** A simulated server that ends with the test. */
+export async function aServer(options: Partial<TextServerOptions> & Pick<TextServerOptions, 'dialect'>) {
+  const server = await startTextServer({ master: MASTER, groups: GROUPS.map((name) => ({ name })), ...options });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A scripted server that ends with the test. */
+export async function aScript(script: (socket: Socket, text: string) => void): Promise<ScriptedTcp> {
+  const server = await scriptedTcp(script);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A server that answers every command with this text, byte by byte, and closes (or leaves the connection open). */
+export function answering(text: string, { close = true } = {}): Promise<ScriptedTcp> {
+  return aScript((socket) => {
+    for (const byte of text) socket.write(byte, 'latin1');
+    if (close) socket.end();
+  });
+}
+
+/** The command lines that an order comes to, without `QUIT`. */
+export async function commandsOf(protocol: Dialect, changes: Partial<AccountOrder>): Promise<string[]> {
+  const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
+  const operationId = '6f1d8a52-5c1c-4f0e-9d3e-000000000001';
+  await textPlatform(protocol, server.port).open(anOrder({ operationId, ...changes }), atOnce, forever);
+  for (const text of server.received) expect(text).toMatch(/^[^\n]+\nQUIT\n$/);
+  return server.received.map((text) => text.replace('\nQUIT\n', ''));
 }
 
 export const forever = new AbortController().signal;
