@@ -3,6 +3,7 @@ import { Alias } from 'aws-cdk-lib/aws-kms';
 import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { Alarms } from './constructs/alarms.ts';
+import { callsWithin, countryRules } from './constructs/country-rules.ts';
 import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
@@ -14,13 +15,15 @@ import type { Settings } from './settings.ts';
 
 /** The whole service: its routes, the functions behind them, what these keep, send and may do, and who is told when it fails. */
 export class ServiceStack extends Stack {
-  constructor(scope: Construct, id: string, settings: Settings, props: StackProps = {}) {
+  constructor(scope: Construct, id: string, given: Settings, props: StackProps = {}) {
     super(scope, id, { description: "A broker's public API: registration and trading accounts.", ...props });
     Tags.of(this).add('service', 'broker-api');
-    Tags.of(this).add('stage', settings.stage);
-    const removalPolicy = settings.retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
-    const defaults = { logRetention: settings.logRetentionDays, removalPolicy };
+    Tags.of(this).add('stage', given.stage);
+    const removalPolicy = given.retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    const defaults = { logRetention: given.logRetentionDays, removalPolicy };
 
+    const rules = countryRules(this, given);
+    const settings = { ...given, call: callsWithin(rules, given.call) };
     const data = new DataStores(this, 'Data', settings);
     const mail = new MailSender(this, 'Mail', settings);
     const notifications = this.clientNotifications();

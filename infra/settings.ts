@@ -118,10 +118,12 @@ const SettingsSchema = closedObject({
     ),
     '10.70.0.0/20',
   ),
-  /** What the names of the trading servers' secrets begin with; the account functions can read no others. */
+  /**
+   * What the names of the trading servers' secrets begin with; the account functions can read no others. Absent:
+   * `platform/` on the stage prod, `<stage>/platform/` on the others, so that none reads another's.
+   */
   platformSecrets: v.optional(
     text(/^[\w.@-]+(\/[\w.@-]+)*\/$/, 'must be the beginning of a name, and end with a slash'),
-    'platform/',
   ),
   /** Gets the alarms by mail, once its owner has confirmed. Further receivers subscribe to the topic. */
   alarmEmail: v.optional(v.pipe(EmailSchema, v.transform(asciiEmail))),
@@ -159,7 +161,8 @@ export function readSettings(context: Record<string, unknown>) {
   const { values, faults: broken } = readTexts(SettingsSchema, given);
   const all = [...faults, ...broken, ...contradictions(given)];
   if (values === undefined || all.length > 0) throw new SettingsError(all);
-  return { ...values, senderDomain: domainOf(values.senderAddress) };
+  const { stage, senderAddress, platformSecrets = stage === 'prod' ? 'platform/' : `${stage}/platform/` } = values;
+  return { ...values, senderDomain: domainOf(senderAddress), platformSecrets };
 }
 
 /** The entries of the context that are settings, with dotted names and JSON texts as the groups that they mean. */

@@ -1,4 +1,4 @@
-import { ArnFormat, type RemovalPolicy, type Stack, Validations } from 'aws-cdk-lib';
+import { type RemovalPolicy, type Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
@@ -13,7 +13,7 @@ import type { Settings } from '../settings.ts';
 import type { DataStores } from './data-stores.ts';
 import type { FixedEgress } from './fixed-egress.ts';
 import type { MailSender } from './mail-sender.ts';
-import { onTable, readSecrets, rightsOfChannels } from './rights.ts';
+import { onTable, readSecretNamed, readSecrets, rightsOfChannels, secretArn } from './rights.ts';
 import { ServiceFunction } from './service-function.ts';
 
 /** What the functions work with. */
@@ -55,6 +55,7 @@ function registration(route: Route, around: Surroundings): ServiceFunction {
       onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
       storeDocuments(data),
       readSecrets('ReadPepper', data.pepper.secretArn),
+      ...rightsOfDoor(stack, settings),
     ],
     environment: environmentOf(RegistrationEnvironment, {
       ...settings,
@@ -93,7 +94,7 @@ function accounts(route: Extract<Route, { version: unknown }>, around: Surroundi
       onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
       onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
       onTable(data.accounts, 'RecordAccounts', ['PutItem']),
-      readSecrets('ReadPlatformSecrets', secretsNamed(stack, `${settings.platformSecrets}*`)),
+      readSecrets('ReadPlatformSecrets', secretArn(stack, `${settings.platformSecrets}*`)),
     ],
     environment: environmentOf(AccountEnvironment, {
       ...settings,
@@ -119,19 +120,18 @@ function sharedResources({ data, mail }: Surroundings) {
   };
 }
 
+/** To read the keys of the captcha and of the proxy in front, where there are some. */
+function rightsOfDoor(stack: Stack, { captcha, front }: Settings): PolicyStatement[] {
+  return [
+    ...(captcha === undefined ? [] : [readSecretNamed(stack, 'ReadCaptchaKey', captcha.secret)]),
+    ...(front === undefined ? [] : [readSecretNamed(stack, 'ReadFrontKey', front.secret)]),
+  ];
+}
+
 function storeDocuments({ documents }: DataStores): PolicyStatement {
   return new PolicyStatement({
     sid: 'StoreDocuments',
     actions: ['s3:PutObject'],
     resources: [documents.arnForObjects(`${DOCUMENTS_FOLDER}/*`)],
-  });
-}
-
-function secretsNamed(stack: Stack, resourceName: string): string {
-  return stack.formatArn({
-    service: 'secretsmanager',
-    resource: 'secret',
-    resourceName,
-    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   });
 }

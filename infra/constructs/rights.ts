@@ -1,4 +1,4 @@
-import { Aws, type Stack } from 'aws-cdk-lib';
+import { ArnFormat, Aws, type Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { CallSettings, WhatsAppSettings } from '../../lib/validators/deployment.ts';
@@ -10,6 +10,21 @@ export function onTable(table: Table, sid: string, actions: string[]): PolicySta
     sid,
     actions: actions.map((action) => `dynamodb:${action}`),
     resources: [table.tableArn],
+  });
+}
+
+/** To read the secret of this name, whatever its random ending. */
+export function readSecretNamed(stack: Stack, sid: string, name: string): PolicyStatement {
+  return readSecrets(sid, secretArn(stack, `${name}-??????`));
+}
+
+/** The ARN of secrets; the name may hold placeholders. */
+export function secretArn(stack: Stack, resourceName: string): string {
+  return stack.formatArn({
+    service: 'secretsmanager',
+    resource: 'secret',
+    resourceName,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   });
 }
 
@@ -35,7 +50,8 @@ function sendTexts(): PolicyStatement {
   });
 }
 
-function sendCalls(stack: Stack, { originationIdentity: identity, configurationSet }: CallSettings): PolicyStatement {
+function sendCalls(stack: Stack, call: CallSettings): PolicyStatement {
+  const { originationIdentity: identity, configurationSet, protectConfiguration } = call;
   const arn = (resource: string, resourceName: string) =>
     stack.formatArn({ service: 'sms-voice', resource, resourceName });
   return new PolicyStatement({
@@ -44,6 +60,7 @@ function sendCalls(stack: Stack, { originationIdentity: identity, configurationS
     resources: [
       identity.startsWith('arn:') ? identity : arn(identity.startsWith('pool-') ? 'pool' : 'phone-number', identity),
       ...(configurationSet === undefined ? [] : [arn('configuration-set', configurationSet)]),
+      ...(protectConfiguration === undefined ? [] : [arn('protect-configuration', protectConfiguration)]),
     ],
   });
 }

@@ -12,13 +12,20 @@ export interface CfnResource {
   UpdateReplacePolicy?: string;
 }
 
+const made = new Map<string, Template>();
+
 /** The stack of these settings as CloudFormation gets it, checked by the rules of AWS Solutions; no function is bundled. */
 export function synthesize(settings: Record<string, unknown> = {}): Template {
+  const key = JSON.stringify(settings);
+  const found = made.get(key);
+  if (found !== undefined) return found;
   const app = new App({ context: { ...flags, 'aws:cdk:bundling-stacks': [] }, analyticsReporting: false });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   const stack = new ServiceStack(app, 'broker-api-test', readSettings({ ...SENDER, ...settings }));
   app.synth();
-  return Template.fromStack(stack);
+  const template = Template.fromStack(stack);
+  made.set(key, template);
+  return template;
 }
 
 /** The same as a text, of a stack that always has the same name; the rules are not asked. */
@@ -71,3 +78,53 @@ export function plain(value: unknown): unknown {
   }
   return Object.fromEntries(entries.map(([key, one]) => [key, plain(one)]));
 }
+
+/** Every resource of a template, by logical id. */
+export function all(of: Template): Record<string, CfnResource> {
+  return of.toJSON().Resources as Record<string, CfnResource>;
+}
+
+/** The functions by the name of their construct. */
+export function functions(of: Template): Record<string, CfnResource> {
+  const named = Object.entries(resources(of, 'AWS::Lambda::Function')).map(([id, one]) => [
+    id.replace(/Function\w+$/, ''),
+    one,
+  ]);
+  return Object.fromEntries(named) as Record<string, CfnResource>;
+}
+
+export function environmentOf(of: Template, name: string): Record<string, string> {
+  const environment = functions(of)[name]?.Properties.Environment as { Variables: unknown } | undefined;
+  return plain(environment?.Variables) as Record<string, string>;
+}
+
+interface Statement {
+  Sid?: string;
+  Effect: string;
+  Action: string | string[];
+  Resource?: string | string[];
+  NotResource?: string | string[];
+  Condition?: unknown;
+}
+
+/** What the role of a function allows: by statement, which actions on what. */
+export function rightsOf(of: Template, name: string): Record<string, unknown> {
+  const policies = Object.entries(resources(of, 'AWS::IAM::Policy')).filter(([id]) => id.startsWith(`${name}Role`));
+  const statements = policies.flatMap(
+    ([, policy]) => (plain(policy.Properties.PolicyDocument) as { Statement: Statement[] }).Statement,
+  );
+  return Object.fromEntries(
+    statements.map(({ Sid = 'Trace', Effect, Action, Resource, NotResource, Condition }) => [
+      Sid,
+      {
+        [Effect === 'Allow' ? 'may' : Effect]: [Action].flat(),
+        ...(Resource === undefined ? {} : { on: [Resource].flat() }),
+        ...(NotResource === undefined ? {} : { notOn: [NotResource].flat() }),
+        ...(Condition === undefined ? {} : { if: Condition }),
+      },
+    ]),
+  );
+}
+
+export const ARN = (service: string, rest: string) =>
+  `arn:<AWS::Partition>:${service}:<AWS::Region>:<AWS::AccountId>:${rest}`;

@@ -1,0 +1,52 @@
+import { CfnOutput } from 'aws-cdk-lib';
+import { CfnProtectConfiguration } from 'aws-cdk-lib/aws-smsvoice';
+import { Construct } from 'constructs';
+import { ALL_COUNTRIES, type CallSettings } from '../../lib/validators/deployment.ts';
+import type { Settings } from '../settings.ts';
+
+/** The countries that AWS sends texts to (Amazon SNS developer guide, supported countries), as rules can name them. */
+const COUNTRIES_OF_AWS = [
+  'AD AE AF AG AI AL AM AO AR AT AU AW AZ BA BB BD BE BF BG BH BI BJ BM BN BO BR BS BT BW BY BZ CA CD CF CG CH CI CK CL',
+  'CM CN CO CR CV CY CZ DE DJ DK DM DO DZ EC EE EG ES ET FI FJ FO FR GA GB GD GE GF GH GI GL GM GN GP GQ GR GT GU GW GY',
+  'HK HN HR HT HU ID IE IL IN IQ IS IT JM JO JP KE KG KH KI KM KN KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD',
+  'ME MG MK ML MM MN MO MQ MR MS MT MU MV MW MX MY MZ NA NC NE NG NI NL NO NP NZ OM PA PE PG PH PK PL PR PS PT PW PY QA',
+  'RE RO RS RU RW SA SB SC SE SG SI SK SL SN SO SR SS ST SV SZ TC TD TG TH TJ TL TM TN TO TR TT TW TZ UA UG US UY UZ VC',
+  'VE VG VI VN VU WS YE ZA ZM ZW',
+].flatMap((line) => line.split(' '));
+
+/**
+ * Blocks at AWS itself the countries whose numbers get no messages of ours (setting `phone.countries`), for texts and for
+ * calls. Calls name it; of texts by SNS AWS asks the account's default one alone, which a person has to set once.
+ */
+export class CountryRules extends Construct {
+  readonly protectConfiguration: string;
+
+  constructor(scope: Construct, id: string, served: readonly string[]) {
+    super(scope, id);
+    const rules = COUNTRIES_OF_AWS.map((countryCode) => ({
+      countryCode,
+      protectStatus: served.includes(countryCode) ? 'ALLOW' : 'BLOCK',
+    }));
+    const made = new CfnProtectConfiguration(this, 'Rules', { countryRuleSet: { sms: rules, voice: rules } });
+    made.overrideLogicalId('ProtectConfiguration');
+    this.protectConfiguration = made.attrProtectConfigurationId;
+    new CfnOutput(this, 'Output', {
+      description:
+        'To be made the default of the account and region, by hand and once, as texts by SNS obey no other: aws pinpoint-sms-voice-v2 set-account-default-protect-configuration --protect-configuration-id',
+      value: this.protectConfiguration,
+    }).overrideLogicalId('ProtectConfigurationId');
+  }
+}
+
+/** The rules of a deployment that sends to phones by AWS' own networks, and not to all countries. */
+export function countryRules(scope: Construct, { channels, phone }: Settings): CountryRules | undefined {
+  if (!channels.includes('sms') && !channels.includes('call')) return undefined;
+  if (phone === undefined || phone.countries.includes(ALL_COUNTRIES)) return undefined;
+  return new CountryRules(scope, 'CountryRules', phone.countries);
+}
+
+/** The settings of calls, which obey the rules of the deployment unless they name others. */
+export function callsWithin(rules: CountryRules | undefined, call: CallSettings | undefined): CallSettings | undefined {
+  if (rules === undefined || call === undefined) return call;
+  return { protectConfiguration: rules.protectConfiguration, ...call };
+}

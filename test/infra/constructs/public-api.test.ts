@@ -1,0 +1,109 @@
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ARN, EVERYTHING, plain, resources, synthesize } from '../../support/stack.ts';
+
+let template: Template;
+let full: Template;
+
+beforeAll(() => {
+  template = synthesize();
+  full = synthesize(EVERYTHING);
+});
+
+describe('The API', () => {
+  const routes = (of: Template) =>
+    Object.values(resources(of, 'AWS::ApiGatewayV2::Route'))
+      .map(({ Properties }) => [Properties.RouteKey, Properties.AuthorizationType, Properties.AuthorizationScopes])
+      .sort();
+
+  it('has exactly the three routes, of which the account routes need IAM', () => {
+    expect(routes(template)).toEqual([
+      ['POST /public/v1/account/register/request', 'NONE', undefined],
+      ['POST /public/v1/users/{user_id}/tp4/accounts', 'AWS_IAM', undefined],
+      ['POST /public/v1/users/{user_id}/tp5/accounts', 'AWS_IAM', undefined],
+    ]);
+  });
+
+  it('brings the policy that lets callers in', () => {
+    template.hasOutput('OpenAccountsPolicy', Match.anyValue());
+    const [policy] = Object.values(resources(template, 'AWS::IAM::ManagedPolicy'));
+    expect(plain(policy?.Properties.PolicyDocument)).toMatchObject({
+      Statement: [
+        {
+          Action: 'execute-api:Invoke',
+          Resource: [
+            ARN('execute-api', '<PublicApi>/$default/POST/public/v1/users/*/tp4/accounts'),
+            ARN('execute-api', '<PublicApi>/$default/POST/public/v1/users/*/tp5/accounts'),
+          ],
+        },
+      ],
+    });
+  });
+
+  it('needs a token with the scope accounts:create where an issuer is named', () => {
+    const withTokens = synthesize({ jwtIssuer: 'https://login.acme.example/', jwtAudience: 'accounts' });
+    expect(routes(withTokens)).toEqual([
+      ['POST /public/v1/account/register/request', 'NONE', undefined],
+      ['POST /public/v1/users/{user_id}/tp4/accounts', 'JWT', ['accounts:create']],
+      ['POST /public/v1/users/{user_id}/tp5/accounts', 'JWT', ['accounts:create']],
+    ]);
+    withTokens.hasResourceProperties('AWS::ApiGatewayV2::Authorizer', {
+      JwtConfiguration: { Issuer: 'https://login.acme.example/', Audience: ['accounts'] },
+      IdentitySource: ['$request.header.Authorization'],
+    });
+    withTokens.resourceCountIs('AWS::IAM::ManagedPolicy', 0);
+  });
+
+  it('answers no browser from elsewhere, unless its origin is named', () => {
+    const cors = (of: Template) => resources(of, 'AWS::ApiGatewayV2::Api').PublicApi?.Properties.CorsConfiguration;
+    expect(cors(template)).toBeUndefined();
+    expect(cors(full)).toEqual({
+      AllowOrigins: EVERYTHING.allowedOrigins,
+      AllowMethods: ['POST'],
+      AllowHeaders: ['content-type', 'authorization', 'idempotency-key'],
+      ExposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
+      MaxAge: 3600,
+    });
+  });
+
+  it('is throttled, registration by itself', () => {
+    const throttled = synthesize({
+      throttle: { registrationPerSecond: 2.5, registrationBurst: 5, accountsPerSecond: 7, accountsBurst: 9 },
+    });
+    throttled.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
+      StageName: '$default',
+      AutoDeploy: true,
+      DefaultRouteSettings: { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 9 },
+      RouteSettings: {
+        'POST /public/v1/account/register/request': { ThrottlingRateLimit: 2.5, ThrottlingBurstLimit: 5 },
+      },
+    });
+  });
+
+  it('logs each access as JSON, with nothing of the person: no address, no path, no header, no body', () => {
+    const [stage] = Object.values(resources(template, 'AWS::ApiGatewayV2::Stage'));
+    const settings = stage?.Properties.AccessLogSettings as { Format: string } | undefined;
+    expect(Object.values(JSON.parse(settings?.Format ?? '{}') as Record<string, string>).sort()).toEqual([
+      '$context.authorizer.error',
+      '$context.error.responseType',
+      '$context.integration.error',
+      '$context.integration.requestId',
+      '$context.integrationLatency',
+      '$context.requestId',
+      '$context.requestTime',
+      '$context.responseLatency',
+      '$context.routeKey',
+      '$context.status',
+    ]);
+  });
+
+  it('is reached by its own domain only, where it has one, over TLS 1.2 at least', () => {
+    full.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: true });
+    full.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {
+      DomainName: 'api.acme.example',
+      DomainNameConfigurations: [Match.objectLike({ SecurityPolicy: 'TLS_1_2' })],
+    });
+    full.hasOutput('ApiUrl', { Value: 'https://api.acme.example' });
+    template.resourceCountIs('AWS::ApiGatewayV2::DomainName', 0);
+  });
+});
