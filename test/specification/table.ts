@@ -1,7 +1,11 @@
-/** The three operations of the specification; each account operation by its platform version. */
-type Operation = 'registration' | Version;
 export type Version = 'tp5' | 'tp4';
 export const VERSIONS = ['tp5', 'tp4'] as const satisfies readonly Version[];
+/** The three operations of the specification; each account operation by its platform version. */
+export const OPERATIONS = ['registration', ...VERSIONS] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/** The channels that a one-time password goes to a phone by. */
+export const PHONE_CHANNELS = ['sms', 'call', 'whatsapp'] as const;
 
 /** One row of the specification, or of what was decided where the specification is silent. */
 export interface Row {
@@ -28,7 +32,7 @@ export interface Change {
 }
 
 /** One case of the table: what a request is answered with. */
-export interface Case extends Change {
+export interface FieldCase extends Change {
   row: string;
   rule: string;
   /** The value, in words. */
@@ -91,10 +95,10 @@ export interface Field {
 }
 
 /** The cases of a field: those of its columns, and those of its values. */
-export function fieldCases(field: Field): Case[] {
+export function fieldCases(field: Field): FieldCase[] {
   const { row, operation, at, type, required, values = {} } = field;
   const carried = field.carried ?? ((value) => ({ [at]: value }));
-  const make = (rule: string, value: unknown, faults: readonly string[]): Case => ({
+  const make = (rule: string, value: unknown, faults: readonly string[]): FieldCase => ({
     row,
     rule,
     says: inWords(value),

@@ -1,0 +1,102 @@
+import { expect } from 'vitest';
+import type { Fault as LocalFault } from '../../infra/local/faults.ts';
+import { call } from './caller.ts';
+import { accountsSoFar, checkFaults, doneSoFar, place } from './checks.ts';
+import type { ErrorCase } from './errors.ts';
+import { accepted } from './promises.ts';
+import type { FieldCase, Stand } from './table.ts';
+import type { World } from './world.ts';
+
+/** One case of the walk, and what it stands for. */
+export interface Case {
+  title: string;
+  stands: readonly Stand[];
+  /** The error that it is answered with, as `400 malformed_json`. */
+  error?: string;
+  /** The rules that it breaks, by the words that answers have for them. */
+  broken?: readonly string[];
+  run(world: World): Promise<unknown>;
+}
+
+type Run = Case['run'];
+
+/** It keeps a rule of a row. */
+export function keeps(row: string, rule: string, sentence: string, run: Run): Case {
+  return { title: `${row}: ${rule} — ${sentence}`, stands: [{ row, rule, kept: true }], run };
+}
+
+/** It breaks a rule of a row, and is refused. */
+export function breaks(row: string, rule: string, sentence: string, run: Run): Case {
+  return { title: `${row}: ${rule} — ${sentence}`, stands: [{ row, rule, kept: false }], run };
+}
+
+/** It goes up to a number of a row, and beyond it. */
+export function exceeds(row: string, limit: string, sentence: string, run: Run): Case {
+  const stands = [true, false].map((kept) => ({ row, rule: limit, kept }));
+  return { title: `${row}: ${limit} — ${sentence}`, stands, run };
+}
+
+/** It stands for no row of the specification: what was decided where that is silent. */
+export function decided(title: string, run: Run): Case {
+  return { title, stands: [], run };
+}
+
+/** It is answered with an error of the contract's table. */
+export function meets(
+  error: Pick<ErrorCase, 'status' | 'type' | 'says' | 'operation' | 'stands' | 'faults'>,
+  run: Run,
+): Case {
+  const { status, type, says, operation, stands, faults = [] } = error;
+  const row = stands === undefined ? '' : `${stands.row}: ${stands.rule} — `;
+  return {
+    title: `${row}${operation}: ${says} is answered with ${status} ${type}`,
+    stands: stands === undefined ? [] : [{ ...stands, kept: false }],
+    error: `${status} ${type}`,
+    broken: faults.map(({ rule }) => rule),
+    run,
+  };
+}
+
+/** A value of a field: accepted, or refused with exactly these faults, and nothing is done. */
+export function ofField({ row, rule, says, faults, ...change }: FieldCase): Case {
+  if (faults.length === 0) return keeps(row, rule, `${says} is accepted`, (world) => accepted(world, change));
+  const words = faults.map((fault) => `${fault.rule} at ${place(fault)}`).join(', ');
+  const refused = breaks(row, rule, `${says} is refused with ${words}`, async (world) => {
+    const before = doneSoFar(world);
+    checkFaults(await call(world, change), faults);
+    expect(doneSoFar(world)).toEqual(before);
+  });
+  return { ...refused, broken: faults.map((fault) => fault.rule) };
+}
+
+/** A case of the table of errors: answered as it says, and nothing is sent or opened. */
+export function ofError(error: ErrorCase): Case {
+  const { raw, goesWrong, members = {}, faults = [], retryAfter = false, status, type, ...change } = error;
+  const run = async (world: World) => {
+    world.service.outbox.clear();
+    const before = accountsSoFar(world);
+    const answer = await call(world, change, raw === undefined ? {} : { raw });
+    checkFaults(answer, faults, type, status);
+    if (type !== 'account_outcome_unknown') expect(accountsSoFar(world)).toEqual(before);
+    expect(answer.body).toMatchObject(members);
+    if (retryAfter) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(world.service.outbox.list()).toEqual([]);
+  };
+  return meets(error, goesWrong === undefined ? run : (world) => whileWrong(world, ...goesWrong, () => run(world)));
+}
+
+/** Makes the next calls to a service or a connection go wrong, for as long as this takes. */
+export async function whileWrong<T>(
+  { service }: World,
+  target: string,
+  fault: LocalFault,
+  run: () => Promise<T>,
+): Promise<T> {
+  const faults = service.faults(target);
+  faults.set(fault);
+  try {
+    return await run();
+  } finally {
+    faults.clear();
+  }
+}

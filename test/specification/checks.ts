@@ -1,0 +1,49 @@
+import { expect } from 'vitest';
+import type { Answer } from './caller.ts';
+import type { Fault } from './table.ts';
+import type { World } from './world.ts';
+
+/** What the service did since it started, counted; a request that is refused adds nothing to it. */
+export function doneSoFar(world: World) {
+  const { outbox, standIns, database } = world.service;
+  const isWrite = ({ operation }: { operation: string }) => !['GetItem', 'Query'].includes(operation);
+  const isKept = ({ table }: { table: string }) => ['registrations', 'accounts'].includes(table);
+  return {
+    messages: outbox.list().length,
+    documents: standIns.s3.objects.size,
+    records: database.calls.filter((one) => isWrite(one) && isKept(one)).length,
+    accounts: accountsSoFar(world),
+  };
+}
+
+/** How many accounts each trading server has. */
+export function accountsSoFar({ service }: World): Record<string, number> {
+  return Object.fromEntries([...service.platforms].map(([id, server]) => [id, server.accounts().length]));
+}
+
+/** Where a fault is, as its answer names it. */
+export function place(fault: Fault): string {
+  return 'pointer' in fault ? fault.pointer : 'parameter' in fault ? fault.parameter : fault.header;
+}
+
+/** Exactly these faults, each with a sentence. */
+export function checkFaults(answer: Answer, faults: readonly Fault[], type = 'validation_failed', status = 400): void {
+  const errors = (answer.body?.errors ?? []) as (Fault & { detail: string })[];
+  const found = errors.map((fault) => `${fault.rule} at ${place(fault)}`);
+  expect({ status: answer.status, type: answer.body?.type, faults: found.sort() }).toEqual({
+    status,
+    type,
+    faults: faults.map((fault) => `${fault.rule} at ${place(fault)}`).sort(),
+  });
+  for (const { detail } of errors) expect(detail).toMatch(/^\S.{5,}/);
+}
+
+export function checkProblem(answer: Answer, status: number, type: string): void {
+  expect({ status: answer.status, type: answer.body?.type }).toEqual({ status, type });
+}
+
+/** The gateway's own answer to a route that there is not. */
+export function checkNotFound(answer: Answer, method = 'POST'): void {
+  expect(answer.status).toBe(404);
+  expect(answer.text).toBe(method === 'HEAD' ? '' : '{"message":"Not Found"}');
+}

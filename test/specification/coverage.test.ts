@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterAll, describe, expect, it } from 'vitest';
+import { RULE_MEANINGS } from '../../infra/openapi/problems.ts';
+import { PROBLEMS } from '../../lib/http/problem.ts';
+import { ERRORS, NOT_OF_THIS_SERVICE } from './errors.ts';
+import { PARTS } from './parts.ts';
+import { ROWS } from './rows.ts';
+import { gaps, tally } from './table.ts';
+
+const cases = Object.values(PARTS).flatMap((parts) =>
+  parts.flatMap(({ sections }) => sections.flatMap((section) => section.cases)),
+);
+const stands = cases.flatMap((one) => one.stands);
+
+describe('Nothing of the specification is missing', () => {
+  afterAll(() => {
+    console.log(tally(ROWS, stands));
+  });
+
+  it('every case is walked by a test file', () => {
+    const walked = readdirSync(import.meta.dirname)
+      .filter((name) => name.endsWith('.test.ts'))
+      .map((name) => /walk\(PARTS\.(\w+)\)/.exec(readFileSync(`${import.meta.dirname}/${name}`, 'utf8'))?.[1])
+      .filter((part) => part !== undefined);
+    expect(walked.sort()).toEqual(Object.keys(PARTS).sort());
+  });
+
+  it('every row has a good case, every rule of it a bad one, and every promise is kept', () => {
+    expect(gaps(ROWS, stands)).toEqual([]);
+  });
+
+  it('every error of the contract has a case, and the service knows no others', () => {
+    const errors = ERRORS.map(([status, type]) => `${status} ${type}`);
+    const others = ERRORS.filter(([, type]) => NOT_OF_THIS_SERVICE.includes(type)).map(
+      ([status, type]) => `${status} ${type}`,
+    );
+    const answered = new Set(cases.flatMap(({ error }) => error ?? []));
+    expect([...answered, ...others].sort()).toEqual(errors.toSorted());
+    const statuses = Object.entries(PROBLEMS).flatMap(([type, { status, ...rest }]) => [
+      `${status} ${type}`,
+      ...('settleStatus' in rest ? [`${rest.settleStatus} ${type}`] : []),
+    ]);
+    expect(statuses.sort()).toEqual(errors.toSorted());
+  });
+
+  it('every rule that an answer can name has a case that breaks it', () => {
+    const broken = new Set(cases.flatMap((one) => one.broken ?? []));
+    expect([...broken].sort()).toEqual(Object.keys(RULE_MEANINGS).sort());
+  });
+
+  it('a row without a case would be noticed', () => {
+    const rows = [{ id: '9.9 row', rules: ['rule'], promises: ['promise'], limits: ['limit'] }];
+    expect(gaps(rows, [])).toEqual([
+      '9.9 row has no good case',
+      '9.9 row: nothing breaks "rule"',
+      '9.9 row: nothing breaks "limit"',
+      '9.9 row: nothing keeps "promise"',
+      '9.9 row: nothing keeps "limit"',
+    ]);
+    expect(
+      gaps(rows, [
+        { row: '9.9 row', rule: 'other', kept: true },
+        { row: '9.8', rule: 'rule', kept: false },
+      ]),
+    ).toEqual(expect.arrayContaining(['9.9 row does not say "other"', '9.8 is no row']));
+  });
+});

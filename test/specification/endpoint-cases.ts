@@ -1,0 +1,113 @@
+import { expect } from 'vitest';
+import { bodyOf, call, JSON_TYPE, newSource, PATHS, request } from './caller.ts';
+import { breaks, type Case, decided, keeps } from './cases.ts';
+import { checkFaults, checkNotFound, checkProblem } from './checks.ts';
+import { accepted } from './promises.ts';
+import { CLIENT } from './records.ts';
+import { OPERATIONS, type Operation, PHONE_CHANNELS, VERSIONS, type Version } from './table.ts';
+import type { Section } from './walk.ts';
+
+const ROWS = { registration: '4.1 registration', tp5: '4.2 tp5 account', tp4: '4.3 tp4 account' } as const;
+const pathOf = (operation: Operation) => PATHS[operation].replace('{user_id}', CLIENT.id);
+
+/** Every other method and path is the gateway's to refuse. */
+function elsewhere(operation: Operation): Case[] {
+  const row = ROWS[operation];
+  const path = pathOf(operation);
+  const unknown = (rule: string, method: string, wrong: string) =>
+    breaks(row, rule, `${method} ${wrong} is unknown`, async (world) => {
+      const body = method === 'GET' || method === 'HEAD' ? undefined : JSON.stringify(bodyOf({ operation }));
+      checkNotFound(await request(world, method, wrong, body, JSON_TYPE), method);
+    });
+  return [
+    ...['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => unknown('method and path', method, path)),
+    ...[`${path}/`, path.toUpperCase(), path.replace('/public', '//public'), `${path}/x`].map((wrong) =>
+      unknown('method and path', 'POST', wrong),
+    ),
+    ...['', '/v1', '/public', '/public/v2', '/public/V1', '/public/v1.0'].map((wrong) =>
+      unknown('the path begins with /public/v1', 'POST', path.replace('/public/v1', wrong)),
+    ),
+  ];
+}
+
+function bodies(operation: Operation): Case[] {
+  const row = ROWS[operation];
+  const path = pathOf(operation);
+  return [
+    keeps(row, 'method and path', `POST ${path} is the one`, async (world) => {
+      const headers = { ...JSON_TYPE, 'x-forwarded-for': newSource() };
+      const answer = await request(world, 'POST', `${path}?a=1`, JSON.stringify(bodyOf({ operation })), headers);
+      expect(answer.status).toBe(operation === 'registration' ? 204 : 200);
+    }),
+    breaks(row, 'request body', 'none at all is refused', async (world) => {
+      checkProblem(await call(world, { operation }, { raw: '' }), 400, 'malformed_json');
+    }),
+    breaks(row, 'request body', 'the one of another operation is refused', async (world) => {
+      const other = operation === 'registration' ? 'tp5' : 'registration';
+      const raw = JSON.stringify(bodyOf({ operation: other }));
+      checkProblem(await call(world, { operation }, { raw }), 400, 'validation_failed');
+    }),
+    ...['application/json; charset=utf-8', 'application/vnd.broker+json', 'Application/JSON'].map((type) =>
+      keeps(row, 'request body', `${type} is JSON`, (world) =>
+        accepted(world, { operation, headers: { 'content-type': type } }),
+      ),
+    ),
+  ];
+}
+
+const REGISTRATION: readonly Case[] = [
+  keeps(ROWS.registration, 'success status 204', 'and nothing else', async (world) => {
+    expect((await call(world, { operation: 'registration' })).status).toBe(204);
+  }),
+  keeps(ROWS.registration, 'no body', 'neither a type of one nor a length', async (world) => {
+    const { text, headers } = await call(world, { operation: 'registration' });
+    expect([text, headers.get('content-type'), headers.get('content-length')]).toEqual(['', null, null]);
+  }),
+  ...['email', ...PHONE_CHANNELS].map((otp_type) =>
+    keeps(ROWS.registration, 'delivered through the channel named by otp_type', otp_type, (world) =>
+      accepted(world, { operation: 'registration', body: { otp_type } }),
+    ),
+  ),
+];
+
+function account(operation: Version): Case[] {
+  const row = ROWS[operation];
+  return [
+    breaks(row, 'path variable', 'of seven characters is refused', async (world) => {
+      const answer = await call(world, { operation, userId: 'CLIENT1' });
+      checkFaults(answer, [{ parameter: 'user_id', rule: 'length' }]);
+    }),
+    keeps(row, 'success status 200', 'and nothing else', async (world) => {
+      expect((await call(world, { operation })).status).toBe(200);
+    }),
+    keeps(row, 'success body', 'is JSON of exactly three members', async (world) => {
+      const { body, headers } = await call(world, { operation });
+      expect(Object.keys(body ?? {}).sort()).toEqual(['investor_password', 'login', 'master_password']);
+      expect(headers.get('content-type')).toBe('application/json');
+    }),
+    keeps(
+      `7 ${operation}_connection_not_found`,
+      'no connection is found for the given connection_id',
+      'one that is found',
+      (world) => accepted(world, { operation }),
+    ),
+  ];
+}
+
+const NOWHERE = decided('no route but the three answers, and the gateway says so itself', async (world) => {
+  for (const path of ['/public/v1', '/public/v1/users', '/public/v1/account/register', '/nothing', '/public']) {
+    checkNotFound(await request(world, 'POST', path, '{}', JSON_TYPE));
+  }
+});
+
+export const ENDPOINT_SECTIONS: readonly Section[] = [
+  {
+    title: '4: the endpoints',
+    cases: [
+      ...OPERATIONS.flatMap((operation) => [...elsewhere(operation), ...bodies(operation)]),
+      ...REGISTRATION,
+      ...VERSIONS.flatMap(account),
+      NOWHERE,
+    ],
+  },
+];

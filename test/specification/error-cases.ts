@@ -1,0 +1,81 @@
+import { expect } from 'vitest';
+import { scriptedTcp } from '../support/scripted-tcp.ts';
+import { ACCOUNT_ERRORS } from './account-errors.ts';
+import { call, newKey, newSource } from './caller.ts';
+import { type Case, meets, ofError, whileWrong } from './cases.ts';
+import { checkProblem } from './checks.ts';
+import { MANY_FAULTS } from './many-faults.ts';
+import { openAccount } from './promises.ts';
+import { RECORDS } from './records.ts';
+import { REGISTRATION_ERRORS } from './registration-errors.ts';
+import { type Change, VERSIONS } from './table.ts';
+import type { Part, Section } from './walk.ts';
+
+const LOGIN_TAKEN = VERSIONS.map((operation) =>
+  meets({ operation, says: 'a login that is in use', status: 409, type: 'login_taken' }, async (world) => {
+    const change = { operation, body: { login: 555_555 } };
+    await openAccount(world, change);
+    checkProblem(await call(world, change), 409, 'login_taken');
+  }),
+);
+
+const NEVER_SETTLED: Case = meets(
+  { operation: 'tp4', says: 'a retry that cannot be settled', status: 409, type: 'account_outcome_unknown' },
+  async (world) => {
+    const change: Change = { operation: 'tp4', body: { connection_id: 'tp4-plugin' }, headers: newKey() };
+    const source = newSource();
+    const first = await whileWrong(world, 'tp4-plugin', { kind: 'reply_lost', times: 1 }, () =>
+      call(world, change, { source }),
+    );
+    checkProblem(first, 504, 'account_outcome_unknown');
+    const again = await call(world, change, { source });
+    checkProblem(again, 409, 'account_outcome_unknown');
+    expect(again.body?.operation_id).toBe(first.body?.operation_id);
+  },
+);
+
+export const ERROR_SECTIONS: readonly Section[] = [
+  {
+    title: '7, and the errors where it is silent',
+    cases: [...[...REGISTRATION_ERRORS, ...ACCOUNT_ERRORS, ...MANY_FAULTS].map(ofError), ...LOGIN_TAKEN, NEVER_SETTLED],
+  },
+];
+
+const CHOOSY = { id: 'tp4-choosy', platform: 'tp4', protocol: 'interface-gateway', host: '127.0.0.1' } as const;
+
+/** None of the simulated servers refuses a leverage of 1 to 5000, as real ones may. */
+export function choosyPlatform(): Part {
+  let platform: Awaited<ReturnType<typeof scriptedTcp>> | undefined;
+  return {
+    title: 'With a platform that takes some leverages only',
+    async begin() {
+      platform = await scriptedTcp((socket) => socket.end('ERROR\r\ninvalid LEVERAGE\r\nend\r\n'));
+      const place = {
+        ...CHOOSY,
+        port: platform.port,
+        demo: false,
+        secret: CHOOSY.id,
+        code_page: 'windows-1252',
+      } as const;
+      return {
+        records: { ...RECORDS, connections: [place], local_secrets: { [CHOOSY.id]: { master: 'secret' } } },
+      };
+    },
+    end: () => platform?.close(),
+    sections: [
+      {
+        title: '2.3: the request for a trading account',
+        cases: [
+          ofError({
+            operation: 'tp4',
+            says: 'a leverage that the platform does not offer',
+            body: { connection_id: CHOOSY.id },
+            status: 400,
+            type: 'validation_failed',
+            faults: [{ pointer: '#/leverage', rule: 'not_offered' }],
+          }),
+        ],
+      },
+    ],
+  };
+}

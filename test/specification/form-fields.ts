@@ -1,0 +1,294 @@
+import { MORE_KEYS, OPTIONS } from './records.ts';
+import { custom, HALF, longAddress, nested, PHONE } from './samples.ts';
+import { each, type Field, named, spelled } from './table.ts';
+
+const CHOICE = "decided: one of the form's options";
+const MOST_CHARACTERS = 'decided: at most 10,000 characters';
+const PLACE = { country: 'United Kingdom', state: 'Wales', city: 'Cardiff' };
+const everyPlace = (length: number) => {
+  const name = 'x'.repeat(length);
+  return { country: name, state: name, city: name };
+};
+/** People whose JSON has so many characters. */
+const peopleOf = (characters: number) => [{ more: 'x'.repeat(characters - JSON.stringify([{ more: '' }]).length) }];
+
+/** Lists of choices: of a form that names no options, and of one that does. */
+const CHOICES: Field['values'] = {
+  array: { good: [[]] },
+  'array of strings': {
+    good: [['whatever', 'the form does not list']],
+    bad: [
+      [[1], 'type@/0'],
+      [['x', null, true, ['x'], {}], 'type@/1', 'type@/2', 'type@/3', 'type@/4'],
+    ],
+  },
+  'decided: at most 500 choices': {
+    good: [named('500 choices', new Array(500).fill('x'))],
+    bad: [[named('501 choices', new Array(501).fill('x')), 'too_many']],
+  },
+  'decided: at most 10,000 characters each': {
+    good: [named('10,000 characters', ['x'.repeat(10_000)])],
+    bad: [[named('10,001 characters', ['x', 'x'.repeat(10_001)]), 'length@/1']],
+  },
+};
+const OFFERED_CHOICES: Field['values'] = {
+  [CHOICE]: {
+    good: [[OPTIONS[0]], OPTIONS, []],
+    bad: [
+      [['oil'], 'one_of@/0'],
+      [['fx', 'oil', 'metals', ''], 'one_of@/1', 'one_of@/3'],
+    ],
+  },
+};
+
+/** Lists of people, open to other members. */
+const PEOPLE: Field['values'] = {
+  array: { good: [[]] },
+  'array of objects': {
+    good: [
+      [
+        { id: '1', name: 'Ann' },
+        { id: '2', name: 'Bo' },
+      ],
+      [{}],
+    ],
+    bad: [[['x', null, 1, []], 'type@/0', 'type@/1', 'type@/2', 'type@/3']],
+  },
+  'open to other members': { good: [[{ id: '1', name: 'Ann', share: 0.5, tags: ['a'], more: { deep: null } }]] },
+  'decided: id and name are strings': {
+    bad: [
+      [[{ id: 1, name: 'Ann' }], 'type@/0/id'],
+      [[{ id: '1' }, { id: '2', name: null }], 'type@/1/name'],
+    ],
+  },
+  'decided: id and name of at most 255 characters': {
+    good: [named('255 characters each', [{ id: 'x'.repeat(255), name: 'x'.repeat(255) }])],
+    bad: [
+      [
+        named('256 characters each', [{}, { id: 'x'.repeat(256), name: 'x'.repeat(256) }]),
+        'length@/1/id',
+        'length@/1/name',
+      ],
+    ],
+  },
+  'decided: at most 20,000 characters of JSON': {
+    good: [named('20,000 characters', peopleOf(20_000))],
+    bad: [[named('20,001 characters', peopleOf(20_001)), 'length']],
+  },
+  'decided: at most 20 levels deep': {
+    good: [named('20 levels', [{ more: nested(18) }])],
+    bad: [[named('21 levels', [{ more: nested(19) }]), 'nesting']],
+  },
+  'decided: at most 100': {
+    good: [
+      named(
+        '100 people',
+        Array.from({ length: 100 }, () => ({ id: '1', name: 'Ann' })),
+      ),
+    ],
+    bad: [
+      [
+        named(
+          '101 people',
+          Array.from({ length: 101 }, () => ({})),
+        ),
+        'too_many',
+      ],
+    ],
+  },
+};
+
+/** Section 2.2: the fields of a form, but for its documents. */
+export const FORM_FIELDS: Field[] = [
+  ...(['text', 'textarea', 'description'] as const).map((type) =>
+    custom(type, {
+      type: 'string',
+      values: {
+        string: { good: ['', 'two\nlines \u0000', 'ünï😀'], bad: [[HALF, 'characters']] },
+        [MOST_CHARACTERS]: {
+          good: [named('10,000 characters', '𝒜'.repeat(10_000))],
+          bad: [[named('10,001 characters', 'x'.repeat(10_001)), 'length']],
+        },
+      },
+    }),
+  ),
+  custom('number', {
+    type: 'number',
+    values: {
+      number: {
+        good: [0, -1.5, 1e21, spelled('1E-7'), spelled('5.00'), Number.MAX_SAFE_INTEGER],
+        bad: each('type', spelled('1e999'), spelled('-1e999')),
+      },
+    },
+  }),
+  custom('number_string', {
+    type: 'string',
+    values: {
+      'numeric string': {
+        good: ['0', '-12.50', '+7', '007', '.5', '123456789012345678901234567890.123'],
+        bad: [
+          ...each(
+            'format',
+            '',
+            ' ',
+            'x',
+            '1e5',
+            '1,5',
+            '1.',
+            ' 1',
+            '1 ',
+            '0x10',
+            'NaN',
+            'Infinity',
+            '--1',
+            '1.2.3',
+            '١٢',
+            '½',
+          ),
+        ],
+      },
+      'decided: at most 255 characters': {
+        good: [named('255 digits', '1'.repeat(255))],
+        bad: [[named('256 digits', '1'.repeat(256)), 'length']],
+      },
+    },
+  }),
+  custom('boolean', { type: 'boolean', values: { boolean: { good: [true, false] } } }),
+  ...(['radio', 'select'] as const).flatMap((type) => [
+    custom(type, {
+      type: 'string',
+      values: {
+        string: { good: ['whatever the form does not list', ''] },
+        [MOST_CHARACTERS]: {
+          good: [named('10,000 characters', 'x'.repeat(10_000))],
+          bad: [[named('10,001 characters', 'x'.repeat(10_001)), 'length']],
+        },
+      },
+    }),
+    custom(
+      type,
+      { values: { [CHOICE]: { good: OPTIONS, bad: each('one_of', 'oil', '', 'FX', 'fx ') } } },
+      MORE_KEYS[type],
+    ),
+  ]),
+  custom('dynamicSelect', {
+    values: {
+      'any value': {
+        good: ['x', '', 5, true, false, null, [], {}, ['a', 1], { id: 7, label: { en: 'Seven' } }],
+      },
+      'decided: at most 20,000 characters of JSON': {
+        good: [named('20,000 characters with the quotes', 'x'.repeat(19_998))],
+        bad: [[named('20,001 characters with the quotes', 'x'.repeat(19_999)), 'length']],
+      },
+      'decided: at most 20 levels deep': {
+        good: [named('20 levels', nested(20))],
+        bad: [[named('21 levels', nested(21)), 'nesting']],
+      },
+      'decided: what JSON and UTF-8 can carry': {
+        bad: [
+          [named('an infinite number inside', [spelled('1e999').value]), 'type'],
+          [[HALF], 'characters'],
+        ],
+      },
+    },
+  }),
+  ...(['multiselect', 'checkbox'] as const).flatMap((type) => [
+    custom(type, { type: 'array', values: CHOICES }),
+    custom(type, { values: OFFERED_CHOICES }, MORE_KEYS[type]),
+  ]),
+  custom('date', {
+    type: 'string',
+    values: {
+      'format YYYY-MM-DD': {
+        good: ['2024-02-29', '1970-01-01', '0001-01-01', '9999-12-31'],
+        bad: [
+          ...each('date', '', '2023-02-29', '1900-02-29', '2024-04-31', '2024-13-01', '2024-00-10', '2024-01-00'),
+          ...each('date', '2024-1-1', '29-02-2024', '20240229', '2024/02/29', '2024-02-29T00:00:00Z', ' 2024-02-29'),
+          ...each('date', '2024-02-29\n', '+12024-02-29', 'tomorrow'),
+        ],
+      },
+    },
+  }),
+  custom('phone', {
+    type: 'object',
+    values: {
+      object: { good: [PHONE, { country_code: '+1', number: '(202) 555-0123' }] },
+      'country_code (string)': {
+        bad: [
+          [{ number: '7400123456' }, 'required@/country_code'],
+          [{ ...PHONE, country_code: 44 }, 'type@/country_code'],
+          [{ ...PHONE, country_code: 'GB' }, 'format@/country_code'],
+        ],
+      },
+      'number (string)': {
+        bad: [
+          [{ country_code: '44' }, 'required@/number'],
+          [{ ...PHONE, number: 7400123456 }, 'type@/number'],
+          [{ ...PHONE, number: '12' }, 'phone@/number'],
+          [{ country_code: '', number: '' }, 'phone@/number'],
+        ],
+      },
+      'decided: number of at most 40 characters': {
+        good: [named('40 characters', { ...PHONE, number: `7400${' '.repeat(30)}123456` })],
+        bad: [[named('41 characters', { ...PHONE, number: `7400${' '.repeat(31)}123456` }), 'length@/number']],
+      },
+      'decided: no other members': { bad: [[{ ...PHONE, ext: '1' }, 'unknown_field@/ext']] },
+    },
+  }),
+  custom('email', {
+    type: 'string',
+    values: {
+      'decided: email format': {
+        good: ['second@example.com', 'zweite@bücher.example'],
+        bad: each('format', '', 'x', 'x@', 'x@y', 'a b@example.com'),
+      },
+      'decided: at most 254 characters': {
+        good: [named('254 characters', longAddress(254))],
+        bad: [[named('255 characters', longAddress(255)), 'length']],
+      },
+    },
+  }),
+  ...(['country', 'nation'] as const).map((type) =>
+    custom(type, {
+      type: 'string',
+      values: {
+        'a country code': {
+          good: ['GB', 'DE', 'AQ'],
+          bad: each('country', '', 'gb', 'GBR', 'UK', 'XX', 'EU', '44', 'Germany', 'GB '),
+        },
+      },
+    }),
+  ),
+  custom('location', {
+    type: 'object',
+    values: {
+      object: { good: [PLACE, { country: '', state: '', city: '' }] },
+      'country (string)': {
+        bad: [
+          [{ state: 'x', city: 'x' }, 'required@/country'],
+          [{ ...PLACE, country: 1 }, 'type@/country'],
+        ],
+      },
+      'state (string)': {
+        bad: [
+          [{ country: 'x', city: 'x' }, 'required@/state'],
+          [{ ...PLACE, state: null }, 'type@/state'],
+        ],
+      },
+      'city (string)': {
+        bad: [
+          [{ country: 'x', state: 'x' }, 'required@/city'],
+          [{ ...PLACE, city: ['x'] }, 'type@/city'],
+        ],
+      },
+      'decided: each of at most 255 characters': {
+        good: [named('255 characters each', everyPlace(255))],
+        bad: [[named('256 characters each', everyPlace(256)), 'length@/country', 'length@/state', 'length@/city']],
+      },
+      'decided: no other members': {
+        bad: [[{ ...PLACE, zip: '1', street: 'x' }, 'unknown_field@/zip', 'unknown_field@/street']],
+      },
+    },
+  }),
+  ...(['participants', 'leads'] as const).map((type) => custom(type, { type: 'array', values: PEOPLE })),
+];

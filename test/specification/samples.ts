@@ -1,0 +1,43 @@
+import { keyOf } from './records.ts';
+import type { Field } from './table.ts';
+
+export const PHONE = { country_code: '44', number: '7400 123456' };
+/** A string that holds half of a character: no UTF-8 can carry it, JSON's escapes can. */
+export const HALF = 'half \ud83d';
+
+/** An address of so many characters, with a local part of 64. */
+export const longAddress = (length: number) => {
+  const domain = `${'d'.repeat(60)}.`.repeat(4).slice(0, length - 65 - '.example'.length);
+  return `${'l'.repeat(64)}@${domain.replace(/\.$/, 'd')}.example`;
+};
+
+/** An address that mail carries in punycode: 191 characters beside its local part, more than are typed. */
+export const longInternationalAddress = (local: number) => {
+  const label = 'ü'.repeat(54);
+  return `${'l'.repeat(local)}@${label}.${label}.${label}.example`;
+};
+
+/** Choices that have so many bytes of JSON, together with their key. */
+export function choicesOf(bytes: number): Record<string, string[]> {
+  const key = keyOf('multiselect');
+  const full = Array.from({ length: Math.floor(bytes / 10_100) }, () => 'x'.repeat(10_000));
+  const rest = bytes - JSON.stringify({ [key]: [...full, ''] }).length;
+  return { [key]: [...full, 'x'.repeat(rest)] };
+}
+
+/** A text file of so many bytes, as a document. */
+export function textFile(bytes: number): { id: string; name: string; doc: string } {
+  return { id: '1', name: 'x.txt', doc: Buffer.alloc(bytes, 'text ').toString('base64') };
+}
+
+/** A value at the bottom of so many lists. */
+export const nested = (levels: number): unknown => (levels === 0 ? 'x' : [nested(levels - 1)]);
+
+/** A field of the form that has every type. */
+export function custom(
+  type: Parameters<typeof keyOf>[0],
+  field: Pick<Field, 'type' | 'values'>,
+  key: string = keyOf(type),
+): Field {
+  return { row: `2.2 ${type}`, operation: 'registration', at: key, ...field };
+}

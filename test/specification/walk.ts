@@ -1,0 +1,40 @@
+import { describe, it } from 'vitest';
+import type { Case } from './cases.ts';
+import { type Surroundings, worldOf } from './world.ts';
+
+/** Cases that belong together. */
+export interface Section {
+  title: string;
+  /** True: none of the cases looks at what the others do, so that they can run at the same time. */
+  concurrent?: boolean;
+  cases: readonly Case[];
+}
+
+/** Sections that are walked with one service. */
+export interface Part extends Surroundings {
+  title: string;
+  sections: readonly Section[];
+}
+
+/** Values of fields: the good ones run side by side; not so the bad ones, which look at all that was done. */
+export function sideBySide(title: string, cases: readonly Case[]): Section[] {
+  const isGood = ({ stands }: Case) => stands.every(({ kept }) => kept);
+  return [
+    { title: `${title}, what is accepted field by field`, concurrent: true, cases: cases.filter(isGood) },
+    { title: `${title}, what is refused field by field`, cases: cases.filter((one) => !isGood(one)) },
+  ];
+}
+
+/** Lists the cases of the parts as tests. */
+export function walk(parts: readonly Part[]): void {
+  for (const { title, sections, ...surroundings } of parts) {
+    describe(title, () => {
+      const world = worldOf(surroundings);
+      for (const section of sections) {
+        describe(section.title, { concurrent: section.concurrent === true }, () => {
+          for (const one of section.cases) it(one.title, () => one.run(world()));
+        });
+      }
+    });
+  }
+}

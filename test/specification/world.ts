@@ -1,0 +1,54 @@
+import { afterAll, beforeAll } from 'vitest';
+import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
+import { databaseClient, type Item, table } from '../../lib/aws/dynamodb.ts';
+import { clientSettings } from '../support/database.ts';
+import { RECORDS } from './records.ts';
+import type { Version } from './table.ts';
+
+/** The running service, and the tables that it writes. */
+export interface World {
+  service: LocalService;
+  items: Items;
+}
+
+type Items = ReturnType<typeof itemsOf>;
+
+function itemsOf(service: LocalService) {
+  const client = databaseClient(clientSettings(service.database.url));
+  const read = (name: string, key: Record<string, string>): Promise<Item | undefined> =>
+    table(client, name).get(key, AbortSignal.timeout(5_000));
+  return {
+    registration: (channel: string, address: string) => read('registrations', { pk: `${channel}#${address}` }),
+    account: (userId: string, version: Version, connectionId: string, login: number) =>
+      read('accounts', { pk: userId, sk: `${version}#${connectionId}#${login}` }),
+    close: () => client.destroy(),
+  };
+}
+
+/** What stands around the service while the cases of a part are walked. */
+export interface Surroundings {
+  /** Called before the service starts. */
+  begin?(): ServiceOptions | Promise<ServiceOptions>;
+  end?(): void | Promise<void>;
+}
+
+/**
+ * A service of its own for the describe block that this is called in.
+ * @returns the world, which is there once the first test runs
+ */
+export function worldOf({ begin, end }: Surroundings = {}): () => World {
+  let world: World | undefined;
+  beforeAll(async () => {
+    const service = await startService({ records: RECORDS, ...(await begin?.()) });
+    world = { service, items: itemsOf(service) };
+  });
+  afterAll(async () => {
+    world?.items.close();
+    await world?.service.close();
+    await end?.();
+  });
+  return () => {
+    if (world === undefined) throw new Error('The service has not been started.');
+    return world;
+  };
+}
