@@ -1,13 +1,10 @@
+import { PHONE_FIELDS } from './phone-fields.ts';
 import { FORM, LONG_LANGUAGE, MORE_KEYS } from './records.ts';
-import { choicesOf, HALF, longAddress, longInternationalAddress, PHONE } from './samples.ts';
-import { ABSENT, each, type Field, named, PHONE_CHANNELS } from './table.ts';
+import { choicesOf, HALF, longAddress, longInternationalAddress } from './samples.ts';
+import { ABSENT, each, type Field, named } from './table.ts';
 
 const operation = 'registration' as const;
 
-const phone = (member: 'country_code' | 'number', more: object = {}) => ({
-  at: `phone/${member}`,
-  carried: (value: unknown) => ({ phone: { ...PHONE, [member]: value }, ...more }),
-});
 const passwords = (value: unknown) => ({
   password: value,
   repeat_password: typeof value === 'string' ? value : 'some password',
@@ -85,82 +82,7 @@ export const FIXED_FIELDS: Field[] = [
       },
     },
   },
-  {
-    row: '2.1 phone',
-    operation,
-    at: 'phone',
-    type: 'object',
-    required: false,
-    values: {
-      object: { good: [{}, PHONE] },
-      'decided: no other members': {
-        bad: [
-          [{ ...PHONE, extension: '1' }, 'unknown_field@/extension'],
-          [{ extension: '1', type: 'home' }, 'unknown_field@/extension', 'unknown_field@/type'],
-        ],
-      },
-    },
-  },
-  {
-    row: '2.1 phone.country_code',
-    operation,
-    ...phone('country_code'),
-    type: 'string',
-    required: false,
-    values: {
-      'decided: a dial code, with or without +': {
-        good: ['44', '+44'],
-        bad: each('format', 'GB', '0044', '++44', '44x', '+', ' 44', '12345678901'),
-      },
-      'decided: at most 7 characters after the +': {
-        good: ['44     ', '+44 - - '],
-        bad: each('format', '44      ', '+44 - - -'),
-      },
-    },
-  },
-  {
-    row: '2.1 phone.number',
-    operation,
-    ...phone('number'),
-    type: 'string',
-    required: false,
-    values: {
-      'decided: a valid number of the dial code': {
-        good: ['7400123456', '07400 123456', '(07400) 12-34-56', '+44 7400 123456', ''],
-        bad: [
-          ...each(
-            'phone',
-            '1',
-            '74001',
-            '74001234567890',
-            'call me',
-            '7400123456 ext. 7',
-            '+33612345678',
-            '0'.repeat(40),
-          ),
-        ],
-      },
-      'decided: at most 40 characters': {
-        good: [named('40 characters', `7400${' '.repeat(30)}123456`)],
-        bad: [[named('41 characters', `7400${' '.repeat(31)}123456`), 'length']],
-      },
-    },
-  },
-  ...PHONE_CHANNELS.flatMap((otp_type): Field[] =>
-    (['country_code', 'number'] as const).map((member) => ({
-      row: `2.1 phone.${member}`,
-      operation,
-      ...phone(member, { otp_type }),
-      values: {
-        'decided: required by sms, call and whatsapp': {
-          bad: [
-            [named(`its absence with ${otp_type}`, ABSENT), 'required'],
-            [named(`"" with ${otp_type}`, ''), 'required'],
-          ],
-        },
-      },
-    })),
-  ),
+  ...PHONE_FIELDS,
   {
     row: '2.1 otp_type',
     operation,

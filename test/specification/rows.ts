@@ -34,13 +34,23 @@ export const ROWS: readonly Row[] = [
   { id: '2.1 phone', rules: ['object', 'decided: no other members'], promises: ['not required'] },
   {
     id: '2.1 phone.country_code',
-    rules: ['string', 'decided: a dial code, with or without +', 'decided: required by sms, call and whatsapp'],
+    rules: [
+      'string',
+      'decided: a dial code, with or without +',
+      'decided: required by sms, call and whatsapp',
+      'decided: of a country that the deployment serves',
+    ],
     promises: ['not required'],
     limits: ['decided: at most 7 characters after the +'],
   },
   {
     id: '2.1 phone.number',
-    rules: ['string', 'decided: a valid number of the dial code', 'decided: required by sms, call and whatsapp'],
+    rules: [
+      'string',
+      'decided: a valid number of the dial code',
+      'decided: required by sms, call and whatsapp',
+      'decided: a mobile number, for a call also a fixed line',
+    ],
     promises: ['not required'],
     limits: ['decided: at most 40 characters'],
   },

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { type Answer, call, newEmail, newPhone, newSource } from './caller.ts';
-import { type Case, decided, keeps, meets, ofError } from './cases.ts';
+import { type Case, decided, keeps, meets, ofError, ofField } from './cases.ts';
 import { checkProblem } from './checks.ts';
 import { accepted } from './promises.ts';
 import { CLIENT } from './records.ts';
@@ -105,4 +105,21 @@ export const EMAIL_ALONE: Part = {
     },
     { title: 'Limits of sending that the deployment sets', cases: OVER_FEW },
   ],
+};
+
+const SERVED = PHONE_CHANNELS.flatMap((otp_type) => {
+  const common = { row: '2.1 phone.country_code', rule: 'decided: of a country that the deployment serves', operation };
+  const phone = { country_code: '1', number: '4165551234' };
+  const faults = [{ pointer: '#/phone/country_code', rule: 'country_not_served' }];
+  return [
+    ofField({ ...common, says: `a British number with ${otp_type}`, body: { otp_type }, faults: [] }),
+    ofField({ ...common, says: `a Canadian number with ${otp_type}`, body: { otp_type, phone }, faults }),
+  ];
+});
+
+/** With numbers of one country alone. */
+export const ONE_COUNTRY: Part = {
+  title: 'The specification, with messages to British numbers alone',
+  begin: () => ({ environment: { PHONE: JSON.stringify({ countries: ['GB'] }) } }),
+  sections: [{ title: '2.1: the phone', cases: SERVED }],
 };
