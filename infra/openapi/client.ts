@@ -43,11 +43,18 @@ export class Refused extends Error {
 
 /**
  * Asks for a registration; the person then gets a one-time password.
- * @param key yours, one for each form that is filled in: with the same key the code is sent once
+ * @param key a UUID, one for each form that is filled in: with the same key the code is sent once
+ * @param captchaToken what the widget gave the page, where the deployment asks for a captcha
  * @throws Refused
  */
-export async function register(service: Service, person: Body<'requestRegistration'>, key: string): Promise<void> {
-  await post(service, '/public/v1/account/register/request', person, key);
+export async function register(
+  service: Service,
+  person: Body<'requestRegistration'>,
+  key: string,
+  captchaToken?: string,
+): Promise<void> {
+  const headers = captchaToken === undefined ? {} : { 'captcha-token': captchaToken };
+  await post(service, '/public/v1/account/register/request', person, { 'idempotency-key': key, ...headers });
 }
 
 interface AccountOperations {
@@ -57,7 +64,7 @@ interface AccountOperations {
 
 /**
  * Opens a trading account for an existing client.
- * @param key yours, one for each order: with the same key never a second account is opened
+ * @param key a UUID, one for each order: with the same key never a second account is opened
  * @throws Refused
  */
 export async function openAccount<Version extends keyof AccountOperations>(
@@ -68,7 +75,7 @@ export async function openAccount<Version extends keyof AccountOperations>(
   key: string,
 ): Promise<Account> {
   const path = `/public/v1/users/${encodeURIComponent(userId)}/${version}/accounts`;
-  return JSON.parse(await post(service, path, order, key)) as Account;
+  return JSON.parse(await post(service, path, order, { 'idempotency-key': key })) as Account;
 }
 
 const MOST_SENDS = 5;
@@ -81,9 +88,9 @@ const PATIENCE_MS = 35_000;
  * Sends a request, and sends it again with the same key when its answer is lost and when the service asks for that.
  * @returns the body of the answer
  */
-async function post(service: Service, path: string, body: object, key: string): Promise<string> {
+async function post(service: Service, path: string, body: object, headers: Record<string, string>): Promise<string> {
   for (let sends = 1; ; sends += 1) {
-    const { answer, text, error } = await sendOnce(service, path, body, key);
+    const { answer, text, error } = await sendOnce(service, path, body, headers);
     if (answer?.ok) return text;
     let wait = 1;
     if (answer?.headers.get('content-type') === 'application/problem+json') {
@@ -101,11 +108,11 @@ async function sendOnce(
   { baseUrl, token, fetch: send = fetch }: Service,
   path: string,
   body: object,
-  key: string,
+  more: Record<string, string>,
 ): Promise<{ answer?: Response; text: string; error?: unknown }> {
   const headers = {
     'content-type': 'application/json',
-    'idempotency-key': key,
+    ...more,
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
   const signal = AbortSignal.timeout(PATIENCE_MS);

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import type { OperationId } from '../routes.ts';
 import { list, table } from './json.ts';
 import { OPERATIONS, PROBLEM_NOTES, PROBLEM_TYPES, statusesOf } from './problems.ts';
@@ -54,14 +54,26 @@ function problemTable(): string {
   );
 }
 
+const LIMITS: { readonly [Name in keyof Limits]: (most: Limits[Name]) => string } = {
+  resendSeconds: (waits) => `the next message to the same recipient after ${waits.join(', ')} seconds`,
+  recipientPerHour: (most) => `${most} messages an hour to a recipient`,
+  recipientPerDay: (most) => `${most} messages in 24 hours to a recipient`,
+  sourcePer10Minutes: (most) => `${most} requests in 10 minutes from a source address (IPv6: a /64)`,
+  sourcePerHour: (most) => `${most} requests an hour from a source address`,
+  network48Per10Minutes: (most) => `${most} requests in 10 minutes from a /48 of IPv6`,
+  network48PerHour: (most) => `${most} requests an hour from a /48 of IPv6`,
+  prefixPerHour: (most) => `${most} messages an hour to a phone prefix (the number less its last four digits)`,
+  countryPerHour: (most) => `${most} messages an hour to a country, for each phone channel`,
+  mailDomainPerHour: (most) => `${most} messages an hour to a mail domain (public mail providers apart)`,
+  wrongIdsPer10Minutes: (most) => `${most} unknown form ids and referral codes in 10 minutes from a source address`,
+};
+
 /** The limits of the registration, as Markdown. */
 export function limits(): string {
-  const { resendSeconds, ...most } = DEFAULT_LIMITS;
-  const lines = [
-    `the next message to the same recipient after ${resendSeconds.join(', ')} seconds`,
-    `${most.recipientPerHour} messages an hour and ${most.recipientPerDay} in 24 hours to a recipient`,
-    `${most.sourcePer10Minutes} requests in 10 minutes and ${most.sourcePerHour} an hour from a source address`,
-    `${most.prefixPerHour} messages an hour to a phone prefix (the number less its last four digits)`,
-  ];
+  const lines = (Object.keys(LIMITS) as (keyof Limits)[]).map((name) => sentence(name));
   return `Limits (settings of the deployment; these are the defaults):\n\n${list(lines)}`;
+}
+
+function sentence<Name extends keyof Limits>(name: Name): string {
+  return LIMITS[name](DEFAULT_LIMITS[name]);
 }

@@ -24,9 +24,16 @@ export interface paths {
      * Limits (settings of the deployment; these are the defaults):
      *
      * - the next message to the same recipient after 60, 120, 300, 900 seconds
-     * - 5 messages an hour and 10 in 24 hours to a recipient
-     * - 5 requests in 10 minutes and 20 an hour from a source address
+     * - 5 messages an hour to a recipient
+     * - 10 messages in 24 hours to a recipient
+     * - 5 requests in 10 minutes from a source address (IPv6: a /64)
+     * - 20 requests an hour from a source address
+     * - 20 requests in 10 minutes from a /48 of IPv6
+     * - 80 requests an hour from a /48 of IPv6
      * - 10 messages an hour to a phone prefix (the number less its last four digits)
+     * - 50 messages an hour to a country, for each phone channel
+     * - 50 messages an hour to a mail domain (public mail providers apart)
+     * - 30 unknown form ids and referral codes in 10 minutes from a source address
      */
     post: operations["requestRegistration"];
   };
@@ -1029,9 +1036,16 @@ export interface operations {
    * Limits (settings of the deployment; these are the defaults):
    *
    * - the next message to the same recipient after 60, 120, 300, 900 seconds
-   * - 5 messages an hour and 10 in 24 hours to a recipient
-   * - 5 requests in 10 minutes and 20 an hour from a source address
+   * - 5 messages an hour to a recipient
+   * - 10 messages in 24 hours to a recipient
+   * - 5 requests in 10 minutes from a source address (IPv6: a /64)
+   * - 20 requests an hour from a source address
+   * - 20 requests in 10 minutes from a /48 of IPv6
+   * - 80 requests an hour from a /48 of IPv6
    * - 10 messages an hour to a phone prefix (the number less its last four digits)
+   * - 50 messages an hour to a country, for each phone channel
+   * - 50 messages an hour to a mail domain (public mail providers apart)
+   * - 30 unknown form ids and referral codes in 10 minutes from a source address
    */
   requestRegistration: {
     parameters: {
