@@ -52,7 +52,7 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
     }
     const tcp = new TcpSocket();
     let tls: TLSSocket | undefined;
-    const settle = (outcome: WebApiLine | PlatformFailure) => {
+    const finish = (outcome: WebApiLine | PlatformFailure) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onTimeout);
       tcp.off('connect', onConnect).off('close', onClose);
@@ -63,7 +63,7 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
       reject(outcome);
     };
     // Stays for the life of the sockets: an error of an idle session is no more than its end.
-    const onError = (error: NodeJS.ErrnoException) => settle(toFailure(error));
+    const onError = (error: NodeJS.ErrnoException) => finish(toFailure(error));
     const onConnect = () => {
       // Commands are small, and each waits for its answer.
       tcp.setNoDelay(true);
@@ -80,10 +80,10 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
     const onSecureConnect = () => {
       if (tls === undefined) return;
       const matches = pin === undefined || tls.getPeerX509Certificate()?.fingerprint256.replaceAll(':', '') === pin;
-      settle(matches ? { tls, tcp } : new PlatformFailure('platform_refused', { reason: 'tls_fingerprint_mismatch' }));
+      finish(matches ? { tls, tcp } : new PlatformFailure('platform_refused', { reason: 'tls_fingerprint_mismatch' }));
     };
-    const onTimeout = () => settle(unreachable('connect_timeout'));
-    const onClose = () => settle(unreachable('connect_closed'));
+    const onTimeout = () => finish(unreachable('connect_timeout'));
+    const onClose = () => finish(unreachable('connect_closed'));
     const timer = setTimeout(onTimeout, timeoutMs);
     signal.addEventListener('abort', onTimeout);
     tcp.on('connect', onConnect).on('close', onClose).on('error', onError);

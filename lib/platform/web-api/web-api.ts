@@ -29,11 +29,13 @@ const DEPOSIT_PAUSES_MS = [500, 1_500];
  */
 export class WebApiPlatform implements TradingPlatform {
   readonly loginIsKey = true;
+  readonly #now: () => number;
   readonly #client: WebApiClient;
   readonly #groups: GroupLookup;
 
   constructor(connection: WebApiConnection, secret: WebApiSecret, options: Partial<ClientLimits> = {}) {
     const limits = { ...DEFAULTS, ...options };
+    this.#now = limits.now;
     this.#client = new WebApiClient(connection, secret, limits);
     this.#groups = new GroupLookup(this.#client, limits.now);
   }
@@ -74,7 +76,7 @@ export class WebApiPlatform implements TradingPlatform {
         return await pay();
       } catch (error) {
         const isBusy = error instanceof PlatformFailure && error.kind === 'platform_unavailable';
-        if (!isBusy || !(await passes(pause, signal))) throw error;
+        if (!isBusy || this.#now() + pause > departure.notAfter || !(await passes(pause, signal))) throw error;
       }
     }
     await pay();

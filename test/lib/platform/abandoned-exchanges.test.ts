@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
 import { atOnce, noting } from '../../support/departures.ts';
@@ -31,7 +31,7 @@ function endingsOf({ endings }: TcpRelay) {
 }
 
 describe('a Web API exchange that is given up resets the connection', () => {
-  test('when the answer does not come in time', async () => {
+  it('when the answer does not come in time', async () => {
     const server = await testServer();
     const { relay, to } = await relayed(server);
     server.faults.set({ kind: 'silence', times: 1 });
@@ -43,7 +43,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
     await endingsOf(relay).toEqual(['reset']);
   });
 
-  test('when the caller has no more time', async () => {
+  it('when the caller has no more time', async () => {
     const caller = new AbortController();
     const { relay, to } = await relayed(await scriptedServer(() => caller.abort()));
     const failed = await failure(platformOn(to).open(anOrder(), atOnce, caller.signal));
@@ -51,7 +51,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
     await endingsOf(relay).toEqual(['reset']);
   });
 
-  test.each([
+  it.each([
     ['cannot be read', 'garbage\r\n\r\n', 'malformed_answer'],
     ['breaks off', 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"retcode"', 'answer_timeout'],
     ['is too large', `HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(299_999)}`, 'answer_too_large'],
@@ -67,7 +67,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
     await endingsOf(relay).toEqual(['reset']);
   });
 
-  test.each([
+  it.each([
     ['without an answer', ''],
     ['in the middle of its answer', 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"retcode"'],
   ])('when the server ends it %s', async (_, bytes) => {
@@ -81,7 +81,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
     await endingsOf(relay).toEqual(['reset']);
   });
 
-  test('when its platform was replaced meanwhile', async () => {
+  it('when its platform was replaced meanwhile', async () => {
     const server = await scriptedServer(({ path }, response) => {
       if (path !== '/api/user/add') response.end(DONE);
     });
@@ -100,7 +100,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
 });
 
 describe('a Web API session ends in order', () => {
-  test('when it is no longer needed', async () => {
+  it('when it is no longer needed', async () => {
     const { relay, to } = await relayed(await testServer());
     const platform = platformOn(to);
     await platform.open(anOrder(), atOnce, noSignal);
@@ -108,7 +108,7 @@ describe('a Web API session ends in order', () => {
     await endingsOf(relay).toEqual(['orderly']);
   });
 
-  test('when its record has changed', async () => {
+  it('when its record has changed', async () => {
     const { relay, to } = await relayed(await testServer());
     const connect = platformConnections({ readSecret: async () => JSON.stringify(MANAGER) });
     const before = await connect(connectionTo(to), noSignal);
@@ -117,7 +117,7 @@ describe('a Web API session ends in order', () => {
     await endingsOf(relay).toEqual(['orderly']);
   });
 
-  test('when it was idle for too long', async () => {
+  it('when it was idle for too long', async () => {
     const { relay, to } = await relayed(await testServer());
     let time = 0;
     const platform = platformOn(to, { now: () => time });
@@ -127,7 +127,7 @@ describe('a Web API session ends in order', () => {
     await endingsOf(relay).toEqual(['orderly']);
   });
 
-  test.each([
+  it.each([
     ['says that the server closes', 200, DONE, { Connection: 'close' }],
     ['is of no use', 200, 'garbage', {}],
     ['is an error', 500, 'garbage', {}],
@@ -159,7 +159,7 @@ describe.each(['web-registration', 'interface-gateway'] as const)('a command to 
     return tcpRelay(server.port);
   }
 
-  test.each([
+  it.each([
     ['the answer does not come in time', '', { close: false, limits: text.HASTY }, 'no_answer'],
     ['the answer is cut', 'OK\r\nLOGIN=12', { close: false, limits: text.HASTY }, 'answer_not_understood'],
     [
@@ -176,7 +176,7 @@ describe.each(['web-registration', 'interface-gateway'] as const)('a command to 
     await endingsOf(relay).toEqual(['reset']);
   });
 
-  test('whose caller has no more time resets the connection', async () => {
+  it('whose caller has no more time resets the connection', async () => {
     const caller = new AbortController();
     const relay = await answering('', { onCommand: () => caller.abort() });
     const opening = text.textPlatform(protocol, relay.port).open(text.anOrder(), atOnce, caller.signal);
@@ -184,7 +184,7 @@ describe.each(['web-registration', 'interface-gateway'] as const)('a command to 
     await endingsOf(relay).toEqual(['reset']);
   });
 
-  test.each([
+  it.each([
     ['OK\r\nLOGIN=7\r\nend\r\n', false],
     ['OK\r\nLOGIN=7\r\n', false],
     ['OK\r\nLOGIN=7\r\n', true],
@@ -199,7 +199,7 @@ describe.each(['web-registration', 'interface-gateway'] as const)('a command to 
     await endingsOf(relay).toEqual(['orderly']);
   });
 
-  test('that was never sent ends in order', async () => {
+  it('that was never sent ends in order', async () => {
     const server = await startTextServer({ dialect: protocol, master: text.MASTER, groups: [{ name: 'demoforex' }] });
     onTestFinished(() => server.close());
     const relay = await tcpRelay(server.port);

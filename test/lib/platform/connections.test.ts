@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SecretFailure } from '../../../lib/aws/secrets.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
@@ -21,7 +21,7 @@ function reading(secrets: Record<string, string>) {
 }
 
 describe('the platforms of the connections', () => {
-  test('a platform and its session are kept from invocation to invocation', async () => {
+  it('a platform and its session are kept from invocation to invocation', async () => {
     const server = await testServer();
     const connect = platformConnections({ readSecret: reading({ 'platform/tp5-test': JSON.stringify(MANAGER) }) });
     const platform = await connect(connectionTo(server), noSignal);
@@ -33,7 +33,7 @@ describe('the platforms of the connections', () => {
     await platform.close();
   });
 
-  test('a rotated secret replaces it; what still runs on the old one ends there', async () => {
+  it('a rotated secret replaces it; what still runs on the old one ends there', async () => {
     const server = await testServer();
     const secrets = { 'platform/tp5-test': JSON.stringify(MANAGER) };
     const connect = platformConnections({ readSecret: reading(secrets) });
@@ -50,14 +50,14 @@ describe('the platforms of the connections', () => {
     await after.close();
   });
 
-  test('a changed record replaces it', async () => {
+  it('a changed record replaces it', async () => {
     const connect = platformConnections({ readSecret: reading({ 'platform/tp4-gw-1': '{"master":"m"}' }) });
     const before = await connect(gateway, noSignal);
     expect(await connect({ ...gateway, port: 2 }, noSignal)).not.toBe(before);
     expect(await connect({ ...gateway, port: 2 }, noSignal)).not.toBe(before);
   });
 
-  test.each(['', 'not JSON', '{}', '[]', '{"login":1000}', '{"login":"1000","password":"p"}', '{"master":"m"}'])(
+  it.each(['', 'not JSON', '{}', '[]', '{"login":1000}', '{"login":"1000","password":"p"}', '{"master":"m"}'])(
     'the secret %s is none of a web-api connection',
     async (secret) => {
       const connect = platformConnections({ readSecret: async () => secret });
@@ -68,13 +68,13 @@ describe('the platforms of the connections', () => {
     },
   );
 
-  test('a malformed secret is no part of the failure', async () => {
+  it('a malformed secret is no part of the failure', async () => {
     const connect = platformConnections({ readSecret: async () => 'S3cret-not-JSON' });
     const failed = await failure(connect(gateway, noSignal));
     expect(`${failed.message} ${failed.cause} ${failed.stack}`).not.toContain('S3cret');
   });
 
-  test('a secret that cannot be read makes the platform unavailable, until it can', async () => {
+  it('a secret that cannot be read makes the platform unavailable, until it can', async () => {
     let readable = false;
     const connect = platformConnections({
       readSecret: async () => {

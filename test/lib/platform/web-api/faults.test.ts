@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type FaultKind, PLATFORM_FAULT_KINDS } from '../../../../infra/local/faults.ts';
 import { type AccountOrder, PlatformFailure } from '../../../../lib/platform/platform.ts';
 import { atOnce } from '../../../support/departures.ts';
@@ -26,7 +26,7 @@ const isLate = (fault: FaultKind) => fault === 'slow' || fault === 'late';
 describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
   const expected = OUTCOMES[fault];
 
-  test.each(['warm', 'cold'])('has its outcome on a %s session, and the next call works', async (session) => {
+  it.each(['warm', 'cold'])('has its outcome on a %s session, and the next call works', async (session) => {
     const server = await testServer();
     const platform = platformOn(server, { commandMs: 300 });
     if (session === 'warm') await platform.check(noSignal);
@@ -43,7 +43,7 @@ describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
     );
   });
 
-  test('never makes the opening be sent twice', async () => {
+  it('never makes the opening be sent twice', async () => {
     const server = await testServer();
     const platform = platformOn(server, { commandMs: 100 });
     await platform.check(noSignal);
@@ -55,7 +55,7 @@ describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
     expect(server.commands).toBe(fault === 'down' ? 0 : fault === 'refused' ? 2 : 1);
   });
 
-  test('strikes the call it is set for', async () => {
+  it('strikes the call it is set for', async () => {
     const server = await testServer();
     const platform = platformOn(server, { commandMs: 300 });
     server.faults.set({ kind: fault, times: 1, after: 2, code: 9, ms: 600 });
@@ -67,7 +67,7 @@ describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
 });
 
 describe('the fault down', () => {
-  test('lasts for as many attempts as it was set for', async () => {
+  it('lasts for as many attempts as it was set for', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     await platform.check(noSignal);
@@ -81,7 +81,7 @@ describe('the fault down', () => {
 });
 
 describe('a lost answer', () => {
-  test('is looked up: the account that was opened is found', async () => {
+  it('is looked up: the account that was opened is found', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     for (const login of [undefined, 424_242]) {
@@ -92,7 +92,7 @@ describe('a lost answer', () => {
     }
   });
 
-  test('of an opening that never was is looked up: absent', async () => {
+  it('of an opening that never was is looked up: absent', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     server.faults.set({ kind: 'session_dropped', times: 1 });
@@ -101,7 +101,7 @@ describe('a lost answer', () => {
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
   });
 
-  test('of a slow server is found once the server has come to it', async () => {
+  it('of a slow server is found once the server has come to it', async () => {
     const server = await testServer();
     server.faults.set({ kind: 'slow', times: 1, ms: 500 });
     const order = anOrder();
@@ -112,7 +112,7 @@ describe('a lost answer', () => {
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 5_001 });
   });
 
-  test.each(['orderly', 'cut', 'reset'] as const)(
+  it.each(['orderly', 'cut', 'reset'] as const)(
     'is not taken for absence when the server ends the connection, %s, and acts after',
     async (ending) => {
       const server = await testServer();
@@ -126,7 +126,7 @@ describe('a lost answer', () => {
     },
   );
 
-  test('may be asked for by sending the same order again, however late the server acts', async () => {
+  it('may be asked for by sending the same order again, however late the server acts', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     server.faults.set({ kind: 'late', times: 1, ms: 300 });
@@ -138,7 +138,7 @@ describe('a lost answer', () => {
     expect(server.accounts().map(({ comment }) => comment)).toEqual([order.operationId]);
   });
 
-  test('whose caller has no more time ends at once, and the next command goes out on a new session', async () => {
+  it('whose caller has no more time ends at once, and the next command goes out on a new session', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     await platform.check(noSignal);
@@ -150,7 +150,7 @@ describe('a lost answer', () => {
   });
 });
 
-test('whatever goes wrong wherever, no order has two accounts, and every outcome is the truth', async () => {
+it('whatever goes wrong wherever, no order has two accounts, and every outcome is the truth', async () => {
   const fault = fc.record({
     kind: fc.constantFrom(...PLATFORM_FAULT_KINDS),
     times: fc.integer({ min: 1, max: 3 }),

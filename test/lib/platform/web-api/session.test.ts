@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { atOnce, noting } from '../../../support/departures.ts';
 import {
   anOrder,
@@ -15,7 +15,7 @@ import {
 const DONE = '{"retcode":"0 Done","login":"1","answer":[]}';
 
 describe('authentication of both sides', () => {
-  test('a server that does not know the password is refused', async () => {
+  it('a server that does not know the password is refused', async () => {
     const server = await scriptedServer((_request, response) => response.end(DONE), { impostor: true });
     expect(await failure(platformOn(server).open(anOrder(), atOnce, noSignal))).toMatchObject({
       kind: 'platform_refused',
@@ -24,7 +24,7 @@ describe('authentication of both sides', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('a password that the server does not accept is a refusal', async () => {
+  it('a password that the server does not accept is a refusal', async () => {
     const server = await testServer({ manager: { login: 1000, password: 'another' } });
     expect(await failure(platformOn(server).check(noSignal))).toMatchObject({
       kind: 'platform_refused',
@@ -32,7 +32,7 @@ describe('authentication of both sides', () => {
     });
   });
 
-  test('an unknown manager is a refusal', async () => {
+  it('an unknown manager is a refusal', async () => {
     const server = await testServer({ manager: { login: 1, password: 'Password1' } });
     expect(await failure(platformOn(server).check(noSignal))).toMatchObject({
       kind: 'platform_refused',
@@ -40,7 +40,7 @@ describe('authentication of both sides', () => {
     });
   });
 
-  test.each([
+  it.each([
     ['{"retcode":"1018 Server is busy"}', 'platform_unavailable', 'retcode_1018'],
     ['{"retcode":"1012 Address is not allowed"}', 'platform_refused', 'retcode_1012'],
     ['{"retcode":"12 Too frequent requests"}', 'platform_unavailable', 'retcode_12'],
@@ -51,7 +51,7 @@ describe('authentication of both sides', () => {
     expect(await failure(platformOn(server).check(noSignal))).toMatchObject({ kind, options: { reason } });
   });
 
-  test('a server that keeps silent in the middle is unavailable within the limit', async () => {
+  it('a server that keeps silent in the middle is unavailable within the limit', async () => {
     const server = await scriptedServer((_request, response) => response.end(DONE));
     server.stopAuthentication();
     expect(await failure(platformOn(server, { authMs: 50 }).check(noSignal))).toMatchObject({
@@ -62,14 +62,14 @@ describe('authentication of both sides', () => {
 });
 
 describe('the session', () => {
-  test('is kept from call to call', async () => {
+  it('is kept from call to call', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     for (let call = 0; call < 5; call += 1) await platform.check(noSignal);
     expect(server.sessions).toBe(1);
   });
 
-  test('counts as gone when it was idle for more than 150 seconds', async () => {
+  it('counts as gone when it was idle for more than 150 seconds', async () => {
     const server = await testServer();
     let time = 0;
     const platform = platformOn(server, { now: () => time });
@@ -83,7 +83,7 @@ describe('the session', () => {
     expect(server.accounts()).toHaveLength(1);
   });
 
-  test('is opened anew when the server has dropped it, and nobody notices', async () => {
+  it('is opened anew when the server has dropped it, and nobody notices', async () => {
     const server = await testServer({ idleMs: 200 });
     const platform = platformOn(server);
     await platform.check(noSignal);
@@ -92,7 +92,7 @@ describe('the session', () => {
     expect(server.sessions).toBe(2);
   });
 
-  test('is not used when its end arrives in the very moment before the command', async () => {
+  it('is not used when its end arrives in the very moment before the command', async () => {
     const sockets: Socket[] = [];
     const server = await scriptedServer((_request, response) => {
       if (response.socket !== null) sockets.push(response.socket);
@@ -105,7 +105,7 @@ describe('the session', () => {
     expect(server.requests.map(({ path }) => path)).toEqual(['/api/test/access', '/api/user/add']);
   });
 
-  test('may die while the operation is written down: the account is opened on a new one', async () => {
+  it('may die while the operation is written down: the account is opened on a new one', async () => {
     const server = await testServer({ idleMs: 200 });
     const note = vi.fn(() => sleep(500).then(() => {}));
     await platformOn(server).open(anOrder(), noting(note), noSignal);
@@ -116,7 +116,7 @@ describe('the session', () => {
     });
   });
 
-  test('that speaks without being asked is not used again', async () => {
+  it('that speaks without being asked is not used again', async () => {
     const server = await scriptedServer((_request, response) => {
       response.end(DONE);
       setTimeout(() => response.socket?.write('HTTP/1.1 408 Request Timeout\r\n\r\n'), 10);
@@ -128,7 +128,7 @@ describe('the session', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('is authenticated again after a 403, and the command sent again: it was not carried out', async () => {
+  it('is authenticated again after a 403, and the command sent again: it was not carried out', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     await platform.check(noSignal);
@@ -142,7 +142,7 @@ describe('the session', () => {
     });
   });
 
-  test('a second 403 says that the path is forbidden', async () => {
+  it('a second 403 says that the path is forbidden', async () => {
     const server = await testServer({ forbiddenPaths: ['/api/user/add'] });
     const platform = platformOn(server);
     expect(await failure(platform.open(anOrder(), atOnce, noSignal))).toMatchObject({
@@ -154,7 +154,7 @@ describe('the session', () => {
     expect(server.sessions).toBe(2);
   });
 
-  test('a 403 after which nobody can be reached has opened nothing', async () => {
+  it('a 403 after which nobody can be reached has opened nothing', async () => {
     const server = await scriptedServer((_request, response) => response.writeHead(403).end('403 Forbidden'));
     const platform = platformOn(server, { authMs: 500 });
     const opening = platform.open(
@@ -166,7 +166,7 @@ describe('the session', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('ends politely, and the next call opens another', async () => {
+  it('ends politely, and the next call opens another', async () => {
     const server = await scriptedServer((_request, response) => response.end(DONE));
     const platform = platformOn(server);
     await platform.check(noSignal);
@@ -177,7 +177,7 @@ describe('the session', () => {
 });
 
 describe('commands at the same time', () => {
-  test('20 openings at once share one session, one after the other, and all succeed', async () => {
+  it('20 openings at once share one session, one after the other, and all succeed', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     const opened = await Promise.all(
@@ -194,7 +194,7 @@ describe('commands at the same time', () => {
     expect(server.sessions).toBe(1);
   });
 
-  test('no two are ever under way together', async () => {
+  it('no two are ever under way together', async () => {
     let underWay = 0;
     let most = 0;
     const server = await scriptedServer((_request, response) => {
@@ -210,7 +210,7 @@ describe('commands at the same time', () => {
     expect(most).toBe(1);
   });
 
-  test('whoever waits leaves the queue when its time is up, having sent nothing', async () => {
+  it('whoever waits leaves the queue when its time is up, having sent nothing', async () => {
     const server = await testServer();
     const platform = platformOn(server, { commandMs: 1_000 });
     await platform.check(noSignal);
@@ -226,7 +226,7 @@ describe('commands at the same time', () => {
     expect(server.commands).toBe(2);
   });
 
-  test('one that fails leaves the others alone', async () => {
+  it('one that fails leaves the others alone', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     await platform.check(noSignal);
@@ -240,7 +240,7 @@ describe('commands at the same time', () => {
   });
 });
 
-test('the secret is no part of any failure', async () => {
+it('the secret is no part of any failure', async () => {
   const server = await testServer({ manager: { login: 1000, password: 'another' } });
   const failed = await failure(platformOn(server).check(noSignal));
   expect(JSON.stringify([failed, failed.message, failed.options, connectionTo(server)])).not.toContain('Password1');

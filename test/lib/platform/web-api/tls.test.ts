@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { certificate } from '../../../../infra/local/platforms/certificate.ts';
 import { noting } from '../../../support/departures.ts';
 import { issuedCertificate } from '../../../support/private-authority.ts';
@@ -18,7 +18,7 @@ import {
 const DONE = '{"retcode":"0 Done","login":"1","answer":[]}';
 
 describe('trust in the server', () => {
-  test('a self-signed certificate that nothing pins is refused', async () => {
+  it('a self-signed certificate that nothing pins is refused', async () => {
     const server = await testServer();
     const failed = await failure(platformOn({ port: server.port }).check(noSignal));
     expect(failed).toMatchObject({
@@ -28,7 +28,7 @@ describe('trust in the server', () => {
     expect(server.sessions).toBe(0);
   });
 
-  test('with its certificate as authority it is trusted', async () => {
+  it('with its certificate as authority it is trusted', async () => {
     const server = await testServer();
     await platformOn(server).check(noSignal);
     await platformOn(server, {}, { host: 'localhost' }).check(noSignal);
@@ -44,7 +44,7 @@ describe('trust in the server', () => {
       return { cert, authority, fingerprint, ports: [alone.port, withChain.port] };
     }
 
-    test('is trusted by that authority, and by itself', async () => {
+    it('is trusted by that authority, and by itself', async () => {
       const { cert, authority, fingerprint, ports } = await issuedServer();
       for (const port of ports) {
         for (const ca of [authority, cert, `${authority}\n${cert}`]) {
@@ -54,7 +54,7 @@ describe('trust in the server', () => {
       }
     });
 
-    test('does not excuse another host name when it is trusted by itself', async () => {
+    it('does not excuse another host name when it is trusted by itself', async () => {
       const { cert, ports } = await issuedServer('mt5.example.com', '192.0.2.1');
       for (const port of ports) {
         for (const host of ['127.0.0.1', 'localhost']) {
@@ -66,7 +66,7 @@ describe('trust in the server', () => {
       }
     });
 
-    test('is refused where another one of the same host is pinned', async () => {
+    it('is refused where another one of the same host is pinned', async () => {
       const { ports } = await issuedServer();
       const { cert: ca } = await issuedCertificate();
       for (const port of ports) {
@@ -74,20 +74,20 @@ describe('trust in the server', () => {
       }
     });
 
-    test('is refused where nothing pins it', async () => {
+    it('is refused where nothing pins it', async () => {
       for (const port of (await issuedServer()).ports) {
         expect(await failure(platformOn({ port }).check(noSignal))).toMatchObject({ kind: 'platform_refused' });
       }
     });
   });
 
-  test('another authority is refused', async () => {
+  it('another authority is refused', async () => {
     const { port } = await testServer();
     const { cert } = await certificate();
     expect(await failure(platformOn({ port, ca: cert }).check(noSignal))).toMatchObject({ kind: 'platform_refused' });
   });
 
-  test('an authority does not excuse another host name', async () => {
+  it('an authority does not excuse another host name', async () => {
     const server = await testServer({ certificate: await certificate(['mt5.example.com']) });
     expect(await failure(platformOn(server).check(noSignal))).toMatchObject({
       kind: 'platform_refused',
@@ -95,7 +95,7 @@ describe('trust in the server', () => {
     });
   });
 
-  test('a fingerprint trusts that certificate, whatever its issuer and name', async () => {
+  it('a fingerprint trusts that certificate, whatever its issuer and name', async () => {
     const server = await testServer({ certificate: await certificate(['mt5.example.com']) });
     const { port, fingerprint } = server;
     await platformOn({ port }, {}, { fingerprint }).check(noSignal);
@@ -103,7 +103,7 @@ describe('trust in the server', () => {
     expect(server.sessions).toBe(2);
   });
 
-  test('another fingerprint is refused before anything is sent', async () => {
+  it('another fingerprint is refused before anything is sent', async () => {
     const server = await scriptedServer((_request, response) => response.end(DONE));
     const { fingerprint } = await certificate();
     expect(await failure(platformOn({ port: server.port }, {}, { fingerprint }).check(noSignal))).toMatchObject({
@@ -113,7 +113,7 @@ describe('trust in the server', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('with an authority and a fingerprint, both must hold', async () => {
+  it('with an authority and a fingerprint, both must hold', async () => {
     const server = await testServer();
     const { fingerprint } = server;
     await platformOn(server, {}, { fingerprint }).check(noSignal);
@@ -126,14 +126,14 @@ describe('trust in the server', () => {
     });
   });
 
-  test('an authority that is no PEM is refused', async () => {
+  it('an authority that is no PEM is refused', async () => {
     const { port } = await testServer();
     expect(await failure(platformOn({ port, ca: 'not a certificate' }).check(noSignal))).toMatchObject({
       kind: 'platform_refused',
     });
   });
 
-  test('the name of the host is sent for the choice of the certificate (SNI)', async () => {
+  it('the name of the host is sent for the choice of the certificate (SNI)', async () => {
     const { key, cert } = await localCertificate();
     const names: unknown[] = [];
     const server = createTlsServer({ key, cert }, (socket) => {
@@ -156,7 +156,7 @@ describe('a server that cannot be reached', () => {
     return (server.address() as { port: number }).port;
   }
 
-  test('refuses the connection: unavailable, and nothing was sent', async () => {
+  it('refuses the connection: unavailable, and nothing was sent', async () => {
     const server = await testServer();
     await server.close();
     const note = vi.fn(async () => {});
@@ -168,7 +168,7 @@ describe('a server that cannot be reached', () => {
     expect(note).not.toHaveBeenCalled();
   });
 
-  test('never finishes the handshake: unavailable within the limit', async () => {
+  it('never finishes the handshake: unavailable within the limit', async () => {
     const port = await tcpServer((socket) => onTestFinished(() => void socket.destroy()));
     expect(await failure(platformOn({ port }, { connectMs: 50 }).check(noSignal))).toMatchObject({
       kind: 'platform_unavailable',
@@ -176,17 +176,17 @@ describe('a server that cannot be reached', () => {
     });
   });
 
-  test('closes at once, as for an address that is not listed: unavailable', async () => {
+  it('closes at once, as for an address that is not listed: unavailable', async () => {
     const port = await tcpServer((socket) => socket.end());
     expect(await failure(platformOn({ port }).check(noSignal))).toMatchObject({ kind: 'platform_unavailable' });
   });
 
-  test('speaks no TLS: refused', async () => {
+  it('speaks no TLS: refused', async () => {
     const port = await tcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     expect(await failure(platformOn({ port }).check(noSignal))).toMatchObject({ kind: 'platform_refused' });
   });
 
-  test('ends the handshake when the caller has no more time', async () => {
+  it('ends the handshake when the caller has no more time', async () => {
     const port = await tcpServer((socket) => onTestFinished(() => void socket.destroy()));
     expect(await failure(platformOn({ port }).check(AbortSignal.timeout(50)))).toMatchObject({
       kind: 'platform_unavailable',

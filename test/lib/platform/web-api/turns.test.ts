@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { turns } from '../../../../lib/platform/web-api/turns.ts';
 
-test('turns are taken one at a time, in the order of asking', async () => {
+it('turns are taken one at a time, in the order of asking', async () => {
   const take = turns();
   const order: number[] = [];
   let busy = 0;
@@ -19,7 +19,7 @@ test('turns are taken one at a time, in the order of asking', async () => {
   expect(order).toEqual([0, 1, 2, 3, 4]);
 });
 
-test('whoever leaves the queue is passed over', async () => {
+it('whoever leaves the queue is passed over', async () => {
   const take = turns();
   const end = await take();
   const leaving = new AbortController();
@@ -32,7 +32,7 @@ test('whoever leaves the queue is passed over', async () => {
   (await take())();
 });
 
-test('whoever has no more time does not get in line', async () => {
+it('whoever has no more time does not get in line', async () => {
   const take = turns();
   await expect(take(AbortSignal.abort())).rejects.toMatchObject({ options: { reason: 'queue_timeout' } });
   (await take())();
