@@ -84,6 +84,9 @@ const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545
 const CIDR = /^(10\.\d+|172\.(1[6-9]|2\d|3[01])|192\.168)\.\d+\.\d+\/(1[6-9]|2[0-4])$/;
 const CIDR_MUST = 'must be a private network from /16 to /24, such as 10.70.0.0/20';
 
+/** Web pages that may call the service from a browser. */
+export const allowedOrigins = v.optional(list(text(ORIGIN, 'must be origins such as https://www.acme.example')), []);
+
 const SettingsSchema = closedObject({
   ...deploymentEntries,
   /**
@@ -97,8 +100,7 @@ const SettingsSchema = closedObject({
     ),
     'domain',
   ),
-  /** Web pages that may call the service from a browser. */
-  allowedOrigins: v.optional(list(text(ORIGIN, 'must be origins such as https://www.acme.example')), []),
+  allowedOrigins,
   /** Both: the account routes need a token of this issuer with the scope `accounts:create`. Neither: IAM. */
   jwtIssuer: v.optional(text(ISSUER, 'must be an https address')),
   jwtAudience: v.optional(

@@ -23,13 +23,15 @@ export interface DatabaseOptions {
   accessKeyId?: string;
 }
 
-export interface DatabaseTables {
-  crm: string;
-  operations: string;
-  registrations: string;
-  limits: string;
-  accounts: string;
-}
+/** The tables of the local service and of the tests. */
+export const TABLES = {
+  crm: 'crm',
+  operations: 'operations',
+  registrations: 'registrations',
+  limits: 'limits',
+  accounts: 'accounts',
+};
+export type DatabaseTables = typeof TABLES;
 
 /** DynamoDB on 127.0.0.1, in memory. */
 export interface Database {

@@ -1,19 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { enableCompileCache } from 'node:module';
 import { resolve } from 'node:path';
+import * as v from 'valibot';
 import { deploymentEntries, variableOf } from '../../lib/validators/deployment.ts';
+import { readTexts } from '../../lib/validators/texts.ts';
 import { type CrmFile, localSecretFaults, parseCrmFile } from '../crm/crm-file.ts';
 import { CrmFileError } from '../crm/faults.ts';
+import { allowedOrigins } from '../settings.ts';
 import { errorCode } from './gateway.ts';
 import type { ServiceOptions } from './service.ts';
 
 /**
  * `npm start`: the whole service on this machine, in this one process. Prints `ready` and the address once it can be
  * called, and the functions' log after that.
- *
- * The script in `package.json` keeps it small under load: memory of password hashes goes back to the system at once
- * (`MALLOC_MMAP_THRESHOLD_`), two are made at a time (`UV_THREADPOOL_SIZE`), and short-lived objects get little room.
- * It replaces npm's shell (`exec`), so that npm's signals reach it.
  */
 
 /** The functions' settings that a person may change for a run: `CHANNELS=email npm start`. */
@@ -32,6 +31,7 @@ try {
   const options: ServiceOptions = {
     port: portOf(process.env.PORT ?? DEFAULT_PORT),
     environment: settingsOf(process.env),
+    allowedOrigins: originsOf(process.env.ALLOWED_ORIGINS),
     quiet: false,
     ...(process.env.CRM_FILE ? { records: await readCrmFile(process.env.CRM_FILE) } : {}),
   };
@@ -59,6 +59,14 @@ function settingsOf(environment: NodeJS.ProcessEnv): Record<string, string> {
     if (value) settings[name] = value;
   }
   return settings;
+}
+
+/** The setting of a deployment that its functions are not told. */
+function originsOf(given: string | undefined): string[] {
+  const { values, faults } = readTexts(v.object({ allowedOrigins }), { allowedOrigins: given });
+  if (values === undefined)
+    throw new UsageError(`A setting is not valid: ${faults.join('; ').replace(/^\w+/, 'ALLOWED_ORIGINS')}`);
+  return values.allowedOrigins;
 }
 
 async function readCrmFile(name: string): Promise<CrmFile> {

@@ -1,4 +1,6 @@
 import { crmTable } from '../../infra/crm/crm-table.ts';
+import { localClient } from '../../infra/local/aws.ts';
+import { TABLES } from '../../infra/local/database.ts';
 import type { Stage } from './stage.ts';
 
 /** The demo connections whose servers the benchmarks stand before. */
@@ -14,18 +16,10 @@ interface Place {
  * @param make what stands before a server's port
  */
 export async function standBefore<P extends Place>({ service }: Stage, make: (targetPort: number) => Promise<P>) {
-  const { environment } = service;
-  const client = {
-    endpoint: environment.AWS_ENDPOINT_URL_DYNAMODB ?? '',
-    region: environment.AWS_REGION ?? '',
-    credentials: {
-      accessKeyId: environment.AWS_ACCESS_KEY_ID ?? '',
-      secretAccessKey: environment.AWS_SECRET_ACCESS_KEY ?? '',
-    },
-  };
+  const client = localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB');
   const places = new Map<string, { place: P; restore(): Promise<void> }>();
   for (const id of CONNECTIONS) {
-    const table = crmTable(environment.CRM_TABLE ?? '', client);
+    const table = crmTable(TABLES.crm, client);
     const item = await table.read(`connection#${id}`);
     const port = service.platforms.get(id)?.port;
     if (item === undefined || port === undefined) throw new Error(`There is no trading server ${id}.`);

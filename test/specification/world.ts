@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
+import { localClient } from '../../infra/local/aws.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
 import { databaseClient, type Item, table } from '../../lib/aws/dynamodb.ts';
-import { clientSettings } from '../support/database.ts';
 import { RECORDS } from './records.ts';
 import type { Version } from './table.ts';
 
@@ -14,7 +14,7 @@ export interface World {
 type Items = ReturnType<typeof itemsOf>;
 
 function itemsOf(service: LocalService) {
-  const client = databaseClient(clientSettings(service.database.url));
+  const client = databaseClient(localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));
   const read = (name: string, key: Record<string, string>): Promise<Item | undefined> =>
     table(client, name).get(key, AbortSignal.timeout(5_000));
   return {

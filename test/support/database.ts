@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { type Database, type DatabaseTables, startDatabase } from '../../infra/local/database.ts';
+import { type Database, type DatabaseTables, startDatabase, TABLES } from '../../infra/local/database.ts';
 import { databaseClient, type Table, table } from '../../lib/aws/dynamodb.ts';
 
 /** Settings with which an SDK client talks to a stand-in. */
@@ -15,19 +15,12 @@ export interface TestDatabase extends Database {
 /** A database of its own, with empty tables and a real client; it ends with the test that asked for it. */
 export async function testDatabase(ends: (close: () => Promise<void>) => void = onTestFinished): Promise<TestDatabase> {
   const database = await startDatabase();
-  const names: DatabaseTables = {
-    crm: 'crm',
-    operations: 'operations',
-    registrations: 'registrations',
-    limits: 'limits',
-    accounts: 'accounts',
-  };
-  await database.createTables(names);
+  await database.createTables(TABLES);
   const client = databaseClient(clientSettings(database.url));
   ends(async () => {
     client.destroy();
     await database.close();
   });
-  const tables = Object.fromEntries(Object.entries(names).map(([kind, name]) => [kind, table(client, name)]));
+  const tables = Object.fromEntries(Object.entries(TABLES).map(([kind, name]) => [kind, table(client, name)]));
   return { ...database, client, tables: tables as TestDatabase['tables'] };
 }

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { CrmFile } from '../../infra/crm/crm-file.ts';
+import { localClient } from '../../infra/local/aws.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
@@ -149,11 +150,7 @@ export async function registrationWorld({
   ...options
 }: ServiceOptions & { clients?: number } = {}): Promise<RegistrationWorld> {
   const service = await startService({ records: records(clients), load: loadForTests, ...options });
-  const settings = (name: string) => ({
-    endpoint: service.environment[name] ?? '',
-    region: 'eu-west-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  });
+  const settings = (endpoint: string) => localClient(service.environment, endpoint);
   const database = databaseClient(settings('AWS_ENDPOINT_URL_DYNAMODB'));
   const tables = {
     crm: table(database, 'crm'),

@@ -3,7 +3,7 @@ import { createServer, type Server as HttpsServer } from 'node:https';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, Faults, STEP_FAULT_KINDS } from '../faults.ts';
-import { listen } from '../listen.ts';
+import { fromHereAlone, listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
 import { type Certificate, certificate } from './certificate.ts';
 import { ACTING_LATE_MS, type SimulatedAccount, type SimulatedServer } from './simulated-server.ts';
@@ -77,9 +77,10 @@ class SimulatedWebApi implements WebApiServer {
     this.#accounts = new WebApiAccounts(options);
     this.#sessions = new WebApiSessions(options);
     // The windows are kept by the sessions; Node's own would end an idle one after five seconds.
-    this.#https = createServer({ key, cert, keepAliveTimeout: 0, noDelay: true }, (request, response) => {
+    const listener = fromHereAlone((request, response) => {
       this.#serve(request, response).catch(() => request.socket.destroy());
     });
+    this.#https = createServer({ key, cert, keepAliveTimeout: 0, noDelay: true }, listener);
     this.#https.on('secureConnection', (socket: Socket) => this.#sessions.add(socket));
     this.#https.on('tlsClientError', (_error, socket) => socket.destroy());
     this.#door = createTcpServer({ noDelay: true }, (socket) => {

@@ -1,10 +1,5 @@
-import { Agent, request } from 'node:http';
-import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
-import { closed } from '../listen.ts';
-import { list, queryError } from './query-protocol.ts';
-import { type Answer, type Call, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { list, queryError, queryResult } from './query-protocol.ts';
+import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface SesOptions extends StandInOptions {
   /** Identities (addresses or domains) that mails may be sent from. */
@@ -13,41 +8,22 @@ export interface SesOptions extends StandInOptions {
   configurationSets?: string[];
 }
 
-/** The package is CommonJS, and its default export is told in different ways by different loaders. */
-type EmbeddedSes = typeof import('aws-ses-v2-local', { with: { 'resolution-mode': 'require' }});
-
 const SES = { namespace: 'http://ses.amazonaws.com/doc/2010-12-01/' };
 const REGION = 'local';
 /** Of SendEmail v1, in bytes. */
 const MAX_MESSAGE_BYTES = 10_485_760;
-/** The embedded service keeps every mail for ever; here the outbox does, within its bounds. */
-const KEPT_MAILS = 200;
 
-/**
- * SES v1 `SendEmail`: this front refuses what SES refuses, and hands the rest on to the embedded `aws-ses-v2-local`,
- * which parses and keeps it.
- */
-export async function startSes({ verified, configurationSets = [], record, ...options }: SesOptions): Promise<StandIn> {
-  const embeddedSes: EmbeddedSes = createRequire(import.meta.url)('aws-ses-v2-local');
-  const embedded = await embeddedSes.default({ host: '127.0.0.1', port: 0 });
-  const embeddedUrl = `http://127.0.0.1:${(embedded.address() as AddressInfo).port}`;
-  const agent = new Agent({ keepAlive: true });
-  let kept = 0;
-
-  async function answer({ body, headers }: Call): Promise<Answer> {
+/** SES v1 `SendEmail`. */
+export function startSes({ verified, configurationSets = [], record, ...options }: SesOptions): Promise<StandIn> {
+  function answer({ body }: Call): Answer {
     const form = new URLSearchParams(body);
     const fault = refusal(form, verified, configurationSets);
     if (fault !== undefined) return fault;
-
-    const stored = await post(`${embeddedUrl}/`, body, headers.authorization, agent);
-    if (stored.status !== 200) return queryError(SES, 500, 'InternalFailure', 'The embedded service failed.');
     for (const to of recipients(form)) record(entry(form, to));
-    kept += 1;
-    if (kept % KEPT_MAILS === 0) await post(`${embeddedUrl}/clear-store`, '', undefined, agent);
-    return { status: 200, headers: { 'content-type': 'text/xml' }, body: stored.body };
+    return queryResult(SES, 'SendEmail', { MessageId: requestId() });
   }
 
-  const front = await serve(
+  return serve(
     {
       signingName: 'ses',
       answer,
@@ -57,31 +33,6 @@ export async function startSes({ verified, configurationSets = [], record, ...op
     },
     options,
   );
-  return {
-    url: front.url,
-    get requests() {
-      return front.requests;
-    },
-    close: async () => {
-      await front.close();
-      agent.destroy();
-      await closed(embedded);
-    },
-  };
-}
-
-function post(url: string, body: string, authorization: string | undefined, agent: Agent) {
-  return new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
-    const headers = {
-      'content-type': 'application/x-www-form-urlencoded',
-      ...(authorization === undefined ? {} : { authorization }),
-    };
-    request(url, { method: 'POST', headers, agent }, (response) => {
-      text(response).then((answer) => resolve({ status: response.statusCode, body: answer }), reject);
-    })
-      .on('error', reject)
-      .end(body);
-  });
 }
 
 /** What SES says to a request that it does not take. */

@@ -18,7 +18,7 @@ export interface StandInOptions {
 /** A service of AWS on 127.0.0.1, for one deployment, speaking its wire format. */
 export interface StandIn {
   readonly url: string;
-  /** How many requests were read, whatever became of them. */
+  /** How many signed requests were read, whatever became of them. */
   readonly requests: number;
   close(): Promise<void>;
 }
@@ -68,6 +68,7 @@ export async function serve(service: Service, { port = 0, faults, accessKeyId }:
 
   async function work(request: IncomingMessage): Promise<Answer | 'down'> {
     const bytes = await read(request);
+    if (!isSignedFor(request, service.signingName, accessKeyId)) return service.unsigned();
     requests += 1;
     const fault = faults.next();
     down.check();
@@ -82,7 +83,6 @@ export async function serve(service: Service, { port = 0, faults, accessKeyId }:
       case 'slow':
         await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
     }
-    if (!isSignedFor(request, service.signingName, accessKeyId)) return service.unsigned();
     const { method = '', url: path = '/', headers } = request;
     return service.answer({ method, path, headers, body: bytes.toString('utf8'), bytes });
   }

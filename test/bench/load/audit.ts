@@ -1,3 +1,4 @@
+import { localClient } from '../../../infra/local/aws.ts';
 import type { SentMessage } from '../../../infra/local/outbox.ts';
 import { databaseClient, type Table, table } from '../../../lib/aws/dynamodb.ts';
 import { attempt, type Operation } from './callers.ts';
@@ -71,8 +72,7 @@ async function unknownDeliveries(service: ServiceProcess, operations: readonly O
 }
 
 async function withTable<T>(service: ServiceProcess, name: string, work: (table: Table) => Promise<T>): Promise<T> {
-  const { AWS_ENDPOINT_URL_DYNAMODB: endpoint = '', AWS_REGION: region = '' } = await service.environment();
-  const client = databaseClient({ endpoint, region, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } });
+  const client = databaseClient(localClient(await service.environment(), 'AWS_ENDPOINT_URL_DYNAMODB'));
   try {
     return await work(table(client, name));
   } finally {

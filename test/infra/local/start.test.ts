@@ -162,6 +162,29 @@ describe('npm start', () => {
   });
 });
 
+describe('ALLOWED_ORIGINS=… npm start', () => {
+  const preflight = { 'access-control-request-method': 'POST' };
+
+  it('lets pages of those origins register people', async () => {
+    const { url } = await start({ ALLOWED_ORIGINS: 'http://localhost:5173,https://www.acme.example' });
+    const statusOf = async (origin: string) => {
+      const headers = { origin, ...preflight };
+      return (await fetch(`${url}/public/v1/account/register/request`, { method: 'OPTIONS', headers })).status;
+    };
+    expect(await statusOf('http://localhost:5173')).toBe(204);
+    expect(await statusOf('https://www.acme.example')).toBe(204);
+    expect(await statusOf('http://localhost:5174')).toBe(403);
+  });
+
+  it('takes nothing but origins', async () => {
+    const { exited, output } = await start({ ALLOWED_ORIGINS: 'https://www.acme.example/page' });
+    expect(await exited).toBe(1);
+    expect(output.text).toBe(
+      'A setting is not valid: ALLOWED_ORIGINS: must be origins such as https://www.acme.example\n',
+    );
+  });
+});
+
 describe('CRM_FILE=crm.json npm start', () => {
   it('has those records instead of the demo ones', async () => {
     const file = await fileOf({

@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import type { CallSettings, WhatsAppSettings } from '../../lib/validators/deployment.ts';
+import { type Database, startDatabase } from './database.ts';
+import { Faults } from './faults.ts';
+import { Outbox } from './outbox.ts';
+import { type S3StandIn, startS3 } from './stand-ins/s3.ts';
+import { startSecrets } from './stand-ins/secrets.ts';
+import { startSes } from './stand-ins/ses.ts';
+import { startSns } from './stand-ins/sns.ts';
+import { startSocial } from './stand-ins/social.ts';
+import type { StandIn } from './stand-ins/stand-in.ts';
+import { startVoice } from './stand-ins/voice.ts';
+
+/** The services of AWS that run inside; each is a target of faults. */
+const SERVICES = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets'] as const;
+type ServiceName = (typeof SERVICES)[number];
+
+export type StandIns = Readonly<Record<Exclude<ServiceName, 'dynamodb' | 's3'>, StandIn> & { s3: S3StandIn }>;
+
+/** What there is in the account that the stand-ins stand for. */
+export interface AwsResources {
+  /** Values by the secret's name. */
+  secrets: ReadonlyMap<string, string>;
+  senderAddress: string;
+  topicArn: string;
+  bucket: string;
+  /** Absent: nothing to call from. */
+  call?: CallSettings | undefined;
+  /** Absent: no linked number. */
+  whatsapp?: WhatsAppSettings | undefined;
+}
+
+/** The embedded services. */
+export interface LocalAws {
+  outbox: Outbox;
+  faults: Readonly<Record<ServiceName, Faults>>;
+  database: Database;
+  standIns: StandIns;
+  /** Points an AWS client to them: region, credentials made for this start, and an endpoint for each. */
+  environment: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+const REGION = 'eu-west-1';
+
+/** Starts every service of AWS that a function calls, empty. Calls must be signed with the key of this start. */
+export async function startAws(resources: AwsResources): Promise<LocalAws> {
+  const outbox = new Outbox();
+  const record = outbox.record.bind(outbox);
+  const faults = Object.fromEntries(SERVICES.map((name) => [name, new Faults()])) as Record<ServiceName, Faults>;
+  const accessKeyId = `LOCAL${randomBytes(10).toString('hex').toUpperCase()}`;
+  const standIn = (name: ServiceName) => ({ faults: faults[name], record, accessKeyId });
+  const { call, whatsapp: linked } = resources;
+
+  const [database, ses, sns, voice, whatsapp, s3, secrets] = await Promise.all([
+    startDatabase({ faults: faults.dynamodb, accessKeyId }),
+    startSes({ ...standIn('ses'), verified: [resources.senderAddress] }),
+    startSns({ ...standIn('sns'), topics: [resources.topicArn] }),
+    startVoice({ ...standIn('voice'), originationIdentities: call === undefined ? [] : [call.originationIdentity] }),
+    startSocial({ ...standIn('whatsapp'), ...namesOf(linked) }),
+    startS3({ ...standIn('s3'), buckets: [resources.bucket] }),
+    startSecrets({ ...standIn('secrets'), secrets: resources.secrets }),
+  ]);
+  const standIns = { ses, sns, voice, whatsapp, s3, secrets };
+  const environment = {
+    AWS_REGION: REGION,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: randomBytes(20).toString('base64url'),
+    AWS_ENDPOINT_URL_DYNAMODB: database.url,
+    AWS_ENDPOINT_URL_SES: ses.url,
+    AWS_ENDPOINT_URL_SNS: sns.url,
+    AWS_ENDPOINT_URL_PINPOINT_SMS_VOICE_V2: voice.url,
+    AWS_ENDPOINT_URL_SOCIALMESSAGING: whatsapp.url,
+    AWS_ENDPOINT_URL_S3: s3.url,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
+  };
+  const close = async () => {
+    await Promise.all([database, ...Object.values(standIns)].map((one) => one.close()));
+  };
+  return { outbox, faults, database, standIns, environment, close };
+}
+
+function namesOf(linked: WhatsAppSettings | undefined) {
+  if (linked === undefined) return { phoneNumberIds: [], codeTemplates: [], noticeTemplates: [] };
+  const { phoneNumberId, codeTemplate, noticeTemplate } = linked;
+  return { phoneNumberIds: [phoneNumberId], codeTemplates: [codeTemplate], noticeTemplates: [noticeTemplate] };
+}
+
+/**
+ * The settings with which a client of the SDK calls one of the embedded services.
+ * @param environment of a local service
+ * @param endpoint the variable that holds the service's address, such as `AWS_ENDPOINT_URL_DYNAMODB`
+ */
+export function localClient(environment: Readonly<Record<string, string>>, endpoint: string) {
+  const { AWS_REGION: region = '', AWS_ACCESS_KEY_ID = '', AWS_SECRET_ACCESS_KEY = '' } = environment;
+  const credentials = { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY };
+  return { endpoint: environment[endpoint] ?? '', region, credentials };
+}

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { registrationConfig } from '../../lib/config.ts';
+import {
+  AccountEnvironment,
+  ALL_COUNTRIES,
+  environmentOf,
+  RegistrationEnvironment,
+} from '../../lib/validators/deployment.ts';
+import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import type { CrmFile } from '../crm/crm-file.ts';
+import type { AwsResources } from './aws.ts';
+import { TABLES } from './database.ts';
+
+const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
+const BUCKET = 'documents';
+const PEPPER_SECRET = 'local/pepper';
+const PASSWORD_SECRET = 'local/password-key';
+
+const DEPLOYMENT = {
+  stage: 'local',
+  senderAddress: 'no-reply@example.com',
+  brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
+  channels: [...OTP_TYPES],
+  phone: { countries: [ALL_COUNTRIES] },
+  call: { originationIdentity: 'phone-00000000000000000000000000000001' },
+  whatsapp: {
+    phoneNumberId: 'phone-number-id-00000000000000000000000000000001',
+    codeTemplate: 'one_time_password',
+    noticeTemplate: 'registration_attempt',
+  },
+  crmTable: TABLES.crm,
+  operationsTable: TABLES.operations,
+};
+
+/** What the functions are told; AWS endpoints and credentials come beside it. */
+export const SETTINGS = {
+  ...environmentOf(RegistrationEnvironment, {
+    ...DEPLOYMENT,
+    registrationsTable: TABLES.registrations,
+    limitsTable: TABLES.limits,
+    documentsBucket: BUCKET,
+    pepperSecret: PEPPER_SECRET,
+  }),
+  ...environmentOf(AccountEnvironment, {
+    ...DEPLOYMENT,
+    accountsTable: TABLES.accounts,
+    passwordSecret: PASSWORD_SECRET,
+    notificationsTopicArn: TOPIC,
+  }),
+};
+
+/**
+ * What the embedded services have for functions with these settings.
+ * @throws ConfigurationError when a setting is not valid
+ */
+export function resourcesOf(settings: Record<string, string>, secrets: ReadonlyMap<string, string>): AwsResources {
+  const { email, call, whatsapp } = registrationConfig(settings);
+  return { secrets, senderAddress: email.senderAddress, topicArn: TOPIC, bucket: BUCKET, call, whatsapp };
+}
+
+/** The values of all secrets by name: the file's own ones, and made-up ones for the simulated servers. */
+export function makeSecrets({ connections, local_secrets: given }: CrmFile): Map<string, string> {
+  const key = () => randomBytes(32).toString('base64');
+  const values = new Map([
+    [PEPPER_SECRET, JSON.stringify({ current: '1', '1': key() })],
+    [PASSWORD_SECRET, JSON.stringify({ key: key() })],
+  ]);
+  for (const [name, value] of Object.entries(given)) values.set(name, JSON.stringify(value));
+  for (const { secret } of connections) {
+    if (values.has(secret)) continue;
+    // Members of both kinds of protocol, because connections may share a secret.
+    const password = `${randomBytes(9).toString('base64url')}aA1!`;
+    values.set(secret, JSON.stringify({ login: 1000, password, master: randomBytes(12).toString('base64url') }));
+  }
+  return values;
+}
+
+/**
+ * Sets the process's environment to what a function finds, and puts the old one back on `close`. Whatever the machine
+ * says of AWS is taken away, so that nothing here ever reaches an account.
+ */
+export function setEnvironment(environment: Record<string, string>): { close(): void } {
+  const before = { ...process.env };
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+  const nowhere = join(tmpdir(), 'no-such-directory', 'aws');
+  Object.assign(process.env, { AWS_CONFIG_FILE: nowhere, AWS_SHARED_CREDENTIALS_FILE: nowhere, ...environment });
+  return {
+    close() {
+      for (const name of Object.keys(process.env)) delete process.env[name];
+      Object.assign(process.env, before);
+    },
+  };
+}

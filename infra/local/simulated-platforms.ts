@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../../lib/records/crm-records.ts';
+import type { SimulatedGroup, SimulatedServer } from './platforms/simulated-server.ts';
+import { startTextServer } from './platforms/text-server.ts';
+import { startWebApiServer } from './platforms/web-api-server.ts';
+
+/** The groups of a simulated server whose connection names none. */
+const TP5_GROUPS = ['real\\standard', 'real\\raw', 'real\\strict', 'demo\\standard', 'demo\\forex', 'demoforex'];
+const TP4_GROUPS = ['standard', 'raw', 'strict', 'demostandard', 'demoforex'];
+/** A group of this name asks for longer passwords than the platform does, so that a rejection can be seen. */
+const STRICT = /strict$/;
+const STRICT_PASSWORD_LENGTH = 11;
+
+/** Starts the trading server that a connection leads to. @param secrets values by name */
+export function startPlatform(connection: Connection, secrets: ReadonlyMap<string, string>): Promise<SimulatedServer> {
+  const secret: unknown = JSON.parse(secrets.get(connection.secret) ?? '{}');
+  if (connection.protocol === 'web-api') {
+    const { login, password } = v.parse(WebApiSecretSchema, secret);
+    return startWebApiServer({ manager: { login, password }, groups: groupsOf(connection, TP5_GROUPS) });
+  }
+  const { master } = v.parse(TextProtocolSecretSchema, secret);
+  return startTextServer({
+    dialect: connection.protocol,
+    master,
+    groups: groupsOf(connection, TP4_GROUPS),
+    codePage: connection.code_page,
+    // Answers come in pieces, as on a bad day, yet not byte by byte: each piece is a system call.
+    packetBytes: 8,
+  });
+}
+
+/** The groups of a simulated server: those that its connection offers, at their index where it has one. */
+function groupsOf({ groups }: Connection, standard: string[]): SimulatedGroup[] {
+  let names = groups ?? standard;
+  if (!Array.isArray(names)) {
+    const byIndex = new Map(Object.entries(names).map(([name, index]) => [index, name]));
+    const count = Math.min(Math.max(0, ...byIndex.keys()), 1_000);
+    names = Array.from({ length: count }, (_, place) => byIndex.get(place + 1) ?? `group${place + 1}`);
+  }
+  return names.map((name) => (STRICT.test(name) ? { name, minPasswordLength: STRICT_PASSWORD_LENGTH } : { name }));
+}
+
+/** The connection as the functions see it: a simulated server stands on this machine, at the port it picked. */
+export function withRealAddress(connection: Connection, server: SimulatedServer | undefined): Connection {
+  if (server === undefined) return connection;
+  const address = { host: '127.0.0.1', port: server.port };
+  if (connection.protocol !== 'web-api') return { ...connection, ...address };
+  const { fingerprint: _, ...rest } = connection;
+  return { ...rest, ...address, ...(server.ca === undefined ? {} : { ca: server.ca }) };
+}
