@@ -57,7 +57,7 @@ const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 
 const EXPOSED_HEADERS = 'idempotent-replayed,retry-after,x-request-id';
 const PREFLIGHT_HEADERS = {
-  'access-control-allow-headers': 'content-type,idempotency-key',
+  'access-control-allow-headers': 'content-type,idempotency-key,captcha-token',
   'access-control-max-age': '600',
 };
 

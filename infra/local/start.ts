@@ -12,7 +12,8 @@ import type { ServiceOptions } from './service.ts';
 
 /**
  * `npm start`: the whole service on this machine, in this one process. Prints `ready` and the address once it can be
- * called, and the functions' log after that.
+ * called, and the functions' log after that. The script of `package.json` replaces its shell (`exec`), so that npm's
+ * signals reach it.
  */
 
 /** The functions' settings that a person may change for a run: `CHANNELS=email npm start`. */

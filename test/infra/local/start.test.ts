@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,10 +13,6 @@ const ROOT = new URL('../../..', import.meta.url).pathname;
 const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
 /** What `npm start` runs; it replaces the shell that it runs in. */
 const { start: script } = packageJson.scripts;
-/** On an idle machine of two cores that is ready within 5 seconds, on a busy one the clock says nothing. */
-const MOST_CPU_SECONDS = 3;
-const MOST_MEGABYTES = 400;
-
 let folder: string;
 const children: ChildProcess[] = [];
 beforeAll(async () => {
@@ -76,26 +72,10 @@ async function isGone(url: string): Promise<boolean> {
   );
 }
 
-/** The most memory that a process ever had, in megabytes. */
-async function peakMegabytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_024;
-}
-
-/** What a process has worked so far, in seconds. */
-async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // After the name in brackets; the kernel's clock ticks a hundred times a second.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
 describe('npm start', () => {
-  it(`prints where it is ready after ${MOST_CPU_SECONDS} seconds of work, and stays below ${MOST_MEGABYTES} MB`, async () => {
-    const { child, url, output } = await start({}, ['sh', '-c', script]);
+  it('prints where it is ready, and takes fifty registrations at once', async () => {
+    const { url, output } = await start({}, ['sh', '-c', script]);
     expect(output.text).toMatch(/^ready http:\/\/localhost:\d+\n$/);
-    const { pid = 0 } = child;
-    if (process.platform === 'linux') expect(await cpuSeconds(pid)).toBeLessThan(MOST_CPU_SECONDS);
     const body = {
       type: 'trader',
       name: 'A',
@@ -111,7 +91,6 @@ describe('npm start', () => {
       }),
     );
     expect(new Set(statuses)).toEqual(new Set([204]));
-    if (process.platform === 'linux') expect(await peakMegabytes(pid)).toBeLessThan(MOST_MEGABYTES);
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends at once on %s', async (signal) => {
