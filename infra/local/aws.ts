@@ -20,7 +20,7 @@ export type StandIns = Readonly<Record<Exclude<ServiceName, 'dynamodb' | 's3'>, 
 /** What there is in the account that the stand-ins stand for. */
 export interface AwsResources {
   /** Values by the secret's name. */
-  secrets: ReadonlyMap<string, string>;
+  secrets: Map<string, string>;
   senderAddress: string;
   topicArn: string;
   bucket: string;

@@ -55,7 +55,7 @@ export const SETTINGS = {
  * What the embedded services have for functions with these settings.
  * @throws ConfigurationError when a setting is not valid
  */
-export function resourcesOf(settings: Record<string, string>, secrets: ReadonlyMap<string, string>): AwsResources {
+export function resourcesOf(settings: Record<string, string>, secrets: Map<string, string>): AwsResources {
   const { email, call, whatsapp } = registrationConfig(settings);
   return { secrets, senderAddress: email.senderAddress, topicArn: TOPIC, bucket: BUCKET, call, whatsapp };
 }

@@ -512,7 +512,7 @@ describe('npm run crm -- call', () => {
     await call(target, ['/x', '-'], {}, { ...terminal, input: input() });
     await call(target, ['/x', '-'], { token: 'abc' }, { ...terminal, input: input() });
     server.close();
-    expect(seen[0]).toMatch(/^AWS4-HMAC-SHA256 Credential=local\/\d{8}\/eu-west-1\/execute-api\/aws4_request, /);
+    expect(seen[0]).toMatch(/^AWS4-HMAC-SHA256 Credential=LOCAL\w+\/\d{8}\/eu-west-1\/execute-api\/aws4_request, /);
     expect(seen[1]).toBe('Bearer abc');
   });
 });
