@@ -11,7 +11,8 @@ import {
 } from '../lib/validators/trading-account.ts';
 
 const config = accountConfig();
-const parts = accountParts(config);
+const { directory, operations, logins, accounts, notices, platform, passwords, clock } = accountParts(config);
+const services = { directory, operations, logins, accounts, notices, platform, passwords, clock };
 
 /** `POST /public/v1/users/{user_id}/tp4/accounts`: opens an account of platform version 4 for a client → 200. */
 export const handler = endpoint({
@@ -20,5 +21,5 @@ export const handler = endpoint({
   answer: TradingAccountAnswerSchema,
   maxBodyBytes: MOST_ACCOUNT_BYTES,
   telemetry: telemetry('create-tp4-account', config.stage),
-  handle: (request, telemetry, signal) => openTradingAccount(parts, 'tp4', request, telemetry, signal),
+  handle: (request, telemetry, signal) => openTradingAccount(services, 'tp4', request, telemetry, signal),
 });

@@ -1,12 +1,15 @@
+import { createHmac } from 'node:crypto';
 import { Problem } from './http/problem.ts';
-import type { AccountOrder } from './platform/platform.ts';
+import type { AccountOrder, TradingPlatform } from './platform/platform.ts';
 import type { AccountRecord } from './records/accounts.ts';
-import { type AccountType, type Connection, isGroupOfManagers } from './records/crm-records.ts';
+import { type AccountType, type Connection, isGroupOfManagers, type LoginRange } from './records/crm-records.ts';
 import type { AccountClient, Directory } from './records/directory.ts';
 import type { Operation } from './records/operations.ts';
 import type { PlatformVersion, TradingAccountRequest } from './validators/trading-account.ts';
 
-/** The records of the CRM that a request names. */
+type FoundRecords = Awaited<ReturnType<Directory['forAccount']>>;
+
+/** The records of the CRM that an order is made of. */
 export interface NamedRecords {
   client: AccountClient;
   connection: Connection;
@@ -17,19 +20,39 @@ export interface NamedRecords {
 export function findRecords(
   version: PlatformVersion,
   body: TradingAccountRequest,
-  records: Awaited<ReturnType<Directory['forAccount']>>,
+  records: FoundRecords,
 ): NamedRecords {
-  const { client, connection, accountType, rebateUser } = records;
-  if (client === undefined) throw new Problem('user_not_found');
-  if (connection === undefined || connection.platform !== version) throw new Problem(`${version}_connection_not_found`);
+  const { client, connection } = findServer(version, records);
+  const { accountType, rebateUser } = records;
   if (body.account_type_id === undefined) {
     if (connection.demo) throw new Problem('account_type_required');
   } else if (accountType === undefined || accountType.platform !== version) {
     throw new Problem('account_type_not_found');
   }
   if (body.rebate_user_id !== undefined && rebateUser === undefined) throw new Problem('rebate_user_not_found');
-  if (!offers(connection, body.group)) throw new Problem('group_not_found');
   return { client, connection, accountType };
+}
+
+/** What a request that may have been carried out needs to be settled: whatever else it named may be gone by now. */
+export function findServer(version: PlatformVersion, { client, connection, accountType }: FoundRecords): NamedRecords {
+  if (client === undefined) throw new Problem('user_not_found');
+  if (connection === undefined || connection.platform !== version) throw new Problem(`${version}_connection_not_found`);
+  return { client, connection, accountType };
+}
+
+/**
+ * Whether the connection takes this order. Asked of an order that has not been sent: what may have been carried out is
+ * settled, whatever the connection has come to offer since.
+ * @throws Problem when it does not
+ */
+export function judgeOrder(
+  order: AccountOrder,
+  connection: Connection,
+  platform: Pick<TradingPlatform, 'unsupported'>,
+) {
+  if (!offers(connection, order.group)) throw new Problem('group_not_found');
+  const errors = platform.unsupported(order);
+  if (errors.length > 0) throw new Problem('not_supported_by_connection', { errors });
 }
 
 function offers({ groups }: Connection, group: string): boolean {
@@ -38,17 +61,40 @@ function offers({ groups }: Connection, group: string): boolean {
   return Array.isArray(groups) ? groups.includes(group) : Object.hasOwn(groups, group);
 }
 
+/** Of so many logins each is asked for, before the range counts as used up. */
+const MOST_CANDIDATES = 16;
+
+/**
+ * The logins of a range that an operation asks for, one after the other: always the same ones for the same operation,
+ * and uniform over the range, so that operations seldom meet.
+ */
+export function loginCandidates({ nonce }: Pick<Operation, 'nonce'>, { from, to }: LoginRange): number[] {
+  const size = BigInt(to - from + 1);
+  const candidates = Array.from({ length: MOST_CANDIDATES }, (_, index) => {
+    const digest = createHmac('sha256', nonce).update(`account-login\n${index}\n`).digest('hex');
+    // Of 256 bits the remainder favours no login that anyone could notice.
+    return from + Number(BigInt(`0x${digest}`) % size);
+  });
+  return [...new Set(candidates)];
+}
+
 /** A record that waits for its login. */
 export type AccountDetails = Omit<AccountRecord, 'login' | 'opened_at'>;
+
+/** What a new account is funded with; on a demo connection only. */
+export function depositOf({ connection, accountType }: NamedRecords): number | undefined {
+  const deposit = accountType?.deposit ?? 0;
+  return connection.demo && deposit > 0 ? deposit : undefined;
+}
 
 /** What the platform is asked for. */
 export function toOrder(
   body: TradingAccountRequest,
-  { client, connection, accountType }: NamedRecords,
+  client: AccountClient,
   operation: Operation,
   passwords: { master_password: string; investor_password: string },
+  deposit: number | undefined,
 ): AccountOrder {
-  const deposit = connection.demo ? (accountType?.deposit ?? 0) : 0;
   return {
     operationId: operation.operationId,
     group: body.group,
@@ -61,7 +107,7 @@ export function toOrder(
     ...(client.phone === undefined ? {} : { phone: client.phone }),
     ...(client.country === undefined ? {} : { country: client.country }),
     readonly: body.enable_readonly ?? false,
-    ...(deposit > 0 ? { deposit } : {}),
+    ...(deposit === undefined ? {} : { deposit }),
   };
 }
 

@@ -1,13 +1,14 @@
+import type { AccountServices } from './account-work.ts';
 import { databaseClient, table } from './aws/dynamodb.ts';
 import { secretReader } from './aws/secrets.ts';
 import type { accountConfig } from './config.ts';
 import type { AccountNotices, NoticeSettings } from './messages/notices.ts';
 import { platformConnections } from './platform/connections.ts';
 import { derivePassword, parsePasswordKey } from './platform/passwords.ts';
+import { accountOperationsIn } from './records/account-operations.ts';
 import { accountsIn } from './records/accounts.ts';
 import { directoryIn } from './records/directory.ts';
-import { operationsIn } from './records/operations.ts';
-import type { TradingAccountParts } from './trading-account.ts';
+import { loginsIn } from './records/logins.ts';
 
 /** How each notice is sent. */
 export type NoticeOpeners = {
@@ -48,18 +49,21 @@ export function accountNotices(settings: NoticeSettings, openers: NoticeOpeners 
 }
 
 /** What the opening of an account is given in production, on either version; made once, at cold start. */
-export function accountParts(config: ReturnType<typeof accountConfig>): TradingAccountParts {
+export function accountParts(config: ReturnType<typeof accountConfig>): AccountServices {
   const database = databaseClient();
   const readSecret = secretReader();
+  const operations = table(database, config.operationsTable);
   return {
     directory: directoryIn(table(database, config.crmTable)),
-    operations: operationsIn(table(database, config.operationsTable)),
+    operations: accountOperationsIn(operations),
+    logins: loginsIn(operations),
     accounts: accountsIn(table(database, config.accountsTable)),
     notices: accountNotices(config),
     platform: platformConnections({ readSecret }),
-    passwordKey: async (signal) => parsePasswordKey(await readSecret(config.passwordSecret, signal)),
-    derivePassword,
-    settleMs: config.settleSeconds * 1_000,
-    now: Date.now,
+    passwords: {
+      key: async (signal) => parsePasswordKey(await readSecret(config.passwordSecret, signal)),
+      derive: derivePassword,
+    },
+    clock: { settleMs: config.settleSeconds * 1_000, now: Date.now },
   };
 }

@@ -165,7 +165,7 @@ async function prepareAndSend(
   const [known] = await all([
     parts.directory.isClient({ emailKey: body.emailKey, phone: body.phoneE164 }, signal),
     keep(registration, requestedAt, attempt),
-    operation && parts.operations.markSent(operation, requestedAt, { registration_id: registrationId }, signal),
+    operation && parts.operations.markSent(operation, { registration_id: registrationId }, signal),
   ]);
   signal.throwIfAborted();
 
@@ -211,7 +211,7 @@ async function send(
 }
 
 async function finish(parts: RegistrationParts, operation: Operation, telemetry: Telemetry): Promise<void> {
-  await quietly(telemetry, 'finish', (settling) => parts.operations.finish(operation, {}, settling));
+  await quietly(telemetry, 'finish', (settling) => parts.operations.finish(operation, settling));
 }
 
 /** Like `Promise.all`, but fails only when all have ended: nothing goes on behind an answer. */

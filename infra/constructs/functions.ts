@@ -93,7 +93,7 @@ function accounts(route: Extract<Route, { version: unknown }>, around: Surroundi
       }),
       onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
       onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
-      onTable(data.accounts, 'RecordAccounts', ['PutItem']),
+      onTable(data.accounts, 'RecordAccounts', ['PutItem', 'Query']),
       readSecrets('ReadPlatformSecrets', secretArn(stack, `${settings.platformSecrets}*`)),
     ],
     environment: environmentOf(AccountEnvironment, {

@@ -5,6 +5,7 @@ import {
   DynamoDBDocumentClient,
   GetCommand,
   PutCommand,
+  QueryCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { failureReason } from './failure-reason.ts';
@@ -35,11 +36,13 @@ export interface Expression {
   values?: Item;
 }
 
-/** One table, read and written item by item; every call is one round trip and ends with its signal. */
+/** One table, read and written item by item; every call is one round trip, where nothing else is said, and ends with its signal. */
 export interface Table {
   get(key: Key, signal: AbortSignal): Promise<Item | undefined>;
   /** Up to 100 items by key, in any order; missing ones are left out. */
   getMany(keys: Key[], signal: AbortSignal): Promise<Item[]>;
+  /** The items of one partition whose sort key (`sk`) begins so; a round trip for each megabyte. */
+  query(pk: string, begins: string, signal: AbortSignal): Promise<Item[]>;
   /** @returns the item that it replaced */
   put(item: Item, signal: AbortSignal, expression?: Expression): Promise<Item | undefined>;
   /** @returns the item as it stands after the update */
@@ -77,6 +80,24 @@ export function table(client: DynamoDBDocumentClient, TableName: string): Table 
         found.push(...(answer.Responses?.[TableName] ?? []));
         wanted = (answer.UnprocessedKeys?.[TableName]?.Keys ?? []) as Key[];
       }
+      return found;
+    },
+
+    query: async (pk, begins, abortSignal) => {
+      const found: Item[] = [];
+      let from: Item | undefined;
+      do {
+        const command = new QueryCommand({
+          TableName,
+          ConsistentRead: true,
+          KeyConditionExpression: 'pk = :pk AND begins_with(sk, :begins)',
+          ExpressionAttributeValues: { ':pk': pk, ':begins': begins },
+          ExclusiveStartKey: from,
+        });
+        const answer = await call(() => client.send(command, { abortSignal }));
+        found.push(...(answer.Items ?? []));
+        from = answer.LastEvaluatedKey;
+      } while (from !== undefined);
       return found;
     },
 

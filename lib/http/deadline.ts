@@ -1,3 +1,6 @@
+/** How long before the function's end a use case is told to stop, in milliseconds: enough to settle and to answer. */
+export const STOP_BEFORE_END_MS = 4_000;
+
 /**
  * A signal that aborts with the given one, and after so many milliseconds at the latest; at once when none are left.
  *

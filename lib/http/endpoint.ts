@@ -3,7 +3,7 @@ import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type { Context } from 'aws-lambda';
 import type * as v from 'valibot';
 import { describeError, type Telemetry } from '../telemetry.ts';
-import { within } from './deadline.ts';
+import { STOP_BEFORE_END_MS, within } from './deadline.ts';
 import { refuseLargeBody } from './json-body.ts';
 import { Problem } from './problem.ts';
 import {
@@ -36,9 +36,6 @@ export interface EndpointOptions<
 }
 
 export type Handler = (event: Event, context: Context) => Promise<Response>;
-
-/** How long before the function's end the use case is told to stop, in milliseconds: enough to settle and to answer. */
-const STOP_BEFORE_END_MS = 4_000;
 
 /**
  * The one chain of every route: JSON → rules → use case → rules on the answer → response. Whatever goes wrong is

@@ -1,5 +1,10 @@
 import { createHmac } from 'node:crypto';
 
+/** The key of fingerprints where the secret has another use too: from the one nothing can be said of the other. */
+export function fingerprintKey(secret: string): string {
+  return createHmac('sha256', secret).update('fingerprint').digest('base64url');
+}
+
 /**
  * The fingerprint that tells whether a retry carries the same body: HMAC-SHA-256 over the body with its keys in order,
  * so that white space and the order of members do not matter. Keyed, because the body may hold a password.

@@ -122,7 +122,7 @@ export function isGroupOfManagers(group: string): boolean {
 /** The range of logins that a connection has for itself. */
 export type LoginRange = NonNullable<WebApiConnection['logins']>;
 
-function loginRangeOf(connection: Connection): LoginRange | undefined {
+export function loginRangeOf(connection: Connection): LoginRange | undefined {
   return connection.protocol === 'web-registration' ? undefined : connection.logins;
 }
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { ConditionFailed, DatabaseFailure, type Item, type Table } from '../aws/dynamodb.ts';
+import { ConditionFailed, DatabaseFailure, type Expression, type Item, type Table } from '../aws/dynamodb.ts';
 import { Problem } from '../http/problem.ts';
 
 /**
@@ -11,36 +11,29 @@ import { Problem } from '../http/problem.ts';
  *        ▲  └──────┴──▶ (gone)               sent: the bytes that open the account or carry the code may have left
  *        └─ taken over by a retry            (gone): certainly nothing was created or sent; a retry starts anew
  *
- * Whoever works on it holds its lease; every step is one conditional write under that lease, so a worker that was
- * thought dead cannot go on behind the back of the one that took over.
+ * Whoever works on it holds its lease. Every step is one conditional write under that lease and has a revision, so a
+ * worker that was thought dead cannot go on behind the back of the one that took over, and a write that was repeated and
+ * arrives late changes nothing that came after it.
  */
 export interface Operation {
   readonly pk: string;
   /** Travels in the account's comment. */
   readonly operationId: string;
-  /** From which absent passwords are derived (base64url, 16 bytes); gone when the operation is. */
+  /** From which absent passwords and logins are derived (base64url, 16 bytes); gone when the operation is. */
   readonly nonce: string;
   readonly lease: string;
-}
-
-/** What a finished operation keeps to give its answer again. */
-export interface OperationResult {
-  login?: number | undefined;
-  /** When the account was known to be open: ISO 8601, UTC. */
-  opened_at?: string | undefined;
-  /** False: the account is open, but its record could not be written yet; a replay writes it. */
-  recorded?: boolean | undefined;
-  /** False: the account is open, but its deposit is not known to be there; a replay makes up for it. */
-  funded?: boolean | undefined;
+  /** Of the last write under this lease. */
+  revision: number;
 }
 
 export type Claim =
-  /** Ours to work on: new, or an earlier try ended before anything was sent. */
+  /** Ours to work on: new, or whoever worked on it ended before anything was sent. */
   | { kind: 'fresh'; operation: Operation }
-  /** Ours to settle: an earlier try may have acted. Absence is certain from `settleAt` (epoch ms) on. */
-  | { kind: 'undecided'; operation: Operation; settleAt: number }
-  | { kind: 'finished'; operation: Operation; result: OperationResult }
-  | { kind: 'in_progress'; retryAfterSeconds: number }
+  /** Ours to settle: an earlier worker may have acted. `item` is the operation as it stands. */
+  | { kind: 'undecided'; operation: Operation; item: Item }
+  | { kind: 'finished'; operation: Operation; item: Item }
+  /** Somebody else's; `known` is absent when it ended a moment ago. */
+  | { kind: 'in_progress'; retryAfterSeconds: number; known?: { operation: Operation; item: Item } }
   /** The key was used with another body. */
   | { kind: 'reused' };
 
@@ -48,41 +41,40 @@ export interface Operations {
   /**
    * @param scope what the idempotency key is unique within, and the key itself; undefined for a request without one
    * @param fingerprints of the body; the first is kept, any may match (keys rotate)
-   * @param leaseMs how long this try lasts at most
+   * @param leaseMs how long this worker lasts at most
    */
   claim(scope: string[] | undefined, fingerprints: string[], leaseMs: number, signal: AbortSignal): Promise<Claim>;
   /**
-   * Notes that from now on the account may exist or the message be out.
-   * @param settleAt when a look-up that finds nothing may be believed, in epoch ms
-   * @param details plain facts for the operator who may have to settle it; nothing personal, no password
-   * @throws LeaseLost when another try has taken over: nothing may be sent
+   * Notes that from now on the message may be out.
+   * @param details plain facts for the operator; nothing personal
+   * @throws LeaseLost when another worker has taken over: nothing may be sent
    */
-  markSent(operation: Operation, settleAt: number, details: Item, signal: AbortSignal): Promise<void>;
-  /** @param fundFrom where the deposit failed: when it may be paid again, in epoch ms */
-  finish(operation: Operation, result: OperationResult, signal: AbortSignal, fundFrom?: number): Promise<void>;
-  /** Certainly nothing was created or sent: the operation disappears, and a retry starts anew. */
-  release(operation: Operation, signal: AbortSignal): Promise<void>;
-  /** The outcome stays unknown: gives the lease up, so that a retry may settle it at once. */
-  giveUp(operation: Operation, settleAt: number, signal: AbortSignal): Promise<void>;
-}
-
-/** The operations of accounts, whose deposits must not be paid twice either. */
-export interface AccountOperations extends Operations {
+  markSent(operation: Operation, details: Item, signal: AbortSignal): Promise<void>;
+  finish(operation: Operation, signal: AbortSignal): Promise<void>;
   /**
-   * Notes that from now on the deposit may be on its way. Of all tries, replays of a finished one among them, one at a
-   * time may pay.
-   * @param settledAt when an account that is empty has certainly not got it, in epoch ms: no other try pays before
-   * @throws DepositUnsettled when another try may have paid, or has taken over: nothing may be sent
+   * Certainly nothing was created or sent: the operation disappears, and a retry starts anew.
+   * @throws LeaseLost when another worker has taken over: it is not ours to end
    */
-  markFunding(operation: Operation, settledAt: number, signal: AbortSignal): Promise<void>;
+  release(operation: Operation, signal: AbortSignal): Promise<void>;
 }
 
-/** Another try may have paid the deposit, and it is not certain yet that it did not arrive. */
-export class DepositUnsettled extends Error {
-  override readonly name = 'DepositUnsettled';
+/** What one step changes of an operation. */
+export interface Step {
+  set: Item;
+  remove?: readonly string[];
+  /** What must hold beside the lease, whose value is `:lease`. */
+  condition?: string;
+  /** How long the operation is kept from now on; else as long as one that is not finished. */
+  keptSeconds?: number;
 }
 
-/** Another try holds the operation now. */
+/** The steps that the kinds of operations are made of. */
+export interface OperationSteps extends Operations {
+  /** @throws LeaseLost when another worker has taken over, or the condition does not hold */
+  write(operation: Operation, step: Step, signal: AbortSignal): Promise<void>;
+}
+
+/** Another worker holds the operation now. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
@@ -96,8 +88,8 @@ export function workable(claim: Claim): Exclude<Claim, { kind: 'in_progress' | '
   return claim;
 }
 
-/** How long an operation, and with it the `Idempotency-Key`, is kept: 24 hours. */
-const KEPT_SECONDS = 24 * 60 * 60;
+/** How long an operation, and with it the `Idempotency-Key`, is kept after the last step: 24 hours. */
+export const KEPT_SECONDS = 24 * 60 * 60;
 
 const StoredOperation = v.object({
   pk: v.string(),
@@ -107,196 +99,174 @@ const StoredOperation = v.object({
   state: v.picklist(['running', 'sent', 'finished']),
   lease: v.string(),
   lease_until: v.number(),
-  settle_at: v.optional(v.number(), 0),
-  result: v.optional(
-    v.object({
-      login: v.optional(v.number()),
-      opened_at: v.optional(v.string()),
-      recorded: v.optional(v.boolean()),
-      funded: v.optional(v.boolean()),
-    }),
-    {},
-  ),
-  expires_at: v.number(),
+  revision: v.number(),
 });
 type StoredOperation = v.InferOutput<typeof StoredOperation>;
 
 /**
  * Operations in DynamoDB: one item each, one round trip each step. A claim that may be worked on takes one round trip,
- * or two when it takes over from a try that died.
+ * or two when it takes over from a worker that died.
+ * @param unfinishedSeconds how long one is kept that has been worked on more than once and is not finished
  */
-export function operationsIn(table: Table, now: () => number = Date.now): AccountOperations {
-  const underLease = 'lease = :lease';
+export function operationsIn(
+  table: Table,
+  now: () => number = Date.now,
+  unfinishedSeconds: number = KEPT_SECONDS,
+): OperationSteps {
+  const expiry = (keptSeconds: number) => Math.floor(now() / 1_000) + keptSeconds;
 
-  /**
-   * Takes over what nobody works on any more, in one conditional write; what comes back is the operation as it stands
-   * under the new lease. Our own write counts as such a one, when its answer was lost and it was repeated.
-   */
-  async function takeOver(
-    { pk, lease }: Operation,
-    fingerprints: string[],
-    leaseMs: number,
-    signal: AbortSignal,
-  ): Promise<Claim | undefined> {
-    const at = now();
-    const known = fingerprints.map((_, index) => `:fingerprint${index}`);
-    try {
-      const item = await table.update(
-        { pk },
+  const write: OperationSteps['write'] = async (operation, { set, remove, condition, keptSeconds }, signal) => {
+    // The SDK's repeat of this write has the same revision; one of an earlier write, arriving late, a smaller one.
+    operation.revision += 1;
+    const changes = { ...set, revision: operation.revision, expires_at: expiry(keptSeconds ?? unfinishedSeconds) };
+    const underLease = 'lease = :lease AND revision <= :revision';
+    const { values, ...expression } = assignments(changes, remove);
+    await unlessLost(() =>
+      table.update(
+        { pk: operation.pk },
         {
-          update: 'SET lease = :lease, lease_until = :until',
-          condition:
-            `lease = :lease OR (lease_until <= :now AND expires_at > :seconds AND #state <> :finished ` +
-            `AND fingerprint IN (${known.join(', ')}))`,
-          names: { '#state': 'state' },
-          values: {
-            ':lease': lease,
-            ':until': at + leaseMs,
-            ':now': at,
-            ':seconds': Math.floor(at / 1_000),
-            ':finished': 'finished',
-            ...Object.fromEntries(fingerprints.map((fingerprint, index) => [known[index], fingerprint])),
-          },
+          ...expression,
+          condition: condition === undefined ? underLease : `${underLease} AND (${condition})`,
+          values: { ...values, ':lease': operation.lease },
         },
         signal,
-      );
-      const taken = parseStored(item);
-      const operation = toOperation(taken);
-      return taken.state === 'sent'
-        ? { kind: 'undecided', operation, settleAt: taken.settle_at }
-        : { kind: 'fresh', operation };
-    } catch (error) {
-      if (error instanceof ConditionFailed) return undefined;
-      throw error;
-    }
-  }
+      ),
+    );
+  };
 
   return {
+    write,
+
     async claim(scope, fingerprints, leaseMs, signal) {
-      const operationId = randomUUID();
-      const operation: Operation = {
-        pk: scope === undefined ? `operation#${operationId}` : `key#${digest(scope)}`,
-        operationId,
-        nonce: randomBytes(16).toString('base64url'),
-        lease: randomUUID(),
-      };
+      const operation = newOperation(scope);
       const at = now();
+      const seconds = Math.floor(at / 1_000);
       const item: Item = {
         pk: operation.pk,
-        operation_id: operationId,
+        operation_id: operation.operationId,
         nonce: operation.nonce,
         fingerprint: fingerprints[0],
         state: 'running',
         lease: operation.lease,
         lease_until: at + leaseMs,
-        expires_at: Math.floor(at / 1_000) + KEPT_SECONDS,
+        revision: operation.revision,
+        expires_at: expiry(KEPT_SECONDS),
       };
       try {
         await table.put(item, signal, {
           condition: 'attribute_not_exists(pk) OR (expires_at <= :seconds AND lease_until <= :now)',
-          values: { ':seconds': Math.floor(at / 1_000), ':now': at },
+          values: { ':seconds': seconds, ':now': at },
         });
         return { kind: 'fresh', operation };
       } catch (error) {
         if (!(error instanceof ConditionFailed)) throw error;
       }
-      const taken = await takeOver(operation, fingerprints, leaseMs, signal);
-      if (taken !== undefined) return taken;
-      const stored = await table.get({ pk: operation.pk }, signal);
-      // It ended between the calls: the caller may try again at once.
-      if (stored === undefined) return { kind: 'in_progress', retryAfterSeconds: 1 };
-      const known = parseStored(stored);
-      if (!fingerprints.includes(known.fingerprint)) return { kind: 'reused' };
-      if (known.state === 'finished') {
-        return { kind: 'finished', operation: toOperation(known), result: known.result };
-      }
-      const left = known.lease_until - now();
-      return { kind: 'in_progress', retryAfterSeconds: Math.min(5, Math.max(1, Math.ceil(left / 1_000))) };
+      const lease = { lease: operation.lease, from: at, until: at + leaseMs, expiresAt: expiry(unfinishedSeconds) };
+      const taken = await takeOver(table, operation.pk, lease, fingerprints, signal);
+      return taken === undefined
+        ? read(await table.get({ pk: operation.pk }, signal), fingerprints, now())
+        : {
+            kind: taken.state === 'sent' ? 'undecided' : 'fresh',
+            operation: toOperation(taken.item),
+            item: taken.item,
+          };
     },
 
-    async markSent(operation, settleAt, details, signal) {
-      try {
-        await table.update(
-          { pk: operation.pk },
-          {
-            update: 'SET #state = :sent, settle_at = :settle_at, details = :details',
-            // Not a finished one: this may be the repeat of a write whose answer was lost, arriving late.
-            condition: `${underLease} AND #state <> :finished`,
-            names: { '#state': 'state' },
-            values: {
-              ':sent': 'sent',
-              ':finished': 'finished',
-              ':settle_at': settleAt,
-              ':details': details,
-              ':lease': operation.lease,
-            },
-          },
-          signal,
-        );
-      } catch (error) {
-        if (error instanceof ConditionFailed) throw new LeaseLost('Another try has taken over.', { cause: error });
-        throw error;
-      }
-    },
+    markSent: (operation, details, signal) => write(operation, { set: { state: 'sent', details } }, signal),
 
-    async markFunding(operation, settledAt, signal) {
-      try {
-        await table.update(
-          { pk: operation.pk },
-          {
-            update: 'SET fund_from = :settled_at',
-            condition: `${underLease} AND (attribute_not_exists(fund_from) OR fund_from <= :now)`,
-            values: { ':settled_at': settledAt, ':now': now(), ':lease': operation.lease },
-          },
-          signal,
-        );
-      } catch (error) {
-        if (error instanceof ConditionFailed) throw new DepositUnsettled('It may be on its way.', { cause: error });
-        throw error;
-      }
-    },
+    finish: (operation, signal) => write(operation, { set: { state: 'finished' }, keptSeconds: KEPT_SECONDS }, signal),
 
-    async finish(operation, result, signal, fundFrom) {
-      await table.update(
-        { pk: operation.pk },
-        {
-          update: `SET #state = :finished, #result = :result${fundFrom === undefined ? '' : ', fund_from = :fund_from'}`,
-          condition: underLease,
-          names: { '#state': 'state', '#result': 'result' },
-          values: {
-            ':finished': 'finished',
-            ':result': result,
-            ':lease': operation.lease,
-            ...(fundFrom === undefined ? {} : { ':fund_from': fundFrom }),
-          },
-        },
-        signal,
-      );
-    },
-
-    async release(operation, signal) {
-      try {
-        await table.delete({ pk: operation.pk }, signal, {
-          condition: `attribute_not_exists(pk) OR ${underLease}`,
+    release: (operation, signal) =>
+      unlessLost(() =>
+        table.delete({ pk: operation.pk }, signal, {
+          condition: 'attribute_not_exists(pk) OR lease = :lease',
           values: { ':lease': operation.lease },
-        });
-      } catch (error) {
-        // Another try has taken over: it is not ours to end any more.
-        if (!(error instanceof ConditionFailed)) throw error;
-      }
-    },
+        }),
+      ),
+  };
+}
 
-    async giveUp(operation, settleAt, signal) {
-      await table.update(
-        { pk: operation.pk },
-        {
-          update: 'SET lease_until = :ended, settle_at = :settle_at',
-          condition: underLease,
-          values: { ':ended': 0, ':settle_at': settleAt, ':lease': operation.lease },
-        },
-        signal,
-      );
-    },
+interface Lease {
+  lease: string;
+  /** Epoch milliseconds. */
+  from: number;
+  until: number;
+  /** Epoch seconds. */
+  expiresAt: number;
+}
+
+/**
+ * Takes over what nobody works on any more, in one conditional write. Our own write counts as such a one, when its
+ * answer was lost and it was repeated.
+ * @returns the operation as it stands under the new lease
+ */
+async function takeOver(
+  table: Table,
+  pk: string,
+  { lease, from, until, expiresAt }: Lease,
+  fingerprints: string[],
+  signal: AbortSignal,
+): Promise<{ state: StoredOperation['state']; item: Item } | undefined> {
+  const known = Object.fromEntries(fingerprints.map((fingerprint, index) => [`:fingerprint${index}`, fingerprint]));
+  const { update, names, values } = assignments({ lease, lease_until: until, revision: 0, expires_at: expiresAt });
+  const isFree =
+    'lease_until <= :now AND expires_at > :seconds AND #state <> :finished ' +
+    `AND fingerprint IN (${Object.keys(known).join(', ')})`;
+  const condition = `(lease = :lease AND revision = :revision) OR (${isFree})`;
+  const given = { ':now': from, ':seconds': Math.floor(from / 1_000), ':finished': 'finished', ...known };
+  try {
+    const expression = { update, condition, names: { ...names, '#state': 'state' }, values: { ...values, ...given } };
+    const item = await table.update({ pk }, expression, signal);
+    return { state: parseStored(item).state, item };
+  } catch (error) {
+    if (error instanceof ConditionFailed) return undefined;
+    throw error;
+  }
+}
+
+/** What an operation is to one who could not take it over. */
+function read(item: Item | undefined, fingerprints: string[], at: number): Claim {
+  // It ended between the calls: the caller may try again at once.
+  if (item === undefined) return { kind: 'in_progress', retryAfterSeconds: 1 };
+  const stored = parseStored(item);
+  if (!fingerprints.includes(stored.fingerprint)) return { kind: 'reused' };
+  const operation = toOperation(item);
+  if (stored.state === 'finished') return { kind: 'finished', operation, item };
+  const seconds = Math.ceil((stored.lease_until - at) / 1_000);
+  return { kind: 'in_progress', retryAfterSeconds: Math.min(5, Math.max(1, seconds)), known: { operation, item } };
+}
+
+/** `SET` of these attributes and `REMOVE` of those; an attribute that is undefined stays as it is. */
+function assignments(
+  set: Item,
+  remove: readonly string[] = [],
+): Required<Omit<Expression, 'condition'>> & { update: string } {
+  const given = Object.entries(set).filter(([, value]) => value !== undefined);
+  const removed = remove.length === 0 ? '' : ` REMOVE ${remove.map((name) => `#${name}`).join(', ')}`;
+  return {
+    update: `SET ${given.map(([name]) => `#${name} = :${name}`).join(', ')}${removed}`,
+    names: Object.fromEntries([...given.map(([name]) => name), ...remove].map((name) => [`#${name}`, name])),
+    values: Object.fromEntries(given.map(([name, value]) => [`:${name}`, value])),
+  };
+}
+
+async function unlessLost(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof ConditionFailed) throw new LeaseLost('Another worker has taken over.', { cause: error });
+    throw error;
+  }
+}
+
+function newOperation(scope: string[] | undefined): Operation {
+  const operationId = randomUUID();
+  return {
+    pk: scope === undefined ? `operation#${operationId}` : `key#${digest(scope)}`,
+    operationId,
+    nonce: randomBytes(16).toString('base64url'),
+    lease: randomUUID(),
+    revision: 0,
   };
 }
 
@@ -310,6 +280,7 @@ function parseStored(item: Item): StoredOperation {
   return result.output;
 }
 
-function toOperation(stored: StoredOperation): Operation {
-  return { pk: stored.pk, operationId: stored.operation_id, nonce: stored.nonce, lease: stored.lease };
+function toOperation(item: Item): Operation {
+  const { pk, operation_id, nonce, lease, revision } = parseStored(item);
+  return { pk, operationId: operation_id, nonce, lease, revision };
 }

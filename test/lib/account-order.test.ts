@@ -1,11 +1,28 @@
 import { describe, expect, it } from 'vitest';
-import { accountDetails, findRecords, toOrder } from '../../lib/account-order.ts';
-import type { Connection } from '../../lib/records/crm-records.ts';
+import {
+  accountDetails,
+  depositOf,
+  findRecords,
+  findServer,
+  judgeOrder,
+  loginCandidates,
+  toOrder,
+} from '../../lib/account-order.ts';
+import type { AccountType, Connection } from '../../lib/records/crm-records.ts';
+import type { AccountClient } from '../../lib/records/directory.ts';
 import type { Operation } from '../../lib/records/operations.ts';
+import type { FieldFault } from '../../lib/validators/primitives.ts';
 import { ANN, BODY, DEMO, FUNDED, LIVE } from '../support/account-fakes.ts';
 
-const OPERATION: Operation = { pk: 'key#1', operationId: 'the-operation', nonce: 'bm9uY2U', lease: 'a-lease' };
+const OPERATION: Operation = {
+  pk: 'key#1',
+  operationId: 'the-operation',
+  nonce: 'bm9uY2U',
+  lease: 'a-lease',
+  revision: 0,
+};
 const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
+const ORDER = toOrder(BODY, ANN, OPERATION, PASSWORDS, undefined);
 const RECORDS = { client: ANN, connection: LIVE, accountType: undefined, rebateUser: undefined };
 const { groups: _groups, ...anyGroup } = LIVE;
 const BY_INDEX: Connection = {
@@ -23,25 +40,6 @@ describe('The records that a request names', () => {
     });
   });
 
-  it.each([
-    ['a group that the connection offers', 'tp5', LIVE, 'real\\standard', true],
-    ['a group that it does not offer', 'tp5', LIVE, 'real\\raw', false],
-    ['a group in another case', 'tp5', LIVE, 'REAL\\standard', false],
-    ['any group where the connection names none', 'tp5', anyGroup, 'whatever', true],
-    ['no group where the connection offers none', 'tp5', { ...LIVE, groups: [] }, 'real\\standard', false],
-    ['a group that has an index', 'tp4', BY_INDEX, 'standard', true],
-    ['a group that has no index', 'tp4', BY_INDEX, 'raw', false],
-    ['a group named like a member of every object', 'tp4', BY_INDEX, 'constructor', false],
-    ['no group of managers, whatever the connection names', 'tp5', anyGroup, 'Managers\\dealers', false],
-    ['no group of managers though it is named', 'tp5', { ...LIVE, groups: ['manager'] }, 'manager', false],
-    ['a group that only begins like one of managers', 'tp5', anyGroup, 'managers-club', true],
-  ] as const)('allow %s', (title, version, connection, group, allowed) => {
-    const find = () =>
-      findRecords(version, { ...BODY, group }, { ...RECORDS, connection: { ...connection } as Connection });
-    if (allowed) expect(find, title).not.toThrow();
-    else expect(find, title).toThrow('group_not_found');
-  });
-
   it('may leave the account type out on a live connection, and may name one', () => {
     expect(findRecords('tp5', BODY, RECORDS).accountType).toBeUndefined();
     expect(() => findRecords('tp5', BODY, { ...RECORDS, connection: DEMO })).toThrow('account_type_required');
@@ -56,14 +54,85 @@ describe('The records that a request names', () => {
   });
 });
 
-describe('What the platform is asked for', () => {
-  const order = (changes: object = {}, found: object = {}) =>
-    toOrder(
-      { ...BODY, ...changes },
-      { client: ANN, connection: LIVE, accountType: undefined, ...found },
-      OPERATION,
-      PASSWORDS,
+describe('The records that a request needs to be settled', () => {
+  it('are the client and the connection: what else it named may be gone', () => {
+    const records = { ...RECORDS, connection: DEMO };
+    expect(findServer('tp5', records)).toEqual({ client: ANN, connection: DEMO, accountType: undefined });
+    expect(() => findServer('tp5', { ...RECORDS, client: undefined })).toThrow('user_not_found');
+    expect(() => findServer('tp4', RECORDS)).toThrow('tp4_connection_not_found');
+  });
+});
+
+describe('A connection takes', () => {
+  it.each([
+    ['a group that the connection offers', LIVE, 'real\\standard', true],
+    ['a group that it does not offer', LIVE, 'real\\raw', false],
+    ['a group in another case', LIVE, 'REAL\\standard', false],
+    ['any group where the connection names none', anyGroup, 'whatever', true],
+    ['no group where the connection offers none', { ...LIVE, groups: [] }, 'real\\standard', false],
+    ['a group that has an index', BY_INDEX, 'standard', true],
+    ['a group that has no index', BY_INDEX, 'raw', false],
+    ['a group named like a member of every object', BY_INDEX, 'constructor', false],
+    ['no group of managers, whatever the connection names', anyGroup, 'Managers\\dealers', false],
+    ['no group of managers though it is named', { ...LIVE, groups: ['manager'] }, 'manager', false],
+    ['a group that only begins like one of managers', anyGroup, 'managers-club', true],
+  ] as const)('%s', (title, connection, group, allowed) => {
+    const judge = () => judgeOrder({ ...ORDER, group }, connection as Connection, { unsupported: () => [] });
+    if (allowed) expect(judge, title).not.toThrow();
+    else expect(judge, title).toThrow('group_not_found');
+  });
+
+  it('what its protocol can do, and names the fields of what it cannot', () => {
+    const errors: FieldFault[] = [{ pointer: '#/login', rule: 'not_supported', detail: 'cannot be chosen' }];
+    expect(() => judgeOrder(ORDER, LIVE, { unsupported: () => errors })).toThrow(
+      expect.objectContaining({ type: 'not_supported_by_connection', options: { errors } }),
     );
+  });
+});
+
+describe('The logins that an operation asks for', () => {
+  const range = { from: 500_000, to: 599_999 };
+  const candidates = (nonce: string, of = range) => loginCandidates({ nonce }, of);
+
+  it('are a few of the range, always the same ones, and others for another operation', () => {
+    const logins = candidates('a nonce');
+    expect(logins).toEqual(candidates('a nonce'));
+    expect(logins.length).toBeGreaterThan(10);
+    expect(logins.length).toBeLessThanOrEqual(16);
+    for (const login of logins) expect(login).toSatisfy((one: number) => one >= range.from && one <= range.to);
+    expect(candidates('another nonce')).not.toEqual(logins);
+  });
+
+  it('are never asked for twice, however small the range is', () => {
+    const logins = candidates('a nonce', { from: 1, to: 8 });
+    expect(new Set(logins).size).toBe(logins.length);
+  });
+
+  it('are uniform over the range, so that its ends are as likely as its middle', () => {
+    const counts = Array.from({ length: 10 }, () => 0);
+    const nonces = Array.from({ length: 5_000 }, (_, index) => `nonce-${index}`);
+    for (const nonce of nonces) {
+      const [first = 0] = candidates(nonce);
+      const tenth = Math.floor((first - range.from) / 10_000);
+      counts[tenth] = (counts[tenth] ?? 0) + 1;
+    }
+    // Chi-squared of nine degrees of freedom: beyond 33.7 once in ten thousand times.
+    const chiSquared = counts.reduce((sum, count) => sum + (count - 500) ** 2 / 500, 0);
+    expect(chiSquared).toBeLessThan(33.7);
+  });
+
+  it('are exact where the platform can hold more than 32 bits', () => {
+    const wide = { from: 2 ** 40, to: Number.MAX_SAFE_INTEGER };
+    for (const login of candidates('a nonce', wide)) {
+      expect(Number.isSafeInteger(login)).toBe(true);
+      expect(login).toBeGreaterThanOrEqual(wide.from);
+    }
+  });
+});
+
+describe('What the platform is asked for', () => {
+  const order = (changes: object = {}, client: AccountClient = ANN, deposit?: number) =>
+    toOrder({ ...BODY, ...changes }, client, OPERATION, PASSWORDS, deposit);
 
   it('is the request, the client and the operation', () => {
     expect(order()).toEqual({
@@ -82,7 +151,7 @@ describe('What the platform is asked for', () => {
 
   it('leaves out what the client’s record does not say', () => {
     const client = { id: 'CLIENT06', email: 'kim@example.org', name: 'Kim' };
-    const { phone, country } = order({}, { client });
+    const { phone, country } = order({}, client);
     expect([phone, country]).toEqual([undefined, undefined]);
   });
 
@@ -92,7 +161,8 @@ describe('What the platform is asked for', () => {
     ['a demo connection and a deposit of nothing', DEMO, { ...FUNDED, deposit: 0 }, undefined],
     ['a live connection, whatever the type', LIVE, FUNDED, undefined],
   ])('has, with %s, its deposit', (_, connection, accountType, deposit) => {
-    expect(order({}, { connection, accountType }).deposit).toBe(deposit);
+    expect(depositOf({ client: ANN, connection, accountType: accountType as AccountType })).toBe(deposit);
+    expect(order({}, ANN, deposit).deposit).toBe(deposit);
   });
 
   it('is read-only and has a login of its own where that was asked for', () => {

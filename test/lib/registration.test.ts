@@ -387,7 +387,7 @@ describe('A client’s address', () => {
 });
 
 describe('An Idempotency-Key', () => {
-  const operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease' };
+  const operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease', revision: 0 };
 
   it('is claimed for this route and caller, for as long as the function may run, with the body’s fingerprint', async () => {
     const fake = fakeRegistration();
@@ -399,20 +399,17 @@ describe('An Idempotency-Key', () => {
   it('is marked before the send with what an operator needs, and nothing personal', async () => {
     const fake = fakeRegistration();
     await fake.run(registrationRequest({}, KEYED));
-    expect(fake.kept.mark).toEqual({
-      settleAt: NOW,
-      details: { registration_id: fake.kept.record?.registration_id },
-    });
+    expect(fake.kept.mark).toEqual({ registration_id: fake.kept.record?.registration_id });
   });
 
   it('of a finished request gives the first answer again, and sends nothing', async () => {
-    const fake = fakeRegistration({ claim: { kind: 'finished', operation, result: {} } });
+    const fake = fakeRegistration({ claim: { kind: 'finished', operation, item: {} } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
     expect(fake.steps()).toEqual(['pepper', 'form', 'claim']);
   });
 
   it('of a request that may have sent is never worked on again, and finished, so that every later retry is answered', async () => {
-    const fake = fakeRegistration({ claim: { kind: 'undecided', operation, settleAt: NOW } });
+    const fake = fakeRegistration({ claim: { kind: 'undecided', operation, item: {} } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
     expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'finish']);
   });

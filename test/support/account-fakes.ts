@@ -1,28 +1,23 @@
 import { randomUUID } from 'node:crypto';
+import type { AccountServices } from '../../lib/account-work.ts';
 import { DatabaseFailure, type Item, type Table } from '../../lib/aws/dynamodb.ts';
-import { within } from '../../lib/http/deadline.ts';
+import { STOP_BEFORE_END_MS, within } from '../../lib/http/deadline.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
 import { Problem } from '../../lib/http/problem.ts';
 import { derivePassword } from '../../lib/platform/passwords.ts';
-import type {
-  AccountOrder,
-  Departure,
-  Finding,
-  OrderTrace,
-  PlatformFailure,
-  TradingPlatform,
-} from '../../lib/platform/platform.ts';
+import { accountOperationsIn } from '../../lib/records/account-operations.ts';
 import { accountsIn } from '../../lib/records/accounts.ts';
 import type { AccountType, Connection, WebApiConnection } from '../../lib/records/crm-records.ts';
 import type { AccountClient, Directory } from '../../lib/records/directory.ts';
-import { operationsIn } from '../../lib/records/operations.ts';
+import { loginsIn } from '../../lib/records/logins.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
-import { openTradingAccount, type TradingAccountParts } from '../../lib/trading-account.ts';
+import { openTradingAccount } from '../../lib/trading-account.ts';
 import type {
   PlatformVersion,
   TradingAccountAnswer,
   TradingAccountRequest,
 } from '../../lib/validators/trading-account.ts';
+import { FakePlatform } from './account-platform.ts';
 import type { TestDatabase } from './database.ts';
 
 export const ANN: AccountClient = {
@@ -44,86 +39,24 @@ export const LIVE: WebApiConnection = {
   groups: ['real\\standard'],
   secret: 'platform/tp5-live-1',
 };
+/** The same with logins of its own. */
+export const RANGE = { from: 500_000, to: 599_999 };
+export const OWN_LOGINS: WebApiConnection = { ...LIVE, logins: RANGE };
+/** A server that does not show whose an account is. */
+export const GATEWAY: Connection = {
+  id: 'tp4-gw-1',
+  platform: 'tp4',
+  protocol: 'interface-gateway',
+  host: 'mt4gw.example.com',
+  port: 443,
+  demo: false,
+  logins: RANGE,
+  secret: 'platform/tp4-gw-1',
+  code_page: 'windows-1252',
+};
 export const DEMO: WebApiConnection = { ...LIVE, demo: true };
 export const FUNDED: AccountType = { id: 'ATDEMO01', name: 'Demo', platform: 'tp5', deposit: 10_000 };
 export const BODY: TradingAccountRequest = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
-
-/** What an opening comes to: a login, or a failure before or after the bytes have left. */
-type Opening =
-  | { kind: 'opens' }
-  | { kind: 'fails'; sent: boolean; failure: PlatformFailure | Error }
-  /** The account is there and its answer never comes. */
-  | { kind: 'reply_lost'; failure: PlatformFailure };
-
-/** A platform that does what the test says, and remembers what it was asked. */
-class FakePlatform implements TradingPlatform {
-  readonly accounts: { login: number; order: AccountOrder }[] = [];
-  readonly calls: string[] = [];
-  /** The account of every call that was to pay a deposit. */
-  readonly deposits: number[] = [];
-  /** The accounts that got theirs. */
-  readonly paid: number[] = [];
-  readonly traces: OrderTrace[] = [];
-  opening: Opening = { kind: 'opens' };
-  faults: ReturnType<TradingPlatform['unsupported']> = [];
-  /** Before the call is noted as one that may have acted. */
-  beforeMarking: () => Promise<void> = async () => {};
-  /** Instead of looking whether the account is there. */
-  finding: (() => Finding | Error) | undefined;
-  /** What the next deposits come to instead, one after the other. */
-  depositsFail: Error[] = [];
-
-  loginIsKey = true;
-
-  unsupported() {
-    return this.faults;
-  }
-
-  async open(order: AccountOrder, departure: Departure): Promise<{ login: number }> {
-    this.calls.push('open');
-    const { opening } = this;
-    if (opening.kind === 'fails' && !opening.sent) throw opening.failure;
-    await this.beforeMarking();
-    await departure.note();
-    this.calls.push('sent');
-    if (opening.kind === 'fails') throw opening.failure;
-    const login = order.login ?? 5_001 + this.accounts.length;
-    this.accounts.push({ login, order });
-    if (opening.kind === 'reply_lost') throw opening.failure;
-    return { login };
-  }
-
-  async find(trace: OrderTrace): Promise<Finding> {
-    this.calls.push('find');
-    this.traces.push(trace);
-    const finding = this.finding?.();
-    if (finding instanceof Error) throw finding;
-    if (finding !== undefined) return finding;
-    const found = this.accounts.find(({ order }) => order.operationId === trace.operationId);
-    return found === undefined ? { kind: 'absent' } : { kind: 'found', login: found.login };
-  }
-
-  async fund(_order: AccountOrder, login: number, departure: Departure): Promise<void> {
-    this.calls.push('fund');
-    this.deposits.push(login);
-    await departure.note();
-    const failure = this.depositsFail.shift();
-    if (failure !== undefined) throw failure;
-    this.paid.push(login);
-  }
-
-  async holdsFunds(login: number): Promise<boolean | undefined> {
-    return this.paid.includes(login);
-  }
-
-  async check(): Promise<void> {}
-
-  async inspectRange() {
-    return { looked: 0, taken: 0 };
-  }
-
-  async close(): Promise<void> {}
-}
 
 /** A table that counts its calls and fails at some of them, before or after they are done. */
 export class FaultyTable implements Table {
@@ -144,6 +77,7 @@ export class FaultyTable implements Table {
     throw new DatabaseFailure('ServiceUnavailable');
   }
 
+  query: Table['query'] = (...args) => this.#call('query', () => this.#table.query(...args));
   get: Table['get'] = (...args) => this.#call('get', () => this.#table.get(...args));
   getMany: Table['getMany'] = (...args) => this.#call('getMany', () => this.#table.getMany(...args));
   put: Table['put'] = (...args) => this.#call('put', () => this.#table.put(...args));
@@ -187,7 +121,7 @@ export class FakeAccounts {
 
   now = () => Date.now() + this.skippedMs;
 
-  get parts(): TradingAccountParts {
+  get services(): AccountServices {
     const notice = (kind: FakeNotice['kind'], to: string, account: object, language: string | undefined) => {
       if (this.noticesFail !== undefined) throw this.noticesFail;
       this.notices.push({ kind, to, language, account });
@@ -201,7 +135,8 @@ export class FakeAccounts {
           return this.records;
         },
       },
-      operations: operationsIn(this.operations, this.now),
+      operations: accountOperationsIn(this.operations, this.now),
+      logins: loginsIn(this.operations),
       accounts: accountsIn(this.accounts),
       notices: {
         email: async (client, account, language) => notice('email', client.email, account, language),
@@ -211,10 +146,8 @@ export class FakeAccounts {
         if (this.platformFails !== undefined) throw this.platformFails;
         return this.platform;
       },
-      passwordKey: async () => 'a key of this test',
-      derivePassword,
-      settleMs: this.settleMs,
-      now: this.now,
+      passwords: { key: async () => 'a key of this test', derive: derivePassword },
+      clock: { settleMs: this.settleMs, now: this.now },
     };
   }
 
@@ -223,7 +156,7 @@ export class FakeAccounts {
     changes: Partial<TradingAccountRequest> = {},
     options: { key?: string; ms?: number; version?: PlatformVersion; userId?: string; caller?: string } = {},
   ): Promise<Answer<TradingAccountAnswer>> {
-    const { key, ms = 29_000, version = 'tp5', userId = this.userId, caller = 'iam:caller' } = options;
+    const { key, ms = 25_000, version = 'tp5', userId = this.userId, caller = 'iam:caller' } = options;
     const body = { ...BODY, ...changes };
     const request: Request<TradingAccountRequest, { user_id: string }> = {
       body,
@@ -232,9 +165,9 @@ export class FakeAccounts {
       idempotencyKey: key,
       source: '203.0.113.9',
       caller,
-      endsAt: this.now() + ms,
+      endsAt: this.now() + ms + STOP_BEFORE_END_MS,
     };
-    return openTradingAccount(this.parts, version, request, this.#telemetry({}), within(ms));
+    return openTradingAccount(this.services, version, request, this.#telemetry({}), within(ms));
   }
 
   /** The problem that a request ends with. */

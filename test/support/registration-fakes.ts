@@ -36,7 +36,7 @@ export type Step =
 export const FORM: Form = { id: 'FORM0001', fields: [{ key: 'k3J9xQ', type: 'text' }] };
 export const NOW = 1_800_000_000_000;
 export const PEPPER: Pepper = parsePepper(JSON.stringify({ current: '1', '1': 'p'.repeat(32) }));
-const OPERATION: Operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease' };
+const OPERATION: Operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease', revision: 0 };
 
 export interface FakeSettings {
   form?: Form | undefined;
@@ -58,7 +58,7 @@ export function fakeRegistration(settings: FakeSettings = {}) {
   const log: string[] = [];
   const events: { name: EventName; fields: EventFields }[] = [];
   const sent: { channel: Channel; to: string; message: Message; language: string | undefined }[] = [];
-  const kept: { record?: PendingRegistration; delivery?: Delivery; mark?: { settleAt: number; details: object } } = {};
+  const kept: { record?: PendingRegistration; delivery?: Delivery; mark?: object } = {};
   const asked: { scope?: string[] | undefined; fingerprints?: string[]; leaseMs?: number; counted?: object } = {};
 
   async function step<T>(name: Step, result: T): Promise<T> {
@@ -83,13 +83,12 @@ export function fakeRegistration(settings: FakeSettings = {}) {
         Object.assign(asked, { scope, fingerprints, leaseMs });
         return step('claim', settings.claim ?? { kind: 'fresh', operation: OPERATION });
       },
-      markSent: async (_, settleAt, details) => {
+      markSent: async (_, details) => {
         await step('mark', undefined);
-        kept.mark = { settleAt, details };
+        kept.mark = details;
       },
       finish: () => step('finish', undefined),
       release: () => step('release', undefined),
-      giveUp: () => Promise.reject(new Error('not asked for here')),
     },
     registrations: {
       put: async (record) => {

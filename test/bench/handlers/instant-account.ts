@@ -4,9 +4,10 @@ import { accountConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
 import { derivePassword, parsePasswordKey } from '../../../lib/platform/passwords.ts';
 import type { TradingPlatform } from '../../../lib/platform/platform.ts';
+import { accountOperationsIn } from '../../../lib/records/account-operations.ts';
 import { accountsIn } from '../../../lib/records/accounts.ts';
 import { crmKey, directoryIn } from '../../../lib/records/directory.ts';
-import { operationsIn } from '../../../lib/records/operations.ts';
+import { loginsIn } from '../../../lib/records/logins.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
 import { openTradingAccount } from '../../../lib/trading-account.ts';
 import {
@@ -51,14 +52,13 @@ const parts = {
       crmItem(crmKey.connection(connection?.id ?? ''), connection),
     ]),
   ),
-  operations: operationsIn(instantTable()),
+  operations: accountOperationsIn(instantTable()),
+  logins: loginsIn(instantTable()),
   accounts: accountsIn(instantTable()),
   notices: accountNotices(config),
   platform: async () => platform,
-  passwordKey: async () => parsePasswordKey(passwordKey),
-  derivePassword,
-  settleMs: config.settleSeconds * 1_000,
-  now: Date.now,
+  passwords: { key: async () => parsePasswordKey(passwordKey), derive: derivePassword },
+  clock: { settleMs: config.settleSeconds * 1_000, now: Date.now },
 };
 
 export const handler = endpoint({

@@ -60,7 +60,7 @@ const ACCOUNT_RIGHTS = {
   PublishClientNotifications: { may: ['sns:Publish'], on: ['<ClientNotificationsTopic>'] },
   ReadCrm: READ_CRM,
   KeepOperations: KEEP_OPERATIONS,
-  RecordAccounts: { may: ['dynamodb:PutItem'], on: ['<AccountsTable.Arn>'] },
+  RecordAccounts: { may: ['dynamodb:PutItem', 'dynamodb:Query'], on: ['<AccountsTable.Arn>'] },
   ReadPlatformSecrets: {
     may: ['secretsmanager:GetSecretValue'],
     on: [ARN('secretsmanager', 'secret:platform/*')],
@@ -172,6 +172,7 @@ describe('Every function', () => {
     const calls = {
       get: 'GetItem',
       getMany: 'BatchGetItem',
+      query: 'Query',
       put: 'PutItem',
       update: 'UpdateItem',
       delete: 'DeleteItem',
@@ -188,7 +189,9 @@ describe('Every function', () => {
       RecordAccounts: 'lib/records/accounts.ts',
     })) {
       const source = readFileSync(new URL(file, ROOT), 'utf8');
-      const made = [...source.matchAll(/\btable\s*\.(get|getMany|put|update|delete)\(/g)].map(([, call]) => call ?? '');
+      const made = [...source.matchAll(/\btable\s*\.(get|getMany|query|put|update|delete)\(/g)].map(
+        ([, call]) => call ?? '',
+      );
       const needed = [...new Set(made)].map((call) => `dynamodb:${calls[call as keyof typeof calls]}`).sort();
       expect(granted[right], file).toMatchObject({ may: needed });
     }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fingerprint } from '../../../lib/http/idempotency.ts';
+import { fingerprint, fingerprintKey } from '../../../lib/http/idempotency.ts';
 
 describe('The fingerprint of a body', () => {
   it('does not depend on the order of members', () => {
@@ -31,5 +31,13 @@ describe('The fingerprint of a body', () => {
         expect(fingerprint(a, 'k') === fingerprint(b, 'k')).toBe(same);
       }),
     );
+  });
+});
+
+describe('The key of fingerprints', () => {
+  it('is another one than the secret it is derived from, and always the same', () => {
+    expect(fingerprintKey('a secret')).toMatch(/^[\w-]{43}$/);
+    expect(fingerprintKey('a secret')).toBe(fingerprintKey('a secret'));
+    expect(fingerprintKey('a secret')).not.toBe(fingerprintKey('another secret'));
   });
 });

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import {
   type Claim,
-  DepositUnsettled,
   LeaseLost,
   type Operation,
   type Operations,
@@ -45,7 +44,7 @@ describe('A request with an Idempotency-Key', () => {
     const scope = newScope();
     await fresh(operations, scope);
     const second = await operations.claim(scope, ['f'], 1_000, signal());
-    expect(second).toEqual({ kind: 'in_progress', retryAfterSeconds: 1 });
+    expect(second).toMatchObject({ kind: 'in_progress', retryAfterSeconds: 1 });
     expect(() => workable(second)).toThrow('request_in_progress');
   });
 
@@ -54,63 +53,63 @@ describe('A request with an Idempotency-Key', () => {
     const scope = newScope();
     const operation = await fresh(operations, scope);
     expect(await operations.claim(scope, ['g'], 1_000, signal())).toEqual({ kind: 'reused' });
-    await operations.finish(operation, { login: 7 }, signal());
+    await operations.finish(operation, signal());
     const claim = await operations.claim(scope, ['g'], 1_000, signal());
     expect(() => workable(claim)).toThrow('idempotency_key_reused');
   });
 
-  it('that is finished gives its login and nonce again', async () => {
+  it('that is finished gives its nonce again, and what was kept of it', async () => {
     const { operations } = world();
     const scope = newScope();
     const operation = await fresh(operations, scope);
-    await operations.finish(operation, { login: 7, recorded: true }, signal());
+    await operations.finish(operation, signal());
     expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
       kind: 'finished',
       operation: { operationId: operation.operationId, nonce: operation.nonce },
-      result: { login: 7, recorded: true },
+      item: { state: 'finished' },
     });
   });
 
   it('matches the fingerprint under any key of a rotation', async () => {
     const { operations } = world();
     const scope = newScope();
-    await operations.finish(await fresh(operations, scope), {}, signal());
+    await operations.finish(await fresh(operations, scope), signal());
     expect(await operations.claim(scope, ['new', 'f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
   });
 
-  it('whose first try failed before anything was sent is worked on anew', async () => {
+  it('whose first worker failed before anything was sent is worked on anew', async () => {
     const { operations } = world();
     const scope = newScope();
     await operations.release(await fresh(operations, scope), signal());
     expect(await operations.claim(scope, ['g'], 1_000, signal())).toMatchObject({ kind: 'fresh' });
   });
 
-  it('whose first try died before anything was sent is taken over when its lease is over', async () => {
+  it('whose first worker died before anything was sent is taken over when its lease is over', async () => {
     const { operations, clock } = world();
     const scope = newScope();
     const first = await fresh(operations, scope);
     clock.now += 1_001;
     const second = await fresh(operations, scope);
     expect(second).toMatchObject({ operationId: first.operationId, nonce: first.nonce });
-    await expect(operations.markSent(first, clock.now, {}, signal())).rejects.toThrow(LeaseLost);
-    await operations.markSent(second, clock.now, {}, signal());
+    await expect(operations.markSent(first, {}, signal())).rejects.toThrow(LeaseLost);
+    await operations.markSent(second, {}, signal());
   });
 
-  it('whose first try died after it may have sent is handed over to be settled', async () => {
+  it('whose first worker died after it may have sent is handed over to be settled', async () => {
     const { operations, clock } = world();
     const scope = newScope();
     const first = await fresh(operations, scope);
-    await operations.markSent(first, clock.now + 60_000, { group: 'real' }, signal());
+    await operations.markSent(first, { group: 'real' }, signal());
     clock.now += 1_001;
     expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
       kind: 'undecided',
-      settleAt: clock.now - 1_001 + 60_000,
+      item: { details: { group: 'real' } },
       operation: { operationId: first.operationId, nonce: first.nonce },
     });
     expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'in_progress' });
   });
 
-  it('whose first try was only frozen and sends after all is never worked on anew beside it, in any order', async () => {
+  it('whose first worker was only frozen and sends after all is never worked on anew beside it, in any order', async () => {
     const { clock } = world();
     const orders = await everyOrder(async (choose) => {
       const scope = newScope();
@@ -124,7 +123,7 @@ describe('A request with an Idempotency-Key', () => {
         [
           (table) =>
             operationsIn(table, later)
-              .markSent(first, later(), {}, signal())
+              .markSent(first, {}, signal())
               .then(
                 () => true,
                 () => false,
@@ -139,46 +138,47 @@ describe('A request with an Idempotency-Key', () => {
   });
 
   it('that is finished stays so when a write of an earlier step arrives late', async () => {
-    const { operations, clock } = world();
+    const { operations } = world();
     const scope = newScope();
     const operation = await fresh(operations, scope);
-    await operations.finish(operation, { login: 7 }, signal());
-    await expect(operations.markSent(operation, clock.now, {}, signal())).rejects.toThrow();
+    const late = { ...operation };
+    await operations.markSent(operation, {}, signal());
+    await operations.finish(operation, signal());
+    await expect(operations.markSent(late, {}, signal())).rejects.toThrow(LeaseLost);
     expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
-  });
-
-  it('that gave up may be settled by a retry at once', async () => {
-    const { operations, clock } = world();
-    const scope = newScope();
-    const first = await fresh(operations, scope);
-    await operations.markSent(first, clock.now + 60_000, {}, signal());
-    await operations.giveUp(first, clock.now + 10_000, signal());
-    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
-      kind: 'undecided',
-      settleAt: clock.now + 10_000,
-    });
   });
 
   it('is kept for 24 hours, and forgotten then though the table still has it', async () => {
     const { operations, clock } = world();
     const scope = newScope();
-    await operations.finish(await fresh(operations, scope), { login: 7 }, signal());
+    await operations.finish(await fresh(operations, scope), signal());
     clock.now += DAY - 1_000;
     expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
     clock.now += 1_000;
     expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'fresh' });
   });
 
-  it('is not forgotten while a try that took it over just before still works on it', async () => {
+  it('is kept for 24 hours from the last step on, so that one at the end of its time is not forgotten a moment later', async () => {
     const { operations, clock } = world();
     const scope = newScope();
-    await operations.markSent(await fresh(operations, scope), clock.now, {}, signal());
+    await operations.markSent(await fresh(operations, scope), {}, signal());
+    clock.now += DAY - 2_000;
+    const claim = await operations.claim(scope, ['f'], 1_000, signal());
+    if (claim.kind !== 'undecided') throw new Error(claim.kind);
+    clock.now += 3_000;
+    await operations.finish(claim.operation, signal());
+    clock.now += DAY - 2_000;
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
+  });
+
+  it('is not forgotten while one that took it over just before still works on it', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    await fresh(operations, scope);
     clock.now += DAY - 1_000;
-    expect(await operations.claim(scope, ['f'], 10_000, signal())).toMatchObject({ kind: 'undecided' });
+    expect(await operations.claim(scope, ['f'], 10_000, signal())).toMatchObject({ kind: 'fresh' });
     clock.now += 5_000;
     expect(await operations.claim(scope, ['f'], 10_000, signal())).toMatchObject({ kind: 'in_progress' });
-    clock.now += 5_000;
-    expect(await operations.claim(scope, ['f'], 10_000, signal())).toMatchObject({ kind: 'fresh' });
   });
 
   it('is another operation for another caller, user, version or key', async () => {
@@ -190,56 +190,6 @@ describe('A request with an Idempotency-Key', () => {
       ['ab', 'c'],
     ])
       await fresh(operations, scope);
-  });
-});
-
-describe('The deposit of an operation', () => {
-  it('may be paid by one try at a time, and by the next one only when what was sent is settled', async () => {
-    const { operations, clock } = world();
-    const operation = await fresh(operations, newScope());
-    await operations.markFunding(operation, clock.now + 60_000, signal());
-    clock.now += 59_999;
-    await expect(operations.markFunding(operation, clock.now + 60_000, signal())).rejects.toThrow(DepositUnsettled);
-    clock.now += 1;
-    await operations.markFunding(operation, clock.now + 60_000, signal());
-    await expect(operations.markFunding(operation, clock.now + 60_000, signal())).rejects.toThrow(DepositUnsettled);
-  });
-
-  it('is paid by exactly one of many replays', async () => {
-    const { operations, clock } = world();
-    const operation = await fresh(operations, newScope());
-    await operations.finish(operation, { login: 7, funded: false }, signal());
-    const marks = await Promise.allSettled(
-      Array.from({ length: 20 }, () => operations.markFunding(operation, clock.now + 60_000, signal())),
-    );
-    expect(marks.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-  });
-
-  it('is not paid by one whose lease was lost', async () => {
-    const { operations, clock } = world();
-    const scope = newScope();
-    const first = await fresh(operations, scope);
-    clock.now += 1_001;
-    await fresh(operations, scope);
-    await expect(operations.markFunding(first, clock.now, signal())).rejects.toThrow(DepositUnsettled);
-  });
-
-  it('that failed may be paid again from when the operation’s end says, and the end of another try changes nothing of it', async () => {
-    const { operations, clock } = world();
-    const scope = newScope();
-    const operation = await fresh(operations, scope);
-    await operations.markFunding(operation, clock.now + 60_000, signal());
-    const result = { login: 7, recorded: false, funded: false, opened_at: '2026-01-02T03:04:05.678Z' };
-    await operations.finish(operation, result, signal(), clock.now + 10_000);
-    await operations.finish(operation, { ...result, recorded: true }, signal());
-    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
-      kind: 'finished',
-      result: { ...result, recorded: true },
-    });
-    clock.now += 9_999;
-    await expect(operations.markFunding(operation, clock.now, signal())).rejects.toThrow(DepositUnsettled);
-    clock.now += 1;
-    await operations.markFunding(operation, clock.now, signal());
   });
 });
 
@@ -276,7 +226,7 @@ describe('A claim', () => {
     clock.now += 1_001;
     calls.length = 0;
     const second = await fresh(operations, scope);
-    await operations.markSent(second, clock.now, {}, signal());
+    await operations.markSent(second, {}, signal());
     expect(second.nonce).toBe(first.nonce);
     expect(calls.map(({ operation }) => operation)).toEqual(['PutItem', 'UpdateItem', 'UpdateItem']);
 
@@ -294,7 +244,7 @@ describe('A claim', () => {
     clock.now += 1_001;
     const second = await fresh(operations, scope);
     expect(second.operationId).toBe(first.operationId);
-    await operations.markSent(second, clock.now + 5, {}, signal());
+    await operations.markSent(second, {}, signal());
     clock.now += 1_001;
     expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({
       kind: 'undecided',
@@ -306,7 +256,7 @@ describe('A claim', () => {
     const { operations, clock } = world();
     const [other, done, old] = [newScope(), newScope(), newScope()];
     await fresh(operations, other);
-    await operations.finish(await fresh(operations, done), { login: 7 }, signal());
+    await operations.finish(await fresh(operations, done), signal());
     const forgotten = await fresh(operations, old);
     clock.now += 1_001;
     expect(await operations.claim(other, ['g'], 1_000, signal())).toEqual({ kind: 'reused' });
@@ -316,7 +266,7 @@ describe('A claim', () => {
   });
 });
 
-describe('However many tries race for one key', () => {
+describe('However many workers race for one key', () => {
   it('exactly one of them works on it', async () => {
     const { operations } = world();
     const scope = newScope();
@@ -328,7 +278,7 @@ describe('However many tries race for one key', () => {
   it('exactly one of them settles what a dead one left', async () => {
     const { operations, clock } = world();
     const scope = newScope();
-    await operations.markSent(await fresh(operations, scope), clock.now, {}, signal());
+    await operations.markSent(await fresh(operations, scope), {}, signal());
     clock.now += 1_001;
     const claims = await Promise.all(Array.from({ length: 20 }, () => operations.claim(scope, ['f'], 1_000, signal())));
     expect(claims.filter(({ kind }) => kind === 'undecided')).toHaveLength(1);
@@ -337,7 +287,7 @@ describe('However many tries race for one key', () => {
   it('never two of them may send between two certain failures, whatever they do and whenever they die', async () => {
     const step = fc.record({
       worker: fc.nat(2),
-      does: fc.constantFrom('claim', 'send', 'finish', 'release', 'giveUp', 'time passes'),
+      does: fc.constantFrom('claim', 'send', 'finish', 'release', 'time passes'),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
@@ -363,13 +313,12 @@ describe('However many tries race for one key', () => {
           held.delete(worker);
           try {
             if (does === 'send' && mine.mayOpen) {
-              await operations.markSent(mine.operation, clock.now, {}, signal());
+              await operations.markSent(mine.operation, {}, signal());
               opened += 1;
               held.set(worker, { ...mine, mayOpen: false });
             }
-            if (does === 'finish' && opened === 1) await operations.finish(mine.operation, { login: 1 }, signal());
+            if (does === 'finish' && opened === 1) await operations.finish(mine.operation, signal());
             if (does === 'release' && mine.mayOpen) await operations.release(mine.operation, signal());
-            if (does === 'giveUp' && !mine.mayOpen) await operations.giveUp(mine.operation, clock.now, signal());
           } catch {
             // The lease was lost: nothing was sent.
           }

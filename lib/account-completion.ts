@@ -1,0 +1,129 @@
+import { askUntilCertain, type Opening, settledAfterDeath, type Work } from './account-work.ts';
+import type { OpenedAccount } from './messages/notices.ts';
+import { PlatformFailure } from './platform/platform.ts';
+import type { KnownAccount } from './records/account-operations.ts';
+import { describeError, quietly, type Telemetry } from './telemetry.ts';
+import type { TradingAccountRequest } from './validators/trading-account.ts';
+
+/**
+ * Everything that an account needs once it is open: its record and its deposit, then the operation's end. What cannot be
+ * done now is left to whoever takes the operation up next; nothing of it changes the answer.
+ * @param opening undefined when the platform cannot be asked
+ */
+export async function complete(work: Work, account: KnownAccount, opening: Opening | undefined): Promise<void> {
+  const { services, operation } = work;
+  const telemetry = work.telemetry.with({ login: account.login, connection_id: work.details.connection_id });
+  const [deposit, recorded] = await Promise.all([
+    opening === undefined ? account : seeToDeposit({ ...opening, telemetry }, account),
+    account.recorded || record(work, account, telemetry),
+  ]);
+  const { deposit_settle_at, ...known } = account;
+  const settleAt = deposit.deposit_settle_at;
+  const ending = {
+    ...known,
+    recorded,
+    deposit: deposit.deposit,
+    ...(deposit.deposit === 'sent' ? { deposit_settle_at: settleAt } : {}),
+  };
+  await quietly(telemetry, 'finish', (signal) => services.operations.finish(operation, ending, signal));
+}
+
+/** Writes the account's record; @returns whether it is written */
+async function record(
+  { services, details, signal }: Work,
+  { login, opened_at }: KnownAccount,
+  telemetry: Telemetry,
+): Promise<boolean> {
+  try {
+    await services.accounts.put({ ...details, login, opened_at }, signal);
+    return true;
+  } catch (error) {
+    telemetry.event('AccountNotRecorded', { login, ...describeError(error) });
+    return false;
+  }
+}
+
+type Deposit = Pick<KnownAccount, 'deposit' | 'deposit_settle_at'>;
+
+/** The command that pays leaves once for an operation, whatever becomes of it; from then on the balance is looked at, and told. */
+async function seeToDeposit(opening: Opening, account: KnownAccount): Promise<Deposit> {
+  if (account.deposit === 'due') return pay(opening, account.login);
+  if (account.deposit !== 'sent') return account;
+  return lookForDeposit(opening, account.login, account.deposit_settle_at ?? 0);
+}
+
+async function pay(opening: Opening, login: number): Promise<Deposit> {
+  const { services, operation, order, platform, platformEndsAt, platformSignal, telemetry } = opening;
+  let left = false;
+  const note = async () => {
+    await services.operations.markPaying(operation, settledAfterDeath(opening, platformEndsAt), platformSignal);
+    left = true;
+  };
+  try {
+    await platform.fund(order, login, { note, notAfter: platformEndsAt }, platformSignal);
+    return { deposit: 'made' };
+  } catch (error) {
+    if (!left) {
+      telemetry.event('OperationNotSettled', { step: 'deposit', ...describeError(error) });
+      return { deposit: 'due' };
+    }
+    const isKnown = error instanceof PlatformFailure && error.kind !== 'account_outcome_unknown';
+    if (isKnown) return depositFailed(telemetry, error);
+    telemetry.event('AnswerLost', { step: 'deposit', ...describeError(error) });
+    return lookForDeposit(opening, login, services.clock.now() + services.clock.settleMs);
+  }
+}
+
+/** @param settleAt from when on (epoch ms) an account that is empty stays empty */
+async function lookForDeposit(opening: Opening, login: number, settleAt: number): Promise<Deposit> {
+  const { platform, telemetry } = opening;
+  const holdsFunds = await askUntilCertain(opening, settleAt, async (isCertain, signal) => {
+    try {
+      // A protocol that cannot say will not say later either.
+      const answer = (await platform.holdsFunds(login, signal)) ?? 'cannot_tell';
+      return answer === false && !isCertain ? 'not_yet' : answer;
+    } catch {
+      return 'unreachable';
+    }
+  });
+  if (holdsFunds === undefined) return { deposit: 'sent', deposit_settle_at: settleAt };
+  return holdsFunds === true ? { deposit: 'made' } : depositFailed(telemetry, new EmptyAccount('It stayed empty.'));
+}
+
+class EmptyAccount extends Error {
+  override readonly name = 'EmptyAccount';
+}
+
+/** Told once: it is not paid again by itself. */
+function depositFailed(telemetry: Telemetry, error: unknown): Deposit {
+  telemetry.event('DepositFailed', describeError(error));
+  return { deposit: 'failed' };
+}
+
+/** Sends the notices that the request asks for; one that fails is counted. */
+export async function notify(opening: Opening, login: number, body: TradingAccountRequest): Promise<void> {
+  const { services, found, order, details, signal } = opening;
+  const telemetry = opening.telemetry.with({ login, connection_id: details.connection_id });
+  const { client, connection } = found;
+  const account: OpenedAccount = {
+    login,
+    version: details.version,
+    group: order.group,
+    leverage: order.leverage,
+    readonly: order.readonly,
+    demo: connection.demo,
+    ...(connection.name === undefined ? {} : { serverName: connection.name }),
+  };
+  const language = body.language ?? client.language;
+  const noticed = async (notice: string, send: () => Promise<void>) => {
+    try {
+      await send();
+    } catch (error) {
+      telemetry.event('NoticeFailed', { notice, ...describeError(error) });
+    }
+  };
+  await Promise.all([
+    body.send_email === true && noticed('email', () => services.notices.email(client, account, language, signal)),
+    body.send_pop_up === true && noticed('popup', () => services.notices.popUp(client.id, account, language, signal)),
+  ]);
+}
