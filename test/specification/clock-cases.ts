@@ -70,30 +70,38 @@ const HOUR = [...AGAIN, 3_600 - 1_380];
 /** The tenth is two hours after the first. */
 const DAY = [...HOUR, 900, 900, 900, 900, 86_400 - 7_200];
 
-/** Messages to one recipient of each channel, for a day. */
+/** One recipient of each channel, who was sent to for the first time. */
 const recipients = shared(async (world) => {
   const people = CHANNELS.map((otp_type) => {
     const to = otp_type === 'email' ? { email: newEmail() } : { phone: newPhone() };
     return { address: to.email ?? `+44${to.phone?.number}`, next: () => send(world, { otp_type, ...to }) };
   });
-  const senders = people.map(({ next }) => next);
-  for (const answer of await Promise.all(senders.map((next) => next()))) checkSent(answer);
-  const turns = await insist(senders, DAY);
-  return people.map(({ address }, index) => ({ turns: turns[index], messages: messagesTo(world, address) }));
+  for (const answer of await Promise.all(people.map(({ next }) => next()))) checkSent(answer);
+  return { people, turns: CHANNELS.map((): Turn[] => []) };
 });
 
-const TO_A_RECIPIENT = CHANNELS.flatMap((channel, index) =>
-  (
-    [
-      ['again after 60, 120, 300 and 900 s', 'no second earlier', AGAIN],
-      ['5 an hour', 'the sixth waits for the hour to end', HOUR],
-      ['10 in 24 hours', 'the eleventh waits for the next day', DAY],
-    ] as const
-  ).map(([limit, sentence, waits]) =>
+/** The turns of all channels' recipients, as many of the day's as are asked for; those that were had are not had again. */
+async function turnsOfTheDay(world: World, count: number) {
+  const { people, turns } = await recipients(world);
+  const senders = people.map(({ next }) => next);
+  const more = await insist(senders, DAY.slice(turns[0]?.length, count));
+  for (const [index, own] of turns.entries()) own.push(...(more[index] ?? []));
+  return { people, turns };
+}
+
+const LIMITS = [
+  ['again after 60, 120, 300 and 900 s', 'no second earlier', AGAIN],
+  ['5 an hour', 'the sixth waits for the hour to end', HOUR],
+  ['10 in 24 hours', 'the eleventh waits for the next day', DAY],
+] as const;
+
+const TO_A_RECIPIENT = LIMITS.flatMap(([limit, sentence, waits]) =>
+  CHANNELS.map((channel, index) =>
     exceeds(ROW, `decided: to a recipient ${limit}`, `by ${channel}, ${sentence}`, async (world) => {
-      const { turns, messages } = (await recipients(world))[index] ?? {};
-      checkTurns(turns?.slice(0, waits.length), waits);
-      expect(messages).toHaveLength(DAY.length + 1);
+      const { people, turns } = await turnsOfTheDay(world, waits.length);
+      checkTurns(turns[index]?.slice(0, waits.length), waits);
+      const messages = messagesTo(world, people[index]?.address ?? '');
+      expect(messages).toHaveLength(1 + (turns[index]?.length ?? 0));
     }),
   ),
 );
