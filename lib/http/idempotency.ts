@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { isObject } from '../validators/primitives.ts';
 
 /** The key of fingerprints where the secret has another use too: from the one nothing can be said of the other. */
 export function fingerprintKey(secret: string): string {
@@ -11,14 +12,29 @@ export function fingerprintKey(secret: string): string {
  */
 export function fingerprint(body: unknown, key: string): string {
   return createHmac('sha256', key)
-    .update('body\n')
-    .update(JSON.stringify(inOrder(body)))
+    .update(`body\n${inOrder(body)}`)
     .digest('base64url');
 }
 
-function inOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inOrder);
-  if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { members: members.map(([name, member]) => [name, inOrder(member)]) };
+/** The same text for the same value, and for no other. Made by adding up: joined arrays would be copied at every level. */
+function inOrder(value: unknown): string {
+  if (typeof value === 'string') return withLength(value);
+  if (Array.isArray(value)) {
+    let text = '[';
+    for (const element of value) text += inOrder(element);
+    return `${text}]`;
+  }
+  if (isObject(value)) {
+    let text = '{';
+    for (const name of Object.keys(value).sort()) text += withLength(name) + inOrder(value[name]);
+    return `${text}}`;
+  }
+  return `${value},`;
+}
+
+/** Tells its length instead of escaping it, which takes longer than to parse it. Halves of characters are not UTF-8. */
+function withLength(text: string): string {
+  return text.isWellFormed()
+    ? `${text.length}:${text}`
+    : `${text.length}!${Buffer.from(text, 'utf16le').toString('base64')}`;
 }

@@ -222,11 +222,9 @@ function sentDocuments(fields: readonly FormField[], values: Readonly<Record<str
   });
 }
 
-/** Alphabet, padding, and zeros in the bits that the padding leaves over (RFC 4648, 3.5). */
+/** Alphabet, padding, and zeros in the bits that the padding leaves over (RFC 4648, 3.5): what its bytes are written as. */
 function isBase64(text: string): boolean {
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return false;
-  const end = text.slice(-4);
-  return Buffer.from(end, 'base64').toString('base64') === end;
+  return Buffer.from(text, 'base64').toString('base64') === text;
 }
 
 /** Bytes that base64 stands for, told without decoding it. */
@@ -241,30 +239,32 @@ function isDate(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-/** What keeps a value of open shape from being kept, as the message of an action. */
+/** What keeps a value of open shape from being kept, as the message of an action. Looks at no more of it than could be kept. */
 function openValueFault(value: unknown): string | undefined {
-  if (isDeep(value)) return rule('nesting', `must be nested at most ${DEEPEST} levels deep`);
-  const broken = strangeness(value);
-  if (broken !== undefined) return broken;
-  return JSON.stringify(value).length > MOST_JSON_CHARACTERS
-    ? rule('length', `must be at most ${MOST_JSON_CHARACTERS} characters of JSON`)
-    : undefined;
-}
+  const tooLong = rule('length', `must be at most ${MOST_JSON_CHARACTERS} characters of JSON`);
+  let room = MOST_JSON_CHARACTERS;
 
-/** True of a value that is nested more deeply than is ever kept. It never goes deeper than that itself. */
-export function isDeep(value: unknown, levels = DEEPEST): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((member) => isDeep(member, levels - 1));
-}
-
-function strangeness(value: unknown): string | undefined {
-  if (typeof value === 'string' && !value.isWellFormed()) return rule('characters', 'must be well-formed Unicode');
-  if (typeof value === 'number' && !Number.isFinite(value)) return rule('type', 'must hold finite numbers only');
-  if (typeof value !== 'object' || value === null) return undefined;
-  for (const [key, member] of Object.entries(value)) {
-    if (key === '__proto__') return rule('unknown_field', 'must have no member of the name __proto__');
-    const broken = strangeness(key) ?? strangeness(member);
-    if (broken !== undefined) return broken;
+  function faultOf(inner: unknown, levels: number): string | undefined {
+    // Every value is at least one character of JSON, and a text all of its own.
+    room -= typeof inner === 'string' ? inner.length : 1;
+    if (room < 0) return tooLong;
+    if (typeof inner === 'string' && !inner.isWellFormed()) return rule('characters', 'must be well-formed Unicode');
+    if (typeof inner === 'number' && !Number.isFinite(inner)) return rule('type', 'must hold finite numbers only');
+    if (typeof inner !== 'object' || inner === null) return undefined;
+    if (levels === 0) return rule('nesting', `must be nested at most ${DEEPEST} levels deep`);
+    if (Array.isArray(inner)) return firstFault(inner, levels - 1);
+    const names = Object.keys(inner);
+    if (names.includes('__proto__')) return rule('unknown_field', 'must have no member of the name __proto__');
+    return firstFault(names, levels - 1) ?? firstFault(Object.values(inner), levels - 1);
   }
-  return undefined;
+
+  function firstFault(members: readonly unknown[], levels: number): string | undefined {
+    for (const member of members) {
+      const fault = faultOf(member, levels);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  }
+
+  return faultOf(value, DEEPEST) ?? (JSON.stringify(value).length > MOST_JSON_CHARACTERS ? tooLong : undefined);
 }

@@ -84,10 +84,13 @@ export function toPointer(keys: readonly Key[]): string {
 }
 
 function explain(issue: Issue): Pick<BodyFault, 'rule' | 'detail'> {
-  const [word, ...sentence] = issue.message.split(': ');
-  const own = RULES.find((name) => name === word);
-  if (own !== undefined) return { rule: own, detail: sentence.join(': ') };
-  if (issue.kind !== 'schema') return { rule: 'format', detail: 'is not valid' };
+  if (issue.kind !== 'schema') {
+    const colon = issue.message.indexOf(': ');
+    const word = RULES.find((name) => name === issue.message.slice(0, colon));
+    return word === undefined
+      ? { rule: 'format', detail: 'is not valid' }
+      : { rule: word, detail: issue.message.slice(colon + 2) };
+  }
   if (issue.expected === 'never') return { rule: 'unknown_field', detail: 'is not a field of this request' };
   if (issue.input === undefined) return { rule: 'required', detail: 'is required' };
   const options = ['picklist', 'literal', 'variant'].includes(issue.type);
@@ -177,40 +180,60 @@ export function openObject<const E extends v.ObjectEntries>(entries: E): v.Loose
   });
 }
 
-/** An array of at most so many elements. A longer one is refused before its elements are looked at. */
+/** The schema with a rule that is looked at first: what is too large for it is looked at no further. */
+function upTo<const S extends v.GenericSchema>(schema: S, isTooLarge: (value: unknown) => boolean, message: string): S {
+  const refusal = v.check<unknown, string>(() => false, message);
+  return v._standardSchema<S>({
+    ...schema,
+    '~run'(dataset, config) {
+      if (!isTooLarge(dataset.value)) return schema['~run'](dataset, config);
+      return { ...refusal['~run']({ typed: true, value: dataset.value }, config), typed: false };
+    },
+  });
+}
+
+/**
+ * An array of at most so many elements. A longer one is refused before its elements are looked at, and no element is
+ * looked at behind the last fault that is told.
+ */
 export function listOf<const S extends v.GenericSchema>(item: S, most: number) {
   const schema = v.array(item);
-  const guarded = v._standardSchema<typeof schema>({
+  const brief = v._standardSchema<typeof schema>({
     ...schema,
     '~run'(dataset, config) {
       const { value } = dataset;
-      if (!Array.isArray(value) || value.length <= most) return schema['~run'](dataset, config);
-      return tooMany['~run']({ typed: true, value: [] }, config);
+      const isLong = Array.isArray(value) && value.length > MOST_FAULTS;
+      return schema['~run'](isLong ? { value: value.slice(0, untilFaulty(item, value)) } : dataset, config);
     },
   });
-  const tooMany = v.check<v.InferOutput<S>[], string>(
-    () => false,
-    rule('too_many', `must have at most ${most} elements`),
-  );
-  return v.pipe(guarded, v.metadata({ maxItems: most }));
+  const isTooLong = (value: unknown) => Array.isArray(value) && value.length > most;
+  const message = rule('too_many', `must have at most ${most} elements`);
+  return v.pipe(upTo(brief, isTooLong, message), v.metadata({ maxItems: most }));
 }
 
-/** The number of Unicode code points, which is what people call characters. */
-function countCharacters(text: string): number {
-  return v._getCodePointCount(text);
+/** How many elements have as many faults as are told; all of them where they have fewer. */
+function untilFaulty(item: v.GenericSchema, elements: readonly unknown[]): number {
+  let faulty = 0;
+  const last = elements.findIndex((element) => {
+    if (!v.is(item, element)) faulty += 1;
+    return faulty === MOST_FAULTS;
+  });
+  return last === -1 ? elements.length : last + 1;
+}
+
+/** A string of at most so many UTF-16 units. A longer one is refused before any other rule is applied to it. */
+export function shortString(most: number, message: string) {
+  return upTo(v.string(), (value) => typeof value === 'string' && value.length > most, message);
 }
 
 /** A string of so many characters (code points), without halves of surrogate pairs, which no UTF-8 can carry. */
 export function text(least: number, most: number) {
+  const length = rule('length', `must be ${inWords(least, most)}`);
   return v.pipe(
-    v.string(),
-    v.check(
-      (value) => {
-        const count = countCharacters(value);
-        return count >= least && count <= most;
-      },
-      rule('length', `must be ${inWords(least, most)}`),
-    ),
+    // A code point has at most two units.
+    shortString(2 * most, length),
+    v.minCodePoints(least, length),
+    v.maxCodePoints(most, length),
     v.check((value) => value.isWellFormed(), rule('characters', 'must be well-formed Unicode')),
     v.metadata({ ...(least > 0 ? { minLength: least } : {}), maxLength: most }),
   );
@@ -246,14 +269,13 @@ const NO_LANGUAGE = rule('language', 'must be a BCP 47 language tag such as en o
 
 /** A language tag that is well-formed by BCP 47, as `Intl` understands it. */
 export const LanguageSchema = v.pipe(
-  v.string(),
+  shortString(LONGEST_LANGUAGE, NO_LANGUAGE),
   v.regex(LANGUAGE_TAG, NO_LANGUAGE),
   v.check(isLanguageTag, NO_LANGUAGE),
   v.metadata({ minLength: 2, maxLength: LONGEST_LANGUAGE }),
 );
 
 function isLanguageTag(tag: string): boolean {
-  if (tag.length > LONGEST_LANGUAGE) return false;
   try {
     return Intl.getCanonicalLocales(tag).length === 1;
   } catch {

@@ -3,14 +3,13 @@ import {
   type CheckedDocument,
   customFieldFaults,
   INVALID_PHONE,
-  isDeep,
   isTooLarge,
   MOST_JSON_BYTES,
   toDocuments,
   togetherFaults,
 } from './custom-fields.ts';
 import { EmailSchema, emailKey } from './email.ts';
-import { FIXED_FIELDS, type Form } from './form.ts';
+import type { FIXED_FIELDS, Form } from './form.ts';
 import { type Channel, isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
 import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneSchema, parsePhone } from './phone.ts';
 import {
@@ -97,8 +96,6 @@ export const RegistrationBodySchema = v.pipe(
   ),
 );
 
-const isFixedField = (key: string) => (FIXED_FIELDS as readonly string[]).includes(key);
-
 /** Where the message goes, and as what it is looked up and counted. */
 export type Recipient =
   | {
@@ -130,7 +127,19 @@ export function registrationRequestSchema(served: ServedCountries) {
     v.rawCheck(checkBetweenFields),
     v.rawCheckAsync((context) => checkPhone(context, served)),
     v.transformAsync(async (body) => {
-      const { email, type, name, phone, otp_type, password, form_id, referrer_id, language } = body;
+      const {
+        email,
+        type,
+        name,
+        phone,
+        otp_type,
+        password,
+        repeat_password: _,
+        form_id,
+        referrer_id,
+        language,
+        ...customFields
+      } = body;
       const parsed = await parsedPhone(phone);
       return {
         /** As typed. */
@@ -147,7 +156,7 @@ export function registrationRequestSchema(served: ServedCountries) {
         referrer_id,
         language,
         /** Not checked yet. */
-        customFields: Object.fromEntries(Object.entries(body).filter(([key]) => !isFixedField(key))),
+        customFields,
       };
     }),
   );
@@ -164,7 +173,7 @@ type BodyContext = v.RawCheckContext<v.InferOutput<typeof RegistrationBodySchema
 
 /** Rules between fields are checked also when others are broken, so that all problems are told at once. */
 function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
-  const { otp_type, phone = {}, password, repeat_password, ...others } = membersOf(dataset.value);
+  const { otp_type, phone = {}, password, repeat_password } = membersOf(dataset.value);
   if (typeof password === 'string' && typeof repeat_password === 'string' && password !== repeat_password) {
     addIssue({ message: rule('password_mismatch', 'must equal password'), path: pathTo('repeat_password') });
   }
@@ -173,11 +182,6 @@ function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
       if (phone[member] !== undefined && phone[member] !== '') continue;
       const message = rule('required', `is required when otp_type is ${otp_type}`);
       addIssue({ message, path: pathTo('phone', member) });
-    }
-  }
-  for (const [key, value] of Object.entries(others)) {
-    if (!isFixedField(key) && isDeep(value)) {
-      addIssue({ message: rule('nesting', 'is nested too deeply'), path: pathTo(key) });
     }
   }
 }

@@ -12,6 +12,9 @@ describe('The fingerprint of a body', () => {
     expect(fingerprint({ a: 1 }, 'k')).not.toBe(fingerprint({ a: '1' }, 'k'));
     expect(fingerprint({ a: 1 }, 'k')).not.toBe(fingerprint({ a: 1 }, 'l'));
     expect(fingerprint({ a: {} }, 'k')).not.toBe(fingerprint({ a: [] }, 'k'));
+    expect(fingerprint({ a: '\ud800' }, 'k')).not.toBe(fingerprint({ a: '\ud801' }, 'k'));
+    expect(fingerprint({ a: '\ud800' }, 'k')).not.toBe(fingerprint({ a: '\ufffd' }, 'k'));
+    expect(fingerprint({ a: ['1', 1, null] }, 'k')).not.toBe(fingerprint({ a: [1, '1', null] }, 'k'));
   });
 
   it('is the same for what is the same JSON, and differs otherwise', () => {

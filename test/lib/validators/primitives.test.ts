@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   closedObject,
   IdSchema,
@@ -8,6 +8,7 @@ import {
   listOf,
   NumberSchema,
   openObject,
+  rule,
   text,
   toFaults,
   toPointer,
@@ -19,7 +20,7 @@ const faultsOf = (schema: v.GenericSchema, value: unknown) => {
 };
 
 describe('a pointer', () => {
-  test.each([
+  it.each([
     [[], '#'],
     [['phone', 'number'], '#/phone/number'],
     [['d0cUpl', 0, 'doc'], '#/d0cUpl/0/doc'],
@@ -33,7 +34,7 @@ describe('a pointer', () => {
     expect(toPointer(keys)).toBe(pointer);
   });
 
-  test('leads back to its keys, whatever they hold', () => {
+  it('leads back to its keys, whatever they hold', () => {
     const key = fc.string({ unit: 'binary', maxLength: 100 }).map((text) => text.toWellFormed());
     fc.assert(
       fc.property(fc.array(key), (keys) => {
@@ -43,7 +44,7 @@ describe('a pointer', () => {
     );
   });
 
-  test('names a key that is no Unicode text, and only the parent of one that is longer than 255', () => {
+  it('names a key that is no Unicode text, and only the parent of one that is longer than 255', () => {
     expect(toPointer(['a\ud800b'])).toBe('#/a%EF%BF%BDb');
     expect(toPointer(['a', 'b'.repeat(256), 'c'])).toBe('#/a');
   });
@@ -52,7 +53,7 @@ describe('a pointer', () => {
 describe('an object of fixed members', () => {
   const schema = closedObject({ a: v.string(), b: v.exactOptional(v.boolean()) });
 
-  test('names every member it does not know, also those that JavaScript objects inherit', () => {
+  it('names every member it does not know, also those that JavaScript objects inherit', () => {
     const body = JSON.parse('{"a":"","x":1,"constructor":2,"__proto__":3,"toString":4}');
     expect(faultsOf(schema, body)).toEqual([
       '#/x unknown_field',
@@ -62,36 +63,36 @@ describe('an object of fixed members', () => {
     ]);
   });
 
-  test.each([[null], [[]], [['a']], ['text'], [7], [true]])('refuses %j by its type', (value) => {
+  it.each([[null], [[]], [['a']], ['text'], [7], [true]])('refuses %j by its type', (value) => {
     expect(faultsOf(schema, value)).toEqual(['# type']);
   });
 
-  test('tells a missing member (required) from one that is null (type)', () => {
+  it('tells a missing member (required) from one that is null (type)', () => {
     expect(faultsOf(schema, {})).toEqual(['#/a required']);
     expect(faultsOf(schema, { a: null, b: null })).toEqual(['#/a type', '#/b type']);
   });
 
-  test('lists at most 100 of 200,000 unknown members', () => {
+  it('lists at most 100 of 200,000 unknown members', () => {
     const body = Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [`x${index}`, 1]));
     expect(faultsOf(schema, body)).toHaveLength(100);
   });
 });
 
 describe('an open object', () => {
-  test('keeps every other member as it came, also those that JavaScript objects inherit', () => {
+  it('keeps every other member as it came, also those that JavaScript objects inherit', () => {
     const body = JSON.parse('{"a":"","x":1,"constructor":2,"__proto__":{"y":1},"prototype":4}');
     const { output } = v.safeParse(openObject({ a: v.string() }), body);
     expect(Object.entries(output as object).sort()).toEqual(Object.entries(body).sort());
     expect(Object.getPrototypeOf(output)).toBe(Object.prototype);
   });
 
-  test('is not an array', () => {
+  it('is not an array', () => {
     expect(faultsOf(openObject({}), [])).toEqual(['# type']);
   });
 });
 
 describe('a list', () => {
-  test('that is too long is refused before its elements are looked at', () => {
+  it('that is too long is refused before its elements are looked at', () => {
     const schema = listOf(v.string(), 2);
     expect(faultsOf(schema, ['a', 'b'])).toEqual([]);
     expect(faultsOf(schema, [1, 'b'])).toEqual(['#/0 type']);
@@ -100,41 +101,83 @@ describe('a list', () => {
   });
 });
 
+describe('what is too large', () => {
+  /** A rule that counts how often it is asked. */
+  function counted() {
+    let asked = 0;
+    const action = v.check<string, string>(
+      () => {
+        asked += 1;
+        return false;
+      },
+      rule('format', 'is never right'),
+    );
+    return { action, asked: () => asked };
+  }
+
+  it('is a text of more than twice its characters: no other rule is applied to it', () => {
+    const { action, asked } = counted();
+    const schema = v.pipe(text(1, 10), action);
+    expect(faultsOf(schema, 'a'.repeat(6_000_000))).toEqual(['# length']);
+    expect(asked()).toBe(0);
+    expect(faultsOf(schema, 'a'.repeat(20))).toEqual(['# length', '# format']);
+    expect(asked()).toBe(1);
+  });
+
+  it('is a list with more faults than are told: its other elements are not looked at', () => {
+    const { action, asked } = counted();
+    const schema = listOf(v.pipe(v.string(), action), 10_000);
+    expect(
+      faultsOf(
+        schema,
+        Array.from({ length: 10_000 }, () => ''),
+      ),
+    ).toHaveLength(100);
+    expect(asked()).toBe(200);
+  });
+
+  it('is the received value of a fault: it is not read to tell the fault', () => {
+    const started = 'Invalid type: '.repeat(400_000);
+    expect(faultsOf(v.literal('trader'), started)).toEqual(['# one_of']);
+    expect(faultsOf(v.literal('trader'), `length: ${started}`)).toEqual(['# one_of']);
+  });
+});
+
 describe('a fault', () => {
-  test('is told once a field and rule, and always has a rule of the list and a sentence', () => {
+  it('is told once a field and rule, and always has a rule of the list and a sentence', () => {
     const issues = v.safeParse(NumberSchema, 'secret').issues ?? [];
     expect(toFaults([...issues, ...issues])).toEqual([{ pointer: '#', rule: 'type', detail: 'must be a number' }]);
   });
 
-  test('of an action without a message of ours says nothing of the value', () => {
+  it('of an action without a message of ours says nothing of the value', () => {
     const { issues = [] } = v.safeParse(v.pipe(v.string(), v.startsWith('length: ')), 'secret');
     expect(toFaults(issues, ['a'])).toEqual([{ pointer: '#/a', rule: 'format', detail: 'is not valid' }]);
   });
 
-  test('of a choice names the choices, not the value', () => {
+  it('of a choice names the choices, not the value', () => {
     const { issues = [] } = v.safeParse(v.picklist(['a', 'b']), 'secret');
     expect(toFaults(issues)).toEqual([{ pointer: '#', rule: 'one_of', detail: 'must be "a" or "b"' }]);
   });
 });
 
 describe('characters', () => {
-  test('are Unicode code points: an emoji is one', () => {
+  it('are Unicode code points: an emoji is one', () => {
     expect(faultsOf(text(1, 2), '👍👍')).toEqual([]);
     expect(faultsOf(text(1, 2), '👍👍👍')).toEqual(['# length']);
     expect(faultsOf(text(1, 2), '')).toEqual(['# length']);
   });
 
-  test('are never halves of a surrogate pair', () => {
+  it('are never halves of a surrogate pair', () => {
     expect(faultsOf(text(1, 9), 'a\ud83d')).toEqual(['# characters']);
   });
 });
 
 describe('an id', () => {
-  test.each(['FORM0001', 'a-b_c.d!', '~~~~~~~~', '12345678'])('may be %j', (id) => {
+  it.each(['FORM0001', 'a-b_c.d!', '~~~~~~~~', '12345678'])('may be %j', (id) => {
     expect(faultsOf(IdSchema, id)).toEqual([]);
   });
 
-  test.each([
+  it.each([
     ['', 'length'],
     ['1234567', 'length'],
     ['123456789', 'length'],
@@ -158,14 +201,14 @@ function isIntlTag(tag: string): boolean {
 }
 
 describe('a language', () => {
-  test.each(['en', 'EN', 'pt-BR', 'zh-Hant-TW', 'es-419', 'sl-rozaj-biske', 'de-DE-u-co-phonebk', 'fil'])(
+  it.each(['en', 'EN', 'pt-BR', 'zh-Hant-TW', 'es-419', 'sl-rozaj-biske', 'de-DE-u-co-phonebk', 'fil'])(
     'may be %s',
     (tag) => {
       expect(faultsOf(LanguageSchema, tag)).toEqual([]);
     },
   );
 
-  test.each([
+  it.each([
     '',
     'e',
     'en_US',
@@ -181,7 +224,7 @@ describe('a language', () => {
     expect(faultsOf(LanguageSchema, tag)).toEqual(['# language']);
   });
 
-  test('is whatever Intl takes for one, of at most 64 characters', () => {
+  it('is whatever Intl takes for one, of at most 64 characters', () => {
     const part = fc.constantFrom(
       'de',
       'Latn',
@@ -208,7 +251,7 @@ describe('a language', () => {
   });
 });
 
-test('A number that JSON cannot carry, as 1e999, is refused by its type', () => {
+it('A number that JSON cannot carry, as 1e999, is refused by its type', () => {
   expect(faultsOf(NumberSchema, JSON.parse('1e999'))).toEqual(['# type']);
   expect(faultsOf(NumberSchema, JSON.parse('-1e999'))).toEqual(['# type']);
   expect(faultsOf(NumberSchema, 1e308)).toEqual([]);
