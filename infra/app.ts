@@ -1,4 +1,4 @@
-import { App, Validations } from 'aws-cdk-lib';
+import { Annotations, App, Stack, Validations } from 'aws-cdk-lib';
 import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { ServiceStack } from './service-stack.ts';
@@ -12,6 +12,8 @@ try {
   new ServiceStack(app, `broker-api-${settings.stage}`, settings);
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exit(1);
+  // `cdk bootstrap` asks the app for its stacks only to learn where they stand. This one cannot be deployed.
+  Annotations.of(new Stack(app, 'settings-needed')).addError(
+    `${error.message}\nWrite them: npm run setting -- name=value …`,
+  );
 }

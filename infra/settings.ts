@@ -138,6 +138,9 @@ const SettingsSchema = closedObject({
   retainData: v.optional(flag, true),
 });
 
+/** Of settings: CDK's own entries have colons, slashes or hyphens in their names. */
+const SETTING_NAME = /^\w+(\.\w+)*$/;
+
 /** Every setting by its full name. */
 export const SETTING_NAMES: readonly string[] = leavesOf(SettingsSchema);
 
@@ -167,12 +170,37 @@ export function readSettings(context: Record<string, unknown>) {
   return { ...values, senderDomain: domainOf(senderAddress), platformSecrets };
 }
 
+/**
+ * A context with some settings changed, each given as a text by its full name; an empty text takes a setting, or a whole
+ * group, away. What is CDK's own stays.
+ * @throws SettingsError with every fault of the settings as they would be
+ */
+export function changedContext(
+  context: Record<string, unknown>,
+  changes: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+  const ofCdk = Object.entries(context).filter(([name]) => !SETTING_NAME.test(name));
+  const { given, faults } = gather({ ...gather(context).given, ...changes });
+  if (faults.length > 0) throw new SettingsError(faults);
+  const settings = fromText(SettingsSchema, withoutEmpty(given)) as Record<string, unknown>;
+  readSettings(settings);
+  return { ...Object.fromEntries(ofCdk), ...settings };
+}
+
+function withoutEmpty(group: Record<string, unknown>): Record<string, unknown> {
+  const members = Object.entries(group).map(([name, value]) => [name, isObject(value) ? withoutEmpty(value) : value]);
+  return Object.fromEntries(members.filter(([, value]) => value !== '' && !(isObject(value) && isEmpty(value))));
+}
+
+function isEmpty(group: object): boolean {
+  return Object.keys(group).length === 0;
+}
+
 /** The entries of the context that are settings, with dotted names and JSON texts as the groups that they mean. */
 function gather(context: Record<string, unknown>): { given: Record<string, unknown>; faults: string[] } {
   const given: Record<string, unknown> = {};
   const faults: string[] = [];
-  // CDK's own entries have colons, slashes or hyphens in their names.
-  const entries = Object.entries(context).filter(([name]) => /^\w+(\.\w+)*$/.test(name));
+  const entries = Object.entries(context).filter(([name]) => SETTING_NAME.test(name));
   // Whole groups first: what is given by its full name then counts more.
   for (const [name, value] of entries.sort(([a], [b]) => a.split('.').length - b.split('.').length)) {
     const [group = '', member, ...deeper] = name.split('.');

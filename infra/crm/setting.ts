@@ -1,0 +1,54 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { changedContext, SETTING_NAMES, SettingsError } from '../settings.ts';
+
+const CDK_JSON = fileURLToPath(new URL('../../cdk.json', import.meta.url));
+
+const USAGE = `npm run setting                                          shows the settings of cdk.json
+npm run setting -- senderAddress=no-reply@acme.example channels=email,sms phone.countries=GB,DE
+npm run setting -- sms.senderId=                         takes one away, or a whole group
+
+Writes settings into cdk.json, where cdk and the doctor read them. Nothing is written when one is not valid.
+`;
+
+/**
+ * Changes the settings in `cdk.json`, or shows them where no change is named.
+ * @param args such as `sms.senderId=ACME`
+ * @returns the exit code, and what to say
+ */
+export function changeSettings(args: readonly string[], file: string): { code: 0 | 1 | 2; told: string } {
+  const cdk = JSON.parse(readFileSync(file, 'utf8')) as { context?: Record<string, unknown> };
+  const { context = {} } = cdk;
+  if (args.length === 0) return { code: 0, told: shown(context) };
+  const changes = args.map((arg) => /^([\w.]+)=(.*)$/s.exec(arg));
+  if (changes.includes(null)) return { code: 2, told: USAGE };
+  const named = Object.fromEntries(changes.map((match) => [match?.[1] ?? '', match?.[2] ?? '']));
+  try {
+    const changed = changedContext(context, named);
+    writeFileSync(file, `${toJson({ ...cdk, context: changed })}\n`);
+    return { code: 0, told: shown(changed) };
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return { code: 1, told: `${error.message}\nNothing is written.\n` };
+  }
+}
+
+/** As `cdk.json` has them, without what is CDK's own. */
+function shown(context: Record<string, unknown>): string {
+  const groups = new Set(SETTING_NAMES.map((name) => name.split('.')[0]));
+  const settings = Object.fromEntries(Object.entries(context).filter(([name]) => groups.has(name.split('.')[0])));
+  return Object.keys(settings).length === 0 ? `No setting is given yet.\n\n${USAGE}` : `${toJson(settings)}\n`;
+}
+
+/** In the project's own format, where a list stands on one line. */
+function toJson(value: unknown): string {
+  return JSON.stringify(value, null, 2).replaceAll(/\[\s+([^[\]{}]*?)\s+\]/g, (_, items: string) => {
+    return `[${items.replaceAll(/\s*\n\s*/g, ' ')}]`;
+  });
+}
+
+if (import.meta.main) {
+  const { code, told } = changeSettings(process.argv.slice(2), CDK_JSON);
+  (code === 0 ? process.stdout : process.stderr).write(told);
+  process.exitCode = code;
+}

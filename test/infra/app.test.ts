@@ -1,0 +1,23 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+/** The command reports faults itself, where it does not only look for the environments to bootstrap. */
+const AS_CDK = JSON.stringify({ '@aws-cdk/core:failSynthOnValidationErrors': false });
+
+it('Bootstrapping needs no setting: without one there is a stack that tells what is missing and cannot be deployed', () => {
+  const out = mkdtempSync(join(tmpdir(), 'app-'));
+  execFileSync(process.execPath, ['infra/app.ts'], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, CDK_OUTDIR: out, CDK_CONTEXT_JSON: AS_CDK },
+    stdio: 'pipe',
+  });
+  const metadata = JSON.parse(readFileSync(join(out, 'settings-needed.metadata.json'), 'utf8')) as object;
+  expect(Object.values(metadata).flat()).toContainEqual(
+    expect.objectContaining({ type: 'aws:cdk:error', data: expect.stringContaining('senderAddress: is required') }),
+  );
+  expect(existsSync(join(out, 'broker-api-prod.template.json'))).toBe(false);
+});

@@ -1,0 +1,79 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { changeSettings } from '../../../infra/crm/setting.ts';
+
+const BEFORE = { app: 'node infra/app.ts', context: { 'cli-telemetry': false } };
+
+/** A `cdk.json` of its own, and what it holds after changes. */
+function cdkJson(before: object = BEFORE) {
+  const file = join(mkdtempSync(join(tmpdir(), 'settings-')), 'cdk.json');
+  writeFileSync(file, JSON.stringify(before));
+  return { change: (...args: string[]) => changeSettings(args, file), text: () => readFileSync(file, 'utf8') };
+}
+
+it('Settings are written once, as what they mean, beside what is CDK’s own', () => {
+  const { change, text } = cdkJson();
+  const told = change(
+    'senderAddress=no-reply@acme.example',
+    'channels=email,sms',
+    'phone.countries=GB',
+    'sms.senderId=ACME',
+    'limits.recipientPerHour=3',
+    'retainData=false',
+  );
+  expect(told).toMatchObject({ code: 0, told: expect.stringContaining('"channels": ["email", "sms"]') });
+  expect(JSON.parse(text())).toEqual({
+    app: 'node infra/app.ts',
+    context: {
+      'cli-telemetry': false,
+      senderAddress: 'no-reply@acme.example',
+      channels: ['email', 'sms'],
+      phone: { countries: ['GB'] },
+      sms: { senderId: 'ACME' },
+      limits: { recipientPerHour: 3 },
+      retainData: false,
+    },
+  });
+});
+
+it('A later change leaves the others alone; an empty one takes a setting or a group away', () => {
+  const { change, text } = cdkJson();
+  change(
+    'senderAddress=no-reply@acme.example',
+    'brand.name=Acme',
+    'brand.color=#102030',
+    'allowedOrigins=https://a.example',
+  );
+  change('brand.name=', 'stage=test');
+  const { context } = JSON.parse(text()) as { context: Record<string, unknown> };
+  expect(context).toMatchObject({ brand: { color: '#102030' }, stage: 'test', allowedOrigins: ['https://a.example'] });
+  change('brand=', 'allowedOrigins=');
+  expect(Object.keys((JSON.parse(text()) as typeof BEFORE).context)).toEqual([
+    'cli-telemetry',
+    'senderAddress',
+    'stage',
+  ]);
+});
+
+it('Settings that stood there with dots become groups', () => {
+  const { change, text } = cdkJson({ context: { senderAddress: 'a@acme.example', 'brand.name': 'Acme' } });
+  change('brand.color=#102030');
+  expect(JSON.parse(text())).toMatchObject({ context: { brand: { name: 'Acme', color: '#102030' } } });
+});
+
+it.each([
+  [['channels=email,sms'], 'phone.countries: is required by the channel sms'],
+  [['senderAdress=x@acme.example'], 'senderAdress: is no setting'],
+  [['a.b.c=1'], 'a.b.c: is no setting'],
+])('Nothing is written of %j, and every fault is told', (args, fault) => {
+  const { change, text } = cdkJson();
+  expect(change(...args)).toMatchObject({ code: 1, told: expect.stringContaining(fault) });
+  expect(JSON.parse(text())).toEqual(BEFORE);
+});
+
+it('What is no setting at all is answered with how to call it', () => {
+  expect(cdkJson().change('--help')).toMatchObject({ code: 2, told: expect.stringContaining('npm run setting') });
+  expect(cdkJson().change()).toMatchObject({ code: 0, told: expect.stringContaining('No setting is given yet.') });
+});
