@@ -1,71 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type CrmFile, localSecretFaults, parseCrmFile } from '../../../infra/crm/crm-file.ts';
-import { fromItems, toItems } from '../../../infra/crm/crm-items.ts';
+import { localSecretFaults, parseCrmFile } from '../../../infra/crm/crm-file.ts';
 import { CrmFileError } from '../../../infra/crm/faults.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { EXAMPLE_FILE } from '../../support/crm-example.ts';
 
-/** The file of the contract, section 7. */
-const EXAMPLE = {
-  forms: [
-    {
-      id: 'FORM0001',
-      name: 'Retail',
-      fields: [
-        { key: 'k3J9xQ', type: 'select', label: 'Experience', required: true, options: ['none', 'some', 'pro'] },
-        {
-          key: 'd0cUpl',
-          type: 'document',
-          label: 'Proof of identity',
-          accept: ['application/pdf', 'image/png', 'image/jpeg'],
-        },
-      ],
-    },
-  ],
-  clients: [
-    {
-      id: 'CLIENT01',
-      email: 'ann@example.com',
-      name: 'Ann Lee',
-      phone: { country_code: '44', number: '7400123456' },
-      country: 'GB',
-      language: 'en',
-      referral_code: 'REFANN01',
-    },
-  ],
-  account_types: [{ id: 'ATDEMO01', name: 'Demo', platform: 'tp5', deposit: 10000 }],
-  connections: [
-    {
-      id: 'tp5-live-1',
-      platform: 'tp5',
-      protocol: 'web-api',
-      host: 'mt5.example.com',
-      port: 443,
-      demo: false,
-      groups: ['real\\standard'],
-      secret: 'platform/tp5-live-1',
-    },
-    {
-      id: 'tp4-live-1',
-      platform: 'tp4',
-      protocol: 'web-registration',
-      host: 'mt4.example.com',
-      port: 443,
-      demo: false,
-      groups: { standard: 1 },
-      secret: 'platform/tp4-live-1',
-    },
-    {
-      id: 'tp4-gw-1',
-      platform: 'tp4',
-      protocol: 'interface-gateway',
-      host: 'mt4gw.example.com',
-      port: 443,
-      demo: true,
-      groups: ['demoforex'],
-      secret: 'platform/tp4-gw-1',
-    },
-  ],
-};
 const SECRETS = {
   'platform/tp5-live-1': { login: 1000, password: 'x' },
   'platform/tp4-live-1': { master: 'x' },
@@ -84,7 +22,7 @@ async function faultsOf(content: unknown): Promise<string[]> {
 
 /** The example with one record changed or added. */
 function with_(kind: 'forms' | 'clients' | 'account_types' | 'connections', index: number, change: object): unknown {
-  const copy: Record<string, unknown[]> = structuredClone(EXAMPLE);
+  const copy: Record<string, unknown[]> = structuredClone(EXAMPLE_FILE);
   const records = copy[kind] ?? [];
   records[index] = { ...(records[index] as object), ...change };
   return copy;
@@ -95,8 +33,8 @@ const NARROW = (place: string) => `${place}: must hold at least 1000 logins`;
 
 describe('a CRM file', () => {
   it('is read as the contract shows it', async () => {
-    const { connections, ...rest } = await parseCrmFile(JSON.stringify({ ...EXAMPLE, local_secrets: SECRETS }));
-    expect(rest).toEqual({ ...EXAMPLE, connections: undefined, local_secrets: SECRETS });
+    const { connections, ...rest } = await parseCrmFile(JSON.stringify({ ...EXAMPLE_FILE, local_secrets: SECRETS }));
+    expect(rest).toEqual({ ...EXAMPLE_FILE, connections: undefined, local_secrets: SECRETS });
     expect(connections.map(({ id }) => id)).toEqual(['tp5-live-1', 'tp4-live-1', 'tp4-gw-1']);
   });
 
@@ -202,7 +140,7 @@ describe('a CRM file', () => {
     ['are on another host', 'mt6.example.com', { from: 500_000, to: 599_999 }, false],
     ['are on simulated servers', 'local', { from: 500_000, to: 599_999 }, false],
   ])('has ranges of logins that %s', async (_, host, logins, refused) => {
-    const [first] = EXAMPLE.connections;
+    const [first] = EXAMPLE_FILE.connections;
     const owner = host === 'local' ? host : first?.host;
     const connections = [
       { ...first, host: owner, logins: { from: 500_000, to: 599_999 } },
@@ -272,7 +210,7 @@ describe('a CRM file', () => {
 
 describe('local secrets', () => {
   async function secretFaults(local_secrets: object, host?: string): Promise<string[]> {
-    const connections = EXAMPLE.connections.map((connection) => ({
+    const connections = EXAMPLE_FILE.connections.map((connection) => ({
       ...connection,
       ...(host === undefined ? {} : { host }),
     }));
@@ -305,52 +243,8 @@ describe('local secrets', () => {
   });
 });
 
-describe('the items of the table', () => {
-  it('hold every record, and lead to a client from its e-mail address, phone number and referral code', async () => {
-    const items = await toItems(await parseCrmFile(JSON.stringify(EXAMPLE)));
-    expect(items.map(({ pk }) => pk)).toEqual([
-      'form#FORM0001',
-      'client#CLIENT01',
-      'account_type#ATDEMO01',
-      'connection#tp5-live-1',
-      'connection#tp4-live-1',
-      'connection#tp4-gw-1',
-      'email#ann@example.com',
-      'phone#+447400123456',
-      'referral#REFANN01',
-    ]);
-    expect(items.at(-1)).toEqual({ pk: 'referral#REFANN01', client_id: 'CLIENT01' });
-    // Beside the record the number as the platform gets it.
-    expect(items[1]).toMatchObject({ record: { phone: { number: '7400123456' } }, e164: '+447400123456' });
-  });
-
-  it('lead from an address in lower case and punycode', async () => {
-    const client = { id: 'CLIENT01', email: 'Jörg@x.example', name: 'x' };
-    const items = await toItems({ ...noFile(), clients: [{ ...client, email: 'Ann@BÜCHER.example' }] });
-    expect(items[1]?.pk).toBe('email#ann@xn--bcher-kva.example');
-  });
-
-  it('become the same records again', async () => {
-    const { local_secrets: _, ...records } = DEMO_RECORDS;
-    const { records: again } = fromItems(await toItems(records));
-    for (const kind of ['forms', 'clients', 'account_types', 'connections'] as const) {
-      expect(again[kind]).toEqual(records[kind].toSorted((a, b) => (a.id < b.id ? -1 : 1)));
-    }
-  });
-
-  it('name the faults of a damaged record, and leave it out', () => {
-    const { records, faults } = fromItems([{ pk: 'client#CLIENT01', record: { id: 'CLIENT01', name: 'x' } }]);
-    expect(records.clients).toEqual([]);
-    expect(faults).toEqual([{ path: 'client#CLIENT01.email', rule: 'is required' }]);
-  });
-});
-
 describe('the demo records', () => {
   it('are a valid CRM file', async () => {
     expect(await faultsOf(DEMO_RECORDS)).toEqual([]);
   });
 });
-
-function noFile(): CrmFile {
-  return { forms: [], clients: [], account_types: [], connections: [], local_secrets: {} };
-}

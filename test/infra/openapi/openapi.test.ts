@@ -2,79 +2,19 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
-import { generatedFiles, openapi } from '../../../infra/openapi/openapi.ts';
-import { type OPERATIONS, PROBLEM_NOTES, PROBLEM_TYPES, statusesOf } from '../../../infra/openapi/problems.ts';
-import { CUSTOM_FIELD_VALUES } from '../../../lib/validators/custom-fields.ts';
+import { generatedFiles } from '../../../infra/openapi/openapi.ts';
+import { PROBLEM_NOTES, PROBLEM_TYPES, statusesOf } from '../../../infra/openapi/problems.ts';
 import { CUSTOM_FIELD_TYPES, FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { IdempotencyKeySchema } from '../../../lib/validators/headers.ts';
 import { RULES } from '../../../lib/validators/primitives.ts';
-import { registrationRequestSchema } from '../../../lib/validators/registration.ts';
-import {
-  TradingAccountAnswerSchema,
-  tradingAccountRequestSchema,
-  UserIdSchema,
-} from '../../../lib/validators/trading-account.ts';
-import { checkAnswer } from '../../support/openapi.ts';
-
-interface Schema {
-  type?: string;
-  description?: string;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  examples?: unknown[];
-  additionalProperties?: boolean | { $ref: string };
-  anyOf?: { $ref: string }[];
-  enum?: string[];
-  const?: unknown;
-  default?: unknown;
-  [keyword: string]: unknown;
-}
-interface Media {
-  schema: Schema;
-  examples?: Record<string, { value: unknown }>;
-  example?: unknown;
-}
-interface Operation {
-  operationId: (typeof OPERATIONS)[number];
-  description: string;
-  security: Record<string, string[]>[];
-  parameters: { $ref: string }[];
-  requestBody: { required: boolean; content: Record<string, Media> };
-  responses: Record<string, { description: string; content?: Record<string, Media> }>;
-}
-interface Document {
-  paths: Record<string, { post: Operation }>;
-  components: {
-    schemas: Record<string, Schema>;
-    parameters: Record<string, { schema: Schema; required: boolean; in: string; name: string; example?: string }>;
-  };
-}
-
-const document = openapi() as unknown as Document;
-const { schemas, parameters } = document.components;
-const operations = Object.entries(document.paths).map(([path, { post }]) => ({ path, ...post }));
-
-/** The validator of each operation's body. */
-const BODIES = {
-  requestRegistration: registrationRequestSchema('all'),
-  createTp5Account: tradingAccountRequestSchema('tp5'),
-  createTp4Account: tradingAccountRequestSchema('tp4'),
-} as const;
-
-async function accepts(operation: (typeof OPERATIONS)[number], body: unknown): Promise<boolean> {
-  return (await v.safeParseAsync(BODIES[operation], body)).success;
-}
+import { accepts, ajv, operations, parameters, type Schema, schemas } from '../../support/openapi-document.ts';
 
 function file(name: string): string {
   return readFileSync(new URL(`../../../infra/${name}`, import.meta.url), 'utf8');
 }
-
-const ajv = new Ajv2020({ strict: false, validateFormats: false });
-ajv.addSchema({ $id: 'openapi', components: document.components });
 
 describe('The generated files', () => {
   it.each(['openapi.json', 'openapi/openapi-types.ts'])('%s is what `npm run openapi` writes', async (name) => {
@@ -229,95 +169,6 @@ function* fieldsWithoutMeaning(schema: unknown, place: string): Generator<string
     if (!['examples', 'if', 'then'].includes(key)) yield* fieldsWithoutMeaning(value, `${place}.${key}`);
   }
 }
-
-describe('The examples', () => {
-  const requests = operations.flatMap(({ operationId, requestBody }) =>
-    Object.entries(requestBody.content['application/json']?.examples ?? {}).map(
-      ([name, { value }]) => [operationId, name, value] as const,
-    ),
-  );
-
-  it.each(requests)('of a request to %s, "%s", is accepted', async (operationId, _, body) => {
-    expect(await accepts(operationId, body)).toBe(true);
-    const schema = operations.find((one) => one.operationId === operationId)?.requestBody.content['application/json'];
-    expect(ajv.validate({ $ref: `openapi${String(schema?.schema.$ref)}` }, body)).toBe(true);
-  });
-
-  it.each([
-    ['requestRegistration', 'RegistrationRequest', 'email'],
-    ['createTp5Account', 'Tp5AccountRequest', 'live'],
-    ['createTp4Account', 'Tp4AccountRequest', 'live'],
-  ] as const)('of each field of %s are accepted', async (operationId, name, example) => {
-    const { [example]: base } = REQUEST_EXAMPLES[operationId] as Record<string, { value: Record<string, unknown> }>;
-    for (const [field, { examples = [] }] of Object.entries(schemas[name]?.properties ?? {})) {
-      for (const value of examples) {
-        const body = { ...base?.value, [field]: value, ...(field === 'password' ? { repeat_password: value } : {}) };
-        expect(await accepts(operationId, body), field).toBe(true);
-      }
-    }
-  });
-
-  it('of the members of a phone are accepted', async () => {
-    const members = Object.entries(schemas.RegistrationRequest?.properties?.phone?.properties ?? {});
-    const phone = Object.fromEntries(members.map(([member, { examples = [] }]) => [member, examples[0]]));
-    expect(phone).toEqual({ country_code: expect.any(String), number: expect.any(String) });
-    expect(await accepts('requestRegistration', { ...REQUEST_EXAMPLES.requestRegistration.email?.value, phone })).toBe(
-      true,
-    );
-  });
-
-  it.each(CUSTOM_FIELD_TYPES)('of a form field of type %s are accepted', (type) => {
-    const found = Object.values(schemas).find(({ description = '' }) =>
-      new RegExp(`^Form fields of type (\\w+, )*${type}(, \\w+)*:`).test(description),
-    );
-    expect(found?.examples).not.toHaveLength(0);
-    for (const value of found?.examples ?? []) expect(v.is(CUSTOM_FIELD_VALUES[type], value)).toBe(true);
-  });
-
-  it('of the path parameter is accepted', () => {
-    expect(v.is(UserIdSchema, parameters.UserId?.example)).toBe(true);
-  });
-
-  it('of an opened account is an answer that the service could give', () => {
-    const content = operations[1]?.responses['200']?.content?.['application/json'];
-    for (const { value } of Object.values(content?.examples ?? {})) {
-      expect(v.is(TradingAccountAnswerSchema, value)).toBe(true);
-      const { login: _, ...passwords } = value as Record<string, unknown>;
-      const body = { ...REQUEST_EXAMPLES.createTp5Account.live?.value, ...passwords };
-      expect(v.is(tradingAccountRequestSchema('tp5'), body)).toBe(true);
-    }
-  });
-
-  const answers = operations.flatMap(({ path, responses }) =>
-    Object.entries(responses).flatMap(([status, { content = {} }]) =>
-      Object.entries(content).flatMap(([mediaType, { examples, example }]) =>
-        Object.values(examples ?? { only: { value: example } }).map(
-          ({ value }) => [path, status, mediaType, value] as const,
-        ),
-      ),
-    ),
-  );
-
-  it.each(answers)('of an answer of %s with %s %s is as documented', (path, status, mediaType, body) => {
-    const { type, request_id = 'id' } = body as { type?: string; request_id?: string };
-    const ownMessage = mediaType === 'application/json' && status !== '200';
-    const retried = ['request_in_progress', 'too_many_requests', 'platform_unavailable'].includes(type ?? '');
-    const check = (headers: Record<string, string>) =>
-      checkAnswer('POST', path, Number(status), headers, JSON.stringify(body));
-    const headers = {
-      'content-type': mediaType,
-      ...(ownMessage
-        ? {}
-        : { 'cache-control': 'no-store', 'x-request-id': request_id, 'x-content-type-options': 'nosniff' }),
-    };
-    const timed = { ...headers, 'retry-after': '5' };
-    // An unknown outcome has it where a repeat may find out more.
-    if (!retried || status === '504') expect(() => check(headers)).not.toThrow();
-    else expect(() => check(headers)).toThrow('retry-after');
-    if (retried || status === '504') expect(() => check(timed)).not.toThrow();
-    else expect(() => check(timed)).toThrow('retry-after');
-  });
-});
 
 describe('The errors', () => {
   it.each(PROBLEM_TYPES)('%s stands at every operation that answers it, with its status', (type) => {

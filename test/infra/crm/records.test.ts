@@ -1,0 +1,273 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { checked } from '../../support/openapi.ts';
+import { crm, Operators } from '../../support/operators.ts';
+
+const operators = new Operators();
+
+const NEW_CLIENT = { id: 'CLIENT99', email: 'new@example.com', name: 'New', referral_code: 'REFNEW99' };
+
+describe('npm run crm -- import', () => {
+  it('adds and changes the records of a file, and deletes none', async () => {
+    const before = await operators.keys();
+    const file = await operators.fileOf({
+      clients: [NEW_CLIENT],
+      account_types: [{ ...DEMO_RECORDS.account_types[0], deposit: 7 }],
+    });
+    expect(await operators.local('import', file)).toEqual({
+      code: 0,
+      out: '2 records changed in the local service.\n',
+      told: '',
+    });
+    expect(await operators.keys()).toEqual(
+      [...before, 'client#CLIENT99', 'email#new@example.com', 'referral#REFNEW99'].sort(),
+    );
+    expect(await operators.table.read('account_type#ATDEMO01')).toMatchObject({ record: { deposit: 7 } });
+    expect(await operators.table.read('referral#REFNEW99')).toEqual({ pk: 'referral#REFNEW99', client_id: 'CLIENT99' });
+  });
+
+  it('changes nothing a second time', async () => {
+    const file = await operators.fileOf({ clients: [NEW_CLIENT] });
+    await operators.local('import', file);
+    expect((await operators.local('import', file)).out).toBe('0 records changed in the local service.\n');
+  });
+
+  it('is seen by the service at once', async () => {
+    const register = (referrer_id: string) =>
+      fetch(`${operators.service.url}/public/v1/account/register/request`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          ...{ email: 'x@example.com', type: 'trader', name: 'X', form_id: 'FORM0002', referrer_id },
+          ...{ password: 'long enough', repeat_password: 'long enough' },
+        }),
+      })
+        .then((answer) => checked(answer))
+        .then((answer) => answer.status);
+    expect(await register('REFNEW99')).toBe(400);
+    await operators.local('import', await operators.fileOf({ clients: [NEW_CLIENT] }));
+    expect(await register('REFNEW99')).toBe(204);
+  });
+
+  it('takes away the pointer of an address that a client no longer has', async () => {
+    const [ann] = DEMO_RECORDS.clients;
+    await operators.local(
+      'import',
+      await operators.fileOf({ clients: [{ ...ann, email: 'ann.lee@example.com', phone: undefined }] }),
+    );
+    const now = await operators.keys();
+    expect(now).toContain('email#ann.lee@example.com');
+    expect(now).not.toContain('email#ann@example.com');
+    expect(now).not.toContain('phone#+447400123456');
+  });
+
+  it('lets two clients change their addresses with each other', async () => {
+    const [ann, juan] = DEMO_RECORDS.clients;
+    const swapped = [
+      { ...ann, email: juan?.email },
+      { ...juan, email: ann?.email },
+    ];
+    expect((await operators.local('import', await operators.fileOf({ clients: swapped }))).code).toBe(0);
+    expect(await operators.table.read('email#ann@example.com')).toMatchObject({ client_id: 'CLIENT02' });
+    expect(await operators.table.read('email#juan@example.com')).toMatchObject({ client_id: 'CLIENT01' });
+  });
+
+  it('keeps the pointer of a phone number as long as any client has it', async () => {
+    const phone = { country_code: '44', number: '7400123456' };
+    await operators.local('import', await operators.fileOf({ clients: [{ ...NEW_CLIENT, phone }] }));
+    await operators.local('delete', 'clients', 'CLIENT01');
+    expect(await operators.table.read('phone#+447400123456')).toMatchObject({ client_id: 'CLIENT99' });
+    await operators.local('delete', 'clients', 'CLIENT99');
+    expect(await operators.table.read('phone#+447400123456')).toBeUndefined();
+  });
+
+  it('shows with --dry-run what would change, and changes nothing', async () => {
+    const before = await operators.table.readAll();
+    const file = await operators.fileOf({
+      clients: [NEW_CLIENT, { ...DEMO_RECORDS.clients[0], name: 'Ann B. Lee', language: undefined }],
+    });
+    expect(await operators.local('import', file, '--dry-run')).toEqual({
+      code: 0,
+      out: [
+        '+ client#CLIENT99',
+        '~ client#CLIENT01',
+        '    name: "Ann Lee" → "Ann B. Lee"',
+        '    language: "en" → none',
+        '2 records would change in the local service; nothing was written.',
+        '',
+      ].join('\n'),
+      told: '',
+    });
+    expect(await operators.table.readAll()).toEqual(before);
+  });
+
+  it('writes nothing when one record is wrong, and lists every fault', async () => {
+    const before = await operators.table.readAll();
+    const file = await operators.fileOf({
+      clients: [NEW_CLIENT, { id: 'CLIENT98', email: 'nonsense', name: 'X' }],
+      forms: [{ id: 'F' }],
+    });
+    const { code, told } = await operators.local('import', file);
+    expect(code).toBe(1);
+    expect(told).toContain(`${file} has 3 faults; nothing was written:`);
+    for (const fault of ['clients[1].email: must', 'forms[0].id: must', 'forms[0].fields: is'])
+      expect(told).toContain(fault);
+    expect(await operators.table.readAll()).toEqual(before);
+  });
+
+  it("refuses an e-mail address or a referral code that is another client's in the table", async () => {
+    const taken = { ...NEW_CLIENT, email: 'ANN@example.com', referral_code: 'REFANN01' };
+    const { code, told } = await operators.local('import', await operators.fileOf({ clients: [taken] }));
+    expect(code).toBe(1);
+    expect(told).toContain('clients[0].email: is the same as the table\'s clients["CLIENT01"].email');
+    expect(told).toContain('clients[0].referral_code: is the same as');
+  });
+
+  it.each([
+    ['mt4.broker.example', true],
+    ['203.0.113.7', true],
+    ['2001:db8::7', true],
+    ['mt4.internal.example', false],
+    ['172.16.3.4', false],
+    ['not.known.example', false],
+  ])('warns of a text protocol on a public address: %s', async (host, warned) => {
+    const connection = { ...DEMO_RECORDS.connections.find(({ id }) => id === 'tp4-gw-2'), host };
+    const { code, told } = await operators.local('import', await operators.fileOf({ connections: [connection] }));
+    expect(code).toBe(0);
+    expect(told.includes(`Warning: connections[0]: ${host} has a public address`)).toBe(warned);
+  });
+
+  it('refuses a range of logins that another connection of the host has', async () => {
+    const stands = await operators.table.read('connection#tp5-live-1');
+    const connection = { ...(stands?.record as object), id: 'tp5-live-2' };
+    const { code, told } = await operators.local('import', await operators.fileOf({ connections: [connection] }));
+    expect(code).toBe(1);
+    expect(told).toContain('connections[0].logins: has logins of the table\'s connections["tp5-live-1"].logins');
+  });
+
+  it('refuses a simulated server, which no deployment has', async () => {
+    const { code, told } = await operators.local(
+      'import',
+      await operators.fileOf({ connections: [{ ...DEMO_RECORDS.connections[0], id: 'new' }] }),
+    );
+    expect(code).toBe(1);
+    expect(told).toContain('connections[0].host: names a simulated server');
+  });
+
+  it('writes thousands of records in batches, and tells how far it is', async () => {
+    const clients = Array.from({ length: 2_000 }, (_, n) => ({
+      id: `C${String(n).padStart(7, '0')}`,
+      email: `client${n}@example.com`,
+      name: `Client ${n}`,
+    }));
+    const { code, out, told } = await operators.local('import', await operators.fileOf({ clients }));
+    expect([code, out]).toEqual([0, '2000 records changed in the local service.\n']);
+    expect(told).toMatch(/^\d+ of 4000 items written\n/);
+    expect((await operators.keys()).filter((key) => /^client#C0/.test(key))).toHaveLength(2_000);
+  });
+
+  it('goes on when the database is throttled for a while', async () => {
+    operators.service.faults('dynamodb').set({ kind: 'throttled', times: 2 });
+    expect((await operators.local('import', await operators.fileOf({ clients: [NEW_CLIENT] }))).code).toBe(0);
+  });
+
+  it('mends a damaged record', async () => {
+    await operators.table.write([{ put: { pk: 'client#CLIENT01', record: { id: 'CLIENT01' } } }]);
+    const { code, told } = await operators.local(
+      'import',
+      await operators.fileOf({ clients: [DEMO_RECORDS.clients[0]] }),
+    );
+    expect(code).toBe(0);
+    expect(told).toContain('Damaged in the local service, and passed over: client#CLIENT01.email: is required');
+    expect(await operators.table.read('client#CLIENT01')).toMatchObject({ record: DEMO_RECORDS.clients[0] });
+  });
+});
+
+describe('npm run crm -- export', () => {
+  it('writes a CRM file that can be imported again', async () => {
+    const path = join(operators.folder, 'export.json');
+    expect(await operators.local('export', path)).toMatchObject({
+      code: 0,
+      told: expect.stringMatching(/^\d+ records written to/),
+    });
+    expect((await stat(path)).mode & 0o077).toBe(0);
+    const records = JSON.parse(await readFile(path, 'utf8')) as typeof DEMO_RECORDS;
+    expect(records.clients).toEqual(DEMO_RECORDS.clients);
+    expect((await operators.local('import', path)).out).toBe('0 records changed in the local service.\n');
+  });
+
+  it('writes to the standard output where no file is named', async () => {
+    const { out } = await operators.local('export');
+    expect(Object.keys(JSON.parse(out) as object)).toEqual(['forms', 'clients', 'account_types', 'connections']);
+  });
+});
+
+describe('npm run crm -- list', () => {
+  it.each([
+    ['forms', 'FORM0001'],
+    ['clients', 'CLIENT01'],
+    ['client', 'CLIENT01'],
+    ['account-types', 'ATDEMO01'],
+    ['account_types', 'ATDEMO01'],
+    ['connections', 'tp5-live-1'],
+  ])('shows the %s', async (kind, id) => {
+    const { code, out } = await operators.local('list', kind);
+    expect(code).toBe(0);
+    expect(out.split('\n')[0]).toMatch(/^ID {2,}NAME/);
+    expect(out).toContain(`${id} `);
+  });
+
+  it('shows them as JSON with --json', async () => {
+    expect(JSON.parse((await operators.local('list', 'clients', '--json')).out)).toEqual(DEMO_RECORDS.clients);
+  });
+});
+
+describe('npm run crm -- put', () => {
+  it('adds one record, from a file or the standard input', async () => {
+    expect((await operators.local('put', 'client', await operators.fileOf(NEW_CLIENT))).code).toBe(0);
+    expect(await operators.table.read('client#CLIENT99')).toMatchObject({ record: NEW_CLIENT });
+    const piped = await crm(['put', 'clients', '-', '--local', operators.service.url], {
+      input: JSON.stringify({ ...NEW_CLIENT, name: 'Piped' }),
+    });
+    expect(piped.out).toBe('1 record changed in the local service.\n');
+    expect(await operators.table.read('client#CLIENT99')).toMatchObject({ record: { name: 'Piped' } });
+  });
+
+  it('lists the faults of the record', async () => {
+    const { code, told } = await operators.local(
+      'put',
+      'client',
+      await operators.fileOf({ ...NEW_CLIENT, email: 'x', hat: 1 }),
+    );
+    expect(code).toBe(1);
+    expect(told).toContain('\n  email: must be an e-mail address\n');
+    expect(told).toContain('\n  hat: is not known\n');
+  });
+});
+
+describe('npm run crm -- delete', () => {
+  it('deletes a client and all that leads to it', async () => {
+    expect((await operators.local('delete', 'clients', 'CLIENT01')).out).toBe(
+      '1 record changed in the local service.\n',
+    );
+    const now = await operators.keys();
+    for (const key of ['client#CLIENT01', 'email#ann@example.com', 'phone#+447400123456', 'referral#REFANN01']) {
+      expect(now).not.toContain(key);
+    }
+  });
+
+  it('deletes nothing when one of the ids is not there', async () => {
+    const { code, told } = await operators.local('delete', 'clients', 'CLIENT01', 'NOTTHERE');
+    expect([code, told]).toEqual([1, 'the local service holds no clients of this id: NOTTHERE\n']);
+    expect(await operators.keys()).toContain('client#CLIENT01');
+  });
+
+  it('shows with --dry-run what would go', async () => {
+    expect((await operators.local('delete', 'connections', 'tp5-live-1', '--dry-run')).out).toContain(
+      '- connection#tp5-live-1\n',
+    );
+    expect(await operators.keys()).toContain('connection#tp5-live-1');
+  });
+});

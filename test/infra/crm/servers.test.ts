@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { checked } from '../../support/openapi.ts';
+import { crm, Operators, type Person } from '../../support/operators.ts';
+
+const operators = new Operators();
+
+describe('npm run crm -- check', () => {
+  it.each([
+    ['tp5-live-1', '; logins 500000 to 599999: 0 of 20 looked at are taken'],
+    ['tp5-demo-1', '; it has no range of logins of its own'],
+    ['tp4-gw-1', '; logins 600000 to 649999: 0 of 20 looked at are taken'],
+    ['tp4-live-1', ''],
+  ])('connects to %s, logs in and looks at its logins, without creating anything', async (id, range) => {
+    const { code, out } = await operators.local('check', id);
+    expect(out.replace(/\(\d+ ms\)/, '(1 ms)')).toBe(`${id}: connected and logged in (1 ms)${range}\n`);
+    expect(code).toBe(0);
+    expect(operators.service.platforms.get(id)?.accounts()).toEqual([]);
+  });
+
+  it('says that a range of logins is full', async () => {
+    const stands = await operators.table.read('connection#tp4-gw-1');
+    const logins = { from: 700_000, to: 700_999 };
+    await operators.local('put', 'connection', await operators.fileOf({ ...(stands?.record as object), logins }));
+    for (let sample = 0; sample < 20; sample += 1) {
+      const order = { connection_id: 'tp4-gw-1', group: 'demoforex', leverage: 1, account_type_id: 'ATDEMO04' };
+      const opened = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp4/accounts`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...order, login: Math.round(logins.from + (sample * 999) / 19) }),
+      });
+      expect((await checked(opened)).status).toBe(200);
+    }
+    const { code, out } = await operators.local('check', 'tp4-gw-1');
+    expect(out).toContain('tp4-gw-1: login_range_exhausted (all_looked_at_are_taken): the range is full');
+    expect(code).toBe(1);
+  });
+
+  it('says which connection cannot be used, and why', async () => {
+    operators.service.faults('tp4-gw-1').set({ kind: 'down', times: 5 });
+    const { code, out, told } = await operators.local('check', 'tp4-gw-1', 'tp5-live-1');
+    operators.service.faults('tp4-gw-1').clear();
+    expect(out).toMatch(
+      /^tp4-gw-1: platform_unavailable \(.+\): the server or the secret cannot be reached from here\n/,
+    );
+    expect(out).toContain('tp5-live-1: connected');
+    expect([code, told]).toEqual([1, '1 connection of 2 cannot be used.\n']);
+  });
+
+  it('says that there is no such connection', async () => {
+    expect(await operators.local('check', 'nothing')).toMatchObject({
+      code: 1,
+      told: 'There is no connection nothing in the local service.\n',
+    });
+  });
+});
+
+describe('npm run crm -- secret put', () => {
+  const put = (name: string, person: Person) => crm(['secret', 'put', name, '--local', operators.service.url], person);
+
+  it.each([
+    ['tp5-live-1', ['1000', 'Secret-1'], '{"login":1000,"password":"Secret-1"}'],
+    ['tp4-gw-1', ['Secret-2'], '{"master":"Secret-2"}'],
+  ])('stores what a person types as the secret of %s, in the shape of its protocol', async (id, answers, value) => {
+    const before = (await operators.stored(`platform/${id}`)) ?? '';
+    expect(await put(id, { answers: [...answers] })).toEqual({
+      code: 0,
+      out: `The secret platform/${id} is replaced; functions use it within 5 minutes.\n`,
+      told: '',
+    });
+    expect(await operators.stored(`platform/${id}`)).toBe(value);
+    await put(id, { input: before });
+  });
+
+  it('makes a secret that is not there, from the standard input', async () => {
+    const { out } = await put('broker/captcha', { input: 'The-Secret\n' });
+    expect(out).toContain('The secret broker/captcha is made');
+    expect(await operators.stored('broker/captcha')).toBe('The-Secret');
+  });
+
+  it.each([
+    ['tp5-live-1', '{"master":"S3cr3t-Value"}', 'The secret of tp5-live-1 must be {"login": 1000, "password": "…"}'],
+    ['tp4-gw-1', 'S3cr3t-Value', 'The secret of tp4-gw-1 must be {"master": "…"}'],
+    ['broker/captcha', '', 'A secret is not empty'],
+  ])('stores nothing that has another shape, and quotes nothing of it: %s', async (name, input, words) => {
+    const before = await operators.stored(`platform/${name}`);
+    const { code, out, told } = await put(name, { input });
+    expect(code).toBe(1);
+    expect(told).toContain(`${words}; nothing was stored.`);
+    expect(out + told).not.toContain('S3cr3t');
+    expect(await operators.stored(`platform/${name}`)).toBe(before);
+  });
+});
+
+describe('npm run crm -- pepper rotate', () => {
+  const pepper = async () => JSON.parse((await operators.stored('local/pepper')) ?? '') as Record<string, string>;
+  const rotate = (waits: Person['waits'] = async () => {}) =>
+    crm(['pepper', 'rotate', '--local', operators.service.url], { waits });
+
+  it('adds a key, uses it when all functions know it, and takes the old one away when no code needs it', async () => {
+    const { current: old = '' } = await pepper();
+    const next = String(Number(old) + 1);
+    const seen: unknown[] = [];
+    const { code, out } = await rotate(async (milliseconds) => {
+      const { current, ...keys } = await pepper();
+      seen.push([Math.round(milliseconds / 60_000), Object.keys(keys).sort(), current]);
+    });
+    const both = [old, next].sort();
+    expect(seen).toEqual([
+      [5, both, old],
+      [15, both, next],
+    ]);
+    const now = await pepper();
+    expect([code, Object.keys(now)]).toEqual([0, [next, 'current']]);
+    expect(out).toContain(`codes are sealed with the key ${next}, and no other is left`);
+    expect(now[next]).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('goes on where it was stopped', async () => {
+    const stop = async () => {
+      throw new Error('stopped');
+    };
+    const { current: old = '' } = await pepper();
+    expect((await rotate(stop)).code).toBe(1);
+    const added = await pepper();
+    expect(added.current).toBe(old);
+    expect((await rotate()).code).toBe(0);
+    const { current: kept = '' } = await pepper();
+    expect(await pepper()).toEqual({ current: kept, [kept]: added[kept] });
+    expect(kept).not.toBe(old);
+  });
+});

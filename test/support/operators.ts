@@ -1,0 +1,117 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { runCrm } from '../../infra/crm/crm.ts';
+import { toItems } from '../../infra/crm/crm-items.ts';
+import { type CrmTable, crmTable } from '../../infra/crm/crm-table.ts';
+import { secretStore } from '../../infra/crm/secret-store.ts';
+import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
+import { type LocalService, startService } from '../../infra/local/service.ts';
+
+/** What a call of the operators' command came to. */
+interface Outcome {
+  code: number;
+  out: string;
+  told: string;
+}
+
+/** Who calls the command. */
+export interface Person {
+  /** What is piped in; or what a person answers, in turn. */
+  input?: string;
+  answers?: string[];
+  /** Happens while the command waits. */
+  waits?: (milliseconds: number) => Promise<void>;
+}
+
+/** The addresses of hosts that have names. */
+const ADDRESSES: Readonly<Record<string, string[]>> = {
+  'mt4.broker.example': ['10.0.0.7', '203.0.113.7'],
+  'mt4.internal.example': ['10.0.0.7', 'fd00::7', '::ffff:10.0.0.7'],
+};
+
+/** The operators' command as a process would run it. */
+export async function crm(args: string[], { input = '', answers, waits }: Person = {}): Promise<Outcome> {
+  const outcome = { code: 0, out: '', told: '' };
+  outcome.code = await runCrm(args, {
+    input: (async function* () {
+      yield input;
+    })(),
+    print: (text) => {
+      outcome.out += text;
+    },
+    tell: (text) => {
+      outcome.told += text;
+    },
+    ...(answers === undefined ? {} : { ask: async () => answers.shift() ?? '' }),
+    addressesOf: async (host) => ADDRESSES[host] ?? [],
+    wait: async (milliseconds) => waits?.(milliseconds),
+  });
+  return outcome;
+}
+
+/**
+ * A local service of its own for the tests of a file. Before each test its table holds the demo records, whatever the
+ * one before did.
+ */
+export class Operators {
+  #service: LocalService | undefined;
+  #table: CrmTable | undefined;
+  folder = '';
+
+  constructor() {
+    beforeAll(async () => {
+      this.folder = await mkdtemp(join(tmpdir(), 'crm-'));
+      this.#service = await startService();
+      // The service has set the environment to its own database: what is a table there is one here.
+      this.#table = crmTable('crm');
+    });
+    beforeEach(() => this.#fill());
+    afterAll(async () => {
+      this.#table?.close();
+      await this.#service?.close();
+      await rm(this.folder, { recursive: true });
+    });
+  }
+
+  get service(): LocalService {
+    if (this.#service === undefined) throw new Error('The local service is started before the tests.');
+    return this.#service;
+  }
+
+  get table(): CrmTable {
+    if (this.#table === undefined) throw new Error('The table is opened before the tests.');
+    return this.#table;
+  }
+
+  /** On the local service. */
+  local(...args: string[]): Promise<Outcome> {
+    return crm([...args, '--local', this.service.url]);
+  }
+
+  async fileOf(content: unknown): Promise<string> {
+    const path = join(this.folder, `${Math.random()}.json`);
+    await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  }
+
+  async keys(): Promise<string[]> {
+    return (await this.table.readAll()).map(({ pk }) => pk).sort();
+  }
+
+  /** The text of a secret. */
+  async stored(name: string): Promise<string | undefined> {
+    return (await secretStore({}).read(name))?.text;
+  }
+
+  async #fill(): Promise<void> {
+    const connections = DEMO_RECORDS.connections.map((connection) => {
+      const server = this.service.platforms.get(connection.id);
+      const ca = connection.protocol === 'web-api' && server?.ca !== undefined ? { ca: server.ca } : {};
+      return { ...connection, host: '127.0.0.1', port: server?.port ?? 0, ...ca };
+    });
+    await this.table.write((await this.table.readAll()).map(({ pk }) => ({ delete: pk })));
+    await this.table.write((await toItems({ ...DEMO_RECORDS, connections })).map((put) => ({ put })));
+  }
+}
