@@ -222,7 +222,7 @@ function untilFaulty(item: v.GenericSchema, elements: readonly unknown[]): numbe
 }
 
 /** A string of at most so many UTF-16 units. A longer one is refused before any other rule is applied to it. */
-export function shortString(most: number, message: string) {
+function shortString(most: number, message: string) {
   return upTo(v.string(), (value) => typeof value === 'string' && value.length > most, message);
 }
 

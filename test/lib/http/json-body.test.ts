@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BODY_BOUNDS, checkBounds, parseBody } from '../../../lib/http/json-body.ts';
 import { Problem } from '../../../lib/http/problem.ts';
+import { watched } from '../../support/watched.ts';
 
 /** What is thrown, as it would be told. */
 function refusal(work: () => unknown): unknown {
@@ -23,21 +24,6 @@ const { width, members, depth } = BODY_BOUNDS;
 /** Objects within each other; the innermost is one of so many. */
 function nested(levels: number): Record<string, unknown> {
   return levels === 1 ? {} : { a: nested(levels - 1) };
-}
-
-/** A value that counts how often something in it is looked at. */
-function watched<T extends object>(value: T): { value: T; looks(): number } {
-  let looks = 0;
-  const wrap = <V>(inner: V): V => {
-    if (typeof inner !== 'object' || inner === null) return inner;
-    return new Proxy(inner, {
-      get(target, key) {
-        looks += 1;
-        return wrap(Reflect.get(target, key));
-      },
-    });
-  };
-  return { value: wrap(value), looks: () => looks };
 }
 
 describe('The text of a body', () => {
