@@ -102,10 +102,13 @@ const CHANNELS: readonly Case[] = [
   ]),
 ];
 
-const FIELDS = [...FIXED_FIELDS, ...ROOT_FIELDS, ...FORM_FIELDS, ...DOCUMENT_FIELDS].flatMap(fieldCases);
-
 export const REGISTRATION_SECTIONS: readonly Section[] = [
   { title: '1: what the service does', cases: PURPOSE },
-  ...sideBySide('2.1 and 2.2: the registration request', FIELDS.map(ofField)),
+  ...sideBySide('2.1: the registration request', [...FIXED_FIELDS, ...ROOT_FIELDS].flatMap(fieldCases).map(ofField)),
   { title: '2.1: the registration request as a whole', cases: [...WHOLE, ...LANGUAGES, ...CHANNELS] },
 ];
+
+export const FORM_SECTIONS: readonly Section[] = sideBySide(
+  '2.2: the fields of a form',
+  [...FORM_FIELDS, ...DOCUMENT_FIELDS].flatMap(fieldCases).map(ofField),
+);

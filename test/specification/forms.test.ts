@@ -1,0 +1,4 @@
+import { PARTS } from './parts.ts';
+import { walk } from './walk.ts';
+
+walk(PARTS.forms);
