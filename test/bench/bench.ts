@@ -4,6 +4,7 @@ import { against } from './against.ts';
 import { bundleSize } from './bundle-size.ts';
 import { coldStart, coldStartFarAway } from './cold-start.ts';
 import { type Benchmark, type Figure, isMet, isNoisy, table } from './figures.ts';
+import { lostAnswers } from './lost-answers.ts';
 import { memory } from './memory.ts';
 import { prices } from './prices.ts';
 import { privacy } from './privacy.ts';
@@ -21,6 +22,7 @@ const BENCHMARKS: Benchmark[] = [
   coldStartFarAway,
   warm,
   roundTrips,
+  lostAnswers,
   throughput,
   memory,
   validation,

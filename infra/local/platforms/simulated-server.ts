@@ -16,6 +16,13 @@ export interface SimulatedAccount {
   comment: string;
 }
 
+/** Accounts of other people, with the logins from this one on. */
+export interface Crowd {
+  group: string;
+  from: number;
+  count: number;
+}
+
 /** A simulated trading server that listens on 127.0.0.1 and speaks its real protocol. */
 export interface SimulatedServer {
   readonly port: number;
@@ -24,6 +31,8 @@ export interface SimulatedServer {
   /** What goes wrong with the next commands; authentication and keep-alive do not count as commands, but may be a step. */
   readonly faults: Faults;
   accounts(): SimulatedAccount[];
+  /** From now on these accounts stand there too; they cost no memory, so a group can be as large as wanted, and are not listed. */
+  populate(crowd: Crowd): void;
   /** What this password opens. */
   access(login: number, password: string): 'master' | 'investor' | 'none';
   /** How many commands (beside authentication and keep-alive) were received. */
@@ -38,4 +47,8 @@ export interface SimulatedGroup {
   minPasswordLength?: number;
   /** False: the manager has no permission for the group. */
   permitted?: boolean;
+}
+
+export function isOfCrowd(crowd: Crowd | undefined, login: number): boolean {
+  return crowd !== undefined && login >= crowd.from && login < crowd.from + crowd.count;
 }

@@ -1,5 +1,5 @@
 import iconv from 'iconv-lite';
-import type { SimulatedAccount } from './simulated-server.ts';
+import { type Crowd, isOfCrowd, type SimulatedAccount } from './simulated-server.ts';
 import type { Question, Reply, TextServerOptions } from './text-server.ts';
 
 /** Bytes with the final NUL that the server has for a value. */
@@ -31,6 +31,8 @@ export class TextAccounts {
   readonly #accounts = new Map<number, Kept>();
   /** When an `IP=` last opened an account. */
   readonly #visitors = new Map<string, number>();
+  /** Others, of whom nothing is known but that they are there. */
+  crowd: Crowd | undefined;
   #nextLogin: number;
 
   constructor(options: TextServerOptions) {
@@ -138,18 +140,22 @@ export class TextAccounts {
 
   #add(account: Kept): string[] {
     const { from = 0, to = MAX_LOGIN } = this.#options.logins ?? {};
-    const isFree = !this.#accounts.has(account.login) && account.login >= from && account.login <= to;
+    const isFree = !this.#exists(account.login) && account.login >= from && account.login <= to;
     if (account.login > 0 && !isFree) return error('account create failed');
-    while (this.#accounts.has(this.#nextLogin)) this.#nextLogin += 1;
+    while (this.#exists(this.#nextLogin)) this.#nextLogin += 1;
     const login = account.login > 0 ? account.login : this.#nextLogin;
     this.#accounts.set(login, { ...account, login });
     return ['OK', `LOGIN=${login}`];
   }
 
+  #exists(login: number): boolean {
+    return this.#accounts.has(login) || isOfCrowd(this.crowd, login);
+  }
+
   #checkAccount(command: string): Reply {
     const login = find(command, 'LOGIN=');
     if (login === undefined) return error('miss LOGIN');
-    return this.#accounts.has(integer(login)) ? ['OK', 'user check successful'] : error('user check failed');
+    return this.#exists(integer(login)) ? ['OK', 'user check successful'] : error('user check failed');
   }
 
   #checkPassword(command: string): Reply {

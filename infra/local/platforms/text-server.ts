@@ -6,6 +6,7 @@ import { listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
 import {
   ACTING_LATE_MS,
+  type Crowd,
   type SimulatedAccount,
   type SimulatedGroup,
   type SimulatedServer,
@@ -117,6 +118,10 @@ class SimulatedTextServer implements TextServer {
 
   accounts(): SimulatedAccount[] {
     return this.#accounts.list();
+  }
+
+  populate(crowd: Crowd): void {
+    this.#accounts.crowd = crowd;
   }
 
   access(login: number, password: string) {

@@ -1,5 +1,5 @@
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
-import type { SimulatedAccount, SimulatedGroup } from './simulated-server.ts';
+import { type Crowd, isOfCrowd, type SimulatedAccount, type SimulatedGroup } from './simulated-server.ts';
 import { RETCODES } from './web-api-retcodes.ts';
 
 export interface WebApiAccountsOptions {
@@ -42,6 +42,8 @@ const MAX_DEPOSIT = 1_000_000_000;
 export class WebApiAccounts {
   readonly #options: WebApiAccountsOptions;
   readonly #users = new Map<number, User>();
+  /** Others, of whom nothing is known but their logins and their group. */
+  crowd: Crowd | undefined;
   #nextLogin: number;
   #nextTicket = 1;
 
@@ -103,7 +105,7 @@ export class WebApiAccounts {
     if (!/^\d{1,15}$/.test(Rights) || !/^\d{1,16}$/.test(Login)) return reply(3);
     if (group === undefined || group.permitted === false) return reply(8);
     if (!isComplex(PassMain, group) || !isComplex(PassInvestor, group)) return reply(3006);
-    if (this.#users.has(Number(Login))) return reply(3004);
+    if (this.#user(Number(Login)) !== undefined) return reply(3004);
     if (Number(Login) !== 0 && !this.#isOurs(Number(Login))) return reply(3003);
     const login = Number(Login) === 0 ? this.#freeLogin() : Number(Login);
     if (!this.#isOurs(login)) return reply(3002);
@@ -137,7 +139,7 @@ export class WebApiAccounts {
   }
 
   #freeLogin(): number {
-    while (this.#users.has(this.#nextLogin)) this.#nextLogin += 1;
+    while (this.#user(this.#nextLogin) !== undefined) this.#nextLogin += 1;
     return this.#nextLogin++;
   }
 
@@ -147,20 +149,25 @@ export class WebApiAccounts {
   }
 
   #logins({ Group = '' }: Parameters): Reply {
-    return reply(0, { answer: this.#inGroups(Group).map(({ record }) => record.Login) });
+    const { from = 0, count = 0 } = this.crowd !== undefined && isMasked(Group, this.crowd.group) ? this.crowd : {};
+    const others = Array.from({ length: count }, (_, index) => String(from + index));
+    return reply(0, { answer: [...others, ...this.#inGroups(Group).map(({ record }) => record.Login)] });
   }
 
   #batch({ Login, Group }: Parameters): User[] {
     if (Login === undefined) return this.#inGroups(Group ?? '');
-    return Login.split(',').flatMap((login) => this.#users.get(Number(login)) ?? []);
+    return Login.split(',').flatMap((login) => this.#user(Number(login)) ?? []);
   }
 
-  /** Names divided by commas; a star at the end of one stands for anything. */
   #inGroups(groups: string): User[] {
-    const masks = groups.split(',').map((mask) => mask.trim());
-    return [...this.#users.values()].filter(({ record: { Group = '' } }) =>
-      masks.some((mask) => (mask.endsWith('*') ? Group.startsWith(mask.slice(0, -1)) : Group === mask)),
-    );
+    return [...this.#users.values()].filter(({ record: { Group = '' } }) => isMasked(groups, Group));
+  }
+
+  #user(login: number): User | undefined {
+    const { crowd } = this;
+    if (crowd === undefined || !isOfCrowd(crowd, login)) return this.#users.get(login);
+    const record = { Login: String(login), Group: crowd.group, Name: `Client ${login}`, Comment: '', Balance: '0.00' };
+    return { record, main: '', investor: '' };
   }
 
   #checkPassword({ main, investor }: User, { Type, Password }: Parameters): Reply {
@@ -187,7 +194,7 @@ export class WebApiAccounts {
   }
 
   #withUser({ Login }: Parameters, work: (user: User) => Reply): Reply {
-    const user = this.#users.get(Number(Login));
+    const user = this.#user(Number(Login));
     return user === undefined ? reply(13) : work(user);
   }
 
@@ -199,6 +206,12 @@ export class WebApiAccounts {
 
 export function reply(code: number, members: Record<string, unknown> = {}): Reply {
   return { retcode: `${code} ${RETCODES[code] ?? 'Error'}`, ...members };
+}
+
+/** Names divided by commas; a star at the end of one stands for anything. */
+function isMasked(groups: string, group: string): boolean {
+  const masks = groups.split(',').map((mask) => mask.trim());
+  return masks.some((mask) => (mask.endsWith('*') ? group.startsWith(mask.slice(0, -1)) : group === mask));
 }
 
 /** Four kinds of characters, and as long as the group asks. */

@@ -6,7 +6,7 @@ import { type Fault, Faults, STEP_FAULT_KINDS } from '../faults.ts';
 import { fromHereAlone, listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
 import { type Certificate, certificate } from './certificate.ts';
-import { ACTING_LATE_MS, type SimulatedAccount, type SimulatedServer } from './simulated-server.ts';
+import { ACTING_LATE_MS, type Crowd, type SimulatedAccount, type SimulatedServer } from './simulated-server.ts';
 import { type Reply, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
 import { readParameters } from './web-api-parameters.ts';
 import { type Session, type SessionOptions, WebApiSessions } from './web-api-sessions.ts';
@@ -107,6 +107,10 @@ class SimulatedWebApi implements WebApiServer {
 
   accounts(): SimulatedAccount[] {
     return this.#accounts.list();
+  }
+
+  populate(crowd: Crowd): void {
+    this.#accounts.crowd = crowd;
   }
 
   access(login: number, password: string) {

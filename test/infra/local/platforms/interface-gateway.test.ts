@@ -53,6 +53,14 @@ describe('interface-gateway', () => {
 });
 
 describe('questions to the gateway', () => {
+  it('a crowd of others stands on their logins, and is not listed', async () => {
+    const server = await gateway();
+    server.populate({ group: 'standard', from: 100_001, count: 1_000_000 });
+    expect((await talk(server.port, order({ LOGIN: '1100000' }))).text).toBe('ERROR\r\naccount create failed\r\nend');
+    expect((await talk(server.port, order())).text).toBe('OK\r\nLOGIN=1100001\r\nend');
+    expect(server.accounts()).toHaveLength(1);
+  });
+
   it('a question that the gateway does not know is refused, or met with silence', async () => {
     const ask = async (options: Partial<TextServerOptions>, verb: string) => {
       const server = await gateway(options);

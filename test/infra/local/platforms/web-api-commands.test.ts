@@ -71,6 +71,17 @@ describe('the commands of the simulated server', () => {
 });
 
 describe('the accounts of the simulated server', () => {
+  it('stand beside a crowd of others, which can be looked up and is not listed', async () => {
+    const { call, retcode, server } = await loggedIn();
+    server.populate({ group: 'real\\standard', from: 6_000, count: 1_000 });
+    await call('/api/user/add', USER);
+    expect((await call('/api/user/get?login=6999')).json.answer).toMatchObject({ Login: '6999', Name: 'Client 6999' });
+    expect(await retcode('/api/user/get?login=7000')).toBe('13 Not found');
+    expect(await retcode('/api/user/add', { ...USER, Login: '6000' })).toBe('3004 Account already exists');
+    expect((await call('/api/user/logins?group=real%5C*')).json.answer).toHaveLength(1_001);
+    expect(server.accounts()).toHaveLength(1);
+  });
+
   it('accounts are listed by group and read in batches', async () => {
     const { call } = await loggedIn({ groups: [{ name: 'real\\a' }, { name: 'real\\b' }, { name: 'demo' }] });
     for (const Group of ['real\\a', 'real\\b', 'demo']) await call('/api/user/add', { ...USER, Group });
