@@ -1,3 +1,4 @@
+import { KEPT_SECONDS } from '../../lib/records/operations.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import type { OperationId } from '../routes.ts';
 import { list, table } from './json.ts';
@@ -10,7 +11,7 @@ export function description(): string {
     'Requests and answers are JSON in UTF-8, with an object at the root. A field that is not known is refused. New members may be added to answers: ignore those that you do not know.',
     'Every answer of the service has the headers `x-request-id` (name it when you ask for help), `cache-control: no-store` and `x-content-type-options: nosniff`.',
     '## Safe repeats',
-    'Send an `Idempotency-Key` of your own, one for each thing that you want done, and repeat the very same request with it as often as you like. It is kept for 24 hours, for its route, caller and user.',
+    `Send an \`Idempotency-Key\` of your own, one for each thing that you want done, and repeat the very same request with it as often as you like. It is kept for ${KEPT_SECONDS / 3_600} hours, for its route, caller and user.`,
     table(['A repeat', 'is answered'], REPEATS),
     '## Errors',
     'Every error of the service is a problem document (RFC 9457, `application/problem+json`). Switch on `type`, which never changes; `title` and `detail` are for people. `errors` lists every fault of the request at once.',

@@ -905,9 +905,9 @@ export interface components {
     };
     /**
      * login_range_exhausted
-     * @description The platform has no login left to give. No account was opened.
+     * @description The platform, or the range of logins that the connection has for itself, has no login left. No account was opened.
      *
-     * Answered by `createTp5Account`.
+     * Answered by `createTp5Account`, `createTp4Account`.
      */
     LoginRangeExhausted: {
       /**
@@ -1414,7 +1414,7 @@ export interface operations {
       };
       /**
        * @description - `platform_unavailable`: The platform cannot be reached or is busy. No account was opened; safe to repeat after `Retry-After`.
-       * - `login_range_exhausted`: The platform has no login left to give. No account was opened.
+       * - `login_range_exhausted`: The platform, or the range of logins that the connection has for itself, has no login left. No account was opened.
        * - `account_limit_reached`: The platform's licence admits no further account. No account was opened.
        * - `Service Unavailable` (the gateway's own answer): the function did not answer in time.
        */
@@ -1650,6 +1650,7 @@ export interface operations {
       };
       /**
        * @description - `platform_unavailable`: The platform cannot be reached or is busy. No account was opened; safe to repeat after `Retry-After`.
+       * - `login_range_exhausted`: The platform, or the range of logins that the connection has for itself, has no login left. No account was opened.
        * - `Service Unavailable` (the gateway's own answer): the function did not answer in time.
        */
       503: {
@@ -1670,7 +1671,7 @@ export interface operations {
           "retry-after"?: number;
         };
         content: {
-          "application/problem+json": components["schemas"]["PlatformUnavailable"];
+          "application/problem+json": components["schemas"]["PlatformUnavailable"] | components["schemas"]["LoginRangeExhausted"];
           "application/json": components["schemas"]["GatewayMessage"];
         };
       };

@@ -1,4 +1,5 @@
 import { PROBLEMS, type ProblemType } from '../../lib/http/problem.ts';
+import { KEPT_SECONDS } from '../../lib/records/operations.ts';
 import type { Rule } from '../../lib/validators/primitives.ts';
 import { type OperationId, ROUTES } from '../routes.ts';
 
@@ -94,7 +95,7 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   unsupported_media_type: { operations: EVERY, when: 'The content type is not `application/json` or a `+json` type.' },
   idempotency_key_reused: {
     operations: EVERY,
-    when: 'The `Idempotency-Key` was used with another body within the last 24 hours.',
+    when: `The \`Idempotency-Key\` was used with another body within the last ${KEPT_SECONDS / 3_600} hours.`,
   },
   too_many_requests: {
     operations: REGISTRATION,
@@ -116,8 +117,8 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
     retryAfter: 'always',
   },
   login_range_exhausted: {
-    operations: TP5,
-    when: 'The platform has no login left to give. No account was opened.',
+    operations: ACCOUNTS,
+    when: 'The platform, or the range of logins that the connection has for itself, has no login left. No account was opened.',
   },
   account_limit_reached: {
     operations: TP5,
