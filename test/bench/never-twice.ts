@@ -1,43 +1,48 @@
 import { parseArgs } from 'node:util';
 import { accountBundles } from '../support/environments.ts';
-import { runHistories } from '../support/never-twice.ts';
+import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
+import type { Counts } from '../support/never-twice/history.ts';
+import { runHistories, type Summary } from '../support/never-twice/run.ts';
 
 /**
- * `node test/bench/never-twice.ts --runs 1000`: histories of requests, retries, kills and faults against the functions as
- * they are deployed, counting accounts. Ends with an error when a request had two.
+ * `npm run never-twice -- --runs 1000`: histories of requests, retries, kills, pauses and faults against the functions as
+ * they are deployed, counting accounts and deposits. `ranges`: with logins of the service's own, servers and clocks that
+ * keep no promise; `times`: without. Ends with an error when a promise was broken.
  */
 
 const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '1000' },
+    kind: { type: 'string', multiple: true, default: Object.keys(KINDS) },
     lanes: { type: 'string', default: '16' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
   },
 });
-const [runs, lanes, seed] = [Number(values.runs), Number(values.lanes), Number(values.seed)];
-const bundles = await accountBundles();
-let shown = Date.now();
-const { counts, violations, seconds } = await runHistories({
-  bundles,
-  runs,
-  lanes,
-  seed,
-  progress: ({ histories, requests, kills, faults, accounts }, failed) => {
+const kinds = values.kind.filter((kind): kind is Kind => kind in KINDS);
+if (kinds.length !== values.kind.length) throw new Error(`--kind is one of ${Object.keys(KINDS).join(', ')}.`);
+
+function progress(kind: Kind, runs: number) {
+  let shown = Date.now();
+  return ({ histories, requests, kills, pauses, faults, accounts }: Counts, failed: number) => {
     if (Date.now() - shown < 10_000) return;
     shown = Date.now();
-    const done = `${histories + failed} of ${runs} histories, ${failed} violations`;
-    process.stdout.write(`${done}: ${requests} requests, ${kills} kills, ${faults} faults, ${accounts} accounts\n`);
-  },
-});
-await bundles.close();
+    const done = `${kind}: ${histories + failed} of ${runs} histories, ${failed} violations`;
+    process.stdout.write(
+      `${done}: ${requests} requests, ${kills} kills, ${pauses} pauses, ${faults} faults, ${accounts} accounts\n`,
+    );
+  };
+}
 
-for (const { history, message } of violations) process.stdout.write(`\nVIOLATION ${message}\n${history}\n`);
-const { histories, requests, kills, faults, accounts, passwords, answers } = counts;
-process.stdout.write(`
+function show({ kind, seed, counts, violations, seconds }: Summary): void {
+  for (const { history, message } of violations) process.stdout.write(`\nVIOLATION ${message}\n${history}\n`);
+  const { histories, requests, kills, pauses, faults, accounts, passwords, answers } = counts;
+  process.stdout.write(`
+kind         ${kind}
 seed         ${seed}
 histories    ${histories + violations.length}
 requests     ${requests}
 kills        ${kills}
+pauses       ${pauses}
 faults       ${faults}
 accounts     ${accounts}
 passwords    ${passwords} searched for
@@ -45,7 +50,17 @@ seconds      ${seconds.toFixed(0)}
 violations   ${violations.length}
 answers
 `);
-for (const [word, count] of Object.entries(answers).toSorted((a, b) => b[1] - a[1])) {
-  process.stdout.write(`  ${String(count).padStart(7)}  ${word}\n`);
+  for (const [word, count] of Object.entries(answers).toSorted((a, b) => b[1] - a[1])) {
+    process.stdout.write(`  ${String(count).padStart(7)}  ${word}\n`);
+  }
 }
-process.exitCode = violations.length === 0 ? 0 : 1;
+
+const bundles = await accountBundles();
+for (const kind of kinds) {
+  const runs = Number(values.runs);
+  const options = { bundles, kind, runs, lanes: Number(values.lanes), seed: Number(values.seed) };
+  const summary = await runHistories({ ...options, progress: progress(kind, runs) });
+  show(summary);
+  if (summary.violations.length > 0) process.exitCode = 1;
+}
+await bundles.close();

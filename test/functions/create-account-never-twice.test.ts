@@ -10,11 +10,9 @@ import {
   type ConnectionId,
 } from '../support/account-world.ts';
 import { accountBundles, type Bundles } from '../support/environments.ts';
-import { runHistories } from '../support/never-twice.ts';
 import { marksOf, placesOf, placesOfMarks } from '../support/secret-search.ts';
 import { newClient, WorldPool } from '../support/world-pool.ts';
 
-const RUNS = 50;
 /** The function works for a second and a half of its time; its lease is a second longer than the whole. */
 const MS = 5_500;
 
@@ -192,16 +190,4 @@ describe('The search for clients’ data', () => {
       expect(() => marksOf({ ...client, ...short })).toThrow('too short');
     },
   );
-});
-
-it(`A function that is killed at any moment of ${RUNS} histories of requests, retries and faults never makes a second account, and no password is kept`, async () => {
-  const { counts, violations } = await runHistories({ bundles, runs: RUNS, lanes: 16, seed: 5 });
-  expect(violations).toEqual([]);
-  // Enough has happened to prove something.
-  expect(counts.histories).toBe(RUNS);
-  expect(counts.requests).toBeGreaterThan(4 * RUNS);
-  expect(counts.kills).toBeGreaterThan(RUNS / 2);
-  expect(counts.faults).toBeGreaterThan(RUNS);
-  expect(counts.accounts).toBeGreaterThan(RUNS);
-  expect(counts.passwords).toBeGreaterThan(RUNS);
 });

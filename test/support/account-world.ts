@@ -72,6 +72,8 @@ export interface WorldOptions {
   clients?: WorldClient[];
   settleSeconds?: number;
   environment?: Record<string, string>;
+  /** By how much the wall clock of each new environment is wrong, in milliseconds. */
+  skewMs?: () => number;
 }
 
 /** What a caller sends. */
@@ -97,6 +99,7 @@ export interface Pending {
   answer: Promise<AccountAnswer | undefined>;
   outcome: Promise<Outcome>;
   kill(): Promise<void>;
+  pause(ms: number): Promise<void>;
 }
 
 /** The connections of a world, by what their servers speak. The two of a pair are one server. */
@@ -107,6 +110,10 @@ export const CONNECTIONS = {
   'reg-demo': { version: 'tp4', server: 'reg', group: 'demoforex', account_type_id: 'ATDEMO04' },
   'gw-live': { version: 'tp4', server: 'gw', group: 'standard', account_type_id: undefined },
   'gw-demo': { version: 'tp4', server: 'gw', group: 'demoforex', account_type_id: 'ATDEMO04' },
+  'tp5-range': { version: 'tp5', server: 'tp5', group: 'real\\standard', account_type_id: undefined },
+  'tp5-range-demo': { version: 'tp5', server: 'tp5', group: 'real\\standard', account_type_id: 'ATDEMO05' },
+  'gw-range': { version: 'tp4', server: 'gw', group: 'standard', account_type_id: undefined },
+  'gw-range-demo': { version: 'tp4', server: 'gw', group: 'demoforex', account_type_id: 'ATDEMO04' },
 } as const;
 export type ConnectionId = keyof typeof CONNECTIONS;
 export type ServerName = (typeof CONNECTIONS)[ConnectionId]['server'];
@@ -178,6 +185,24 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     { ...text, id: 'reg-demo', protocol: 'web-registration', port: reg.port, demo: true, ...byIndex },
     { ...text, id: 'gw-live', protocol: 'interface-gateway', port: gw.port, demo: false },
     { ...text, id: 'gw-demo', protocol: 'interface-gateway', port: gw.port, demo: true },
+    { ...web, id: 'tp5-range', port: tp5.port, demo: false, logins: { from: 500_000, to: 501_999 } },
+    { ...web, id: 'tp5-range-demo', port: tp5.port, demo: true, logins: { from: 502_000, to: 503_999 } },
+    {
+      ...text,
+      id: 'gw-range',
+      protocol: 'interface-gateway',
+      port: gw.port,
+      demo: false,
+      logins: { from: 510_000, to: 511_999 },
+    },
+    {
+      ...text,
+      id: 'gw-range-demo',
+      protocol: 'interface-gateway',
+      port: gw.port,
+      demo: true,
+      logins: { from: 512_000, to: 513_999 },
+    },
   ];
   const crm = crmTable(TABLES.crm, clientSettings(database.url));
   const write = async (records: object) => {
@@ -192,27 +217,31 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   };
   await addClients(options.clients ?? []);
 
-  const environments = new Environments(options.bundles, {
-    ...environmentOf(AccountEnvironment, {
-      stage: 'test',
-      brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
-      senderAddress: SENDER,
-      crmTable: TABLES.crm,
-      operationsTable: TABLES.operations,
-      accountsTable: TABLES.accounts,
-      passwordSecret: 'test/password-key',
-      notificationsTopicArn: TOPIC,
-      settleSeconds: options.settleSeconds ?? 1,
-    }),
-    AWS_REGION: 'eu-west-1',
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
-    AWS_ENDPOINT_URL_DYNAMODB: database.url,
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
-    AWS_ENDPOINT_URL_SES: ses.url,
-    AWS_ENDPOINT_URL_SNS: sns.url,
-    ...options.environment,
-  });
+  const environments = new Environments(
+    options.bundles,
+    {
+      ...environmentOf(AccountEnvironment, {
+        stage: 'test',
+        brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
+        senderAddress: SENDER,
+        crmTable: TABLES.crm,
+        operationsTable: TABLES.operations,
+        accountsTable: TABLES.accounts,
+        passwordSecret: 'test/password-key',
+        notificationsTopicArn: TOPIC,
+        settleSeconds: options.settleSeconds ?? 1,
+      }),
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+      AWS_ENDPOINT_URL_DYNAMODB: database.url,
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
+      AWS_ENDPOINT_URL_SES: ses.url,
+      AWS_ENDPOINT_URL_SNS: sns.url,
+      ...options.environment,
+    },
+    options.skewMs === undefined ? {} : { skewMs: options.skewMs },
+  );
   const reader = databaseClient(clientSettings(database.url));
   const allFaults = { ...faults, tp5: tp5.faults, reg: reg.faults, gw: gw.faults };
 
