@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { CallSettings, WhatsAppSettings } from '../../lib/validators/deployment.ts';
+import { Bus } from './bus.ts';
 import { type Database, startDatabase } from './database.ts';
 import { Faults } from './faults.ts';
 import { Outbox } from './outbox.ts';
+import { startEvents } from './stand-ins/events.ts';
 import { type S3StandIn, startS3 } from './stand-ins/s3.ts';
 import { startSecrets } from './stand-ins/secrets.ts';
 import { startSes } from './stand-ins/ses.ts';
@@ -12,7 +14,7 @@ import type { StandIn } from './stand-ins/stand-in.ts';
 import { startVoice } from './stand-ins/voice.ts';
 
 /** The services of AWS that run inside; each is a target of faults. */
-const SERVICES = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets'] as const;
+const SERVICES = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets', 'events'] as const;
 type ServiceName = (typeof SERVICES)[number];
 
 export type StandIns = Readonly<Record<Exclude<ServiceName, 'dynamodb' | 's3'>, StandIn> & { s3: S3StandIn }>;
@@ -24,6 +26,8 @@ export interface AwsResources {
   senderAddress: string;
   topicArn: string;
   bucket: string;
+  /** The name of the event bus. */
+  eventBus: string;
   /** Absent: nothing to call from. */
   call?: CallSettings | undefined;
   /** Absent: no linked number. */
@@ -33,6 +37,8 @@ export interface AwsResources {
 /** The embedded services. */
 export interface LocalAws {
   outbox: Outbox;
+  /** What was told on the event bus. */
+  bus: Bus;
   faults: Readonly<Record<ServiceName, Faults>>;
   database: Database;
   standIns: StandIns;
@@ -45,14 +51,14 @@ const REGION = 'eu-west-1';
 
 /** Starts every service of AWS that a function calls, empty. Calls must be signed with the key of this start. */
 export async function startAws(resources: AwsResources): Promise<LocalAws> {
-  const outbox = new Outbox();
+  const [outbox, bus] = [new Outbox(), new Bus()];
   const record = outbox.record.bind(outbox);
   const faults = Object.fromEntries(SERVICES.map((name) => [name, new Faults()])) as Record<ServiceName, Faults>;
   const accessKeyId = `LOCAL${randomBytes(10).toString('hex').toUpperCase()}`;
   const standIn = (name: ServiceName) => ({ faults: faults[name], record, accessKeyId });
   const { call, whatsapp: linked } = resources;
 
-  const [database, ses, sns, voice, whatsapp, s3, secrets] = await Promise.all([
+  const [database, ses, sns, voice, whatsapp, s3, secrets, events] = await Promise.all([
     startDatabase({ faults: faults.dynamodb, accessKeyId }),
     startSes({ ...standIn('ses'), verified: [resources.senderAddress] }),
     startSns({ ...standIn('sns'), topics: [resources.topicArn] }),
@@ -60,8 +66,9 @@ export async function startAws(resources: AwsResources): Promise<LocalAws> {
     startSocial({ ...standIn('whatsapp'), ...namesOf(linked) }),
     startS3({ ...standIn('s3'), buckets: [resources.bucket] }),
     startSecrets({ ...standIn('secrets'), secrets: resources.secrets }),
+    startEvents({ ...standIn('events'), buses: [resources.eventBus], deliver: bus.deliver.bind(bus) }),
   ]);
-  const standIns = { ses, sns, voice, whatsapp, s3, secrets };
+  const standIns = { ses, sns, voice, whatsapp, s3, secrets, events };
   const environment = {
     AWS_REGION: REGION,
     AWS_ACCESS_KEY_ID: accessKeyId,
@@ -73,11 +80,12 @@ export async function startAws(resources: AwsResources): Promise<LocalAws> {
     AWS_ENDPOINT_URL_SOCIALMESSAGING: whatsapp.url,
     AWS_ENDPOINT_URL_S3: s3.url,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: events.url,
   };
   const close = async () => {
     await Promise.all([database, ...Object.values(standIns)].map((one) => one.close()));
   };
-  return { outbox, faults, database, standIns, environment, close };
+  return { outbox, bus, faults, database, standIns, environment, close };
 }
 
 function namesOf(linked: WhatsAppSettings | undefined) {

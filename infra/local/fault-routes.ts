@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import {
   DATABASE_FAULT_KINDS,
   ENDINGS,
+  EVENTS_FAULT_KINDS,
   type FaultKind,
   type FaultStep,
   type Faults,
@@ -73,8 +74,10 @@ function targetsOf({ services, platforms }: FaultTargets): Map<string, Target> {
   ]);
 }
 
+const OWN_KINDS: Record<string, readonly FaultKind[]> = { dynamodb: DATABASE_FAULT_KINDS, events: EVENTS_FAULT_KINDS };
+
 function kindsOf(service: string): readonly FaultKind[] {
-  return service === 'dynamodb' ? DATABASE_FAULT_KINDS : SERVICE_FAULT_KINDS;
+  return OWN_KINDS[service] ?? SERVICE_FAULT_KINDS;
 }
 
 function targetIn(at: FaultTargets, name: string): Target {

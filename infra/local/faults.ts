@@ -2,6 +2,8 @@
 export const SERVICE_FAULT_KINDS = ['throttled', 'refused', 'down', 'slow'] as const;
 /** `reply_lost`: done, but nobody hears of it; `repeated`: done and answered, and once more `ms` later, as a late repeat. */
 export const DATABASE_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost', 'repeated'] as const;
+/** `partial`: the call is answered with 200, but the first event of it was not taken. */
+export const EVENTS_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'partial'] as const;
 export const PLATFORM_FAULT_KINDS = [
   ...SERVICE_FAULT_KINDS,
   'reply_lost',
@@ -11,7 +13,7 @@ export const PLATFORM_FAULT_KINDS = [
   'silence',
   'garbage',
 ] as const;
-export type FaultKind = (typeof PLATFORM_FAULT_KINDS)[number] | (typeof DATABASE_FAULT_KINDS)[number];
+export type FaultKind = (typeof PLATFORM_FAULT_KINDS | typeof DATABASE_FAULT_KINDS | typeof EVENTS_FAULT_KINDS)[number];
 
 /** The steps before the first command of a session at which a fault may strike, and what can go wrong there. */
 export const STEP_FAULT_KINDS = {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
+import type { Bus } from './bus.ts';
 import { docsRoutes } from './docs.ts';
 import { allFaults, type FaultTargets, faultRoutes } from './fault-routes.ts';
 import type { FirstCalls } from './first-calls.ts';
@@ -8,10 +9,14 @@ import type { Outbox } from './outbox.ts';
 import { outboxRoutes } from './outbox-page.ts';
 import { pageFiles } from './pages.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
+import type { Captcha } from './stand-ins/captcha.ts';
 
 /** What the local service shows of itself under `/_local`. */
 export interface LocalState extends FaultTargets {
   outbox: Outbox;
+  bus: Bus;
+  /** The provider of captchas, where the registration asks for one. */
+  captcha: Captcha | undefined;
   /** What the page proposes to a person who has made no call yet. */
   firstCalls: FirstCalls;
   /** The environment that points an AWS client to the embedded services; the operators' command asks for it. */
@@ -36,6 +41,8 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
       outboxRoutes(local, { ...state, faults: () => allFaults(state) });
       faultRoutes(local, state);
       platformRoutes(local, state.platforms);
+      eventRoutes(local, state.bus);
+      captchaRoutes(local, state.captcha);
       addPath(local, '/environment', { GET: () => state.environment });
     },
     { prefix: '/_local' },
@@ -69,6 +76,29 @@ function answersProblems(app: FastifyInstance): void {
       .code(error.status)
       .header('content-type', 'application/problem+json')
       .send(Buffer.from(JSON.stringify(document)));
+  });
+}
+
+/** `/events`: what was told on the event bus, oldest first, as a rule's target gets it. */
+function eventRoutes(app: FastifyInstance, bus: Bus): void {
+  addPath(app, '/events', {
+    GET: () => bus.list(),
+    DELETE: (_request, reply) => {
+      bus.clear();
+      return reply.code(204).send();
+    },
+  });
+}
+
+/** `/captcha`: whether the registration asks for one, and a token as the widget of a page would get it. */
+function captchaRoutes(app: FastifyInstance, captcha: Captcha | undefined): void {
+  addPath(app, '/captcha', {
+    GET: () => ({ needed: captcha !== undefined }),
+    POST: () => {
+      if (captcha === undefined)
+        throw new Refusal(404, 'This service asks for no captcha. CAPTCHA=turnstile npm start does.');
+      return { token: captcha.solve() };
+    },
   });
 }
 

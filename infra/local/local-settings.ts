@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { registrationConfig } from '../../lib/config.ts';
+import type { registrationConfig } from '../../lib/config.ts';
 import {
   AccountEnvironment,
   ALL_COUNTRIES,
@@ -15,8 +15,11 @@ import { TABLES } from './database.ts';
 
 const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
 const BUCKET = 'documents';
+const EVENT_BUS = 'events';
 const PEPPER_SECRET = 'local/pepper';
 const PASSWORD_SECRET = 'local/password-key';
+/** What a proxy in front sends as `x-front-secret`. */
+const FRONT_SECRET = 'front-secret-of-the-local-service';
 
 const DEPLOYMENT = {
   stage: 'local',
@@ -51,22 +54,26 @@ export const SETTINGS = {
   }),
 };
 
-/**
- * What the embedded services have for functions with these settings.
- * @throws ConfigurationError when a setting is not valid
- */
-export function resourcesOf(settings: Record<string, string>, secrets: Map<string, string>): AwsResources {
-  const { email, call, whatsapp } = registrationConfig(settings);
-  return { secrets, senderAddress: email.senderAddress, topicArn: TOPIC, bucket: BUCKET, call, whatsapp };
+type Registration = ReturnType<typeof registrationConfig>;
+
+/** What the embedded services have for functions of this configuration. */
+export function resourcesOf({ email, call, whatsapp }: Registration, secrets: Map<string, string>): AwsResources {
+  const { senderAddress } = email;
+  return { secrets, senderAddress, topicArn: TOPIC, bucket: BUCKET, eventBus: EVENT_BUS, call, whatsapp };
 }
 
-/** The values of all secrets by name: the file's own ones, and made-up ones for the simulated servers. */
-export function makeSecrets({ connections, local_secrets: given }: CrmFile): Map<string, string> {
+/** The values of all secrets by name: the file's own ones, and made-up ones for the rest. */
+export function makeSecrets(
+  { connections, local_secrets: given }: CrmFile,
+  { captcha, front }: Registration,
+): Map<string, string> {
   const key = () => randomBytes(32).toString('base64');
   const values = new Map([
     [PEPPER_SECRET, JSON.stringify({ current: '1', '1': key() })],
     [PASSWORD_SECRET, JSON.stringify({ key: key() })],
   ]);
+  if (captcha !== undefined) values.set(captcha.secret, key());
+  if (front !== undefined) values.set(front.secret, JSON.stringify({ current: FRONT_SECRET }));
   for (const [name, value] of Object.entries(given)) values.set(name, JSON.stringify(value));
   for (const { secret } of connections) {
     if (values.has(secret)) continue;

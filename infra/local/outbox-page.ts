@@ -47,7 +47,7 @@ export function outboxRoutes(app: FastifyInstance, sources: LiveSources & { outb
     return sendPage(reply, 'text/html', html);
   });
   // A HEAD request would wait for the end of a stream that has none.
-  app.get('/events', { exposeHeadRoute: false }, (_request, reply) =>
+  app.get('/live', { exposeHeadRoute: false }, (_request, reply) =>
     reply.header('content-type', 'text/event-stream; charset=utf-8').send(Readable.from(news(sources))),
   );
 }

@@ -1,12 +1,14 @@
+import { registrationConfig } from '../../lib/config.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 import { toItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
 import { type FunctionName, ROUTES } from '../routes.ts';
 import { type LocalAws, localClient, type StandIns, startAws } from './aws.ts';
+import type { Bus } from './bus.ts';
 import { type Database, TABLES } from './database.ts';
 import { DEMO_RECORDS } from './demo-records.ts';
-import type { Faults } from './faults.ts';
+import { Faults } from './faults.ts';
 import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
 import { localRoutes } from './local-routes.ts';
@@ -14,6 +16,7 @@ import { makeSecrets, resourcesOf, SETTINGS, setEnvironment } from './local-sett
 import type { Outbox } from './outbox.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import { startPlatform, withRealAddress } from './simulated-platforms.ts';
+import { type Captcha, startCaptcha } from './stand-ins/captcha.ts';
 
 export interface ServiceOptions {
   /** 0 (or nothing) picks a free one. */
@@ -34,6 +37,10 @@ export interface LocalService {
   url: string;
   port: number;
   outbox: Outbox;
+  /** What was told on the event bus. */
+  bus: Bus;
+  /** The provider of captchas, where the registration asks for one. */
+  captcha: Captcha | undefined;
   /** The faults of an embedded service or, by connection id, of a simulated trading server. */
   faults(target: string): Faults;
   /** The simulated trading servers by connection id. */
@@ -88,15 +95,22 @@ export async function startService(options: ServiceOptions = {}): Promise<LocalS
 async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalService, 'close'>> {
   const records = options.records ?? DEMO_RECORDS;
   const settings = { ...SETTINGS, ...options.environment };
-  const secrets = makeSecrets(records);
-  const aws = open(await startAws(resourcesOf(settings, secrets)));
+  const told = registrationConfig(settings);
+  const secrets = makeSecrets(records, told);
+  const aws = open(await startAws(resourcesOf(told, secrets)));
+  const services = new Map<string, Faults>(Object.entries(aws.faults));
+  const captcha = await startCaptchaOf(told, secrets, services, open);
   const platforms = await startPlatforms(records, secrets, open);
   await aws.database.createTables(TABLES);
   await writeRecords(records, platforms, aws);
 
-  const environment = { ...settings, ...aws.environment, ...(options.quiet === false ? {} : QUIET) };
+  const environment = {
+    ...settings,
+    ...(captcha === undefined ? {} : { CAPTCHA_URL: captcha.siteverify }),
+    ...aws.environment,
+    ...(options.quiet === false ? {} : QUIET),
+  };
   open(setEnvironment(environment));
-  const services = new Map(Object.entries(aws.faults));
   const { url, port } = open(
     await startGateway({
       routes: await loadRoutes(options.load ?? loadSource),
@@ -105,6 +119,8 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
       beside: (app) =>
         localRoutes(app, {
           outbox: aws.outbox,
+          bus: aws.bus,
+          captcha,
           platforms,
           services,
           firstCalls: firstCalls(records),
@@ -117,8 +133,22 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
     if (found === undefined) throw new Error(`There is no target ${target}.`);
     return found;
   };
-  const { outbox, database, standIns } = aws;
-  return { url, port, outbox, faults, platforms, database, standIns, environment };
+  const { outbox, bus, database, standIns } = aws;
+  return { url, port, outbox, bus, captcha, faults, platforms, database, standIns, environment };
+}
+
+/** Starts the provider of captchas where the registration asks for one, as a target of faults too. */
+async function startCaptchaOf(
+  { captcha }: ReturnType<typeof registrationConfig>,
+  secrets: ReadonlyMap<string, string>,
+  services: Map<string, Faults>,
+  open: Open,
+): Promise<Captcha | undefined> {
+  const secret = captcha && secrets.get(captcha.secret);
+  if (secret === undefined) return undefined;
+  const faults = new Faults();
+  services.set('captcha', faults);
+  return open(await startCaptcha({ secret, faults }));
 }
 
 /** Starts a server for every connection that is to be simulated. */

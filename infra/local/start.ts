@@ -59,6 +59,11 @@ function settingsOf(environment: NodeJS.ProcessEnv): Record<string, string> {
     const value = environment[name];
     if (value) settings[name] = value;
   }
+  // The name of a provider is enough: the stand-in has a secret key of its own.
+  const { CAPTCHA: captcha } = settings;
+  if (captcha !== undefined && /^\w+$/.test(captcha)) {
+    settings.CAPTCHA = JSON.stringify({ provider: captcha, secret: 'local/captcha' });
+  }
   return settings;
 }
 

@@ -224,6 +224,8 @@ export const RegistrationEnvironment = v.object({
   limitsTable: resource,
   documentsBucket: resource,
   pepperSecret: resource,
+  /** Where captchas are checked in place of their provider. No setting of a deployment: the local service has a stand-in. */
+  captchaUrl: v.optional(resource),
 });
 
 /** What the functions of accounts are given. */

@@ -43,7 +43,7 @@ SwaggerUIBundle({
  * @returns {Promise<FirstCalls>}
  */
 function firstCalls() {
-  const events = new EventSource('/_local/events');
+  const events = new EventSource('/_local/live');
   return new Promise((resolve) => {
     events.addEventListener('calls', ({ data }) => {
       events.close();

@@ -17,6 +17,8 @@ const SERVICES = {
   dynamodb: 'the database',
   s3: 'keeps documents',
   secrets: 'keeps secrets',
+  events: 'tells the CRM what happened',
+  captcha: 'checks captchas',
 };
 
 /** @type {Record<FaultKind, { name: string; means: string }>} */
@@ -28,6 +30,7 @@ const KINDS = {
   reply_lost: { name: 'reply lost', means: 'It does what was asked; the answer never comes.' },
   late: { name: 'late', means: 'The connection ends at once; what was asked is done later all the same.' },
   repeated: { name: 'repeated', means: 'It does what was asked, and the same once more when the caller is long gone.' },
+  partial: { name: 'not taken', means: 'It answers well, but says of an event that it was not taken.' },
   session_dropped: { name: 'session dropped', means: 'The connection is closed before the command is worked on.' },
   retcode: { name: 'return code', means: 'It answers with this code of the platform.' },
   silence: { name: 'silence', means: 'It takes the command and says nothing.' },

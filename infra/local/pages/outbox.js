@@ -33,7 +33,7 @@ connect();
 
 /** Listens to the service, for ever: it may be stopped and started again while the page is open. */
 function connect() {
-  const events = new EventSource('/_local/events');
+  const events = new EventSource('/_local/live');
   events.addEventListener('open', () => showLive('live', 'Live'));
   events.addEventListener('error', () => {
     showLive('lost', 'Connection lost, trying again…');

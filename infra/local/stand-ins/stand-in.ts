@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Faults } from '../faults.ts';
+import type { FaultKind, Faults } from '../faults.ts';
 import { closed, fromHereAlone, listen } from '../listen.ts';
 import type { OutboxEntry } from '../outbox-entry.ts';
 import { downtime } from './downtime.ts';
@@ -18,7 +18,7 @@ export interface StandInOptions {
 /** A service of AWS on 127.0.0.1, for one deployment, speaking its wire format. */
 export interface StandIn {
   readonly url: string;
-  /** How many signed requests were read, whatever became of them. */
+  /** How many requests were read, whatever became of them; of signed services, those that were signed. */
   readonly requests: number;
   close(): Promise<void>;
 }
@@ -30,6 +30,8 @@ export interface Call {
   body: string;
   /** The body as it came. */
   bytes: Buffer;
+  /** A fault that the service itself makes. */
+  fault?: FaultKind | undefined;
 }
 
 export interface Answer {
@@ -39,14 +41,20 @@ export interface Answer {
 }
 
 /** How one service answers. */
-export interface Service {
-  /** The name of the service in a signature's credential scope. */
-  signingName: string;
+interface Answers {
   answer(call: Call): Answer | Promise<Answer>;
-  /** The answer to a request that is not signed for this service. */
-  unsigned(): Answer;
   throttled(): Answer;
   refused(): Answer;
+}
+
+/** A service of AWS, or one whose requests nobody signs. */
+type Service = Answers & (Signed | { signingName?: undefined });
+
+interface Signed {
+  /** The name of the service in a signature's credential scope. */
+  signingName: string;
+  /** The answer to a request that is not signed for this service. */
+  unsigned(): Answer;
 }
 
 /** Serves a service over HTTP, with the faults that were asked for. */
@@ -68,7 +76,9 @@ export async function serve(service: Service, { port = 0, faults, accessKeyId }:
 
   async function work(request: IncomingMessage): Promise<Answer | 'down'> {
     const bytes = await read(request);
-    if (!isSignedFor(request, service.signingName, accessKeyId)) return service.unsigned();
+    if (service.signingName !== undefined && !isSignedFor(request, service.signingName, accessKeyId)) {
+      return service.unsigned();
+    }
     requests += 1;
     const fault = faults.next();
     down.check();
@@ -84,7 +94,7 @@ export async function serve(service: Service, { port = 0, faults, accessKeyId }:
         await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
     }
     const { method = '', url: path = '/', headers } = request;
-    return service.answer({ method, path, headers, body: bytes.toString('utf8'), bytes });
+    return service.answer({ method, path, headers, body: bytes.toString('utf8'), bytes, fault: fault?.kind });
   }
 
   const url = `http://127.0.0.1:${await listen(server, port)}`;

@@ -1,0 +1,60 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Faults } from '../../../../infra/local/faults.ts';
+import { startCaptcha } from '../../../../infra/local/stand-ins/captcha.ts';
+import { captchaVerifier } from '../../../../lib/http/captcha.ts';
+
+async function captcha() {
+  const faults = new Faults();
+  const standIn = await startCaptcha({ faults, secret: 'the-secret-key' });
+  onTestFinished(() => standIn.close());
+  const ask = async (form: Record<string, string>) => {
+    const answer = await fetch(standIn.siteverify, { method: 'POST', body: new URLSearchParams(form) });
+    return (await answer.json()) as Record<string, unknown>;
+  };
+  const verify = captchaVerifier(
+    { provider: 'turnstile', secret: 'local/captcha' },
+    { url: standIn.siteverify, readSecret: async () => 'the-secret-key' },
+  );
+  return { faults, standIn, ask, verify };
+}
+
+describe('The stand-in of a captcha’s provider', () => {
+  it('takes a token once', async () => {
+    const { standIn, ask } = await captcha();
+    const form = { secret: 'the-secret-key', response: standIn.solve() };
+    expect(await ask(form)).toMatchObject({ success: true, challenge_ts: expect.stringMatching(/Z$/) });
+    expect(await ask(form)).toEqual({ success: false, 'error-codes': ['timeout-or-duplicate'] });
+  });
+
+  it('takes no token that is older than two minutes', async () => {
+    const { standIn, ask } = await captcha();
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const form = { secret: 'the-secret-key', response: standIn.solve() };
+    vi.setSystemTime(Date.now() + 120_001);
+    expect(await ask(form)).toEqual({ success: false, 'error-codes': ['timeout-or-duplicate'] });
+  });
+
+  it.each([
+    [{ response: 'x' }, 'missing-input-secret'],
+    [{ secret: 'another', response: 'x' }, 'invalid-input-secret'],
+    [{ secret: 'the-secret-key' }, 'missing-input-response'],
+    [{ secret: 'the-secret-key', response: 'x' }, 'invalid-input-response'],
+  ])('answers %j with %s', async (form, code) => {
+    const { ask } = await captcha();
+    expect(await ask(form)).toEqual({ success: false, 'error-codes': [code] });
+  });
+
+  it('is what our check of tokens asks', async () => {
+    const { faults, standIn, verify } = await captcha();
+    const signal = AbortSignal.timeout(5_000);
+    expect(await verify(standIn.solve(), signal)).toEqual({ kind: 'passed' });
+    expect(await verify('wrong', signal)).toEqual({ kind: 'refused' });
+    for (const kind of ['throttled', 'refused', 'down'] as const) {
+      faults.set({ kind, times: 1 });
+      expect(await verify(standIn.solve(), signal)).toMatchObject({ kind: 'unavailable' });
+    }
+  });
+});
