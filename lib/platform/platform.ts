@@ -68,7 +68,7 @@ export interface RangeInspection {
 
 /**
  * A trading server of one connection. Every call ends when `signal` aborts, at the latest. Failures are thrown as
- * `PlatformFailure`; nothing is ever repeated that may have opened an account.
+ * `PlatformFailure`; no call sends again by itself what may have opened an account.
  */
 export interface TradingPlatform {
   /** True: the server refuses a login that exists, so an order with a login may be sent again as often as needed. */
@@ -78,7 +78,8 @@ export interface TradingPlatform {
   /**
    * Opens the account.
    * @throws PlatformFailure, which speaks of this command alone: what an earlier one of the same order did, `find` tells.
-   * `login_taken`: the order's login exists, whoever's it is
+   * `login_taken`: the order's login exists, and nothing shows that this very command has made the account, by a repeat
+   * on the way, say
    */
   open(order: AccountOrder, departure: Departure, signal: AbortSignal): Promise<{ login: number }>;
   /** Looks up whether the account of an order exists: by its login alone where it has one, else in its group. */

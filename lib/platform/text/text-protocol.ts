@@ -48,10 +48,9 @@ export class TextProtocolPlatform implements TradingPlatform {
     const command = await openingCommand(await this.#client.server(), order);
     const outcome = readOpening(await this.#send(command, departure, signal));
     if (typeof outcome === 'number') return { login: outcome };
-    if (outcome.reason === CREATE_FAILED && (await this.#exists(order, signal))) {
-      throw new PlatformFailure('login_taken', { reason: 'login_exists' });
-    }
-    throw outcome;
+    if (outcome.reason !== CREATE_FAILED || !(await this.#exists(order, signal))) throw outcome;
+    if (await this.#hasMade(order, signal)) return { login: order.login ?? 0 };
+    throw new PlatformFailure('login_taken', { reason: 'login_exists' });
   }
 
   /** Only an order with a login can be looked up, and that the login exists does not say whose it is. */
@@ -108,6 +107,12 @@ export class TextProtocolPlatform implements TradingPlatform {
     if (!this.loginIsKey || login === undefined) return false;
     const existence = await this.#existence(login, signal).catch(() => 'unsaid');
     return existence === 'exists';
+  }
+
+  /** A gateway that lost its own server on the way says `account create failed` of an account that it may have made. */
+  async #hasMade({ login = 0, reserved, masterPassword }: AccountOrder, signal: AbortSignal): Promise<boolean> {
+    if (reserved !== true) return false;
+    return (await this.#tryPassword(login, masterPassword, signal).catch(() => 'unsaid')) === 'right';
   }
 
   async #existence(login: number, signal: AbortSignal): Promise<ReturnType<typeof readExistence>> {

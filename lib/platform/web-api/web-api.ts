@@ -52,7 +52,9 @@ export class WebApiPlatform implements TradingPlatform {
     if (answer.retcode === NO_PERMISSION || answer.retcode === NOT_FOUND) {
       throw await this.#groupFailure(order.group, answer.retcode, signal);
     }
-    throw openingFailure(answer.retcode, order);
+    const failure = openingFailure(answer.retcode, order);
+    if (failure.kind === 'login_taken') return this.#ownAccount(order, failure, signal);
+    throw failure;
   }
 
   find(trace: OrderTrace, signal: AbortSignal): Promise<Finding> {
@@ -97,6 +99,21 @@ export class WebApiPlatform implements TradingPlatform {
 
   close(): Promise<void> {
     return this.#client.close();
+  }
+
+  /**
+   * The account of an order whose login exists, if it is ours after all: a proxy may have sent the command twice and
+   * answered with what became of its repeat.
+   * @throws PlatformFailure `login_taken`, or `account_outcome_unknown` when nobody can be asked
+   */
+  async #ownAccount(order: AccountOrder, failure: PlatformFailure, signal: AbortSignal): Promise<{ login: number }> {
+    const { operationId, group, login = 0, reserved, masterPassword } = order;
+    const trace = { operationId, group, ...(reserved === true ? { masterPassword } : {}) };
+    const finding = await findLogin(this.#client, login, trace, signal).catch((cause: unknown) => {
+      throw new PlatformFailure('account_outcome_unknown', { reason: failure.reason, cause });
+    });
+    if (finding.kind !== 'found') throw failure;
+    return { login };
   }
 
   async #pay(login: number, deposit: number, departure: Departure, signal: AbortSignal): Promise<void> {

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { atOnce } from '../../../support/departures.ts';
 import {
@@ -12,6 +14,13 @@ import {
 } from '../../../support/text-protocol.ts';
 
 const gateway = 'interface-gateway';
+
+/** What a server on this port answers to a command. */
+async function exchange(port: number, command: string): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port });
+  socket.write(command);
+  return text(socket);
+}
 
 describe('interface-gateway', () => {
   it('the whole command, word for word', async () => {
@@ -66,6 +75,20 @@ describe('an opening with a login', () => {
     for (let time = 0; time < 3; time += 1) {
       expect((await failureOf(platform.open(order, atOnce, forever))).kind).toBe('login_taken');
     }
+    expect(server.accounts()).toHaveLength(1);
+  });
+
+  it('that the gateway reports as failed, and has opened all the same, is ours where nobody else can have the login', async () => {
+    const server = await aServer({ dialect: gateway });
+    const relay = await aScript(async (socket, command) => {
+      const answer = await exchange(server.port, command);
+      socket.end(command.startsWith('WNEW') ? 'ERROR\r\naccount create failed\r\nend' : answer);
+    });
+    const platform = textPlatform(gateway, relay.port);
+    const order = anOrder({ login: 777, reserved: true });
+    await expect(platform.open(order, atOnce, forever)).resolves.toEqual({ login: 777 });
+    const stranger = anOrder({ login: 777, reserved: true, masterPassword: 'Another11' });
+    expect((await failureOf(platform.open(stranger, atOnce, forever))).kind).toBe('login_taken');
     expect(server.accounts()).toHaveLength(1);
   });
 

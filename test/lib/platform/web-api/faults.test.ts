@@ -132,7 +132,7 @@ describe('a lost answer', () => {
     server.faults.set({ kind: 'late', times: 1, ms: 300 });
     const order = anOrder({ login: 424_242 });
     await failure(platform.open(order, atOnce, noSignal));
-    await platform.open(order, atOnce, noSignal);
+    expect(await platform.open(order, atOnce, noSignal)).toEqual({ login: 424_242 });
     // The late command is refused, and nobody hears of it.
     await sleep(400);
     expect(server.accounts().map(({ comment }) => comment)).toEqual([order.operationId]);

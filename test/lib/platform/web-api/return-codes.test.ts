@@ -112,12 +112,32 @@ describe('return codes about the login', () => {
     const server = await testServer();
     const platform = platformOn(server);
     const order = anOrder({ login: 9 });
-    await platform.open(order, atOnce, noSignal);
     for (let time = 0; time < 3; time += 1) {
-      expect(await failure(platform.open(order, atOnce, noSignal))).toMatchObject({ kind: 'login_taken' });
+      expect(await platform.open(order, atOnce, noSignal)).toEqual({ login: 9 });
     }
     expect(server.accounts()).toHaveLength(1);
   });
+
+  it('a login that exists and cannot be looked at leaves open whose it is', async () => {
+    const server = await scriptedServer(({ path }, response) => {
+      if (path === '/api/user/add') response.end('{"retcode":"3004 Account already exists"}');
+      else response.destroy();
+    });
+    expect(await failure(platformOn(server).open(anOrder({ login: 9 }), atOnce, noSignal))).toMatchObject({
+      kind: 'account_outcome_unknown',
+    });
+  });
+
+  it.each([true, false])(
+    'a login that exists, of somebody whose data is hidden, is taken (reserved: %s)',
+    async (reserved) => {
+      const platform = platformOn(await testServer({ personalData: false }));
+      await platform.open(anOrder({ login: 9, masterPassword: 'An0ther#word' }), atOnce, noSignal);
+      expect(await failure(platform.open(anOrder({ login: 9, reserved }), atOnce, noSignal))).toMatchObject({
+        kind: 'login_taken',
+      });
+    },
+  );
 
   it.each([3003, 3004])('%i without a login of the caller is the concern of an operator', async (code) => {
     const server = await testServer();
