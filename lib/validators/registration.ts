@@ -27,6 +27,9 @@ import {
   toPointer,
 } from './primitives.ts';
 
+/** Of a person's name, in code points. */
+export const MOST_NAME_CHARACTERS = 128;
+
 /** Bytes of the largest body of a registration: Lambda takes 6 MB with all that comes beside it. */
 export const MOST_REGISTRATION_BYTES = 5_900_000;
 
@@ -38,7 +41,7 @@ export const RegistrationBodySchema = v.pipe(
   openObject({
     email: v.pipe(EmailSchema, v.description('The email of the user.'), v.examples(['ann@example.com'])),
     type: v.pipe(v.literal('trader'), v.description('The type of user.')),
-    name: v.pipe(line(1, 128), v.description('The name of the user.'), v.examples(['Ann Lee'])),
+    name: v.pipe(line(1, MOST_NAME_CHARACTERS), v.description('The name of the user.'), v.examples(['Ann Lee'])),
     phone: v.exactOptional(
       v.pipe(
         closedObject({

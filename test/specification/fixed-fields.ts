@@ -1,3 +1,4 @@
+import { MOST_NAME_CHARACTERS } from '../../lib/validators/registration.ts';
 import { PHONE_FIELDS } from './phone-fields.ts';
 import { FORM, LONG_LANGUAGE, MORE_KEYS } from './records.ts';
 import { choicesOf, HALF, longAddress, longInternationalAddress } from './samples.ts';
@@ -69,11 +70,16 @@ export const FIXED_FIELDS: Field[] = [
     type: 'string',
     required: true,
     values: {
-      'decided: 1 to 128 characters': {
-        good: ['A', "Jean-Luc O'Neil", '山田 雪', named('128 characters beyond the BMP', '𝒜'.repeat(128))],
+      'decided: a length': {
+        good: [
+          'A',
+          "Jean-Luc O'Neil",
+          '山田 雪',
+          named('the longest, beyond the BMP', '𝒜'.repeat(MOST_NAME_CHARACTERS)),
+        ],
         bad: [
           ['', 'length'],
-          [named('129 characters', 'x'.repeat(129)), 'length'],
+          [named('one character more', 'x'.repeat(MOST_NAME_CHARACTERS + 1)), 'length'],
         ],
       },
       'decided: no control characters': {
