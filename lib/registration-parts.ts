@@ -9,7 +9,7 @@ import { documentsIn } from './records/documents.ts';
 import { operationsIn } from './records/operations.ts';
 import { registrationsIn } from './records/registrations.ts';
 import { sendLimits } from './records/send-limits.ts';
-import type { RegistrationParts } from './registration.ts';
+import type { RegistrationParts } from './registration-work.ts';
 import { makeCode } from './secrets/one-time-code.ts';
 import { hashPassword } from './secrets/password-hash.ts';
 import { parsePepper } from './secrets/pepper.ts';

@@ -1,46 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { Answer, Request } from './http/endpoint.ts';
 import { fingerprint } from './http/idempotency.ts';
-import { invalid, Problem } from './http/problem.ts';
-import { DeliveryFailure, type Message, type OtpChannel } from './messages/message.ts';
-import type { Directory } from './records/directory.ts';
-import type { Documents } from './records/documents.ts';
-import { LeaseLost, type Operation, type Operations, workable } from './records/operations.ts';
-import type { Delivery, PendingRegistration, Registrations } from './records/registrations.ts';
-import type { SendLimits } from './records/send-limits.ts';
-import { CODE_VALID_MINUTES, sealCode } from './secrets/one-time-code.ts';
-import type { Pepper } from './secrets/pepper.ts';
-import { describeError, quietly, type Telemetry } from './telemetry.ts';
-import type { CheckedDocument } from './validators/custom-fields.ts';
+import { invalid, Problem, type ProblemType } from './http/problem.ts';
+import { type Claim, LeaseLost, workable } from './records/operations.ts';
+import type { Verdict } from './records/send-limits.ts';
+import { keepAndSend } from './registration-message.ts';
+import { finishOperation, type RegistrationParts, type RegistrationWork } from './registration-work.ts';
+import { quietly, type Telemetry } from './telemetry.ts';
 import type { Form } from './validators/form.ts';
-import type { Channel } from './validators/otp-types.ts';
-import { checkCustomFields, type RegistrationRequest } from './validators/registration.ts';
-
-/** What a registration needs; tests pass fakes. */
-export interface RegistrationParts {
-  directory: Directory;
-  operations: Operations;
-  registrations: Registrations;
-  documents: Documents;
-  channels: { readonly available: readonly Channel[]; channel(name: Channel): Promise<OtpChannel> };
-  /** The secret keys that codes are sealed with; the limits know addresses only under one of them. */
-  pepper(signal: AbortSignal): Promise<Pepper>;
-  limits(pepper: Pepper): SendLimits;
-  hashPassword(password: string): Promise<string>;
-  makeCode(): string;
-  now(): number;
-}
-
-interface Attempt {
-  parts: RegistrationParts;
-  pepper: Pepper;
-  request: Request<RegistrationRequest>;
-  operation: Operation | undefined;
-  telemetry: Telemetry;
-  signal: AbortSignal;
-  /** What is to be taken back if certainly nothing is sent, so that the caller may try again at once. */
-  undo: { step: string; work: (signal: AbortSignal) => Promise<void> }[];
-}
+import { type CheckedCustomFields, checkCustomFields, type RegistrationRequest } from './validators/registration.ts';
 
 /**
  * Keeps a pending registration and sends its one-time password (specification, 4.1). Whether the address is a
@@ -53,171 +20,142 @@ export async function requestRegistration(
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const { body } = request;
-  const peppered = parts.pepper(signal);
-  const [claimed, records] = await Promise.allSettled([
-    peppered.then(({ keys }) =>
-      request.idempotencyKey === undefined
-        ? undefined
-        : parts.operations.claim(
-            ['registration', request.caller ?? request.source, request.idempotencyKey],
-            keys.map((key) => fingerprint(request.sentBody, key)),
-            request.endsAt - parts.now() + 1_000,
-            signal,
-          ),
-    ),
-    // Beside the pepper too, which a cold start has to ask for.
-    parts.directory.forRegistration({ formId: body.form_id, referralCode: body.referrer_id }, signal),
-  ]);
-  if (claimed.status === 'rejected') throw claimed.reason;
-  const pepper = await peppered;
-  const claim = claimed.value === undefined ? undefined : workable(claimed.value);
-  const operation = claim?.operation;
-  // An earlier try that may have sent is never sent again: its answer was, or would have been, this one.
-  if (claim?.kind === 'undecided') await finish(parts, claim.operation, telemetry);
-  if (claim?.kind === 'finished' || claim?.kind === 'undecided') return { body: undefined, replayed: true };
+  const { pepper, claim, admission, records } = await begin(parts, request, signal);
+  if (claim !== undefined && claim.kind !== 'fresh') {
+    const dropped = quietly(telemetry, 'limits', (settling) => admission.dropRepeat(settling));
+    return await repeat(parts, claim, telemetry).finally(() => dropped);
+  }
 
-  const attempt: Attempt = { parts, pepper, request, operation, telemetry, signal, undo: [] };
+  const operation = claim?.operation;
+  const takeBack: RegistrationWork['takeBack'] = { limits: (settling) => admission.dropRequest(settling) };
+  const work: RegistrationWork = { parts, pepper, request, operation, admission, telemetry, signal, takeBack };
   try {
     if (records.status === 'rejected') throw records.reason;
-    await register(attempt, records.value.form, records.value.referrerId);
+    await register(work, records.value.form, records.value.referrerId);
   } catch (error) {
-    const lost = error instanceof LeaseLost;
-    if (operation !== undefined && !lost) {
-      attempt.undo.push({ step: 'release', work: (settling) => parts.operations.release(operation, settling) });
-    }
-    await Promise.all(attempt.undo.map(({ step, work }) => quietly(telemetry, step, work)));
-    if (lost) throw new Problem('request_in_progress', { retryAfterSeconds: 1 });
+    await takeAllBack(work, error instanceof LeaseLost);
+    if (error instanceof LeaseLost) throw new Problem('request_in_progress', { retryAfterSeconds: 1 });
     throw error;
   }
   return { body: undefined };
 }
 
-/** @throws when certainly nothing was sent */
-async function register(attempt: Attempt, form: Form | undefined, referrerUserId: string | undefined): Promise<void> {
-  const { parts, pepper, request, telemetry, signal } = attempt;
-  const { body } = request;
-  if (form === undefined) throw new Problem('form_not_found');
-  const custom = await checkCustomFields(form, body.customFields);
-  if (!custom.ok)
-    throw custom.tooLarge ? new Problem('payload_too_large', { errors: custom.faults }) : invalid(custom.faults);
-  const wrongDocuments = await parts.documents.inspect(custom.documents);
-  if (wrongDocuments.length > 0) throw invalid(wrongDocuments);
-  const { channel } = body.recipient;
-  const { available } = parts.channels;
-  if (!available.includes(channel)) throw new Problem('otp_type_unavailable', { members: { available } });
-  if (body.referrer_id !== undefined && referrerUserId === undefined) throw new Problem('referrer_not_found');
+/** Claims the key, counts the source and reads the form, side by side. */
+async function begin(
+  parts: RegistrationParts,
+  { body, ...request }: Request<RegistrationRequest>,
+  signal: AbortSignal,
+) {
+  const { idempotencyKey, caller = request.source } = request;
+  const key = idempotencyKey === undefined ? undefined : ['registration', caller, idempotencyKey];
+  const peppered = parts.pepper(signal);
+  const [claimed, admitted, records] = await Promise.allSettled([
+    peppered.then(({ keys }) => {
+      if (key === undefined) return undefined;
+      const fingerprints = keys.map((one) => fingerprint(request.sentBody, one));
+      return parts.operations.claim(key, fingerprints, request.endsAt - parts.now() + 1_000, signal);
+    }),
+    peppered.then((pepper) =>
+      parts.limits(pepper).admit({ key, recipient: body.recipient, source: request.source }, signal),
+    ),
+    // Beside the pepper too, which a cold start has to ask for.
+    parts.directory.forRegistration({ formId: body.form_id, referralCode: body.referrer_id }, signal),
+  ]);
+  if (claimed.status === 'rejected') throw claimed.reason;
+  if (admitted.status === 'rejected') throw admitted.reason;
+  return { pepper: await peppered, claim: claimed.value, admission: admitted.value, records };
+}
 
-  const limits = parts.limits(pepper);
-  const decision = await limits.count({ channel, recipient: body.recipient.key, source: request.source }, signal);
-  if (decision.kind === 'reached') {
-    telemetry.event('LimitReached', { channel });
-    throw new Problem('too_many_requests', { retryAfterSeconds: decision.retryAfterSeconds });
-  }
-  attempt.undo.push({ step: 'limits', work: (settling) => limits.release(decision.ticket, settling) });
-  if (decision.kind === 'unchecked') {
-    telemetry.event('LimitUncheckable', { channel });
+/** Answers a request whose key an earlier one has. One that may have sent never sends again: its answer was, or would have been, 204. */
+async function repeat(parts: RegistrationParts, claim: Claim, telemetry: Telemetry): Promise<Answer> {
+  const earlier = workable(claim);
+  if (earlier.kind === 'undecided') await finishOperation(parts, earlier.operation, telemetry);
+  return { body: undefined, replayed: true };
+}
+
+/** @param lost another worker goes on with the operation, and has its places */
+async function takeAllBack({ takeBack, operation, parts, telemetry }: RegistrationWork, lost: boolean): Promise<void> {
+  const { registration, limits } = takeBack;
+  await Promise.all([
+    !lost && limits && quietly(telemetry, 'limits', limits),
+    registration && quietly(telemetry, 'registration', registration),
+  ]);
+  if (operation === undefined || lost) return;
+  await quietly(telemetry, 'release', (settling) => parts.operations.release(operation, settling));
+}
+
+/** @throws when certainly nothing was sent */
+async function register(
+  work: RegistrationWork,
+  form: Form | undefined,
+  referrerUserId: string | undefined,
+): Promise<void> {
+  const { admission, request, signal } = work;
+  refuseReached(work, admission.ofSource);
+  await passCaptcha(work);
+  const custom = await withoutFaults(work, form, referrerUserId);
+
+  work.takeBack.limits = (settling) => admission.dropMessage(settling);
+  const verdict = await admission.ofMessage(signal);
+  refuseReached(work, verdict);
+  if (verdict.kind === 'unchecked') {
+    const { channel } = request.body.recipient;
+    work.telemetry.event('LimitUncheckable', { channel });
     // A text or a call costs money: without its limits it is not sent. A mail goes on.
     if (channel !== 'email') throw new Error('The send limits could not be checked.');
   }
-  await prepareAndSend(attempt, custom, referrerUserId);
+  await keepAndSend(work, custom, referrerUserId);
 }
 
-/** Everything from the password's hash to the sent message; @throws when certainly nothing was sent */
-async function prepareAndSend(
-  attempt: Attempt,
-  custom: { fields: Record<string, unknown>; documents: CheckedDocument[] },
-  referrerUserId: string | undefined,
-): Promise<void> {
-  const { parts, pepper, request, operation, telemetry, signal } = attempt;
-  const { body } = request;
-  const { recipient } = body;
-  const registrationId = randomUUID();
-  const [password_hash, documents, channel] = await all([
-    parts.hashPassword(body.password),
-    parts.documents.store(registrationId, custom.documents, signal),
-    parts.channels.channel(recipient.channel),
-  ]);
-
-  const requestedAt = parts.now();
-  const code = parts.makeCode();
-  const binding = { registrationId, channel: recipient.channel, address: recipient.key };
-  const registration: PendingRegistration = {
-    registration_id: registrationId,
-    type: body.type,
-    otp_type: recipient.channel,
-    address: recipient.key,
-    email: body.email,
-    email_key: body.emailKey,
-    name: body.name,
-    phone: body.phoneE164,
-    password_hash,
-    form_id: body.form_id,
-    referrer_id: body.referrer_id,
-    referrer_user_id: referrerUserId,
-    custom_fields: JSON.stringify(custom.fields),
-    documents,
-    language: body.language,
-    code: sealCode(code, binding, pepper, requestedAt),
-    requested_at: new Date(requestedAt).toISOString(),
-  };
-  // Side by side: the record does not depend on whether the address is a client's, the message does.
-  const [known] = await all([
-    parts.directory.isClient({ emailKey: body.emailKey, phone: body.phoneE164 }, signal),
-    keep(registration, requestedAt, attempt),
-    operation && parts.operations.markSent(operation, { registration_id: registrationId }, signal),
-  ]);
-  signal.throwIfAborted();
-
-  const isOwners = recipient.channel === 'email' ? known.email : known.phone;
-  const message: Message = isOwners
-    ? { kind: 'owner_notice' }
-    : { kind: 'code', code, validMinutes: CODE_VALID_MINUTES };
-  const sent = await send(channel, recipient.to, message, attempt, registrationId);
-
-  const delivery: Delivery = { kind: message.kind, ...sent, email_taken: known.email };
-  await Promise.all([
-    quietly(telemetry, 'delivery', (settling) => parts.registrations.noteDelivery(registration, delivery, settling)),
-    operation && finish(parts, operation, telemetry),
-  ]);
+/** @throws Problem where a limit is reached */
+function refuseReached({ takeBack, admission, request, telemetry }: RegistrationWork, verdict: Verdict): void {
+  if (verdict.kind !== 'reached') return;
+  takeBack.limits = (settling) => admission.dropMessage(settling);
+  telemetry.event('LimitReached', { channel: request.body.recipient.channel });
+  throw new Problem('too_many_requests', { retryAfterSeconds: verdict.retryAfterSeconds });
 }
 
-async function keep(registration: PendingRegistration, requestedAt: number, attempt: Attempt): Promise<void> {
-  const work = await attempt.parts.registrations.put(registration, requestedAt, attempt.signal);
-  attempt.undo.push({ step: 'registration', work });
-}
-
-/** @throws Problem `otp_delivery_failed` when certainly nothing went out; an unknown outcome counts as sent */
-async function send(
-  channel: OtpChannel,
-  to: string,
-  message: Message,
-  { request, telemetry, signal }: Attempt,
-  registrationId: string,
-): Promise<Pick<Delivery, 'outcome' | 'message_id'>> {
-  const scoped = telemetry.with({ channel: request.body.recipient.channel, registration_id: registrationId });
-  try {
-    const { messageId } = await channel.send(to, message, request.body.language, signal);
-    scoped.event('OtpSent', { message_id: messageId });
-    return { outcome: 'sent', message_id: messageId };
-  } catch (error) {
-    if (error instanceof DeliveryFailure && error.kind !== 'unknown_outcome') {
-      scoped.event('OtpDeliveryFailed', { kind: error.kind, reason: error.reason });
-      throw new Problem('otp_delivery_failed', { cause: error });
-    }
-    scoped.event('OtpOutcomeUnknown', describeError(error));
-    return { outcome: 'unknown' };
+/** @throws Problem `captcha_failed`; the source's place is used up, or tokens could be tried out */
+async function passCaptcha({ takeBack, admission, request, telemetry, signal }: RegistrationWork): Promise<void> {
+  const outcome = await request.captcha?.(signal);
+  if (outcome === undefined || outcome.kind === 'passed') return;
+  if (outcome.kind === 'refused') {
+    takeBack.limits = (settling) => admission.dropMessage(settling);
+    throw new Problem('captcha_failed');
   }
+  const { channel } = request.body.recipient;
+  telemetry.event('CaptchaUnavailable', { channel, reason: outcome.reason });
+  if (channel !== 'email') throw new Error('The captcha could not be checked.');
 }
 
-async function finish(parts: RegistrationParts, operation: Operation, telemetry: Telemetry): Promise<void> {
-  await quietly(telemetry, 'finish', (settling) => parts.operations.finish(operation, settling));
+/** @throws Problem for what the request itself has wrong */
+async function withoutFaults(
+  work: RegistrationWork,
+  form: Form | undefined,
+  referrerUserId: string | undefined,
+): Promise<CheckedCustomFields> {
+  const { parts, request } = work;
+  const { body } = request;
+  if (form === undefined) return await refuseWrongId(work, 'form_not_found');
+  const custom = await checkCustomFields(form, body.customFields);
+  if (!custom.ok) {
+    throw custom.tooLarge ? new Problem('payload_too_large', { errors: custom.faults }) : invalid(custom.faults);
+  }
+  const wrongDocuments = await parts.documents.inspect(custom.documents);
+  if (wrongDocuments.length > 0) throw invalid(wrongDocuments);
+  const { available } = parts.channels;
+  if (!available.includes(body.recipient.channel)) {
+    throw new Problem('otp_type_unavailable', { members: { available } });
+  }
+  if (body.referrer_id !== undefined && referrerUserId === undefined) {
+    return await refuseWrongId(work, 'referrer_not_found');
+  }
+  return custom;
 }
 
-/** Like `Promise.all`, but fails only when all have ended: nothing goes on behind an answer. */
-async function all<const T extends readonly unknown[]>(work: T): Promise<{ -readonly [I in keyof T]: Awaited<T[I]> }> {
-  const results = await Promise.allSettled(work);
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
-  return Promise.all(work);
+async function refuseWrongId(work: RegistrationWork, type: ProblemType): Promise<never> {
+  const verdict = await work.admission.ofWrongId(work.signal);
+  delete work.takeBack.limits;
+  refuseReached(work, verdict);
+  throw new Problem(type);
 }

@@ -14,6 +14,8 @@ const EVENTS = {
   OtpOutcomeUnknown: 'error',
   LimitReached: 'warn',
   LimitUncheckable: 'error',
+  /** The captcha's provider could not be asked. */
+  CaptchaUnavailable: 'error',
   AccountOpened: 'info',
   /** The platform did not answer an opening; it is looked up at once. */
   AnswerLost: 'warn',

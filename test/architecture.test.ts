@@ -58,6 +58,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^node:/,
       /^valibot$/,
       /^file-type$/,
+      /^email-providers\//,
       /^lib\/(records|validators|secrets)\//,
       /^lib\/aws\/(dynamodb|s3)\.ts$/,
       /^lib\/http\/problem\.ts$/,

@@ -28,8 +28,7 @@ export interface paths {
      * - 10 messages in 24 hours to a recipient
      * - 5 requests in 10 minutes from a source address (IPv6: a /64)
      * - 20 requests an hour from a source address
-     * - 20 requests in 10 minutes from a /48 of IPv6
-     * - 80 requests an hour from a /48 of IPv6
+     * - 20 source addresses (/64) of one /48 of IPv6 in an hour of the clock
      * - 10 messages an hour to a phone prefix (the number less its last four digits)
      * - 50 messages an hour to a country, for each phone channel
      * - 50 messages an hour to a mail domain (public mail providers apart)
@@ -1040,8 +1039,7 @@ export interface operations {
    * - 10 messages in 24 hours to a recipient
    * - 5 requests in 10 minutes from a source address (IPv6: a /64)
    * - 20 requests an hour from a source address
-   * - 20 requests in 10 minutes from a /48 of IPv6
-   * - 80 requests an hour from a /48 of IPv6
+   * - 20 source addresses (/64) of one /48 of IPv6 in an hour of the clock
    * - 10 messages an hour to a phone prefix (the number less its last four digits)
    * - 50 messages an hour to a country, for each phone channel
    * - 50 messages an hour to a mail domain (public mail providers apart)

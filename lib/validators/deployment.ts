@@ -121,9 +121,8 @@ const LimitsSchema = closedObject({
   /** Requests of one source: an IPv4 address, or a /64 of IPv6. */
   sourcePer10Minutes: limit(5),
   sourcePerHour: limit(20),
-  /** Requests of a /48 of IPv6, which one customer of a provider may have. */
-  network48Per10Minutes: limit(20),
-  network48PerHour: limit(80),
+  /** Different sources of one /48 of IPv6, which a single customer of a provider may have, in an hour of the clock. */
+  networkSourcesPerHour: limit(20),
   /** Sends to one phone prefix: the number less its last four digits. */
   prefixPerHour: limit(10),
   /** Sends to one country by one phone channel. */

@@ -8,6 +8,7 @@ import {
   toDocuments,
   togetherFaults,
 } from './custom-fields.ts';
+import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import type { FIXED_FIELDS, Form } from './form.ts';
 import { type Channel, isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
@@ -117,8 +118,8 @@ export type Recipient =
       country: string;
     };
 
-/** The countries whose numbers get messages, ISO 3166-1 alpha-2. Undefined: no phone channel is installed. */
-export type ServedCountries = 'all' | readonly string[] | undefined;
+/** The countries whose numbers get messages, as the deployment names them; undefined: no phone channel is installed. */
+export type ServedCountries = readonly string[] | undefined;
 
 /**
  * A registration request whose fixed fields keep all rules; nothing outside this process is asked. The keys that are
@@ -207,7 +208,9 @@ async function checkPhone({ dataset, addIssue }: BodyContext, served: ServedCoun
     const kinds = otp_type === 'call' ? 'a mobile or a fixed-line' : 'a mobile';
     addIssue({ message: rule('number_type', `must be ${kinds} number`), path: pathTo('phone', 'number') });
   }
-  if (country !== undefined && served !== undefined && served !== 'all' && !served.includes(country)) {
+  const serves =
+    served === undefined || served.includes(ALL_COUNTRIES) || (country !== undefined && served.includes(country));
+  if (country !== undefined && !serves) {
     const message = rule('country_not_served', 'must be of a country that is served');
     addIssue({ message, path: pathTo('phone', 'country_code') });
   }
@@ -228,13 +231,15 @@ function membersOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
 
+/** The values of a form's fields that keep its rules. */
+export interface CheckedCustomFields {
+  /** All but documents, as they were sent. */
+  fields: Record<string, unknown>;
+  documents: CheckedDocument[];
+}
+
 export type CustomFieldsOutcome =
-  | {
-      ok: true;
-      /** All but documents, as they were sent. */
-      fields: Record<string, unknown>;
-      documents: CheckedDocument[];
-    }
+  | ({ ok: true } & CheckedCustomFields)
   | {
       ok: false;
       faults: BodyFault[];

@@ -17,6 +17,7 @@ import { makeCode } from '../../lib/secrets/one-time-code.ts';
 import { hashPassword } from '../../lib/secrets/password-hash.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { telemetry } from '../../lib/telemetry.ts';
+import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../../lib/validators/registration.ts';
 import { longestRow, trace } from '../support/database-trace.ts';
@@ -156,7 +157,7 @@ function handlerWith(hash: (password: string) => Promise<string>): LambdaHandler
     now: Date.now,
   };
   return endpoint({
-    body: registrationRequestSchema('all'),
+    body: registrationRequestSchema([ALL_COUNTRIES]),
     maxBodyBytes: MOST_REGISTRATION_BYTES,
     telemetry: telemetry('request-registration', config.stage),
     handle: (request, events, signal) => requestRegistration(parts, request, events, signal),

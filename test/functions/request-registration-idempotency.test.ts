@@ -127,8 +127,8 @@ describe('A request with the Idempotency-Key of one that is still running', () =
 describe('A request with the Idempotency-Key of one that failed before anything was sent', () => {
   it.each([
     ['the provider', 'ses', 0, 502],
-    // Behind the key, the form and two counters: look-up, record and mark.
-    ['the database', 'dynamodb', 4, 500],
+    // Behind the key, the form, the source, the look at the limits and two counters: look-up, record and mark.
+    ['the database', 'dynamodb', 6, 500],
   ] as const)('is worked on anew at once when %s failed', async (_, target, after, status) => {
     const person = world.stranger();
     const key = newKey();
@@ -215,12 +215,13 @@ describe('A request with the Idempotency-Key of one that may have sent', () => {
     expect(ses.requests).toBe(sends + 1);
   });
 
-  // Calls to the database: the key and the form, two counters, look-up, record and mark, the note and the key's end.
+  // Calls to the database: the key, the form, the source and a look at the limits; two counters; look-up, record and mark;
+  // the note and the key's end.
   it.each([
     ['while its key was claimed', 1, 1],
-    ['while its limits were counted', 3, 1],
-    ['while its record was kept', 5, undefined],
-    ['while its delivery was noted', 8, 1],
+    ['while its limits were counted', 5, 1],
+    ['while its record was kept', 7, undefined],
+    ['while its delivery was noted', 10, 1],
   ])('or was killed %s sends once at most', async (_, calls, messages) => {
     const person = world.stranger();
     const key = newKey();
@@ -232,8 +233,8 @@ describe('A request with the Idempotency-Key of one that may have sent', () => {
     // What was on its way arrives.
     await sleep(150);
     await world.endLeases();
-    await world.forgetLimits();
 
+    // Its places are its own: no limit stands in its way.
     const again = await world.post(registrationOf(person), key);
     expect(again.status, again.text).toBe(204);
     expect((await world.post(registrationOf(person), key)).header(REPLAYED)).toBe('true');

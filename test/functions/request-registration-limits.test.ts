@@ -39,12 +39,12 @@ describe('The limits as they are', () => {
   afterAll(() => world.close());
 
   it.each(['email', 'sms'] as const)(
-    'let exactly one of 50 simultaneous requests for one recipient through: %s',
+    'let exactly one of 20 simultaneous requests for one recipient through: %s',
     async (channel) => {
       const person = world.stranger();
       const body = registrationOf(person, { otp_type: channel });
-      const replies = await times(50, () => world.post(body));
-      expect(statuses(replies)).toEqual({ 204: 1, 429: 49 });
+      const replies = await times(20, () => world.post(body));
+      expect(statuses(replies)).toEqual({ 204: 1, 429: 19 });
       expect(world.sentTo(channel, person)).toHaveLength(1);
       for (const reply of replies.filter(({ status }) => status === 429)) {
         expect(reply.json.type).toBe('too_many_requests');
@@ -54,11 +54,11 @@ describe('The limits as they are', () => {
     },
   );
 
-  it('let exactly one of 50 from one source address through too', async () => {
+  it('let exactly one of 20 from one source address through too', async () => {
     const person = world.stranger();
     const source = { 'x-forwarded-for': newSource() };
-    const replies = await times(50, () => world.post(registrationOf(person), source));
-    expect(statuses(replies)).toEqual({ 204: 1, 429: 49 });
+    const replies = await times(20, () => world.post(registrationOf(person), source));
+    expect(statuses(replies)).toEqual({ 204: 1, 429: 19 });
     expect(world.sentTo('email', person)).toHaveLength(1);
   });
 
@@ -97,7 +97,7 @@ describe('The limits as they are', () => {
     expect((await from('b::1')).status).toBe(204);
   });
 
-  it('do not count requests that are not well-formed', async () => {
+  it('do not count requests that are refused for their own faults', async () => {
     const source = { 'x-forwarded-for': newSource() };
     const person = world.stranger();
     const faulty = [{ name: '' }, { form_id: 'NOFORM00' }, { other: 1 }, { referrer_id: 'NOBODY00' }];
@@ -105,6 +105,39 @@ describe('The limits as they are', () => {
       expect((await world.post(registrationOf(person, more), source)).status).toBe(400);
     }
     expect((await world.post(registrationOf(person), source)).status).toBe(204);
+  });
+
+  it('let other people’s first requests through while a source that is over its limit asks for them too', async () => {
+    const source = { 'x-forwarded-for': newSource() };
+    await times(5, () => world.post(registrationOf(world.stranger()), source));
+    const people = Array.from({ length: 6 }, () => world.stranger());
+    const [attacks, own] = await Promise.all([
+      Promise.all(
+        people.flatMap((person) => [person, person]).map((person) => world.post(registrationOf(person), source)),
+      ),
+      Promise.all(people.map((person) => world.post(registrationOf(person)))),
+    ]);
+    expect(statuses(attacks)).toEqual({ 429: 12 });
+    expect(statuses(own)).toEqual({ 204: 6 });
+  });
+
+  it('tell a source nothing more after 30 wrong form ids and referral codes, whether right or wrong', async () => {
+    const source = { 'x-forwarded-for': newSource() };
+    const guess = (index: number) =>
+      index % 2 === 0 ? { form_id: `NOFORM${10 + index}` } : { referrer_id: `NOBODY${10 + index}` };
+    for (let index = 0; index < 30; index += 1) {
+      const reply = await world.post(registrationOf(world.stranger(), guess(index)), {
+        ...source,
+        'idempotency-key': 'one',
+      });
+      expect(reply.json.type).toBe(index % 2 === 0 ? 'form_not_found' : 'referrer_not_found');
+    }
+    for (const more of [guess(30), {}]) {
+      const reply = await world.post(registrationOf(world.stranger(), more), source);
+      expect(reply.status).toBe(429);
+      expect(waitOf(reply)).toBeGreaterThan(500);
+    }
+    expect((await world.post(registrationOf(world.stranger()))).status).toBe(204);
   });
 
   it.each([
@@ -142,6 +175,9 @@ describe('The limits and channels as a deployment sets them', () => {
       sourcePer10Minutes: 2,
       sourcePerHour: 3,
       prefixPerHour: 2,
+      countryPerHour: 6,
+      mailDomainPerHour: 3,
+      networkSourcesPerHour: 2,
     };
     world = await registrationWorld({
       environment: { LIMITS: JSON.stringify(limits), CHANNELS: 'email,sms' },
@@ -188,6 +224,30 @@ describe('The limits and channels as a deployment sets them', () => {
     const refused = replies.find(({ status }) => status === 429);
     expect(waitOf(refused)).toBeGreaterThan(3_500);
     expect((await world.post(registrationOf(neighbourOf(person, 9)))).status).toBe(204);
+  });
+
+  it('count texts to one country together, also where its dial code is that of others', async () => {
+    const texts = (area: string, count: number) =>
+      times(count, (index) => {
+        const phone = { country_code: '1', number: `${area}5${50 + index}0123` };
+        return world.post(registrationOf({ ...world.stranger(), phone }, { otp_type: 'sms' }));
+      });
+    expect(statuses(await texts('416', 8))).toEqual({ 204: 6, 429: 2 });
+    expect(statuses(await texts('212', 1))).toEqual({ 204: 1 });
+  });
+
+  it('count mails to one domain together, and none to a public provider', async () => {
+    const mails = (domain: string) =>
+      times(5, (index) => world.post(registrationOf({ ...world.stranger(), email: `person${index}@${domain}` })));
+    expect(statuses(await mails('flooded.example'))).toEqual({ 204: 3, 429: 2 });
+    expect(statuses(await mails('gmail.com'))).toEqual({ 204: 5 });
+  });
+
+  it('let only so many networks of one IPv6 /48 ask', async () => {
+    const replies = await times(5, (index) =>
+      world.post(registrationOf(world.stranger()), { 'x-forwarded-for': `2001:db8:77:${index}::1` }),
+    );
+    expect(statuses(replies)).toEqual({ 204: 2, 429: 3 });
   });
 
   it('do not hold a recipient’s slot for a request that the source or the prefix denied', async () => {

@@ -55,8 +55,8 @@ async function observe(person: Person, channel: Channel, branch: Branch) {
   const sends = provider.requests;
   service.database.calls.length = 0;
   if (branch.fault !== undefined && target !== undefined) {
-    // Of the database: after the key, the form and the counters of the limits.
-    const after = target === 'dynamodb' ? (channel === 'email' ? 4 : 5) : 0;
+    // Of the database: after the key, the form, the source, the look at the limits and the counters.
+    const after = target === 'dynamodb' ? (channel === 'email' ? 6 : 7) : 0;
     service.faults(target).set({ ...branch.fault, after });
   }
   const reply = await world.post(body, { 'idempotency-key': `key-${person.email}` });

@@ -4,7 +4,7 @@ import { Problem, type ProblemType } from '../../lib/http/problem.ts';
 import { DeliveryFailure, type DeliveryFailureKind } from '../../lib/messages/message.ts';
 import { LeaseLost } from '../../lib/records/operations.ts';
 import { sealCode } from '../../lib/secrets/one-time-code.ts';
-import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import {
   type FakeSettings,
   FORM,
@@ -31,12 +31,13 @@ function besideEachOther(log: readonly string[], steps: readonly Step[]): boolea
 }
 
 describe('The order of work', () => {
-  it('is form, documents’ media types, limits, hash and documents, look-up and record, send, note', async () => {
+  it('is source and form, documents’ media types, other limits, hash and documents, look-up and record, send, note', async () => {
     const fake = fakeRegistration();
     expect(await fake.run(registrationRequest())).toEqual({});
     expect(fake.steps()).toEqual([
       'pepper',
       'form',
+      'admit',
       'inspect',
       'count',
       'hash',
@@ -58,6 +59,7 @@ describe('The order of work', () => {
       'pepper',
       'form',
       'claim',
+      'admit',
       'inspect',
       'count',
       'hash',
@@ -71,6 +73,7 @@ describe('The order of work', () => {
       'finish',
     ]);
     expect(besideEachOther(fake.log, ['pepper', 'form'])).toBe(true);
+    expect(besideEachOther(fake.log, ['claim', 'admit'])).toBe(true);
     expect(besideEachOther(fake.log, ['lookup', 'record', 'mark'])).toBe(true);
     expect(besideEachOther(fake.log, ['note', 'finish'])).toBe(true);
   });
@@ -80,7 +83,7 @@ describe('The order of work', () => {
     await run(registrationRequest({}, KEYED));
     const stages: Step[][] = [
       ['pepper'],
-      ['claim'],
+      ['claim', 'admit'],
       ['inspect'],
       ['count'],
       ['hash', 'documents', 'channel'],
@@ -97,41 +100,89 @@ describe('The order of work', () => {
   });
 });
 
+const REACHED = { kind: 'reached', retryAfterSeconds: 41 } as const;
+
 describe('A request that is refused', () => {
-  const refusals: [string, ProblemType, Step, FakeSettings, Parameters<typeof registrationRequest>[0]][] = [
-    ['for its form', 'form_not_found', 'form', { form: undefined }, {}],
-    ['for a custom field', 'validation_failed', 'form', {}, { customFields: { k3J9xQ: 5, other: 'x' } }],
-    [
-      'for the size of its documents',
-      'payload_too_large',
-      'form',
-      { form: { id: 'FORM0001', fields: [{ key: 'd', type: 'document' }] } },
-      { customFields: { d: [{ id: '1', name: 'a', doc: 'A'.repeat(4_400_000) }] } },
-    ],
-    [
-      'for a document’s content',
-      'validation_failed',
-      'inspect',
-      { wrongDocuments: [{ pointer: '#/d/0/doc', rule: 'media_type', detail: 'd' }] },
-      {},
-    ],
-    ['for its channel', 'otp_type_unavailable', 'inspect', { available: ['email'] }, { recipient: RECIPIENTS.call }],
-    ['for its referrer', 'referrer_not_found', 'inspect', {}, { referrer_id: 'REFANN01' }],
-    ['for a limit', 'too_many_requests', 'count', { decision: { kind: 'reached', retryAfterSeconds: 41 } }, {}],
+  /** What it is refused for, the last step before, and the steps that follow it: what is undone. */
+  interface Refusal {
+    what: string;
+    type: ProblemType;
+    steps: Step[];
+    settings?: FakeSettings;
+    body?: Parameters<typeof registrationRequest>[0];
+  }
+  const ofTheSource: Step[] = ['admit', 'drop message'];
+  const refusals: Refusal[] = [
+    { what: 'for its source', type: 'too_many_requests', settings: { ofSource: REACHED }, steps: ofTheSource },
+    {
+      what: 'for its form',
+      type: 'form_not_found',
+      settings: { form: undefined },
+      steps: ['admit', 'count wrong id'],
+    },
+    {
+      what: 'for its form, as one of too many',
+      type: 'too_many_requests',
+      settings: { form: undefined, ofWrongId: REACHED },
+      steps: ['admit', 'count wrong id', 'drop message'],
+    },
+    {
+      what: 'for a custom field',
+      type: 'validation_failed',
+      body: { customFields: { k3J9xQ: 5, other: 'x' } },
+      steps: ['admit', 'drop request'],
+    },
+    {
+      what: 'for the size of its documents',
+      type: 'payload_too_large',
+      settings: { form: { id: 'FORM0001', fields: [{ key: 'd', type: 'document' }] } },
+      body: { customFields: { d: [{ id: '1', name: 'a', doc: 'A'.repeat(4_400_000) }] } },
+      steps: ['admit', 'drop request'],
+    },
+    {
+      what: 'for a document’s content',
+      type: 'validation_failed',
+      settings: { wrongDocuments: [{ pointer: '#/d/0/doc', rule: 'media_type', detail: 'd' }] },
+      steps: ['inspect', 'drop request'],
+    },
+    {
+      what: 'for its channel',
+      type: 'otp_type_unavailable',
+      settings: { available: ['email'] },
+      body: { recipient: RECIPIENTS.call },
+      steps: ['inspect', 'drop request'],
+    },
+    {
+      what: 'for its referrer',
+      type: 'referrer_not_found',
+      body: { referrer_id: 'REFANN01' },
+      steps: ['inspect', 'count wrong id'],
+    },
+    {
+      what: 'for a limit of its message',
+      type: 'too_many_requests',
+      settings: { ofMessage: REACHED },
+      steps: ['count', 'drop message'],
+    },
   ];
 
-  it.each(refusals)('%s gets %s, and nothing beyond that step is done', async (_, type, last, settings, body) => {
-    const fake = fakeRegistration(settings);
-    expect(typeOf(await fake.run(registrationRequest(body)))).toBe(type);
-    expect(fake.steps().at(-1)).toBe(last);
-    expect(fake.sent).toEqual([]);
-  });
+  it.each(refusals)(
+    '$what gets $type, and nothing beyond that step is done',
+    async ({ type, settings, body, steps }) => {
+      const fake = fakeRegistration(settings);
+      expect(typeOf(await fake.run(registrationRequest(body)))).toBe(type);
+      expect(fake.steps().slice(-steps.length)).toEqual(steps);
+      expect(fake.sent).toEqual([]);
+    },
+  );
 
-  it.each(refusals)('%s lets its Idempotency-Key go', async (_, type, last, settings, body) => {
+  it.each(refusals)('$what lets its Idempotency-Key go, last of all', async ({ type, settings, body, steps }) => {
     const fake = fakeRegistration(settings);
     expect(typeOf(await fake.run(registrationRequest(body, KEYED)))).toBe(type);
-    // The form is asked for before the key is looked at.
-    expect(fake.steps().slice(-2)).toEqual([last === 'form' ? 'claim' : last, 'release']);
+    expect(fake.steps().slice(-steps.length - 1)).toEqual([...steps, 'release']);
+    // Else a request that comes at once with the key would meet the places of this one.
+    const [undone] = steps.slice(-1);
+    expect(fake.log.indexOf('release')).toBeGreaterThan(fake.log.indexOf(`${undone} done`));
   });
 
   it('is told all faults of its custom fields at once', async () => {
@@ -154,34 +205,79 @@ describe('A request that is refused', () => {
   });
 
   it('is told when to come back, and the limit is counted', async () => {
-    const fake = fakeRegistration({ decision: { kind: 'reached', retryAfterSeconds: 41 } });
+    const fake = fakeRegistration({ ofMessage: REACHED });
     expect(await fake.run(registrationRequest())).toMatchObject({ options: { retryAfterSeconds: 41 } });
     expect(fake.events).toEqual([{ name: 'LimitReached', fields: { channel: 'email' } }]);
   });
 });
 
 describe('The limits', () => {
-  it.each(OTP_TYPES)('are asked about channel, look-up form of the address and source: %s', async (channel) => {
+  it.each(OTP_TYPES)('are asked about the recipient and the source: %s', async (channel) => {
     const fake = fakeRegistration();
     await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }));
-    const recipient = channel === 'email' ? 'bob@example.com' : '+447400123456';
-    expect(fake.asked.counted).toEqual({ channel, recipient, source: '203.0.113.7' });
+    const recipient = RECIPIENTS[channel];
+    expect(fake.asked.counted).toEqual({ key: undefined, recipient, source: '203.0.113.7' });
   });
 
   it('that could not be checked let an e-mail go on', async () => {
-    const fake = fakeRegistration({ decision: { kind: 'unchecked', ticket: { held: [] } } });
+    const fake = fakeRegistration({ ofMessage: { kind: 'unchecked' } });
     expect(await fake.run(registrationRequest())).toEqual({});
     expect(fake.sent).toHaveLength(1);
     expect(fake.events[0]).toEqual({ name: 'LimitUncheckable', fields: { channel: 'email' } });
   });
 
   it.each(['sms', 'call', 'whatsapp'] as const)('that could not be checked refuse a %s', async (channel) => {
-    const fake = fakeRegistration({ decision: { kind: 'unchecked', ticket: { held: [] } } });
+    const fake = fakeRegistration({ ofMessage: { kind: 'unchecked' } });
     const answer = await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }, KEYED));
     expect(typeOf(answer)).toBe('internal_error');
     // What could be counted is given back, and the key with it: who retries then finds both free.
-    expect(fake.steps().slice(-3)).toEqual(['count', 'undo count', 'release']);
+    expect(fake.steps().slice(-3)).toEqual(['count', 'drop message', 'release']);
     expect(fake.events[0]).toEqual({ name: 'LimitUncheckable', fields: { channel } });
+  });
+});
+
+describe('The captcha of a request', () => {
+  const outcomes = {
+    passed: { kind: 'passed' },
+    refused: { kind: 'refused' },
+    down: { kind: 'unavailable', reason: 'TimeoutError' },
+  } as const;
+  const withCaptcha = (outcome: keyof typeof outcomes, channel: Channel = 'email') =>
+    registrationRequest({ recipient: RECIPIENTS[channel] }, { ...KEYED, captcha: async () => outcomes[outcome] });
+
+  it('that is passed changes nothing', async () => {
+    const fake = fakeRegistration();
+    expect(await fake.run(withCaptcha('passed'))).toEqual({});
+  });
+
+  it('that is not passed gets captcha_failed, and costs its source a request', async () => {
+    const fake = fakeRegistration();
+    expect(typeOf(await fake.run(withCaptcha('refused')))).toBe('captcha_failed');
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'drop message', 'release']);
+  });
+
+  it('that cannot be checked lets an e-mail go on', async () => {
+    const fake = fakeRegistration();
+    expect(await fake.run(withCaptcha('down'))).toEqual({});
+    const fields = { channel: 'email', reason: 'TimeoutError' };
+    expect(fake.events[0]).toEqual({ name: 'CaptchaUnavailable', fields });
+  });
+
+  it.each(['sms', 'call', 'whatsapp'] as const)('that cannot be checked refuses a %s', async (channel) => {
+    const fake = fakeRegistration();
+    expect(typeOf(await fake.run(withCaptcha('down', channel)))).toBe('internal_error');
+    expect(fake.sent).toEqual([]);
+  });
+
+  it.each(['finished', 'undecided'] as const)('is not asked about when the request is a repeat (%s)', async (kind) => {
+    const operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease', revision: 1 };
+    const fake = fakeRegistration({ claim: { kind, operation, item: {} } });
+    expect(await fake.run(withCaptcha('refused'))).toEqual({ replayed: true });
+  });
+
+  it('is not asked about when the source may not ask at all', async () => {
+    const fake = fakeRegistration({ ofSource: REACHED });
+    expect(typeOf(await fake.run(withCaptcha('refused')))).toBe('too_many_requests');
   });
 });
 
@@ -193,8 +289,8 @@ describe('A failure before the send', () => {
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
     expect(fake.sent).toEqual([]);
     const wasKept = step === 'lookup' || step === 'mark';
-    const undone = fake.steps().slice(fake.steps().indexOf('undo count'));
-    expect(undone).toEqual(['undo count', ...(wasKept ? ['undo record'] : []), 'release']);
+    const undone = fake.steps().slice(fake.steps().indexOf('drop message'));
+    expect(undone).toEqual(['drop message', ...(wasKept ? ['undo record'] : []), 'release']);
   });
 
   it.each(['pepper', 'claim'] as const)('at %s answers internal_error and does nothing more', async (step) => {
@@ -203,10 +299,10 @@ describe('A failure before the send', () => {
     expect(fake.steps()).not.toContain('count');
   });
 
-  it('at the form lets the Idempotency-Key go', async () => {
+  it('at the form lets the Idempotency-Key go, and the source has its place back', async () => {
     const fake = fakeRegistration({ failures: { form: DOWN } });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
-    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'release']);
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'drop request', 'release']);
   });
 
   it('waits for what goes on beside it: nothing happens behind an answer', async () => {
@@ -216,7 +312,7 @@ describe('A failure before the send', () => {
   });
 
   it('is answered alike when nothing can be taken back either, and each is logged', async () => {
-    const failures = { record: DOWN, 'undo count': DOWN, release: DOWN };
+    const failures = { record: DOWN, 'drop message': DOWN, release: DOWN };
     const fake = fakeRegistration({ failures });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
     expect(fake.events.map(({ name, fields }) => [name, fields.step])).toEqual([
@@ -230,7 +326,7 @@ describe('A failure before the send', () => {
     const fake = fakeRegistration({ onStep: (step) => step === 'record' && ending.abort() });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED), ending.signal))).toBe('internal_error');
     expect(fake.sent).toEqual([]);
-    expect(fake.steps().slice(-3)).toEqual(['undo count', 'undo record', 'release']);
+    expect(fake.steps().slice(-3)).toEqual(['drop message', 'undo record', 'release']);
   });
 });
 
@@ -248,7 +344,7 @@ describe('A send', () => {
     const fake = fakeRegistration({ failures: { send: new DeliveryFailure(kind, 'Throttling') } });
     const answer = await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }, KEYED));
     expect(typeOf(answer)).toBe('otp_delivery_failed');
-    expect(fake.steps().slice(-4)).toEqual(['send', 'undo count', 'undo record', 'release']);
+    expect(fake.steps().slice(-4)).toEqual(['send', 'drop message', 'undo record', 'release']);
     expect(fake.events).toMatchObject([
       { name: 'OtpDeliveryFailed', fields: { channel: 'sms', kind, reason: 'Throttling' } },
     ]);
@@ -362,7 +458,7 @@ describe('A client’s address', () => {
 
   const endings: [string, FakeSettings][] = [
     ['a message sent', {}],
-    ['a limit reached', { decision: { kind: 'reached', retryAfterSeconds: 60 } }],
+    ['a limit reached', { ofMessage: REACHED }],
     ['a send that failed', { failures: { send: new DeliveryFailure('retryable', 'Throttling') } }],
     ['an unknown outcome', { failures: { send: new DeliveryFailure('unknown_outcome', 'TimeoutError') } }],
     ['a record that could not be kept', { failures: { record: DOWN } }],
@@ -405,13 +501,13 @@ describe('An Idempotency-Key', () => {
   it('of a finished request gives the first answer again, and sends nothing', async () => {
     const fake = fakeRegistration({ claim: { kind: 'finished', operation, item: {} } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
-    expect(fake.steps()).toEqual(['pepper', 'form', 'claim']);
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'drop repeat']);
   });
 
   it('of a request that may have sent is never worked on again, and finished, so that every later retry is answered', async () => {
     const fake = fakeRegistration({ claim: { kind: 'undecided', operation, item: {} } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
-    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'finish']);
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'drop repeat', 'finish']);
   });
 
   it.each([
@@ -420,14 +516,15 @@ describe('An Idempotency-Key', () => {
   ] as const)('that is taken answers %s and does nothing', async (type, claim) => {
     const fake = fakeRegistration({ claim });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe(type);
-    expect(fake.steps()).toEqual(['pepper', 'form', 'claim']);
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'drop repeat']);
   });
 
   it('lost to another try before the send answers request_in_progress; nothing is sent, and the key is not let go', async () => {
     const fake = fakeRegistration({ failures: { mark: new LeaseLost('lost') } });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('request_in_progress');
     expect(fake.sent).toEqual([]);
-    // The other try's registration stands again.
-    expect(fake.steps().slice(-2)).toEqual(['undo count', 'undo record']);
+    // The places are now those of the other one.
+    expect(fake.steps().slice(-1)).toEqual(['undo record']);
+    expect(fake.steps()).not.toContain('drop message');
   });
 });

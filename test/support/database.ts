@@ -16,7 +16,9 @@ export interface TestDatabase extends Database {
 export async function testDatabase(ends: (close: () => Promise<void>) => void = onTestFinished): Promise<TestDatabase> {
   const database = await startDatabase();
   await database.createTables(TABLES);
-  const client = databaseClient(clientSettings(database.url));
+  // A busy machine may take its time.
+  const requestHandler = { connectionTimeout: 30_000, requestTimeout: 30_000 };
+  const client = databaseClient({ ...clientSettings(database.url), requestHandler });
   ends(async () => {
     client.destroy();
     await database.close();

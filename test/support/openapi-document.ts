@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as v from 'valibot';
 import { openapi } from '../../infra/openapi/openapi.ts';
 import type { OperationId } from '../../infra/routes.ts';
+import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
 import { registrationRequestSchema } from '../../lib/validators/registration.ts';
 import { tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
 
@@ -46,7 +47,7 @@ export const operations = Object.entries(document.paths).map(([path, { post }]) 
 
 /** The validator of each operation's body. */
 const BODIES = {
-  requestRegistration: registrationRequestSchema('all'),
+  requestRegistration: registrationRequestSchema([ALL_COUNTRIES]),
   createTp5Account: tradingAccountRequestSchema('tp5'),
   createTp4Account: tradingAccountRequestSchema('tp4'),
 } as const;

@@ -4,8 +4,9 @@ import { Problem } from '../../lib/http/problem.ts';
 import type { Message } from '../../lib/messages/message.ts';
 import type { Claim, Operation } from '../../lib/records/operations.ts';
 import type { Delivery, PendingRegistration } from '../../lib/records/registrations.ts';
-import type { LimitDecision } from '../../lib/records/send-limits.ts';
-import { type RegistrationParts, requestRegistration } from '../../lib/registration.ts';
+import type { Verdict } from '../../lib/records/send-limits.ts';
+import { requestRegistration } from '../../lib/registration.ts';
+import type { RegistrationParts } from '../../lib/registration-work.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import type { Form } from '../../lib/validators/form.ts';
@@ -19,7 +20,9 @@ export type Step =
   | 'claim'
   | 'form'
   | 'inspect'
+  | 'admit'
   | 'count'
+  | 'count wrong id'
   | 'hash'
   | 'documents'
   | 'channel'
@@ -30,12 +33,15 @@ export type Step =
   | 'note'
   | 'finish'
   | 'undo record'
-  | 'undo count'
+  | 'drop request'
+  | 'drop repeat'
+  | 'drop message'
   | 'release';
 
 export const FORM: Form = { id: 'FORM0001', fields: [{ key: 'k3J9xQ', type: 'text' }] };
 export const NOW = 1_800_000_000_000;
 export const PEPPER: Pepper = parsePepper(JSON.stringify({ current: '1', '1': 'p'.repeat(32) }));
+const ALLOWED: Verdict = { kind: 'allowed' };
 const OPERATION: Operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease', revision: 0 };
 
 export interface FakeSettings {
@@ -44,7 +50,10 @@ export interface FakeSettings {
   /** Which of the addresses are a client's. */
   known?: { email: boolean; phone: boolean };
   available?: readonly Channel[];
-  decision?: LimitDecision;
+  /** Of the limits: for the source, for the message, and for an unknown id. */
+  ofSource?: Verdict;
+  ofMessage?: Verdict;
+  ofWrongId?: Verdict;
   claim?: Claim;
   wrongDocuments?: FieldFault[];
   /** What is thrown at a step. */
@@ -118,11 +127,17 @@ export function fakeRegistration(settings: FakeSettings = {}) {
     },
     pepper: () => step('pepper', PEPPER),
     limits: () => ({
-      count: (counted) => {
+      admit: (counted) => {
         asked.counted = counted;
-        return step('count', settings.decision ?? { kind: 'allowed', ticket: { held: [] } });
+        return step('admit', {
+          ofSource: settings.ofSource ?? ALLOWED,
+          ofMessage: () => step('count', settings.ofMessage ?? ALLOWED),
+          ofWrongId: () => step('count wrong id', settings.ofWrongId ?? ALLOWED),
+          dropRequest: () => step('drop request', undefined),
+          dropRepeat: () => step('drop repeat', undefined),
+          dropMessage: () => step('drop message', undefined),
+        });
       },
-      release: () => step('undo count', undefined),
     }),
     hashPassword: () => step('hash', '$argon2id$fake'),
     makeCode: () => '987654',

@@ -88,10 +88,10 @@ export function registrationOf(person: Person, more: Record<string, unknown> = {
   };
 }
 
-/** A British mobile number; no two share a prefix. */
+/** No two persons share a mail domain or the prefix of their numbers, which are British mobile ones. */
 function personOf(index: number, domain: string): Person {
   const number = String(7_400_001_234 + index * 10_000);
-  return { email: `Person${index}@${domain}`, phone: { country_code: '44', number }, e164: `+44${number}` };
+  return { email: `Person${index}@p${index}.${domain}`, phone: { country_code: '44', number }, e164: `+44${number}` };
 }
 
 /** A request with this header is given that many milliseconds instead of the function's 20 seconds. */

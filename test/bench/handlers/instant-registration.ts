@@ -12,6 +12,7 @@ import { requestRegistration } from '../../../lib/registration.ts';
 import { makeCode } from '../../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../../lib/secrets/pepper.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
+import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../../../lib/validators/registration.ts';
 import { crmItem, instantTable } from './instant.ts';
 
@@ -44,7 +45,7 @@ const parts = {
 };
 
 export const handler = endpoint({
-  body: registrationRequestSchema('all'),
+  body: registrationRequestSchema([ALL_COUNTRIES]),
   maxBodyBytes: MOST_REGISTRATION_BYTES,
   telemetry: telemetry('request-registration', config.stage),
   handle: (request, telemetry, signal) => requestRegistration(parts, request, telemetry, signal),

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { RULES, toFaults } from '../../../lib/validators/primitives.ts';
@@ -20,7 +21,7 @@ const least = {
 };
 const phone = { country_code: '44', number: '07400 123456' };
 
-const RegistrationRequestSchema = registrationRequestSchema('all');
+const RegistrationRequestSchema = registrationRequestSchema([ALL_COUNTRIES]);
 const parse = async (body: unknown) => v.parseAsync(RegistrationRequestSchema, body);
 const faultsOf = async (body: unknown) => {
   const result = await v.safeParseAsync(RegistrationRequestSchema, body);
@@ -226,7 +227,7 @@ describe('the number that a message goes to', () => {
       '#/phone/country_code country_not_served',
     ]);
     expect(await rulesWhere(['CA'], { otp_type, phone: canadian })).toEqual([]);
-    expect(await rulesWhere('all', { otp_type, phone: canadian })).toEqual([]);
+    expect(await rulesWhere([ALL_COUNTRIES], { otp_type, phone: canadian })).toEqual([]);
     expect(await rulesWhere(['CA'], { otp_type, phone: premium })).toEqual([
       '#/phone/number number_type',
       '#/phone/country_code country_not_served',
