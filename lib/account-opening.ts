@@ -63,12 +63,15 @@ function candidates({ order, found, operation }: Opening, asked: number | undefi
 async function openWithLogin(opening: Opening, login: number, askedBefore: boolean): Promise<Opened | 'taken'> {
   if (askedBefore && !(await isOurs(opening, login))) return 'taken';
   let mayExist = askedBefore;
+  let isUntold = false;
   for (let sent = 1; ; sent += 1) {
     if (mayExist) {
       const finding = await find(opening, login);
       if (finding.kind === 'found') return { login: finding.login, found: askedBefore };
       if (finding.kind === 'another') return 'taken';
-      if (finding.kind === 'cannot_tell') throw await unknownNow(opening, askedBefore ? 409 : 504, false);
+      // The answer to the same command may tell more.
+      if (finding.kind === 'cannot_tell' && isUntold) throw await unknownNow(opening, askedBefore ? 409 : 504, false);
+      isUntold = finding.kind === 'cannot_tell';
     }
     const outcome = await send(opening, login, commandMs(opening));
     if (outcome.kind === 'opened') return { login: outcome.login, found: false };

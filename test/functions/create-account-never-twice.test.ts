@@ -70,11 +70,19 @@ const CASES: [string, Case][] = [
     {
       on: 'gw-live',
       more: { login: 900_001 },
-      at: { platform: 2 },
-      fault: { kind: 'slow', ms: 1_000, after: 1 },
+      at: { platform: 1 },
+      fault: { kind: 'slow', ms: 1_000 },
       ends: 200,
       accounts: 1,
     },
+  ],
+  [
+    'while a gateway opens a login of the connection’s own',
+    { on: 'gw-range', at: { platform: 1 }, fault: { kind: 'slow', ms: 1_000 }, ends: 200, accounts: 1 },
+  ],
+  [
+    'while a server that will never open the account was asked for a login of the connection’s own',
+    { on: 'tp5-range', at: { platform: 1 }, fault: { kind: 'silence' }, ends: 200, accounts: 1 },
   ],
   [
     'while a gateway, which cannot be asked, opens a login of the server’s',

@@ -183,7 +183,7 @@ describe.each(ABLE)('On %s', (connection) => {
   });
 
   it('a login of one’s own is taken, once', async () => {
-    const login = connection.endsWith('live') ? 700_123 : 700_124;
+    const login = 700_123 + ABLE.indexOf(connection);
     const answer = await ask(connection, { login });
     expect(answer).toMatchObject({ status: 200, body: { login } });
     expect(access(connection, answer)).toEqual(['master', 'investor']);

@@ -283,6 +283,13 @@ describe('A login of the caller’s own', () => {
       expect(await world.refused(OWN, ask)).toMatchObject({ type: 'account_outcome_unknown', status: 409 });
       world.skip(100_000);
     }
-    expect(world.platform.sent).toHaveLength(1);
+    expect(world.platform.accounts).toHaveLength(1);
+  });
+
+  it('is settled by the same command where the server cannot tell whether it exists', async () => {
+    world.platform.openings = [{ kind: 'fails', sent: true, failure: lost() }];
+    world.platform.finding = () => ({ kind: 'cannot_tell' });
+    expect(opened(await world.run(OWN, KEY)).login).toBe(OWN.login);
+    expect(sentLogins()).toEqual([OWN.login, OWN.login]);
   });
 });
