@@ -13,6 +13,9 @@ import {
   textPlatform,
 } from '../../../support/text-protocol.ts';
 
+/** Longer than a test may take. */
+const PATIENT = { answerTimeoutMs: 600_000 };
+
 describe.each(DIALECTS)('answers of %s', (protocol) => {
   it.each([
     ['as documented', 'OK\r\nLOGIN=123\r\nend\r\n'],
@@ -28,12 +31,10 @@ describe.each(DIALECTS)('answers of %s', (protocol) => {
     });
   });
 
-  it('without end, on a connection that stays open: the account is open, without a long wait', async () => {
+  it('without end, on a connection that stays open: the account is open, without waiting for the end', async () => {
     const server = await answering('OK\r\nLOGIN=123\r\n', { close: false });
-    const platform = textPlatform(protocol, server.port);
-    const startedAt = Date.now();
+    const platform = textPlatform(protocol, server.port, PATIENT);
     await expect(platform.open(anOrder(), atOnce, forever)).resolves.toEqual({ login: 123 });
-    expect(Date.now() - startedAt).toBeLessThan(2_000);
   });
 });
 
@@ -85,12 +86,11 @@ describe.each(DIALECTS)('what %s says and nobody understands', (protocol) => {
   });
 
   it('the signal ends the wait: the outcome is unknown', async () => {
-    const server = await aScript(() => {});
-    const platform = textPlatform(protocol, server.port);
-    const startedAt = Date.now();
-    const { kind } = await failureOf(platform.open(anOrder(), atOnce, AbortSignal.timeout(100)));
+    const caller = new AbortController();
+    const server = await aScript(() => caller.abort());
+    const platform = textPlatform(protocol, server.port, PATIENT);
+    const { kind } = await failureOf(platform.open(anOrder(), atOnce, caller.signal));
     expect(kind).toBe('account_outcome_unknown');
-    expect(Date.now() - startedAt).toBeLessThan(2_000);
   });
 });
 

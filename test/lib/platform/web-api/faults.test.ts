@@ -67,12 +67,12 @@ describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
 });
 
 describe('the fault down', () => {
-  it('lasts for as many attempts as it was set for', async () => {
+  it('lasts for as many calls as it was set for', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     await platform.check(noSignal);
     server.faults.set({ kind: 'down', times: 3 });
-    for (let attempt = 0; attempt < 3; attempt += 1) {
+    for (let call = 0; call < 3; call += 1) {
       expect(await failure(platform.check(noSignal))).toMatchObject({ options: { reason: 'connect_econnrefused' } });
     }
     await platform.check(noSignal);
