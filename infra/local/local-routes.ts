@@ -7,7 +7,7 @@ import type { FirstCalls } from './first-calls.ts';
 import { addPath, bodyOf, nameIn, Refusal } from './local-answers.ts';
 import type { Outbox } from './outbox.ts';
 import { outboxRoutes } from './outbox-page.ts';
-import { pageFiles } from './pages.ts';
+import { pageFiles, sendHtml } from './pages.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import type { Captcha } from './stand-ins/captcha.ts';
 
@@ -43,6 +43,10 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
       platformRoutes(local, state.platforms);
       eventRoutes(local, state.bus);
       captchaRoutes(local, state.captcha);
+      for (const path of ['/register', '/register/']) {
+        local.get(path, (_request, reply) => sendHtml(reply, 'register.html', ["style-src 'self'", "img-src 'self'"]));
+      }
+      addPath(local, '/calls', { GET: () => state.firstCalls });
       addPath(local, '/environment', { GET: () => state.environment });
     },
     { prefix: '/_local' },

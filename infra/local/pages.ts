@@ -8,7 +8,7 @@ const VIEWER = new URL(import.meta.resolve('swagger-ui-dist/package.json'));
 const VIEWERS = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 const LOADED = [
   ...['outbox.css', 'outbox.js', 'messages.js', 'servers.js', 'fault-switches.js', 'dom.js'],
-  ...['docs.css', 'docs.js', 'icon.svg'],
+  ...['docs.css', 'docs.js', 'register.css', 'register.js', 'icon.svg'],
 ];
 const TYPES: Record<string, string> = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' };
 

@@ -38,18 +38,12 @@ SwaggerUIBundle({
 });
 
 /**
- * The calls that go with the records of the service, as the outbox page is told them.
+ * The calls that go with the records of the service.
  *
  * @returns {Promise<FirstCalls>}
  */
-function firstCalls() {
-  const events = new EventSource('/_local/live');
-  return new Promise((resolve) => {
-    events.addEventListener('calls', ({ data }) => {
-      events.close();
-      resolve(JSON.parse(data));
-    });
-  });
+async function firstCalls() {
+  return (await fetch('/_local/calls')).json();
 }
 
 /**

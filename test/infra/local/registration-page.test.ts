@@ -1,0 +1,64 @@
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { CHROMIUM } from '../../../infra/local/chromium.ts';
+import { type LocalService, startService } from '../../../infra/local/service.ts';
+import { inChromium } from '../../support/chromium.ts';
+
+let service: LocalService;
+beforeAll(async () => {
+  const limits = JSON.stringify({ sourcePer10Minutes: 100, sourcePerHour: 100 });
+  service = await startService({ environment: { LIMITS: limits } });
+});
+afterAll(() => service.close());
+
+describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () => {
+  let browser: Browser;
+  let page: Page;
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
+    page = await browser.newPage();
+    page.on('pageerror', ({ message }) => complaints.push(message));
+  });
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    service.outbox.clear();
+    complaints.length = 0;
+    await page.goto(`${service.url}/_local/register`);
+    await page.getByLabel('Name').fill('Nia Newman');
+    await page.getByLabel('E-mail', { exact: true }).fill('nia@example.com');
+    await page.getByLabel('Password').fill('correct horse');
+  });
+  const press = () => page.getByRole('button', { name: 'Register' }).click();
+
+  it('sends a code to who registers', async () => {
+    await press();
+    await page.getByRole('heading', { name: 'We have sent you a code' }).waitFor();
+    expect(service.outbox.list()).toMatchObject([{ kind: 'email', to: 'nia@example.com' }]);
+    expect(await page.getByLabel('I am a person').isVisible()).toBe(false);
+    expect(complaints).toEqual([]);
+  });
+
+  it('shows what the service finds wrong', async () => {
+    await page.getByLabel('SMS').check();
+    await page.getByLabel('Phone', { exact: true }).fill('123');
+    await press();
+    await page.getByText('The service answered 400.').waitFor();
+    expect(await page.getByRole('listitem').allTextContents()).toEqual([expect.stringMatching(/^phone/)]);
+    expect(service.outbox.list()).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('sends texts to the phone', async () => {
+    await page.getByLabel('SMS').check();
+    await page.getByLabel('Phone', { exact: true }).fill('07400 123456');
+    await press();
+    await page.getByRole('heading', { name: 'We have sent you a code' }).waitFor();
+    expect(service.outbox.list()).toMatchObject([{ kind: 'sms', to: '+447400123456' }]);
+  });
+
+  it('fits a phone', async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  });
+});
