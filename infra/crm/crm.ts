@@ -6,6 +6,7 @@ import { call } from './call.ts';
 import { check } from './check.ts';
 import { HELP_HINT, type Terminal } from './command.ts';
 import { explain } from './explain.ts';
+import { listOperations, settleOperation, showOperation } from './operations.ts';
 import { addressesOf } from './public-address.ts';
 import { exportFile, importFile, list, put, remove } from './records.ts';
 import { putSecret, rotatePepper } from './secrets.ts';
@@ -51,6 +52,7 @@ function program(terminal: Terminal): Command {
   };
   recordCommands(crm, onTarget, terminal);
   serviceCommands(crm, onTarget, terminal);
+  operationCommands(crm, onTarget, terminal);
   return crm;
 }
 
@@ -111,6 +113,26 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     .option('--key <key>', 'the Idempotency-Key; a new one where none is given')
     .addOption(new Option('--token <token>', 'a token instead of the signature').env('API_TOKEN'))
     .action((path, file, options) => onTarget((target) => call(target, [path, file], options, terminal)));
+}
+
+function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
+  crm
+    .command('operations')
+    .description('openings of accounts that are not at their end')
+    .requiredOption('--open', 'lists them')
+    .option('--json', 'lists as JSON')
+    .action((options) => onTarget((target) => listOperations(target, options, terminal)));
+  crm
+    .command('operation <id>')
+    .description('shows what is known of one of them, and what its trading server says')
+    .action((id) => onTarget((target) => showOperation(target, id, terminal)));
+  crm
+    .command('settle <id>')
+    .description('brings one of them to its end, by what was found on the trading server')
+    .option('--login <login>', 'the account is there, with this login')
+    .option('--none', 'there is no account, and there will be none: a retry starts anew')
+    .option('--deposit', 'the money is there')
+    .action((id, options) => onTarget((target) => settleOperation(target, id, options, terminal)));
 }
 
 /** Asks on the terminal, without showing what is typed. */

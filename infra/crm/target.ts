@@ -1,4 +1,8 @@
-import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import {
+  CloudFormationClient,
+  DescribeStackResourceCommand,
+  DescribeStacksCommand,
+} from '@aws-sdk/client-cloudformation';
 import * as v from 'valibot';
 import { CommandError, wrong } from './command.ts';
 import { type CrmTable, crmTable } from './crm-table.ts';
@@ -13,6 +17,10 @@ export interface Target {
   client: ClientConfig;
   /** Where the paths of the API begin; absent where nothing but a table is named. */
   apiUrl?: string | undefined;
+  /** Of the client of the other tables. */
+  database: ClientConfig;
+  /** The names of the other tables; absent where nothing but a table is named. */
+  tables?: () => Promise<{ operations: string; accounts: string }>;
   /** The secret that codes are sealed with; absent where nothing but a table is named. */
   pepperSecret?: string | undefined;
 }
@@ -38,13 +46,15 @@ export async function openTarget({ stack, table, local }: Where): Promise<Target
   if ([stack, table, local].filter((place) => place !== undefined).length === 1) {
     if (local !== undefined) return openLocal(local);
     if (stack !== undefined) return openStack(stack);
-    if (table !== undefined) return { name: `the table ${table}`, table: crmTable(table), client: {} };
+    if (table !== undefined) return { name: `the table ${table}`, table: crmTable(table), client: {}, database: {} };
   }
   throw wrong('Say where the records are: --stack NAME, --table NAME or --local.');
 }
 
 const EnvironmentSchema = v.object({
   CRM_TABLE: v.string(),
+  OPERATIONS_TABLE: v.string(),
+  ACCOUNTS_TABLE: v.string(),
   AWS_REGION: v.string(),
   AWS_ACCESS_KEY_ID: v.string(),
   AWS_SECRET_ACCESS_KEY: v.string(),
@@ -68,9 +78,12 @@ async function openLocal(address: string): Promise<Target> {
     region: output.AWS_REGION,
     credentials: { accessKeyId: output.AWS_ACCESS_KEY_ID, secretAccessKey: output.AWS_SECRET_ACCESS_KEY },
   };
+  const database = { ...client, endpoint: output.AWS_ENDPOINT_URL_DYNAMODB };
   return {
-    table: crmTable(output.CRM_TABLE, { ...client, endpoint: output.AWS_ENDPOINT_URL_DYNAMODB }),
     name: 'the local service',
+    table: crmTable(output.CRM_TABLE, database),
+    database,
+    tables: async () => ({ operations: output.OPERATIONS_TABLE, accounts: output.ACCOUNTS_TABLE }),
     client: { ...client, endpoint: output.AWS_ENDPOINT_URL_SECRETS_MANAGER },
     apiUrl: url,
     pepperSecret: output.PEPPER_SECRET,
@@ -89,10 +102,27 @@ async function openStack(stack: string): Promise<Target> {
       name: `the table ${table}`,
       table: crmTable(table),
       client: {},
+      database: {},
+      tables: async () => ({
+        operations: await nameOf(stack, 'OperationsTable'),
+        accounts: await nameOf(stack, 'AccountsTable'),
+      }),
       apiUrl: output('ApiUrl'),
       pepperSecret: output('PepperSecretArn'),
     };
   } finally {
     client.destroy();
   }
+}
+
+/** The name of a resource of a stack. @param logicalId as the template names it */
+async function nameOf(stack: string, logicalId: string): Promise<string> {
+  const client = new CloudFormationClient({});
+  const answer = await client.send(
+    new DescribeStackResourceCommand({ StackName: stack, LogicalResourceId: logicalId }),
+  );
+  client.destroy();
+  const name = answer.StackResourceDetail?.PhysicalResourceId;
+  if (name === undefined) throw new CommandError(`The stack ${stack} has no ${logicalId}.`);
+  return name;
 }

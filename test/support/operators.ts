@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { runCrm } from '../../infra/crm/crm.ts';
 import { toItems } from '../../infra/crm/crm-items.ts';
@@ -8,6 +9,7 @@ import { type CrmTable, crmTable } from '../../infra/crm/crm-table.ts';
 import { secretStore } from '../../infra/crm/secret-store.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
+import { databaseClient } from '../../lib/aws/dynamodb.ts';
 
 /** What a call of the operators' command came to. */
 interface Outcome {
@@ -98,6 +100,14 @@ export class Operators {
 
   async keys(): Promise<string[]> {
     return (await this.table.readAll()).map(({ pk }) => pk).sort();
+  }
+
+  /** All items of a table. */
+  async items(tableName: string): Promise<Record<string, unknown>[]> {
+    const client = databaseClient();
+    const { Items = [] } = await client.send(new ScanCommand({ TableName: tableName }));
+    client.destroy();
+    return Items;
   }
 
   /** The text of a secret. */

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { databaseClient, table } from '../../../lib/aws/dynamodb.ts';
+import { checked } from '../../support/openapi.ts';
+import { Operators } from '../../support/operators.ts';
+
+const operators = new Operators();
+const PLUG_IN = { connection_id: 'tp4-live-1', group: 'standard', leverage: 100 };
+const DEMO = { connection_id: 'tp5-demo-1', group: 'demo\\standard', leverage: 100, account_type_id: 'ATDEMO01' };
+
+async function open(order: { connection_id: string }, key: string) {
+  const version = order.connection_id.slice(0, 3);
+  const answer = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/${version}/accounts`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'idempotency-key': key },
+    body: JSON.stringify(order),
+  });
+  await checked(answer);
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}
+
+/** An opening whose answer is lost on a server that cannot be asked. */
+async function openInVain(): Promise<{ key: string; id: string; retry: () => ReturnType<typeof open> }> {
+  const key = randomUUID();
+  operators.service.faults('tp4-live-1').set({ kind: 'reply_lost', times: 1 });
+  const { body } = await open(PLUG_IN, key);
+  expect(body).toMatchObject({ type: 'account_outcome_unknown' });
+  return { key, id: String(body.operation_id), retry: () => open(PLUG_IN, key) };
+}
+
+async function listed(): Promise<Record<string, unknown>[]> {
+  return JSON.parse((await operators.local('operations', '--open', '--json')).out) as Record<string, unknown>[];
+}
+
+/** Changes an operation as time or another worker would. */
+async function change(id: string, update: string, values?: Record<string, unknown>): Promise<void> {
+  const client = databaseClient();
+  const stored = table(client, 'operations');
+  const pk = (await operators.items('operations')).find(({ operation_id, state }) => operation_id === id && state)?.pk;
+  await stored.update(
+    { pk: String(pk) },
+    { update, ...(values === undefined ? {} : { values }) },
+    AbortSignal.timeout(5_000),
+  );
+  client.destroy();
+}
+
+/** An account whose deposit has failed, as it is kept then. */
+async function openWithFailedDeposit(order: typeof DEMO): Promise<string> {
+  const { body } = await open(order, randomUUID());
+  const opened = (await operators.items('operations')).find(
+    ({ account }) => (account as { login?: unknown } | undefined)?.login === body.login,
+  );
+  const id = String(opened?.operation_id);
+  await change(id, 'SET account = :account, due_shard = :shard, due_at = :at', {
+    ':account': { ...(opened?.account as object), deposit: 'failed' },
+    ':shard': 'due#0',
+    ':at': Number.MAX_SAFE_INTEGER,
+  });
+  return id;
+}
+
+beforeEach(async () => {
+  for (const { operation_id } of await listed()) {
+    await change(String(operation_id), 'SET settle_at = :past', { ':past': 0 });
+    await operators.local('settle', String(operation_id), '--none');
+  }
+});
+
+describe('npm run crm -- operations --open', () => {
+  it('lists what is not at its end, and what of it is missing', async () => {
+    const { id } = await openInVain();
+    const { code, out } = await operators.local('operations', '--open');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^ID +USER +CONNECTION +GROUP +LOGIN +WHAT IS MISSING\n/);
+    expect(out).toMatch(new RegExp(`${id} +CLIENT01 +tp4-live-1 +standard +whether it was opened; certain after 20`));
+    expect((await listed()).map(({ operation_id }) => operation_id)).toEqual([id]);
+  });
+
+  it('lists nothing of an account that is finished', async () => {
+    expect((await open(DEMO, randomUUID())).status).toBe(200);
+    expect(await listed()).toEqual([]);
+  });
+});
+
+describe('npm run crm -- operation', () => {
+  it('shows what is known, what the server says and what can be done, and no secret', async () => {
+    const { id } = await openInVain();
+    const { code, out } = await operators.local('operation', id);
+    expect(code).toBe(0);
+    for (const words of [
+      `"operation_id": "${id}"`,
+      '"group": "standard"',
+      'it has no way to tell',
+      '--login N',
+      '--none',
+    ])
+      expect(out).toContain(words);
+    expect(out).not.toMatch(/nonce|fingerprint|lease/);
+  });
+
+  it('says that no such operation is open', async () => {
+    const { code, told } = await operators.local('operation', 'nothing');
+    expect([code, told]).toEqual([1, 'No operation nothing is open; 0 operations are.\n']);
+  });
+});
+
+describe('npm run crm -- settle', () => {
+  it('by the login that was found writes the record, and a retry is answered with it', async () => {
+    const { id, retry } = await openInVain();
+    const [account = expect.fail()] = operators.service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
+    expect((await operators.local('settle', id, '--login', String(account.login))).out).toBe(
+      `The operation ${id} is settled.\n`,
+    );
+    expect(await operators.items('accounts')).toContainEqual(
+      expect.objectContaining({ operation_id: id, login: account.login, user_id: 'CLIENT01', group: 'standard' }),
+    );
+    const { status, body } = await retry();
+    expect([status, body.login]).toEqual([200, account.login]);
+    expect(await listed()).toEqual([]);
+  });
+
+  it('as none lets a retry begin anew, but not while the account may yet be opened', async () => {
+    const { id, retry } = await openInVain();
+    const early = await operators.local('settle', id, '--none');
+    expect(early.code).toBe(1);
+    expect(early.told).toMatch(/^Until \S+ the account may yet be opened; nothing was settled\.\n$/);
+    await change(id, 'SET settle_at = :past', { ':past': 0 });
+    expect((await operators.local('settle', id, '--none')).code).toBe(0);
+    expect(await listed()).toEqual([]);
+    expect((await retry()).status).toBe(200);
+  });
+
+  it('with a deposit that is there takes the account off the list', async () => {
+    const id = await openWithFailedDeposit(DEMO);
+    expect((await operators.local('operations', '--open')).out).toContain(
+      'the deposit, which an operator has to see to',
+    );
+    expect(await operators.local('settle', id, '--deposit')).toMatchObject({ code: 0, told: '' });
+    expect(await listed()).toEqual([]);
+  });
+
+  it('with a deposit leaves an account on the list that is empty', async () => {
+    const id = await openWithFailedDeposit({ ...DEMO, account_type_id: 'ATLIVE05' });
+    const { code, told } = await operators.local('settle', id, '--deposit');
+    expect([code, told]).toEqual([1, expect.stringMatching(/^The account \d+ is empty: make the deposit/)]);
+    expect(await listed()).toHaveLength(1);
+    await change(id, 'REMOVE due_shard');
+  });
+
+  it('leaves alone what somebody works on', async () => {
+    const { id } = await openInVain();
+    await change(id, 'SET lease_until = :soon, settle_at = :past', { ':soon': Date.now() + 60_000, ':past': 0 });
+    expect(await operators.local('settle', id, '--none')).toMatchObject({
+      code: 1,
+      told: 'Somebody works on it just now; try again in a minute.\n',
+    });
+    await change(id, 'SET lease_until = :past', { ':past': 0 });
+  });
+
+  it.each([
+    [[], 'Say what was found: --login N, --none or --deposit.'],
+    [['--none', '--deposit'], 'Say what was found: --login N, --none or --deposit.'],
+    [['--login', 'x'], '--login takes the login of the account.'],
+    [['--deposit'], 'Its account is not known: settle it with --login or --none.'],
+  ])('called with %j says why it does nothing', async (options, words) => {
+    const { id } = await openInVain();
+    const { code, told } = await operators.local('settle', id, ...options);
+    expect(code).toBeGreaterThan(0);
+    expect(told).toContain(words);
+    expect(await listed()).toHaveLength(1);
+  });
+});
