@@ -1,0 +1,39 @@
+import { EventBridgeClient, type EventBridgeClientConfig, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { failureReason } from './failure-reason.ts';
+
+/** The bus did not take an event, or did not say so; `reason` is the service's error name. */
+export class EventFailure extends Error {
+  override readonly name = 'EventFailure';
+  readonly reason: string;
+
+  constructor(reason: string, cause?: unknown) {
+    super(reason, { cause });
+    this.reason = reason;
+  }
+}
+
+export interface BusEntry {
+  source: string;
+  detailType: string;
+  /** JSON. */
+  detail: string;
+}
+
+/** Puts one event on the bus, at least once. @throws EventFailure; the event may be there all the same */
+export type PutEvent = (entry: BusEntry, signal: AbortSignal) => Promise<void>;
+
+/** The event bus of this name. A failed put is repeated twice: whoever hears an event knows it by the id in its detail. */
+export function eventBus(name: string, config: EventBridgeClientConfig = {}): PutEvent {
+  const client = new EventBridgeClient({
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true },
+    ...config,
+  });
+  return async ({ source, detailType, detail }, abortSignal) => {
+    const entry = { EventBusName: name, Source: source, DetailType: detailType, Detail: detail };
+    const answer = await client.send(new PutEventsCommand({ Entries: [entry] }), { abortSignal }).catch((error) => {
+      throw new EventFailure(failureReason(error), error);
+    });
+    if (answer.FailedEntryCount !== 0) throw new EventFailure(answer.Entries?.[0]?.ErrorCode ?? 'FailedEntry');
+  };
+}

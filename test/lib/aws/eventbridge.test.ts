@@ -1,0 +1,52 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Bus } from '../../../infra/local/bus.ts';
+import { Faults } from '../../../infra/local/faults.ts';
+import { startEvents } from '../../../infra/local/stand-ins/events.ts';
+import { EventFailure, eventBus, type PutEvent } from '../../../lib/aws/eventbridge.ts';
+import { clientSettings } from '../../support/database.ts';
+
+const signal = new AbortController().signal;
+const ENTRY = { source: 'broker.api', detailType: 'AccountOpened', detail: '{"id":"o-1"}' };
+
+let faults: Faults;
+let bus: Bus;
+let url: string;
+let put: PutEvent;
+
+beforeEach(async () => {
+  [faults, bus] = [new Faults(), new Bus()];
+  const events = await startEvents({ faults, buses: ['events'], deliver: bus.deliver.bind(bus) });
+  onTestFinished(() => events.close());
+  url = events.url;
+  put = eventBus('events', clientSettings(url));
+});
+
+describe('An event', () => {
+  it('is put on the bus with its source, its type and its detail', async () => {
+    await put(ENTRY, signal);
+    expect(bus.list()).toMatchObject([{ source: 'broker.api', 'detail-type': 'AccountOpened', detail: { id: 'o-1' } }]);
+  });
+
+  it('that the bus has no time for is put again', async () => {
+    faults.set({ kind: 'throttled', times: 2 });
+    await put(ENTRY, signal);
+    expect(bus.list()).toHaveLength(1);
+  });
+
+  it.each([
+    ['refused alone among its entries', 'partial', 'InternalFailure'],
+    ['refused with its call', 'refused', 'AccessDeniedException'],
+  ] as const)('that is %s has failed, with the word of the service', async (_, kind, reason) => {
+    faults.set({ kind, times: 9 });
+    const failure = await put(ENTRY, signal).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(EventFailure);
+    expect(failure).toMatchObject({ reason });
+    expect(bus.list()).toEqual([]);
+  });
+
+  it('for a bus that is not there has failed', async () => {
+    await expect(eventBus('elsewhere', clientSettings(url))(ENTRY, signal)).rejects.toMatchObject({
+      reason: 'InvalidArgument',
+    });
+  });
+});
