@@ -1,5 +1,8 @@
+import { secretReader } from '../lib/aws/secrets.ts';
 import { registrationConfig } from '../lib/config.ts';
+import { captchaVerifier } from '../lib/http/captcha.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { sourceReader } from '../lib/http/source.ts';
 import { requestRegistration } from '../lib/registration.ts';
 import { registrationParts } from '../lib/registration-parts.ts';
 import { telemetry } from '../lib/telemetry.ts';
@@ -7,11 +10,14 @@ import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../lib/valid
 
 const config = registrationConfig();
 const parts = registrationParts(config);
+const readSecret = secretReader();
 
 /** `POST /public/v1/account/register/request`: keeps a pending registration and sends its one-time password → 204. */
 export const handler = endpoint({
   body: registrationRequestSchema(config.phone?.countries),
   maxBodyBytes: MOST_REGISTRATION_BYTES,
+  source: sourceReader(config.front, readSecret),
+  captcha: config.captcha && captchaVerifier(config.captcha, { readSecret, url: config.captchaUrl }),
   telemetry: telemetry('request-registration', config.stage),
   handle: (request, telemetry, signal) => requestRegistration(parts, request, telemetry, signal),
 });

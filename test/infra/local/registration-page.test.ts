@@ -6,10 +6,20 @@ import { inChromium } from '../../support/chromium.ts';
 
 let service: LocalService;
 beforeAll(async () => {
+  const captcha = JSON.stringify({ provider: 'turnstile', secret: 'local/captcha' });
   const limits = JSON.stringify({ sourcePer10Minutes: 100, sourcePerHour: 100 });
-  service = await startService({ environment: { LIMITS: limits } });
+  service = await startService({ environment: { CAPTCHA: captcha, LIMITS: limits } });
 });
 afterAll(() => service.close());
+
+describe('the local provider of captchas', () => {
+  it('gives a token to whoever solved the riddle', async () => {
+    const asked = await fetch(`${service.url}/_local/captcha`);
+    expect(await asked.json()).toEqual({ needed: true });
+    const solved = await fetch(`${service.url}/_local/captcha`, { method: 'POST' });
+    expect(await solved.json()).toEqual({ token: expect.stringMatching(/^local\./) });
+  });
+});
 
 describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () => {
   let browser: Browser;
@@ -31,11 +41,13 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
   });
   const press = () => page.getByRole('button', { name: 'Register' }).click();
 
-  it('sends a code to who registers', async () => {
+  it('sends a code to who solved the captcha', async () => {
+    await page.getByLabel('I am a person').check();
     await press();
     await page.getByRole('heading', { name: 'We have sent you a code' }).waitFor();
     expect(service.outbox.list()).toMatchObject([{ kind: 'email', to: 'nia@example.com' }]);
-    expect(await page.getByLabel('I am a person').isVisible()).toBe(false);
+    expect(service.captcha?.requests).toBe(1);
+    expect(await page.getByLabel('I am a person').isChecked()).toBe(false);
     expect(complaints).toEqual([]);
   });
 
@@ -44,7 +56,10 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
     await page.getByLabel('Phone', { exact: true }).fill('123');
     await press();
     await page.getByText('The service answered 400.').waitFor();
-    expect(await page.getByRole('listitem').allTextContents()).toEqual([expect.stringMatching(/^phone/)]);
+    expect(await page.getByRole('listitem').allTextContents()).toEqual([
+      'captcha-token is required',
+      expect.stringMatching(/^phone\/number must be /),
+    ]);
     expect(service.outbox.list()).toEqual([]);
     expect(complaints).toEqual([]);
   });
@@ -52,6 +67,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
   it('sends texts to the phone', async () => {
     await page.getByLabel('SMS').check();
     await page.getByLabel('Phone', { exact: true }).fill('07400 123456');
+    await page.getByLabel('I am a person').check();
     await press();
     await page.getByRole('heading', { name: 'We have sent you a code' }).waitFor();
     expect(service.outbox.list()).toMatchObject([{ kind: 'sms', to: '+447400123456' }]);

@@ -164,6 +164,34 @@ describe('ALLOWED_ORIGINS=… npm start', () => {
   });
 });
 
+describe('CAPTCHA=turnstile npm start', () => {
+  it('has a provider of captchas, and registrations that need one', async () => {
+    const { url } = await start({ CAPTCHA: 'turnstile' });
+    const body = { email: 'nia@example.com', type: 'trader', name: 'Nia', form_id: 'FORM0002' };
+    const register = async (headers: Record<string, string>) => {
+      const passwords = { password: 'correct horse', repeat_password: 'correct horse' };
+      const answer = await fetch(`${url}/public/v1/account/register/request`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ ...body, ...passwords }),
+      });
+      return (await checked(answer)).status;
+    };
+    const solved = await fetch(`${url}/_local/captcha`, { method: 'POST' });
+    const { token } = (await solved.json()) as { token: string };
+    expect(await register({})).toBe(400);
+    expect(await register({ 'captcha-token': 'wrong' })).toBe(403);
+    expect(await register({ 'captcha-token': token })).toBe(204);
+    expect(await register({ 'captcha-token': token })).toBe(403);
+  });
+
+  it('takes no provider that there is not', async () => {
+    const { exited, output } = await start({ CAPTCHA: 'riddle' });
+    expect(await exited).toBe(1);
+    expect(output.text).toMatch(/^A setting is not valid: CAPTCHA.*turnstile, hcaptcha or recaptcha/);
+  });
+});
+
 describe('CRM_FILE=crm.json npm start', () => {
   it('has those records instead of the demo ones', async () => {
     const file = await fileOf({
