@@ -18,7 +18,7 @@ export class DataStores extends Construct {
   readonly crm: Table;
   /** Opened accounts. */
   readonly accounts: Table;
-  /** The at-most-once records: 24 hours. */
+  /** The at-most-once records: 24 hours, and until they are settled; reservations of logins: for ever. */
   readonly operations: Table;
   /** Pending registrations: 24 hours. */
   readonly registrations: Table;

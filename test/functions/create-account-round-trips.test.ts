@@ -11,7 +11,7 @@ import {
 import { accountBundles, type Bundles } from '../support/environments.ts';
 
 /** Every call to the database is held up for so long: one that waited for another comes at least so much later. */
-const HOLD_MS = 400;
+const HOLD_MS = 700;
 const LEASE_MS = 6_000;
 
 let bundles: Bundles;

@@ -1,61 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type AccountAnswer,
-  type AccountWorld,
-  accountBody,
-  CONNECTIONS,
-  type ConnectionId,
-  startAccountWorld,
-} from '../support/account-world.ts';
-import { accountBundles, type Bundles } from '../support/environments.ts';
+import { describe, expect, it } from 'vitest';
+import { AccountCaller, ALL, CLIENTS } from '../support/account-caller.ts';
+import { accountBody, CONNECTIONS } from '../support/account-world.ts';
 import { marksOf } from '../support/secret-search.ts';
 
-const CLIENTS = [
-  {
-    id: 'CLIENT01',
-    email: 'annegret@mailbox.example',
-    name: 'Annegret Leewarden',
-    phone: { country_code: '44', number: '7400123456' },
-    country: 'GB',
-    language: 'de',
-  },
-  { id: 'CLIENT02', email: 'ignatius@mailbox.example', name: 'Ignatius Pérezmarín' },
-] as const;
 const GIVEN = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
-const ALL = Object.keys(CONNECTIONS) as ConnectionId[];
-/** Those whose protocol can do everything. */
-const ABLE = ALL.filter((id) => !id.startsWith('reg'));
 const DEMO = ['tp5-demo', 'reg-demo', 'gw-demo'] as const;
 const LIVE = ['tp5-live', 'reg-live', 'gw-live'] as const;
-
-let bundles: Bundles;
-let world: AccountWorld;
-beforeAll(async () => {
-  bundles = await accountBundles();
-  world = await startAccountWorld({ bundles, clients: [...CLIENTS] });
-});
-afterAll(async () => {
-  await world.close();
-  await bundles.close();
-});
-
-const ask = (
-  connection: ConnectionId,
-  more: Record<string, unknown> = {},
-  call: { userId?: string; key?: string } = {},
-) => world.ask({ body: accountBody(connection, more), ...call });
-const serverOf = (connection: ConnectionId) => world.servers[CONNECTIONS[connection].server];
-const accountOf = (connection: ConnectionId, { body }: AccountAnswer) => {
-  const account = serverOf(connection)
-    .accounts()
-    .find(({ login }) => login === body.login);
-  if (account === undefined) throw new Error(`There is no account of ${JSON.stringify(body)}.`);
-  return account;
-};
-const access = (connection: ConnectionId, { body }: AccountAnswer) =>
-  (['master_password', 'investor_password'] as const).map((name) =>
-    serverOf(connection).access(Number(body.login), String(body[name])),
-  );
+const caller = new AccountCaller();
+const { ask, serverOf, accountOf, access } = caller;
 
 describe.each(ALL)('An account on %s', (connection) => {
   const { version, group } = CONNECTIONS[connection];
@@ -91,7 +43,7 @@ describe.each(ALL)('An account on %s', (connection) => {
   it('carries the operation’s id in its comment, as the record does', async () => {
     const { comment, login } = accountOf(connection, await ask(connection));
     expect(comment).toMatch(/^[0-9a-f-]{36}$/);
-    const records = await world.records('CLIENT01');
+    const records = await caller.world.records('CLIENT01');
     expect(records.find((record) => record.operation_id === comment)).toMatchObject({ login, version });
   });
 
@@ -107,7 +59,7 @@ describe.each(ALL)('An account on %s', (connection) => {
 
   it('is recorded with who may earn from it', async () => {
     const answer = await ask(connection, { enable_rebate: true, rebate_user_id: 'CLIENT02' });
-    const record = (await world.records('CLIENT01')).find(
+    const record = (await caller.world.records('CLIENT01')).find(
       ({ login, connection_id }) => login === answer.body.login && connection_id === connection,
     );
     expect(record).toEqual({
@@ -134,23 +86,23 @@ describe.each(ALL)('An account on %s', (connection) => {
     ['the request’s language', { language: 'fr-CA' }, 'fr'],
     ['the client’s language where the request names none', {}, 'de'],
   ])('is told of by mail and popup in %s, without passwords', async (_, more, language) => {
-    world.outbox.length = 0;
+    caller.world.outbox.length = 0;
     const { body } = await ask(connection, { send_email: true, send_pop_up: true, ...more });
-    expect(world.outbox.map(({ kind, to, language: written }) => [kind, to, written]).sort()).toEqual([
+    expect(caller.world.outbox.map(({ kind, to, language: written }) => [kind, to, written]).sort()).toEqual([
       ['email', 'annegret@mailbox.example', language],
       ['popup', 'CLIENT01', language],
     ]);
-    const sent = JSON.stringify(world.outbox);
+    const sent = JSON.stringify(caller.world.outbox);
     expect(sent).toContain(String(body.login));
     expect(sent).not.toContain(JSON.stringify(body.master_password).slice(1, -1));
     expect(sent).not.toContain(JSON.stringify(body.investor_password).slice(1, -1));
   });
 
   it('is not told of where nobody asked', async () => {
-    world.outbox.length = 0;
+    caller.world.outbox.length = 0;
     await ask(connection);
     await ask(connection, { send_email: false, send_pop_up: false, language: 'fr' });
-    expect(world.outbox).toEqual([]);
+    expect(caller.world.outbox).toEqual([]);
   });
 
   it('is opened once for an Idempotency-Key, and answered again with the same passwords', async () => {
@@ -176,60 +128,6 @@ describe.each(ALL)('An account on %s', (connection) => {
   });
 });
 
-describe.each(ABLE)('On %s', (connection) => {
-  it('enable_readonly opens an account that cannot trade', async () => {
-    expect(accountOf(connection, await ask(connection, { enable_readonly: true })).readonly).toBe(true);
-    expect(accountOf(connection, await ask(connection, { enable_readonly: false })).readonly).toBe(false);
-  });
-
-  it('a login of one’s own is taken, once', async () => {
-    const login = 700_123 + ABLE.indexOf(connection);
-    const answer = await ask(connection, { login });
-    expect(answer).toMatchObject({ status: 200, body: { login } });
-    expect(access(connection, answer)).toEqual(['master', 'investor']);
-    expect(await ask(connection, { login })).toMatchObject({ status: 409, body: { type: 'login_taken' } });
-    expect(access(connection, answer)).toEqual(['master', 'investor']);
-  });
-});
-
-describe.each(['reg-live', 'reg-demo'] as const)('On %s', (connection) => {
-  it.each([
-    ['a login of one’s own', { login: 700_123 }, [['#/login', 'not_supported']]],
-    ['enable_readonly', { enable_readonly: true }, [['#/enable_readonly', 'not_supported']]],
-    [
-      'both at once',
-      { enable_readonly: true, login: 700_123 },
-      [
-        ['#/login', 'not_supported'],
-        ['#/enable_readonly', 'not_supported'],
-      ],
-    ],
-  ])('%s is refused with not_supported_by_connection, and nothing is sent', async (_, more, errors) => {
-    const { commands } = serverOf(connection);
-    const answer = await ask(connection, more, { key: 'unsupported' });
-    expect(answer).toMatchObject({ status: 400, body: { type: 'not_supported_by_connection' } });
-    const faults = answer.body.errors as { pointer: string; rule: string; detail: string }[];
-    expect(faults.map(({ pointer, rule }) => [pointer, rule])).toEqual(errors);
-    expect(serverOf(connection).commands).toBe(commands);
-  });
-
-  it('enable_readonly may be false', async () => {
-    expect((await ask(connection, { enable_readonly: false })).status).toBe(200);
-  });
-});
-
-it.each(['reg-live', 'gw-live'] as const)(
-  'On %s a password that its protocol cannot carry is refused with not_supported_by_connection',
-  async (connection) => {
-    const { commands } = serverOf(connection);
-    const answer = await ask(connection, { master_password: 'Ma5ter|word', investor_password: 'Inve5tor=wd' });
-    expect(answer).toMatchObject({ status: 400, body: { type: 'not_supported_by_connection' } });
-    expect(answer.body.errors).toMatchObject([{ pointer: '#/master_password' }, { pointer: '#/investor_password' }]);
-    expect(JSON.stringify(answer)).not.toMatch(/Ma5ter|Inve5tor/);
-    expect(serverOf(connection).commands).toBe(commands);
-  },
-);
-
 describe('A demo account', () => {
   it.each(DEMO)('on %s is funded with the deposit of its type, once', async (connection) => {
     const deposit = connection === 'tp5-demo' ? 10_000 : 5_000;
@@ -241,7 +139,7 @@ describe('A demo account', () => {
 
   it.each(DEMO)('on %s needs an account type', async (connection) => {
     const { account_type_id: _, ...body } = accountBody(connection);
-    const answer = await world.ask({ body, version: CONNECTIONS[connection].version });
+    const answer = await caller.world.ask({ body, version: CONNECTIONS[connection].version });
     expect(answer).toMatchObject({ status: 400, body: { type: 'account_type_required' } });
   });
 
@@ -272,7 +170,7 @@ describe('What is not there is answered with its own word', () => {
     ['tp4', 'tp5-live', 'tp4_connection_not_found'],
   ] as const)('on %s the connection %s: %s', async (version, connection_id, type) => {
     const body = { connection_id, group: 'standard', leverage: 100 };
-    const answer = await world.ask({ version, body });
+    const answer = await caller.world.ask({ version, body });
     expect(answer.status).toBe(400);
     expect(answer.headers['content-type']).toBe('application/problem+json');
     expect(answer.body).toEqual({
@@ -309,21 +207,10 @@ describe('What is not there is answered with its own word', () => {
   });
 });
 
-it.each([
-  ['tp5-live', 'real\\strict'],
-  ['reg-live', 'strict'],
-  ['gw-live', 'strict'],
-] as const)('A group on %s that asks for more of a password answers password_rejected', async (connection, group) => {
-  expect(await ask(connection, { group, ...GIVEN })).toMatchObject({
-    status: 400,
-    body: { type: 'password_rejected' },
-  });
-});
-
 describe('A request that breaks rules', () => {
   it('is told all of them at once, path and header too, and reaches nothing', async () => {
-    world.database.calls.length = 0;
-    const answer = await world.ask({
+    caller.world.database.calls.length = 0;
+    const answer = await caller.world.ask({
       userId: 'short',
       key: '',
       version: 'tp5',
@@ -344,24 +231,27 @@ describe('A request that breaks rules', () => {
         '#/extra',
       ]),
     );
-    expect(world.database.calls).toEqual([]);
+    expect(caller.world.database.calls).toEqual([]);
   });
 
   it.each(['', '{', '[]', 'null', '"text"'])('as %j is malformed_json', async (body) => {
-    expect(await world.ask({ version: 'tp5', body })).toMatchObject({ status: 400, body: { type: 'malformed_json' } });
+    expect(await caller.world.ask({ version: 'tp5', body })).toMatchObject({
+      status: 400,
+      body: { type: 'malformed_json' },
+    });
   });
 });
 
 it('After all of this no password, given or generated, and no secret of ours stands in a table, a log line, a metric, a message or a refusal, and no name, e-mail address or phone number of a client in a log line, a metric or a refusal', async () => {
   await ask('tp5-live', { send_email: true, send_pop_up: true });
   // There is something to search in: finished operations, records, events with their metrics, mails, refusals.
-  const { tables, log, messages, refusals } = await world.written();
+  const { tables, log, messages, refusals } = await caller.world.written();
   expect(tables).toContain('finished');
   expect(log).toMatch(/AccountOpened[\s\S]*CloudWatchMetrics/);
   for (const mark of marksOf(CLIENTS[0])) expect(tables).toContain(mark);
   expect(messages).toContain('annegret@mailbox.example');
   expect(refusals).toContain('validation_failed');
-  expect(world.passwords.size).toBeGreaterThan(100);
+  expect(caller.world.passwords.size).toBeGreaterThan(100);
   // As every world does at its end.
-  expect(await world.leaks()).toEqual([]);
+  expect(await caller.world.leaks()).toEqual([]);
 });

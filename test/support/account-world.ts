@@ -116,7 +116,7 @@ export const CONNECTIONS = {
   'gw-range-demo': { version: 'tp4', server: 'gw', group: 'demoforex', account_type_id: 'ATDEMO04' },
 } as const;
 export type ConnectionId = keyof typeof CONNECTIONS;
-export type ServerName = (typeof CONNECTIONS)[ConnectionId]['server'];
+type ServerName = (typeof CONNECTIONS)[ConnectionId]['server'];
 
 interface Written {
   tables: string;
