@@ -18,6 +18,7 @@ const services = { directory, operations, logins, accounts, notices, platform, p
 export const handler = endpoint({
   body: tradingAccountRequestSchema('tp4'),
   parameters: { user_id: UserIdSchema },
+  userClaim: config.jwtUserClaim,
   answer: TradingAccountAnswerSchema,
   maxBodyBytes: MOST_ACCOUNT_BYTES,
   telemetry: telemetry('create-tp4-account', config.stage),

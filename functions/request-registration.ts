@@ -9,15 +9,15 @@ import { telemetry } from '../lib/telemetry.ts';
 import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../lib/validators/registration.ts';
 
 const config = registrationConfig();
-const parts = registrationParts(config);
 const readSecret = secretReader();
+const parts = registrationParts(config, readSecret);
 
 /** `POST /public/v1/account/register/request`: keeps a pending registration and sends its one-time password → 204. */
 export const handler = endpoint({
   body: registrationRequestSchema(config.phone?.countries),
-  maxBodyBytes: MOST_REGISTRATION_BYTES,
   source: sourceReader(config.front, readSecret),
   captcha: config.captcha && captchaVerifier(config.captcha, { readSecret, url: config.captchaUrl }),
+  maxBodyBytes: MOST_REGISTRATION_BYTES,
   telemetry: telemetry('request-registration', config.stage),
   handle: (request, telemetry, signal) => requestRegistration(parts, request, telemetry, signal),
 });

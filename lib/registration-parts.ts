@@ -1,5 +1,5 @@
 import { databaseClient, table } from './aws/dynamodb.ts';
-import { secretReader } from './aws/secrets.ts';
+import type { ReadSecret } from './aws/secrets.ts';
 import { sesMailer } from './aws/ses.ts';
 import type { registrationConfig } from './config.ts';
 import { installed, installedChannels, type Openers } from './messages/channels.ts';
@@ -38,9 +38,11 @@ export const CHANNEL_OPENERS: Openers = {
 };
 
 /** What a registration is given in production; made once, at cold start. */
-export function registrationParts(config: ReturnType<typeof registrationConfig>): RegistrationParts {
+export function registrationParts(
+  config: ReturnType<typeof registrationConfig>,
+  readSecret: ReadSecret,
+): RegistrationParts {
   const database = databaseClient();
-  const readSecret = secretReader();
   return {
     directory: directoryIn(table(database, config.crmTable)),
     operations: operationsIn(table(database, config.operationsTable)),

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { CaptchaSettings } from '../validators/deployment.ts';
 import { within } from './deadline.ts';
 
 /** Where each provider checks tokens. All three take the same form and give the same answer. */
@@ -6,13 +7,7 @@ const SITEVERIFY = {
   turnstile: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
   hcaptcha: 'https://api.hcaptcha.com/siteverify',
   recaptcha: 'https://www.google.com/recaptcha/api/siteverify',
-} as const;
-
-export interface CaptchaSettings {
-  provider: keyof typeof SITEVERIFY;
-  /** The name of the secret that holds the provider's secret key. */
-  secret: string;
-}
+} as const satisfies Record<CaptchaSettings['provider'], string>;
 
 export type CaptchaOutcome =
   | { kind: 'passed' }

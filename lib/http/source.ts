@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as v from 'valibot';
+import type { FrontSettings } from '../validators/deployment.ts';
 
 /** Where a request comes from: an address without a port. */
 export type SourceOf = (request: SentFrom, signal: AbortSignal) => Promise<string>;
@@ -10,14 +11,6 @@ interface SentFrom {
   sourceIp: string;
   /** By names in lower case. */
   headers: Readonly<Record<string, string | undefined>>;
-}
-
-/** A proxy, or a backend of the broker, that tells the person's address. */
-export interface Front {
-  /** The header in which it does, in lower case. */
-  header: string;
-  /** The name of the secret whose value stands in its header `x-front-secret`. */
-  secret: string;
 }
 
 /** Two valid values, so that a new one can take over: first it is `current`, then the front sends it, then `previous` goes. */
@@ -36,7 +29,7 @@ export const seenByGateway: SourceOf = async ({ sourceIp }) => withoutPort(sourc
  * and the request goes on with the address that the gateway saw.
  */
 export function sourceReader(
-  front: Front | undefined,
+  front: FrontSettings | undefined,
   readSecret: (name: string, signal: AbortSignal) => Promise<string>,
 ): SourceOf {
   if (front === undefined) return seenByGateway;

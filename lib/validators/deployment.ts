@@ -173,6 +173,7 @@ const CaptchaSchema = closedObject({
   /** The name of the secret that holds the provider's secret key. */
   secret: secretName,
 });
+export type CaptchaSettings = v.InferOutput<typeof CaptchaSchema>;
 
 /** A proxy, or a backend of the broker, that tells the person's address. */
 const FrontSchema = closedObject({
@@ -181,6 +182,7 @@ const FrontSchema = closedObject({
   /** The name of the secret `{"current": "…", "previous": "…"}` whose value it sends in `x-front-secret`. */
   secret: secretName,
 });
+export type FrontSettings = v.InferOutput<typeof FrontSchema>;
 
 /** What every function is told. */
 const shared = {

@@ -2,7 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type CaptchaSettings, captchaVerifier } from '../../../lib/http/captcha.ts';
+import { captchaVerifier } from '../../../lib/http/captcha.ts';
+import type { CaptchaSettings } from '../../../lib/validators/deployment.ts';
 
 const SETTINGS = { provider: 'turnstile', secret: 'captcha' } as const satisfies CaptchaSettings;
 const servers: Server[] = [];
