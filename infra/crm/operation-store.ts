@@ -53,7 +53,7 @@ export interface OperationStore {
 }
 
 /** What can be done with an operation that was taken. */
-export interface TakenOperation {
+interface TakenOperation {
   /** The account is open: its record is written, and what is still missing is left to the next who takes it up. */
   finish(account: NonNullable<OpenOperation['account']>): Promise<void>;
   /** Nothing was opened: a retry starts anew. */
