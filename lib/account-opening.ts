@@ -121,7 +121,8 @@ function commandMs({ services, platformEndsAt }: Opening): number {
 
 /** What an account with a login of its own came to is not known yet; a retry may go on at once. */
 function unknownNow(opening: Opening, status: 409 | 504, canTell = true): Promise<Problem> {
-  return outcomeUnknown(opening, { settleAt: opening.services.clock.now(), status, canTell });
+  const { now, settleMs } = opening.services.clock;
+  return outcomeUnknown(opening, { settleAt: now() + settleMs, retryAt: now(), status, canTell });
 }
 
 /** Kinds of failures that speak of the order, so that the server gives the same command the same answer whenever it comes to it. */

@@ -92,8 +92,10 @@ const NO_REPEAT =
   'Do not repeat this request: without an Idempotency-Key that may open a second account. Have the operation looked into.';
 
 export interface UnknownOutcome {
-  /** From when on it may be known more, in epoch milliseconds. */
+  /** From when on nothing more happens by itself, in epoch milliseconds. */
   settleAt: number;
+  /** When a retry may know more, in epoch milliseconds; absent: not before `settleAt`. */
+  retryAt?: number;
   status: 409 | 504;
   /** False when the platform cannot be asked, so that no retry will know more. */
   canTell?: boolean;
@@ -105,11 +107,11 @@ export interface UnknownOutcome {
  */
 export async function outcomeUnknown(
   { services, operation, hasKey, telemetry }: Work,
-  { settleAt, status, canTell = true }: UnknownOutcome,
+  { settleAt, retryAt = settleAt, status, canTell = true }: UnknownOutcome,
 ): Promise<Problem> {
   telemetry.event('AccountOutcomeUnknown', { status });
   await quietly(telemetry, 'give_up', (signal) => services.operations.giveUp(operation, settleAt, signal));
-  const retryAfterSeconds = Math.max(1, Math.ceil((settleAt - services.clock.now()) / 1_000));
+  const retryAfterSeconds = Math.max(1, Math.ceil((retryAt - services.clock.now()) / 1_000));
   return new Problem('account_outcome_unknown', {
     status,
     members: { operation_id: operation.operationId },
