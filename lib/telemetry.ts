@@ -31,50 +31,34 @@ const EVENTS = {
 } as const;
 export type EventName = keyof typeof EVENTS;
 
-/** The only fields that may stand in a log line. None of them holds what a person typed. */
-export interface EventFields {
-  request_id?: string;
-  route?: string;
-  status?: number;
-  type?: string;
+/** The only fields that may stand in a log line, and what their values are. None of them holds what a person typed. */
+const FIELDS = {
+  request_id: 'word',
+  route: 'word',
+  status: 'number',
+  type: 'word',
   /** A word of ours or the error name of a service. */
-  reason?: string;
-  channel?: string;
-  message_id?: string;
-  operation_id?: string;
-  registration_id?: string;
-  connection_id?: string;
-  user_id?: string;
-  version?: string;
-  login?: number;
-  notice?: string;
-  kind?: string;
-  step?: string;
-  /** The places of an error's stack, without its message. */
-  stack?: string[];
-}
+  reason: 'word',
+  channel: 'word',
+  message_id: 'word',
+  operation_id: 'word',
+  registration_id: 'word',
+  connection_id: 'word',
+  user_id: 'word',
+  version: 'word',
+  login: 'number',
+  notice: 'word',
+  kind: 'word',
+  step: 'word',
+  /** Of an error's stack, without its message. */
+  stack: 'places',
+} as const;
+type Value = { word: string; number: number; places: string[] };
+export type EventFields = { [Name in keyof typeof FIELDS]?: Value[(typeof FIELDS)[Name]] };
 
-const FIELD_NAMES: ReadonlySet<string> = new Set(
-  Object.keys({
-    request_id: true,
-    route: true,
-    status: true,
-    type: true,
-    reason: true,
-    channel: true,
-    message_id: true,
-    operation_id: true,
-    registration_id: true,
-    connection_id: true,
-    user_id: true,
-    version: true,
-    login: true,
-    notice: true,
-    kind: true,
-    step: true,
-    stack: true,
-  } satisfies Record<keyof EventFields, true>),
-);
+const KINDS: ReadonlyMap<string, keyof Value> = new Map(Object.entries(FIELDS));
+/** What a field may hold that is no number: nothing that could be an address or a sentence of a person's. */
+const WORD = /^[\w .:/{}#()=+-]{1,200}$/;
 
 export interface Telemetry {
   /** Logs the event with its allowed fields and counts it; `channel` becomes a dimension of the metric. */
@@ -120,14 +104,14 @@ export function telemetry(service: string, stage: string): Telemetry {
   return scoped({});
 }
 
-/** Keeps the allow-listed fields, and of their values only numbers and plain words. */
+/** Keeps the allow-listed fields, and of their values only numbers, plain words, and places. */
 export function allowed(fields: EventFields): Record<string, string | number | string[]> {
   const kept: Record<string, string | number | string[]> = {};
   for (const [name, value] of Object.entries(fields)) {
-    if (!FIELD_NAMES.has(name)) continue;
-    if (typeof value === 'number') kept[name] = value;
-    else if (typeof value === 'string') kept[name] = /^[\w .:/{}#()=+-]{1,200}$/.test(value) ? value : 'withheld';
-    else if (Array.isArray(value)) kept[name] = value;
+    const kind = KINDS.get(name);
+    if (kind === 'word' && typeof value === 'string') kept[name] = WORD.test(value) ? value : 'withheld';
+    else if (kind === 'number' && typeof value === 'number') kept[name] = value;
+    else if (kind === 'places' && Array.isArray(value)) kept[name] = value;
   }
   return kept;
 }

@@ -8,6 +8,11 @@ describe('What is logged', () => {
     expect(allowed(fields)).toEqual({ request_id: 'r-1', status: 204 });
   });
 
+  it('is of the kind that its field has', () => {
+    const fields = { status: '204', login: Number.NaN, route: 7, stack: 'a' } as unknown as EventFields;
+    expect(allowed(fields)).toEqual({ login: Number.NaN });
+  });
+
   it('is withheld where it does not look like a plain word', () => {
     expect(allowed({ reason: 'ann@example.com' })).toEqual({ reason: 'withheld' });
     expect(allowed({ reason: 'a\nb' })).toEqual({ reason: 'withheld' });
