@@ -10,7 +10,7 @@ import {
   settledAfterDeath,
   takenOver,
 } from './account-work.ts';
-import { within } from './http/deadline.ts';
+import { stoppable, within } from './http/deadline.ts';
 import { Problem } from './http/problem.ts';
 import { type AccountOrder, type Finding, PlatformFailure, type PlatformFailureKind } from './platform/platform.ts';
 import { type Connection, loginRangeOf } from './records/crm-records.ts';
@@ -18,8 +18,8 @@ import { isReserved } from './records/logins.ts';
 import { LeaseLost } from './records/operations.ts';
 import { describeError } from './telemetry.ts';
 
-/** One command with a login, which may be sent again: no longer than this, and half of the time that is left. */
-const SENDING_MS = 7_000;
+/** How long the answer to a command is waited for that may be sent again: no longer than this, and half of the time that is left. */
+const ANSWER_MS = 7_000;
 
 /** An account that is open. `found`: an earlier worker of the operation had opened it. */
 export interface Opened {
@@ -73,7 +73,7 @@ async function openWithLogin(opening: Opening, login: number, askedBefore: boole
       if (finding.kind === 'cannot_tell' && isUntold) throw await unknownNow(opening, askedBefore ? 409 : 504, false);
       isUntold = finding.kind === 'cannot_tell';
     }
-    const outcome = await send(opening, login, commandMs(opening));
+    const outcome = await send(opening, login);
     if (outcome.kind === 'opened') return { login: outcome.login, found: false };
     if (outcome.kind === 'reserved' || (outcome.kind === 'taken' && !mayExist)) return 'taken';
     if (outcome.kind === 'refused' && (!mayExist || isJudgement(outcome))) {
@@ -115,8 +115,8 @@ async function pause(opening: Opening): Promise<void> {
   throw await unknownNow(opening, 504);
 }
 
-function commandMs({ services, platformEndsAt }: Opening): number {
-  return Math.min(SENDING_MS, (platformEndsAt - services.clock.now()) / 2);
+function answerMs({ services, platformEndsAt }: Opening): number {
+  return Math.min(ANSWER_MS, (platformEndsAt - services.clock.now()) / 2);
 }
 
 /** What an account with a login of its own came to is not known yet; a retry may go on at once. */
@@ -141,11 +141,11 @@ function isJudgement({ failure, left }: Outcome & { kind: 'refused' }): boolean 
  * @throws Problem for every outcome but an opened account
  */
 async function openWithoutLogin(opening: Opening): Promise<Opened> {
-  const { services, openingEndsAt } = opening;
-  const outcome = await send(opening, undefined, openingEndsAt - services.clock.now());
+  const { clock } = opening.services;
+  const outcome = await send(opening, undefined);
   if (outcome.kind === 'opened') return { login: outcome.login, found: false };
   if (outcome.kind === 'refused') throw await refused(opening, outcome.failure);
-  const login = await settle(opening, { settleAt: services.clock.now() + services.clock.settleMs }, 504);
+  const login = await settle(opening, { settleAt: clock.now() + clock.settleMs }, 504);
   if (login !== undefined) return { login, found: false };
   throw await refused(opening, new Problem('platform_unavailable', { retryAfterSeconds: 1 }));
 }
@@ -204,16 +204,18 @@ class LoginReserved extends Error {
 }
 
 /** @throws Problem `request_in_progress` when another worker has taken over */
-async function send(opening: Opening, login: number | undefined, ms: number): Promise<Outcome> {
-  const { platform, order, found, openingEndsAt, platformSignal, telemetry } = opening;
+async function send(opening: Opening, login: number | undefined): Promise<Outcome> {
+  const { services, platform, order, found, openingEndsAt, platformSignal, telemetry } = opening;
+  const limit = stoppable(openingEndsAt - services.clock.now(), platformSignal);
   let left = false;
   const note = async () => {
     await noteDeparture(opening, login);
     left = true;
+    if (login !== undefined) limit.stopIn(answerMs(opening));
   };
   try {
     const asked = withLogin(order, found.connection, login);
-    const opened = await platform.open(asked, { note, notAfter: openingEndsAt }, within(ms, platformSignal));
+    const opened = await platform.open(asked, { note, notAfter: openingEndsAt }, limit.signal);
     return { kind: 'opened', login: opened.login };
   } catch (error) {
     if (error instanceof LeaseLost) throw takenOver();

@@ -24,3 +24,15 @@ export function within(ms: number, signal?: AbortSignal): AbortSignal {
   );
   return controller.signal;
 }
+
+/** The same, and the time that is left may be cut short later. */
+export function stoppable(ms: number, signal: AbortSignal): { signal: AbortSignal; stopIn(ms: number): void } {
+  const controller = new AbortController();
+  const stopIn = (left: number) => {
+    const limit = within(left, signal);
+    if (limit.aborted) controller.abort(limit.reason);
+    else limit.addEventListener('abort', () => controller.abort(limit.reason), { once: true });
+  };
+  stopIn(ms);
+  return { signal: controller.signal, stopIn };
+}
