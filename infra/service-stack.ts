@@ -1,4 +1,5 @@
 import { CfnOutput, RemovalPolicy, Stack, type StackProps, Tags } from 'aws-cdk-lib';
+import { CfnServiceLinkedRole } from 'aws-cdk-lib/aws-iam';
 import { Alias } from 'aws-cdk-lib/aws-kms';
 import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
@@ -7,48 +8,81 @@ import { callsWithin, countryRules } from './constructs/country-rules.ts';
 import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
-import { functionOf } from './constructs/functions.ts';
+import { functionOf, type Surroundings } from './constructs/functions.ts';
 import { MailSender } from './constructs/mail-sender.ts';
 import { PublicApi } from './constructs/public-api.ts';
-import { ROUTES } from './routes.ts';
+import { Release } from './constructs/release.ts';
+import type { ServiceFunction } from './constructs/service-function.ts';
+import { ROUTES, type Route } from './routes.ts';
 import type { Settings } from './settings.ts';
+
+type AnsweredRoute = { route: Route } & Pick<ServiceFunction, 'lambda' | 'live' | 'logGroup'>;
 
 /** The whole service: its routes, the functions behind them, what these keep, send and may do, and who is told when it fails. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, given: Settings, props: StackProps = {}) {
-    super(scope, id, { description: "A broker's public API: registration and trading accounts.", ...props });
+    super(scope, id, {
+      description: "A broker's public API: registration and trading accounts.",
+      terminationProtection: given.retainData,
+      ...props,
+    });
     Tags.of(this).add('service', 'broker-api');
     Tags.of(this).add('stage', given.stage);
-    const removalPolicy = given.retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
-    const defaults = { logRetention: given.logRetentionDays, removalPolicy };
 
-    const rules = countryRules(this, given);
-    const settings = { ...given, call: callsWithin(rules, given.call) };
-    const data = new DataStores(this, 'Data', settings);
-    const mail = new MailSender(this, 'Mail', settings);
-    const notifications = this.clientNotifications();
-    const egress = settings.vpc ? new FixedEgress(this, 'Egress', { cidr: settings.vpcCidr, ...defaults }) : undefined;
-
-    const around = { stack: this, settings, data, mail, notifications, egress, ...defaults };
-    const functions = ROUTES.map((route) => ({ route, lambda: functionOf(route, around).lambda }));
-    const { api } = new PublicApi(this, 'Gateway', {
+    const around = this.surroundings({ ...given, call: callsWithin(countryRules(this, given), given.call) });
+    const functions = ROUTES.map((route) => ({ route, ...functionOf(route, around) }));
+    const gateway = new PublicApi(this, 'Gateway', {
+      ...around,
       name: this.stackName,
-      settings,
-      routes: functions.map(({ route, lambda }) => ({ ...route, lambda })),
-      ...defaults,
+      routes: functions.map(({ route, live }) => ({ ...route, lambda: live })),
     });
+    const alarms = this.watch(around, functions, gateway);
 
-    const watched = { settings, functions, configurationSetName: mail.configurationSetName };
+    this.output('CrmTableName', 'The table of CRM records, for the operators’ command.', around.data.crm.tableName);
+    this.output('PepperSecretArn', 'The secret to rotate.', around.data.pepper.secretArn);
+    const { topicArn } = around.notifications;
+    this.output('NotificationsTopicArn', 'Whoever shows clients their popups subscribes to it.', topicArn);
+    this.output('AlarmTopicArn', 'Alarms are told on it.', alarms.topic.topicArn);
+    this.output('AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
+    for (const { route, lambda, logGroup } of functions) {
+      const name = route.operation.replace(/^./, (letter) => letter.toUpperCase());
+      this.output(`${name}Function`, `The function behind ${route.path}.`, lambda.functionName);
+      this.output(`${name}LogGroup`, 'Its log.', logGroup.logGroupName);
+    }
+  }
+
+  /** What the functions work with. */
+  private surroundings(settings: Settings): Surroundings {
+    const logRetention = settings.logRetentionDays;
+    const removalPolicy = settings.retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
+    if (settings.call !== undefined && settings.voiceMetricsRole) {
+      // Without it AWS counts no calls, and the alarm on what they cost would never ring.
+      const role = new CfnServiceLinkedRole(this, 'VoiceMetrics', { awsServiceName: 'sms-voice.amazonaws.com' });
+      role.applyRemovalPolicy(removalPolicy);
+    }
+    return {
+      stack: this,
+      settings,
+      data: new DataStores(this, 'Data', settings),
+      mail: new MailSender(this, 'Mail', settings),
+      notifications: this.clientNotifications(),
+      egress: settings.vpc ? new FixedEgress(this, 'Egress', { settings, logRetention, removalPolicy }) : undefined,
+      logRetention,
+      removalPolicy,
+    };
+  }
+
+  /** Who is told when something fails, and what a new version is taken back for. */
+  private watch({ settings, mail }: Surroundings, functions: readonly AnsweredRoute[], { api }: PublicApi): Alarms {
+    const { configurationSetName } = mail;
+    const watched = { settings, functions, configurationSetName };
     const alarms = new Alarms(this, 'Alarms', { ...watched, serverErrors: api.metricServerError() });
     new Dashboard(this, 'Dashboard', { ...watched, alarms: alarms.all, api });
-    this.output('CrmTableName', 'The table of CRM records, for the operators’ command.', data.crm.tableName);
-    this.output(
-      'NotificationsTopicArn',
-      'Whoever shows clients their popups subscribes to it.',
-      notifications.topicArn,
-    );
-    this.output('AlarmTopicArn', 'Alarms are told on it.', alarms.topic.topicArn);
-    this.output('PepperSecretArn', 'The secret to rotate.', data.pepper.secretArn);
+    if (settings.release !== 'all') {
+      const released = functions.map(({ route, live }) => ({ name: route.name, live }));
+      new Release(this, 'Release', { steps: settings.release, functions: released, alarms });
+    }
+    return alarms;
   }
 
   /** The topic of client notifications: popups of new accounts, with nothing in them but what the client may see. */

@@ -63,6 +63,12 @@ const ConcurrencySchema = closedObject({
   accounts: v.optional(count(1, 1_000)),
 });
 
+/** How many environments of a function are kept warm, and paid for, all the time; absent: none. */
+const ProvisionedSchema = closedObject({
+  registration: v.optional(count(1, 1_000)),
+  accounts: v.optional(count(1, 1_000)),
+});
+
 const CustomDomainSchema = closedObject({
   name: text(HOST_NAME, HOST_NAME_MUST),
   /** Of a certificate for that name in the stack's region. */
@@ -87,7 +93,7 @@ const CIDR_MUST = 'must be a private network from /16 to /24, such as 10.70.0.0/
 /** Web pages that may call the service from a browser. */
 export const allowedOrigins = v.optional(list(text(ORIGIN, 'must be origins such as https://www.acme.example')), []);
 
-const SettingsSchema = closedObject({
+export const SettingsSchema = closedObject({
   ...deploymentEntries,
   /**
    * What SES verifies: the sender's domain or the address alone. `existing-…`: it is verified in this account and region
@@ -101,15 +107,29 @@ const SettingsSchema = closedObject({
     'domain',
   ),
   allowedOrigins,
-  /** Both: the account routes need a token of this issuer with the scope `accounts:create`. Neither: IAM. */
+  /** Both: the account routes need a token of this issuer, for one of these audiences. Neither: IAM. */
   jwtIssuer: v.optional(text(ISSUER, 'must be an https address')),
   jwtAudience: v.optional(
     v.pipe(list(text(/^\S.{0,254}$/, 'must name audiences')), v.minLength(1, 'must name an audience')),
   ),
+  /** What the tokens of that issuer must be good for. */
+  jwtScope: v.optional(text(/^[\x21\x23-\x5b\x5d-\x7e]{1,64}$/, 'must be a scope'), 'accounts:create'),
+  /** Programs of the broker that get a client of a Cognito user pool each, whose tokens open the account routes. */
+  machineClients: v.optional(
+    list(text(/^[a-z][a-z0-9-]{0,31}$/, 'must be names of small letters, digits and hyphens')),
+    [],
+  ),
+  /** Roles of this account that may open accounts, where IAM is asked. */
+  callerRoles: v.optional(list(text(/^[\w+=,.@-]{1,64}$/, 'must be names of roles')), []),
   throttle: v.optional(ThrottleSchema, {}),
   memory: v.optional(MemorySchema, {}),
   concurrency: v.optional(ConcurrencySchema, {}),
+  provisioned: v.optional(ProvisionedSchema, {}),
+  /** How a new version of a function takes over: a tenth of the calls for five minutes, a tenth more each minute, at once. */
+  release: v.optional(v.picklist(['canary', 'linear', 'all'], 'must be canary, linear or all'), 'all'),
   customDomain: v.optional(CustomDomainSchema),
+  /** False: the API is reached by its own domain alone. */
+  defaultEndpoint: v.optional(flag, true),
   /** The account functions call from one fixed address, for trading servers that admit listed addresses only. */
   vpc: v.optional(flag, false),
   /** Of that network; to be chosen where it is to be joined with another one. */
@@ -120,6 +140,8 @@ const SettingsSchema = closedObject({
     ),
     '10.70.0.0/20',
   ),
+  /** An address of the account to call from, by its id; absent: the stack makes one. */
+  egressAllocationId: v.optional(text(/^eipalloc-[0-9a-f]{8,17}$/, 'must be the id of an address (eipalloc-…)')),
   /**
    * What the names of the trading servers' secrets begin with; the account functions can read no others. Absent:
    * `platform/` on the stage prod, `<stage>/platform/` on the others, so that none reads another's.
@@ -127,6 +149,8 @@ const SettingsSchema = closedObject({
   platformSecrets: v.optional(
     text(/^[\w.@-]+(\/[\w.@-]+)*\/$/, 'must be the beginning of a name, and end with a slash'),
   ),
+  /** False: the account has the role already by which AWS measures calls, from another stack or the console. */
+  voiceMetricsRole: v.optional(flag, true),
   /** Gets the alarms by mail, once its owner has confirmed. Further receivers subscribe to the topic. */
   alarmEmail: v.optional(v.pipe(EmailSchema, v.transform(asciiEmail))),
   spend: v.optional(SpendSchema, {}),
@@ -139,7 +163,7 @@ const SettingsSchema = closedObject({
 });
 
 /** Of settings: CDK's own entries have colons, slashes or hyphens in their names. */
-const SETTING_NAME = /^\w+(\.\w+)*$/;
+export const SETTING_NAME = /^\w+(\.\w+)*$/;
 
 /** Every setting by its full name. */
 export const SETTING_NAMES: readonly string[] = leavesOf(SettingsSchema);
@@ -170,34 +194,8 @@ export function readSettings(context: Record<string, unknown>) {
   return { ...values, senderDomain: domainOf(senderAddress), platformSecrets };
 }
 
-/**
- * A context with some settings changed, each given as a text by its full name; an empty text takes a setting, or a whole
- * group, away. What is CDK's own stays.
- * @throws SettingsError with every fault of the settings as they would be
- */
-export function changedContext(
-  context: Record<string, unknown>,
-  changes: Readonly<Record<string, string>>,
-): Record<string, unknown> {
-  const ofCdk = Object.entries(context).filter(([name]) => !SETTING_NAME.test(name));
-  const { given, faults } = gather({ ...gather(context).given, ...changes });
-  if (faults.length > 0) throw new SettingsError(faults);
-  const settings = fromText(SettingsSchema, withoutEmpty(given)) as Record<string, unknown>;
-  readSettings(settings);
-  return { ...Object.fromEntries(ofCdk), ...settings };
-}
-
-function withoutEmpty(group: Record<string, unknown>): Record<string, unknown> {
-  const members = Object.entries(group).map(([name, value]) => [name, isObject(value) ? withoutEmpty(value) : value]);
-  return Object.fromEntries(members.filter(([, value]) => value !== '' && !(isObject(value) && isEmpty(value))));
-}
-
-function isEmpty(group: object): boolean {
-  return Object.keys(group).length === 0;
-}
-
 /** The entries of the context that are settings, with dotted names and JSON texts as the groups that they mean. */
-function gather(context: Record<string, unknown>): { given: Record<string, unknown>; faults: string[] } {
+export function gather(context: Record<string, unknown>): { given: Record<string, unknown>; faults: string[] } {
   const given: Record<string, unknown> = {};
   const faults: string[] = [];
   const entries = Object.entries(context).filter(([name]) => SETTING_NAME.test(name));
@@ -211,23 +209,35 @@ function gather(context: Record<string, unknown>): { given: Record<string, unkno
   return { given, faults };
 }
 
+/** Settings that say nothing without another one. */
+const BELONGS_TO: readonly (readonly [string, string])[] = [
+  ['jwtIssuer', 'jwtAudience'],
+  ['jwtAudience', 'jwtIssuer'],
+  ['jwtScope', 'jwtIssuer'],
+  ['jwtUserClaim', 'jwtIssuer'],
+  ['defaultEndpoint', 'customDomain'],
+];
+
+/** Ways to say who may open accounts, of which there can be one. */
+const ONE_OF = ['jwtIssuer', 'machineClients', 'callerRoles'];
+
 /** What no single setting can tell. */
 function contradictions(given: Record<string, unknown>): string[] {
-  const faults: string[] = [];
-  if (given.jwtIssuer !== undefined && given.jwtAudience === undefined) {
-    faults.push('jwtAudience: is required where jwtIssuer is given');
-  }
-  if (given.jwtAudience !== undefined && given.jwtIssuer === undefined) {
-    faults.push('jwtIssuer: is required where jwtAudience is given');
-  }
+  const faults = BELONGS_TO.filter(([name, other]) => given[name] !== undefined && given[other] === undefined).map(
+    ([name, other]) => `${other}: is required where ${name} is given`,
+  );
+  const [first, ...others] = ONE_OF.filter((name) => given[name] !== undefined);
+  faults.push(...others.map((name) => `${name}: is given, but ${first} too`));
   const channels = readTexts(v.object({ channels: deploymentEntries.channels }), { channels: given.channels }).values;
   if (channels !== undefined) {
     faults.push(...missingByChannels({ ...given, ...channels }), ...givenInVain(given, channels.channels));
   }
-  if (given.vpcCidr !== undefined && fromText(flag, given.vpc) !== true) {
-    faults.push('vpcCidr: is given, but vpc is not true');
+  for (const name of ['vpcCidr', 'egressAllocationId']) {
+    if (given[name] !== undefined && fromText(flag, given.vpc) !== true) {
+      faults.push(`${name}: is given, but vpc is not true`);
+    }
   }
-  return faults;
+  return [...new Set(faults)];
 }
 
 /** Settings of channels that are not installed. */
@@ -235,6 +245,9 @@ function givenInVain(given: Record<string, unknown>, channels: readonly Channel[
   const faults = (['sms', 'call', 'whatsapp'] as const)
     .filter((channel) => given[channel] !== undefined && !channels.includes(channel))
     .map((channel) => `${channel}: is given, but channels does not list ${channel}`);
+  if (given.voiceMetricsRole !== undefined && !channels.includes('call')) {
+    faults.push('voiceMetricsRole: is given, but channels does not list call');
+  }
   if (given.phone !== undefined && channels.length === 1)
     faults.push('phone: is given, but channels lists email alone');
   return faults;

@@ -5,12 +5,14 @@ import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
+import type { FunctionName } from '../routes.ts';
 import { type Watch, type WatchedService, watches } from './watches.ts';
 
 /** Every alarm, and the topic that it is told on. Each says who is hurt; the README says what to do. */
 export class Alarms extends Construct {
   readonly topic: Topic;
   readonly all: Alarm[];
+  private readonly versions = new Map<Alarm, FunctionName>();
 
   constructor(scope: Construct, id: string, service: WatchedService) {
     super(scope, id);
@@ -18,7 +20,12 @@ export class Alarms extends Construct {
     this.all = watches(service).map((watch) => this.alarm(watch));
   }
 
-  private alarm({ id, of, loss, metric, atLeast, spans = { bad: 1, of: 1 } }: Watch): Alarm {
+  /** Those that take a new version of the function back. */
+  takingBack(name: FunctionName): Alarm[] {
+    return this.all.filter((alarm) => this.versions.get(alarm) === name);
+  }
+
+  private alarm({ id, of, loss, metric, atLeast, spans = { bad: 1, of: 1 }, takesBack }: Watch): Alarm {
     const alarm = new Alarm(this, `${id}${of === undefined ? '' : `-${of}`}`, {
       alarmName: [Stack.of(this).stackName, id, of].filter((part) => part !== undefined).join('-'),
       alarmDescription: `${loss} What to do: infra/README.md, Alarms, ${id}.`,
@@ -31,6 +38,7 @@ export class Alarms extends Construct {
     });
     alarm.addAlarmAction(new SnsAction(this.topic));
     alarm.addOkAction(new SnsAction(this.topic));
+    if (takesBack !== undefined) this.versions.set(alarm, takesBack);
     return alarm;
   }
 }

@@ -33,7 +33,7 @@ export class DataStores extends Construct {
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
-    const removalPolicy = settings.retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    const removalPolicy = settings.retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
 
     const table = (name: string, days: number, more: { expires?: true; sortKey?: true } = {}) => {
       const made = new Table(this, name, {
@@ -43,7 +43,6 @@ export class DataStores extends Construct {
         billingMode: BillingMode.PAY_PER_REQUEST,
         encryption: TableEncryption.AWS_MANAGED,
         pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true, recoveryPeriodInDays: days },
-        deletionProtection: settings.retainData,
         removalPolicy,
       });
       (made.node.defaultChild as CfnTable).overrideLogicalId(`${name}Table`);

@@ -17,9 +17,10 @@ import {
 } from 'aws-cdk-lib/aws-ec2';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import type { Settings } from '../settings.ts';
 
 export interface FixedEgressProps {
-  cidr: string;
+  settings: Settings;
   removalPolicy: RemovalPolicy;
   logRetention: RetentionDays;
 }
@@ -34,16 +35,12 @@ export class FixedEgress extends Construct {
 
   constructor(scope: Construct, id: string, props: FixedEgressProps) {
     super(scope, id);
-    const address = new CfnEIP(this, 'Address', { domain: 'vpc' });
-    // The trading servers list it: it stays the same whatever becomes of the network.
-    address.overrideLogicalId('EgressAddress');
-    address.applyRemovalPolicy(props.removalPolicy);
-
+    const allocationId = props.settings.egressAllocationId ?? this.address(props.removalPolicy);
     const vpc = new Vpc(this, 'Vpc', {
-      ipAddresses: IpAddresses.cidr(props.cidr),
+      ipAddresses: IpAddresses.cidr(props.settings.vpcCidr),
       maxAzs: 2,
       natGateways: 1,
-      natGatewayProvider: NatProvider.gateway({ eipAllocationIds: [address.attrAllocationId] }),
+      natGatewayProvider: NatProvider.gateway({ eipAllocationIds: [allocationId] }),
       subnetConfiguration: [
         { name: 'Public', subnetType: SubnetType.PUBLIC, mapPublicIpOnLaunch: false },
         { name: 'Private', subnetType: SubnetType.PRIVATE_WITH_EGRESS },
@@ -70,14 +67,27 @@ export class FixedEgress extends Construct {
     group.addEgressRule(Peer.anyIpv4(), Port.allTcp(), 'Trading servers, each on the port of its connection, and AWS');
     this.securityGroup = group;
 
-    new CfnOutput(this, 'EgressAddressOutput', {
-      description: 'The address that trading servers must admit: every call of the account functions comes from it.',
-      value: address.attrPublicIp,
-    }).overrideLogicalId('EgressIpAddress');
-    new CfnOutput(this, 'VpcOutput', {
-      description:
-        'The network of the account functions, to be joined with that of trading servers without a public address.',
-      value: vpc.vpcId,
-    }).overrideLogicalId('VpcId');
+    const tables = vpc.privateSubnets.map(({ routeTable }) => routeTable.routeTableId).join(',');
+    this.output('VpcId', 'The network of the account functions, to be joined with that of trading servers.', vpc.vpcId);
+    this.output('RouteTableIds', 'Of that network: where the way to trading servers is added.', tables);
+    this.output(
+      'EgressAllocationId',
+      'To keep the address through another network: setting egressAllocationId.',
+      allocationId,
+    );
+  }
+
+  /** The trading servers list it: it stays the same whatever becomes of the network. */
+  private address(removalPolicy: RemovalPolicy): string {
+    const address = new CfnEIP(this, 'Address', { domain: 'vpc' });
+    address.overrideLogicalId('EgressAddress');
+    address.applyRemovalPolicy(removalPolicy);
+    const told = 'The address that trading servers must admit: every call of the account functions comes from it.';
+    this.output('EgressIpAddress', told, address.attrPublicIp);
+    return address.attrAllocationId;
+  }
+
+  private output(name: string, description: string, value: string): void {
+    new CfnOutput(this, `${name}Output`, { description, value }).overrideLogicalId(name);
   }
 }

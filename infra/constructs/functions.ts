@@ -46,6 +46,7 @@ function registration(route: Route, around: Surroundings): ServiceFunction {
     removalPolicy,
     memory: settings.memory.registration,
     reservedConcurrency: settings.concurrency.registration,
+    provisionedConcurrency: settings.provisioned.registration,
     rights: [
       mail.right,
       ...rightsOfChannels(stack, settings),
@@ -83,6 +84,7 @@ function accounts(route: Extract<Route, { version: unknown }>, around: Surroundi
     removalPolicy,
     memory: settings.memory.accounts,
     reservedConcurrency: settings.concurrency.accounts,
+    provisionedConcurrency: settings.provisioned.accounts,
     network: around.egress,
     rights: [
       mail.right,

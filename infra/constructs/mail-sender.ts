@@ -54,7 +54,10 @@ export class MailSender extends Construct {
       sid: 'SendMail',
       actions: ['ses:SendEmail'],
       resources: [
-        stack.formatArn({ service: 'ses', resource: 'identity', resourceName: name }),
+        // Where the address is verified by itself, SES asks for the right on it and not on its domain.
+        ...[...new Set([name, senderAddress])].map((resourceName) =>
+          stack.formatArn({ service: 'ses', resource: 'identity', resourceName }),
+        ),
         stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName: this.configurationSetName }),
       ],
       conditions: { StringEquals: { 'ses:FromAddress': senderAddress } },
@@ -69,7 +72,7 @@ export class MailSender extends Construct {
     const resource = identity.node.defaultChild as CfnEmailIdentity;
     resource.overrideLogicalId('MailIdentity');
     // A verified domain is worth keeping: its DNS records would have to be made anew.
-    resource.applyRemovalPolicy(retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY);
+    resource.applyRemovalPolicy(retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY);
     if (!isDomain) return;
     for (const [index, record] of identity.dkimRecords.entries()) {
       new CfnOutput(this, `Dkim${index + 1}`, {

@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, type RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { CfnOutput, Duration, Fn, type RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   ApiMapping,
@@ -11,22 +11,20 @@ import {
   HttpRoute,
   HttpRouteKey,
   HttpStage,
-  type IHttpRouteAuthorizer,
   LogGroupLogDestination,
   SecurityPolicy,
 } from 'aws-cdk-lib/aws-apigatewayv2';
-import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
-import { ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Alias, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Route } from '../routes.ts';
 import type { Settings } from '../settings.ts';
+import { type Access, accessOf, callersPolicy } from './access.ts';
 
 /** A route and what answers it. */
-export type AnsweredRoute = Route & { lambda: IFunction };
+export type AnsweredRoute = Route & { lambda: Alias };
 
 export interface PublicApiProps {
   name: string;
@@ -35,9 +33,6 @@ export interface PublicApiProps {
   logRetention: RetentionDays;
   removalPolicy: RemovalPolicy;
 }
-
-/** What a token must be good for, to open accounts. */
-const TOKEN_SCOPE = 'accounts:create';
 
 /** What the access log tells of a request: nothing of who called or what was sent; a path would hold the client's id. */
 const ACCESS_LOG = {
@@ -57,6 +52,7 @@ const ACCESS_LOG = {
 /** The HTTP API: exactly these routes on the stage `$default`, throttled and logged. */
 export class PublicApi extends Construct {
   readonly api: HttpApi;
+  readonly accessLog: LogGroup;
 
   constructor(scope: Construct, id: string, props: PublicApiProps) {
     super(scope, id);
@@ -64,27 +60,39 @@ export class PublicApi extends Construct {
     this.api = new HttpApi(this, 'Api', {
       apiName: props.name,
       createDefaultStage: false,
-      disableExecuteApiEndpoint: settings.customDomain !== undefined,
+      disableExecuteApiEndpoint: !settings.defaultEndpoint,
       ...(settings.allowedOrigins.length === 0 ? {} : { corsPreflight: cors(settings.allowedOrigins) }),
     });
     (this.api.node.defaultChild as CfnApi).overrideLogicalId('PublicApi');
 
-    const authorizer = authorizerOf(settings);
-    const routes = props.routes.map((route) => this.add(route, authorizer));
+    const access = accessOf(this, settings);
+    const routes = props.routes.map((route) => this.add(route, access));
+    this.accessLog = new LogGroup(this, 'AccessLog', {
+      logGroupName: accessLogName(this),
+      retention: props.logRetention,
+      removalPolicy: props.removalPolicy,
+    });
     const stage = this.stage(props);
     // The stage's throttling names the routes: they must be there first.
     stage.node.addDependency(...routes);
-    this.outputs(props, stage);
+    this.addresses(settings, stage);
+    if (access.authorizationScopes !== undefined) return;
+    const paths = props.routes.filter(({ access }) => access !== 'open').map(({ path }) => path);
+    callersPolicy(
+      this,
+      this.api,
+      paths.map((path) => path.replaceAll(/\{\w+\}/g, '*')),
+      settings.callerRoles,
+    );
   }
 
-  private add(route: AnsweredRoute, authorizer: IHttpRouteAuthorizer): HttpRoute {
+  private add(route: AnsweredRoute, access: Access): HttpRoute {
     const made = new HttpRoute(this, `Route${route.path.replaceAll(/\W+/g, '-')}`, {
       httpApi: this.api,
       routeKey: HttpRouteKey.with(route.path, HttpMethod.POST),
-      integration: new HttpLambdaIntegration('Integration', route.lambda),
-      ...(route.access === 'open'
-        ? {}
-        : { authorizer, ...(authorizer instanceof HttpJwtAuthorizer ? { authorizationScopes: [TOKEN_SCOPE] } : {}) }),
+      // The library's types of one thing disagree about what is optional.
+      integration: new HttpLambdaIntegration('Integration', route.lambda as IFunction),
+      ...(route.access === 'open' ? {} : access),
     });
     if (route.access === 'open') {
       Validations.of(made).acknowledge({
@@ -95,9 +103,8 @@ export class PublicApi extends Construct {
     return made;
   }
 
-  private stage({ routes, settings, logRetention, removalPolicy }: PublicApiProps): HttpStage {
+  private stage({ routes, settings }: PublicApiProps): HttpStage {
     const { throttle } = settings;
-    const log = new LogGroup(this, 'AccessLog', { retention: logRetention, removalPolicy });
     const stage = new HttpStage(this, 'Stage', {
       httpApi: this.api,
       stageName: '$default',
@@ -105,7 +112,7 @@ export class PublicApi extends Construct {
       detailedMetricsEnabled: true,
       throttle: { rateLimit: throttle.accountsPerSecond, burstLimit: throttle.accountsBurst },
       accessLogSettings: {
-        destination: new LogGroupLogDestination(log),
+        destination: new LogGroupLogDestination(this.accessLog),
         format: AccessLogFormat.custom(JSON.stringify(ACCESS_LOG)),
       },
     });
@@ -123,60 +130,42 @@ export class PublicApi extends Construct {
     return stage;
   }
 
-  private outputs({ routes, settings }: PublicApiProps, stage: HttpStage): void {
-    const { customDomain } = settings;
+  /** The address that AWS gives, and one of the deployment's own beside it or alone. */
+  private addresses({ customDomain, defaultEndpoint }: Settings, stage: HttpStage): void {
     if (customDomain === undefined) {
       output(this, 'ApiUrl', 'The base URL of the API.', this.api.apiEndpoint);
-    } else {
-      const domain = new DomainName(this, 'Domain', {
-        domainName: customDomain.name,
-        certificate: Certificate.fromCertificateArn(this, 'Certificate', customDomain.certificateArn),
-        securityPolicy: SecurityPolicy.TLS_1_2,
-      });
-      new ApiMapping(this, 'Mapping', { api: this.api, domainName: domain, stage });
-      output(this, 'ApiUrl', 'The base URL of the API.', `https://${customDomain.name}`);
-      const target = 'What the DNS must make the custom domain point to, by a CNAME or alias record.';
-      output(this, 'ApiDomainTarget', target, domain.regionalDomainName);
+      return;
     }
-
-    if (settings.jwtIssuer !== undefined) return;
-    const paths = routes.filter(({ access }) => access !== 'open').map(({ path }) => path.replaceAll(/\{\w+\}/g, '*'));
-    const policy = new ManagedPolicy(this, 'OpenAccounts', {
-      description: 'To call the account routes of the API; for the users and roles that may open accounts.',
-      statements: [
-        new PolicyStatement({
-          sid: 'OpenAccounts',
-          actions: ['execute-api:Invoke'],
-          resources: paths.map((path) => this.api.arnForExecuteApi('POST', path, '$default')),
-        }),
-      ],
+    const domain = new DomainName(this, 'Domain', {
+      domainName: customDomain.name,
+      certificate: Certificate.fromCertificateArn(this, 'Certificate', customDomain.certificateArn),
+      securityPolicy: SecurityPolicy.TLS_1_2,
     });
-    for (const path of paths) {
-      const api = 'arn:<AWS::Partition>:execute-api:<AWS::Region>:<AWS::AccountId>:<PublicApi>';
-      Validations.of(policy).acknowledge({
-        id: `AwsSolutions-IAM5[Resource::${api}/$default/POST${path}]`,
-        reason: 'Accounts are opened for every client: the client is a part of the path.',
-      });
-    }
-    output(
-      this,
-      'OpenAccountsPolicy',
-      'The policy that lets a user or a role call the account routes.',
-      policy.managedPolicyArn,
-    );
+    new ApiMapping(this, 'Mapping', { api: this.api, domainName: domain, stage });
+    output(this, 'ApiUrl', 'The base URL of the API.', `https://${customDomain.name}`);
+    const target = 'What the DNS must make the custom domain point to, by a CNAME or alias record.';
+    output(this, 'ApiDomainTarget', target, domain.regionalDomainName);
+    if (!defaultEndpoint) return;
+    const beside = 'The API by the address of AWS, until the setting defaultEndpoint is false.';
+    output(this, 'ApiDefaultUrl', beside, this.api.apiEndpoint);
   }
 }
 
-function authorizerOf({ jwtIssuer, jwtAudience }: Settings): IHttpRouteAuthorizer {
-  if (jwtIssuer === undefined || jwtAudience === undefined) return new HttpIamAuthorizer();
-  return new HttpJwtAuthorizer('Tokens', jwtIssuer, { jwtAudience });
+/**
+ * Below the prefix of logs that AWS services deliver: the rights of all others stand in one policy of the account, which
+ * has an end. Alone of its kind: a retained log of an earlier stack may still hold a plain name.
+ */
+function accessLogName(scope: Construct): string {
+  const { stackId, stackName } = Stack.of(scope);
+  const uuid = Fn.select(2, Fn.split('/', stackId));
+  return `/aws/vendedlogs/${stackName}/access-${Fn.select(0, Fn.split('-', uuid))}`;
 }
 
 function cors(allowOrigins: string[]) {
   return {
     allowOrigins,
     allowMethods: [CorsHttpMethod.POST],
-    allowHeaders: ['content-type', 'authorization', 'idempotency-key'],
+    allowHeaders: ['content-type', 'authorization', 'idempotency-key', 'captcha-token'],
     exposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
     maxAge: Duration.hours(1),
   };

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { AssetHashType, DockerImage, Duration, type RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { AssetHashType, DockerImage, Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { type ISecurityGroup, type IVpc, SubnetType } from 'aws-cdk-lib/aws-ec2';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
+  Alias,
   Architecture,
   Code,
+  type IVersion,
   type Function as LambdaFunction,
   LoggingFormat,
   Runtime,
@@ -26,6 +28,8 @@ export interface ServiceFunctionProps {
   memory: number;
   timeoutSeconds: number;
   reservedConcurrency?: number | undefined;
+  /** Environments that are kept warm. */
+  provisionedConcurrency?: number | undefined;
   /** All that it may do, beside writing its log and its trace. */
   rights: PolicyStatement[];
   logRetention: RetentionDays;
@@ -37,10 +41,13 @@ export interface ServiceFunctionProps {
 /** A function, with the settings that all of them have, and a role of its own that holds each right by name. */
 export class ServiceFunction extends Construct {
   readonly lambda: LambdaFunction;
+  /** The version that callers get: the gateway calls it, and a release moves it. */
+  readonly live: Alias;
+  readonly logGroup: LogGroup;
 
   constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
     super(scope, id);
-    const logGroup = new LogGroup(this, 'Log', { retention: props.logRetention, removalPolicy: props.removalPolicy });
+    this.logGroup = new LogGroup(this, 'Log', { retention: props.logRetention, removalPolicy: props.removalPolicy });
     const { network } = props;
     this.lambda = new NodejsFunction(this, 'Function', {
       description: props.description,
@@ -52,9 +59,9 @@ export class ServiceFunction extends Construct {
       timeout: Duration.seconds(props.timeoutSeconds),
       environment: props.environment,
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
-      role: this.role(props, logGroup),
+      role: this.role(props),
       tracing: Tracing.ACTIVE,
-      logGroup,
+      logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
       ...(network === undefined
         ? {}
@@ -63,10 +70,20 @@ export class ServiceFunction extends Construct {
             vpcSubnets: { subnetType: SubnetType.PRIVATE_WITH_EGRESS },
             securityGroups: [network.securityGroup],
           }),
+      // Old versions stay, so that one of them can be made live again.
+      currentVersionOptions: { removalPolicy: RemovalPolicy.RETAIN },
+    });
+    this.live = new Alias(this, 'Live', {
+      aliasName: 'live',
+      // The library's types of one thing disagree about what is optional.
+      version: this.lambda.currentVersion as IVersion,
+      ...(props.provisionedConcurrency === undefined
+        ? {}
+        : { provisionedConcurrentExecutions: props.provisionedConcurrency }),
     });
   }
 
-  private role({ name, rights, network }: ServiceFunctionProps, log: LogGroup): Role {
+  private role({ name, rights, network }: ServiceFunctionProps): Role {
     const role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       description: `What ${name} may do.`,
@@ -76,7 +93,7 @@ export class ServiceFunction extends Construct {
       new PolicyStatement({
         sid: 'WriteOwnLog',
         actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-        resources: [log.logGroupArn],
+        resources: [this.logGroup.logGroupArn],
       }),
     );
     Validations.of(role).acknowledge({

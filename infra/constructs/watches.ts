@@ -31,6 +31,8 @@ export interface Watch {
   metric: IMetric;
   atLeast: number;
   spans?: { bad: number; of: number };
+  /** The function whose new version is taken back while this alarm rings. */
+  takesBack?: FunctionName;
 }
 
 /** Counts of an event (lib/telemetry.ts) of one function, over so many minutes. */
@@ -167,6 +169,7 @@ function ofFunction({ route, lambda }: Watched, stage: string): Watch[] {
     {
       id: 'InternalErrors',
       of,
+      takesBack: name,
       loss: 'Callers get 500: a fault of ours, or a service of AWS that fails.',
       metric: events(stage, name, 'InternalError', 5),
       atLeast: 1,
@@ -174,6 +177,7 @@ function ofFunction({ route, lambda }: Watched, stage: string): Watch[] {
     {
       id: 'Crashes',
       of,
+      takesBack: name,
       loss: 'Callers get the bare error of the gateway: the function does not start, or is ended by Lambda.',
       metric: lambda.metricErrors({ period, statistic: 'Sum' }),
       atLeast: 1,
@@ -188,6 +192,7 @@ function ofFunction({ route, lambda }: Watched, stage: string): Watch[] {
     {
       id: 'NotSettled',
       of,
+      takesBack: name,
       loss: 'Callers who try again are told to wait, or to ask an operator: a request could not be marked as ended.',
       metric: events(stage, name, 'OperationNotSettled', 15),
       atLeast: 3,
@@ -195,6 +200,7 @@ function ofFunction({ route, lambda }: Watched, stage: string): Watch[] {
     {
       id: 'NearDeadline',
       of,
+      takesBack: name,
       loss: `Callers wait nearly ${timeoutSeconds} seconds, and soon for nothing.`,
       metric: lambda.metricDuration({ period, statistic: 'Maximum' }),
       atLeast: timeoutSeconds * 1_000 * 0.8,

@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { changedContext, SETTING_NAMES, SettingsError } from '../settings.ts';
+import { isObject } from '../../lib/validators/primitives.ts';
+import { fromText } from '../../lib/validators/texts.ts';
+import { gather, readSettings, SETTING_NAME, SETTING_NAMES, SettingsError, SettingsSchema } from '../settings.ts';
 
 const CDK_JSON = fileURLToPath(new URL('../../cdk.json', import.meta.url));
 
@@ -31,6 +33,32 @@ export function changeSettings(args: readonly string[], file: string): { code: 0
     if (!(error instanceof SettingsError)) throw error;
     return { code: 1, told: `${error.message}\nNothing is written.\n` };
   }
+}
+
+/**
+ * A context with some settings changed, each given as a text by its full name; an empty text takes a setting, or a whole
+ * group, away. What is CDK's own stays.
+ * @throws SettingsError with every fault of the settings as they would be
+ */
+function changedContext(
+  context: Record<string, unknown>,
+  changes: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+  const ofCdk = Object.entries(context).filter(([name]) => !SETTING_NAME.test(name));
+  const { given, faults } = gather({ ...gather(context).given, ...changes });
+  if (faults.length > 0) throw new SettingsError(faults);
+  const settings = fromText(SettingsSchema, withoutEmpty(given)) as Record<string, unknown>;
+  readSettings(settings);
+  return { ...Object.fromEntries(ofCdk), ...settings };
+}
+
+function withoutEmpty(group: Record<string, unknown>): Record<string, unknown> {
+  const members = Object.entries(group).map(([name, value]) => [name, isObject(value) ? withoutEmpty(value) : value]);
+  return Object.fromEntries(members.filter(([, value]) => value !== '' && !(isObject(value) && isEmpty(value))));
+}
+
+function isEmpty(group: object): boolean {
+  return Object.keys(group).length === 0;
 }
 
 /** As `cdk.json` has them, without what is CDK's own. */

@@ -1,6 +1,11 @@
+import { App } from 'aws-cdk-lib';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type CfnResource, EVERYTHING, synthesize } from '../support/stack.ts';
+import { ServiceStack } from '../../infra/service-stack.ts';
+import { readSettings } from '../../infra/settings.ts';
+import { type CfnResource, EVERYTHING, SENDER, synthesize } from '../support/stack.ts';
+
+const BARE = { context: { 'aws:cdk:bundling-stacks': [] } };
 
 let template: Template;
 let full: Template;
@@ -13,8 +18,10 @@ beforeAll(() => {
 describe('The whole stack', () => {
   it('tells operators what they need', () => {
     expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
+      'AccessLogGroup',
       'AlarmTopicArn',
       'ApiUrl',
+      ...['Tp4', 'Tp5'].flatMap((one) => [`Create${one}AccountFunction`, `Create${one}AccountLogGroup`]),
       'CrmTableName',
       'MailDnsRecord1',
       'MailDnsRecord2',
@@ -22,7 +29,15 @@ describe('The whole stack', () => {
       'NotificationsTopicArn',
       'OpenAccountsPolicy',
       'PepperSecretArn',
+      'RequestRegistrationFunction',
+      'RequestRegistrationLogGroup',
     ]);
+  });
+
+  it('cannot be deleted by mistake where its data is kept', () => {
+    const isProtected = (retainData: boolean) =>
+      new ServiceStack(new App(BARE), 'stack', readSettings({ ...SENDER, retainData })).terminationProtection;
+    expect([isProtected(true), isProtected(false)]).toEqual([true, false]);
   });
 
   it('has one page that shows it', () => {
@@ -38,7 +53,7 @@ describe('The whole stack', () => {
   it('keeps every logical id and its type: another id is another resource, and the old one is deleted', () => {
     const { Resources } = template.toJSON() as { Resources: Record<string, CfnResource> };
     // A permission stands in for its route, a version for its code: neither holds anything.
-    const kept = Object.entries(Resources).filter(([, { Type }]) => Type !== 'AWS::Lambda::Permission');
+    const kept = Object.entries(Resources).filter(([, { Type }]) => !/^AWS::Lambda::(Permission|Version)$/.test(Type));
     expect(Object.fromEntries(kept.map(([id, { Type }]) => [id, Type]))).toMatchSnapshot();
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { SETTING_NAMES } from '../../infra/settings.ts';
 import { EVERYTHING, templateOf } from '../support/stack.ts';
 
-const TOKENS = { jwtIssuer: 'https://login.acme.example', jwtAudience: 'accounts' };
+const TOKENS = { callerRoles: undefined, jwtIssuer: 'https://login.acme.example', jwtAudience: 'accounts' };
 
 /** Of each setting another value than that of `EVERYTHING`, or of the settings beside it. */
 const OTHERS: Record<string, unknown> = {
@@ -12,7 +12,10 @@ const OTHERS: Record<string, unknown> = {
   allowedOrigins: 'https://other.example',
   jwtIssuer: [TOKENS, 'https://other.example'],
   jwtAudience: [TOKENS, 'other'],
-  jwtUserClaim: 'other',
+  jwtScope: [TOKENS, 'other'],
+  jwtUserClaim: [TOKENS, 'other'],
+  machineClients: [{ callerRoles: undefined }, 'other'],
+  callerRoles: 'other',
   channels: 'email',
   'phone.countries': 'FR',
   'sms.senderId': 'OTHER',
@@ -47,8 +50,14 @@ const OTHERS: Record<string, unknown> = {
   'concurrency.accounts': 3,
   'customDomain.name': 'other.acme.example',
   'customDomain.certificateArn': 'arn:aws:acm:eu-west-1:123456789012:certificate/2',
+  'provisioned.registration': 3,
+  'provisioned.accounts': 3,
+  release: 'linear',
+  defaultEndpoint: false,
   vpc: false,
   vpcCidr: '10.71.0.0/20',
+  egressAllocationId: 'eipalloc-0a1b2c3d',
+  voiceMetricsRole: false,
   platformSecrets: 'other/',
   alarmEmail: 'other@acme.example',
   'spend.smsUsdPerMonth': 3,

@@ -10,6 +10,7 @@ export interface CfnResource {
   Properties: Record<string, unknown>;
   DeletionPolicy?: string;
   UpdateReplacePolicy?: string;
+  UpdatePolicy?: object;
 }
 
 const made = new Map<string, Template>();
@@ -51,6 +52,9 @@ export const EVERYTHING = {
   limits: { recipientPerHour: 3, resendSeconds: [30, 60] },
   brand: { name: 'Acme', supportEmail: 'help@acme.example', color: '#102030' },
   concurrency: { registration: 50, accounts: 20 },
+  provisioned: { registration: 2, accounts: 1 },
+  release: 'canary',
+  callerRoles: ['crm-backend'],
   customDomain: {
     name: 'api.acme.example',
     certificateArn: 'arn:aws:acm:eu-west-1:123456789012:certificate/0a1b',

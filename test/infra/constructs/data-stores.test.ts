@@ -24,15 +24,14 @@ const STATEFUL = [
 describe('What is kept', () => {
   const tables = (of: Template) => resources(of, 'AWS::DynamoDB::Table');
 
-  it('stands in tables on demand, encrypted, restorable, safe from deletion', () => {
+  it('stands in tables on demand, encrypted, restorable, and outlives the stack but for a first deployment that fails', () => {
     expect(Object.keys(tables(template))).toHaveLength(5);
     for (const [name, table] of Object.entries(tables(template))) {
       expect(table, name).toMatchObject({
-        DeletionPolicy: 'Retain',
+        DeletionPolicy: 'RetainExceptOnCreate',
         UpdateReplacePolicy: 'Retain',
         Properties: {
           BillingMode: 'PAY_PER_REQUEST',
-          DeletionProtectionEnabled: true,
           SSESpecification: { SSEEnabled: true },
           PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
         },
@@ -61,7 +60,7 @@ describe('What is kept', () => {
 
   it('of documents is private, encrypted, sent over TLS only, and gone within two days', () => {
     template.hasResource('AWS::S3::Bucket', {
-      DeletionPolicy: 'Retain',
+      DeletionPolicy: 'RetainExceptOnCreate',
       Properties: {
         PublicAccessBlockConfiguration: {
           BlockPublicAcls: true,
@@ -89,7 +88,7 @@ describe('What is kept', () => {
   it('as a secret is generated, in the form that the functions read', () => {
     expect(resources(template, 'AWS::SecretsManager::Secret')).toMatchObject({
       PepperSecret: {
-        DeletionPolicy: 'Retain',
+        DeletionPolicy: 'RetainExceptOnCreate',
         Properties: {
           GenerateSecretString: {
             SecretStringTemplate: '{"current":"1"}',
@@ -100,7 +99,7 @@ describe('What is kept', () => {
         },
       },
       PasswordKeySecret: {
-        DeletionPolicy: 'Retain',
+        DeletionPolicy: 'RetainExceptOnCreate',
         Properties: {
           GenerateSecretString: { SecretStringTemplate: '{}', GenerateStringKey: 'key', PasswordLength: 64 },
         },

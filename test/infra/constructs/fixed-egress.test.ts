@@ -13,13 +13,28 @@ describe('Fixed egress', () => {
     full.resourceCountIs('AWS::EC2::NatGateway', 1);
     const [nat] = Object.values(resources(full, 'AWS::EC2::NatGateway'));
     expect(plain(nat?.Properties.AllocationId)).toBe('<EgressAddress.AllocationId>');
-    full.hasResource('AWS::EC2::EIP', { DeletionPolicy: 'Retain' });
+    full.hasResource('AWS::EC2::EIP', { DeletionPolicy: 'RetainExceptOnCreate' });
     expect(plain(full.findOutputs('EgressIpAddress').EgressIpAddress?.Value)).toBe('<EgressAddress.PublicIp>');
     for (const name of ['CreateTp5Account', 'CreateTp4Account']) {
       const { SubnetIds } = plain(functions(full)[name]?.Properties.VpcConfig) as { SubnetIds: string[] };
       expect(SubnetIds).toHaveLength(2);
       for (const id of SubnetIds) expect(id).toContain('PrivateSubnet');
     }
+  });
+
+  it('can go on by an address of before, whatever became of its network', () => {
+    const again = synthesize({ vpc: true, egressAllocationId: 'eipalloc-0a1b2c3d' });
+    again.resourceCountIs('AWS::EC2::EIP', 0);
+    again.hasResourceProperties('AWS::EC2::NatGateway', { AllocationId: 'eipalloc-0a1b2c3d' });
+    again.hasOutput('EgressAllocationId', { Value: 'eipalloc-0a1b2c3d' });
+  });
+
+  it('tells what a way to other networks is added to', () => {
+    const { Value } = full.findOutputs('RouteTableIds').RouteTableIds as { Value: unknown };
+    expect(String(plain(Value)).split(',')).toEqual([
+      expect.stringMatching(/^<EgressVpcPrivateSubnet1RouteTable\w+>$/),
+      expect.stringMatching(/^<EgressVpcPrivateSubnet2RouteTable\w+>$/),
+    ]);
   });
 
   it('leaves registration where it was, and the database off the NAT', () => {

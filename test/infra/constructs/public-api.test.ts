@@ -54,13 +54,60 @@ describe('The API', () => {
     withTokens.resourceCountIs('AWS::IAM::ManagedPolicy', 0);
   });
 
+  it('lets in the roles that the settings name', () => {
+    full.hasResourceProperties('AWS::IAM::ManagedPolicy', { Roles: ['crm-backend'] });
+    template.hasResourceProperties('AWS::IAM::ManagedPolicy', { Roles: Match.absent() });
+  });
+
+  it('needs the scope that the settings name', () => {
+    const issuer = { jwtIssuer: 'https://login.acme.example', jwtAudience: 'accounts', jwtScope: 'broker/open' };
+    synthesize(issuer).hasResourceProperties('AWS::ApiGatewayV2::Route', { AuthorizationScopes: ['broker/open'] });
+  });
+
+  it('takes the tokens of clients of its own, where the settings name some', () => {
+    const own = synthesize({ machineClients: 'crm,back-office' });
+    const clients = resources(own, 'AWS::Cognito::UserPoolClient');
+    expect(Object.values(clients).map(({ Properties }) => plain(Properties))).toEqual(
+      ['crm', 'back-office'].map((ClientName) =>
+        expect.objectContaining({
+          ClientName,
+          GenerateSecret: true,
+          AllowedOAuthFlows: ['client_credentials'],
+          AllowedOAuthScopes: [expect.stringMatching(/^<.*Server.*>\/create$/)],
+        }),
+      ),
+    );
+    own.hasResourceProperties('AWS::Cognito::UserPoolResourceServer', { Identifier: 'accounts' });
+    own.hasResourceProperties('AWS::Cognito::UserPool', { AdminCreateUserConfig: { AllowAdminCreateUserOnly: true } });
+    const [authorizer] = Object.values(resources(own, 'AWS::ApiGatewayV2::Authorizer'));
+    expect(plain(authorizer?.Properties.JwtConfiguration)).toEqual({
+      Issuer: 'https://cognito-idp.<AWS::Region>.<AWS::URLSuffix>/<MachineClientPool>',
+      Audience: Object.keys(clients).map((id) => `<${id}>`),
+    });
+    const scopes = Object.values(resources(own, 'AWS::ApiGatewayV2::Route')).map(
+      ({ Properties }) => Properties.AuthorizationScopes,
+    );
+    expect(scopes).toEqual(expect.arrayContaining([undefined, ['accounts/create'], ['accounts/create']]));
+    for (const output of ['TokenUrl', 'MachineClientIds', 'UserPoolId']) own.hasOutput(output, Match.anyValue());
+    own.resourceCountIs('AWS::IAM::ManagedPolicy', 0);
+  });
+
+  it('logs below the prefix of logs that AWS delivers', () => {
+    const [log] = Object.values(resources(template, 'AWS::ApiGatewayV2::Stage')).map(({ Properties }) =>
+      JSON.stringify(plain(Properties.AccessLogSettings)),
+    );
+    const [, id = ''] = /<(\w*AccessLog\w*)\.Arn>/.exec(log ?? '') ?? [];
+    const name = plain(resources(template, 'AWS::Logs::LogGroup')[id]?.Properties.LogGroupName);
+    expect(name).toMatch(/^\/aws\/vendedlogs\/broker-api-test\/access-/);
+  });
+
   it('answers no browser from elsewhere, unless its origin is named', () => {
     const cors = (of: Template) => resources(of, 'AWS::ApiGatewayV2::Api').PublicApi?.Properties.CorsConfiguration;
     expect(cors(template)).toBeUndefined();
     expect(cors(full)).toEqual({
       AllowOrigins: EVERYTHING.allowedOrigins,
       AllowMethods: ['POST'],
-      AllowHeaders: ['content-type', 'authorization', 'idempotency-key'],
+      AllowHeaders: ['content-type', 'authorization', 'idempotency-key', 'captcha-token'],
       ExposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
       MaxAge: 3600,
     });
@@ -97,8 +144,12 @@ describe('The API', () => {
     ]);
   });
 
-  it('is reached by its own domain only, where it has one, over TLS 1.2 at least', () => {
-    full.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: true });
+  it('is reached by its own domain where it has one, over TLS 1.2 at least, beside that of AWS until that is switched off', () => {
+    full.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: false });
+    full.hasOutput('ApiDefaultUrl', Match.anyValue());
+    const alone = synthesize({ customDomain: EVERYTHING.customDomain, defaultEndpoint: false });
+    alone.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: true });
+    expect(alone.findOutputs('ApiDefaultUrl')).toEqual({});
     full.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {
       DomainName: 'api.acme.example',
       DomainNameConfigurations: [Match.objectLike({ SecurityPolicy: 'TLS_1_2' })],

@@ -29,15 +29,16 @@ describe('What is sent', () => {
   });
 
   it.each([
-    ['address', 'identity/no-reply@acme.example', 1],
-    ['existing-address', 'identity/no-reply@acme.example', 0],
-    ['existing-domain', 'identity/acme.example', 0],
-  ])('can come from an identity of another kind: %s', (senderIdentity, resource, made) => {
+    ['address', ['identity/no-reply@acme.example'], 1],
+    ['existing-address', ['identity/no-reply@acme.example'], 0],
+    ['existing-domain', ['identity/acme.example', 'identity/no-reply@acme.example'], 0],
+  ])('can come from an identity of another kind: %s', (senderIdentity, identities, made) => {
     const other = synthesize({ senderIdentity });
     other.resourceCountIs('AWS::SES::EmailIdentity', made);
     for (const name of ['RequestRegistration', 'CreateTp5Account']) {
       expect(rightsOf(other, name).SendMail).toMatchObject({
-        on: [ARN('ses', 'configuration-set/<MailConfigurationSet>'), ARN('ses', resource)],
+        on: [ARN('ses', 'configuration-set/<MailConfigurationSet>'), ...identities.map((one) => ARN('ses', one))],
+        if: { StringEquals: { 'ses:FromAddress': 'no-reply@acme.example' } },
       });
     }
   });
@@ -96,6 +97,14 @@ describe('Texts and calls', () => {
     });
     const { ProtectConfigurationId: output } = made.findOutputs('ProtectConfigurationId');
     expect(output?.Description).toContain('set-account-default-protect-configuration');
+  });
+
+  it('are measured by AWS: the stack makes the role for that, unless the account has it', () => {
+    const calls = { channels: 'email,call', 'phone.countries': 'GB', call: CALL };
+    const role = 'AWS::IAM::ServiceLinkedRole';
+    synthesize(calls).hasResourceProperties(role, { AWSServiceName: 'sms-voice.amazonaws.com' });
+    synthesize({ ...calls, voiceMetricsRole: false }).resourceCountIs(role, 0);
+    template.resourceCountIs(role, 0);
   });
 
   it('go by other rules where the settings name some', () => {

@@ -1,0 +1,82 @@
+import { Aws, CfnOutput, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import {
+  AccountRecovery,
+  type CfnUserPool,
+  FeaturePlan,
+  Mfa,
+  OAuthScope,
+  ResourceServerScope,
+  UserPool,
+  type UserPoolClient,
+} from 'aws-cdk-lib/aws-cognito';
+import { Construct } from 'constructs';
+
+/** Cognito's scopes are always a server and a scope. */
+const SERVER = 'accounts';
+const SCOPE = 'create';
+
+/**
+ * An issuer of tokens for operators who have none: a Cognito user pool without users, and a client for each program that
+ * may open accounts (OAuth 2.0 client credentials). A client's secret is read by `aws cognito-idp
+ * describe-user-pool-client`, and stands in no output.
+ */
+export class MachineClients extends Construct {
+  readonly issuer: string;
+  readonly ids: string[];
+  readonly scope = `${SERVER}/${SCOPE}`;
+
+  constructor(scope: Construct, id: string, names: readonly string[]) {
+    super(scope, id);
+    const pool = this.pool();
+    const create = new ResourceServerScope({ scopeName: SCOPE, scopeDescription: 'To open trading accounts.' });
+    const server = pool.addResourceServer('Server', { identifier: SERVER, scopes: [create] });
+    const clients = names.map((name) => this.client(pool, name, OAuthScope.resourceServer(server, create)));
+    this.ids = clients.map(({ userPoolClientId }) => userPoolClientId);
+    this.issuer = `https://cognito-idp.${Aws.REGION}.${Aws.URL_SUFFIX}/${pool.userPoolId}`;
+
+    // Alone of its name in the region, over all accounts.
+    const domainPrefix = `${Stack.of(this).stackName}-${Aws.ACCOUNT_ID}`;
+    const domain = pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
+    this.output('UserPoolId', 'The user pool of the machine clients.', pool.userPoolId);
+    this.output('TokenUrl', 'Where machine clients get their tokens.', `${domain.baseUrl()}/oauth2/token`);
+    const told = clients.map(({ userPoolClientId }, index) => `${names[index]}=${userPoolClientId}`);
+    this.output('MachineClientIds', 'The clients by name, each with its id.', told.join(','));
+  }
+
+  private pool(): UserPool {
+    const pool = new UserPool(this, 'Pool', {
+      selfSignUpEnabled: false,
+      accountRecovery: AccountRecovery.NONE,
+      mfa: Mfa.OFF,
+      featurePlan: FeaturePlan.ESSENTIALS,
+      passwordPolicy: {
+        minLength: 16,
+        requireDigits: true,
+        requireLowercase: true,
+        requireUppercase: true,
+        requireSymbols: true,
+      },
+      // It holds nothing but its clients, whose secrets are made anew with it.
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    (pool.node.defaultChild as CfnUserPool).overrideLogicalId('MachineClientPool');
+    for (const rule of ['AwsSolutions-COG2', 'AwsSolutions-COG3', 'AwsSolutions-COG8']) {
+      Validations.of(pool).acknowledge({ id: rule, reason: 'Nobody signs in: the pool has clients and no users.' });
+    }
+    return pool;
+  }
+
+  private client(pool: UserPool, name: string, scope: OAuthScope): UserPoolClient {
+    return pool.addClient(name, {
+      userPoolClientName: name,
+      generateSecret: true,
+      oAuth: { flows: { clientCredentials: true }, scopes: [scope] },
+      accessTokenValidity: Duration.hours(1),
+      enableTokenRevocation: true,
+    });
+  }
+
+  private output(name: string, description: string, value: string): void {
+    new CfnOutput(this, `${name}Output`, { description, value }).overrideLogicalId(name);
+  }
+}

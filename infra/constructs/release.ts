@@ -1,0 +1,38 @@
+import { Validations } from 'aws-cdk-lib';
+import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
+import type { Alias } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import type { FunctionName } from '../routes.ts';
+import type { Alarms } from './alarms.ts';
+
+const STEPS = {
+  canary: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
+  linear: LambdaDeploymentConfig.LINEAR_10PERCENT_EVERY_1MINUTE,
+};
+
+/**
+ * New versions of the functions take over by and by, and are taken back, with the whole deployment, as soon as an alarm
+ * of that function rings.
+ */
+export class Release extends Construct {
+  constructor(
+    scope: Construct,
+    id: string,
+    props: { steps: keyof typeof STEPS; functions: readonly { name: FunctionName; live: Alias }[]; alarms: Alarms },
+  ) {
+    super(scope, id);
+    const application = new LambdaApplication(this, 'Application');
+    for (const { name, live } of props.functions) {
+      const group = new LambdaDeploymentGroup(this, name, {
+        application,
+        alias: live,
+        deploymentConfig: STEPS[props.steps],
+        alarms: props.alarms.takingBack(name),
+      });
+      Validations.of(group).acknowledge({
+        id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited]',
+        reason: 'The narrowest that AWS offers for the deployment of functions.',
+      });
+    }
+  }
+}
