@@ -7,7 +7,17 @@ const OURS = new URL('./pages/', import.meta.url);
 const VIEWER = new URL(import.meta.resolve('swagger-ui-dist/package.json'));
 const VIEWERS = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 const LOADED = [
-  ...['outbox.css', 'outbox.js', 'messages.js', 'servers.js', 'fault-switches.js', 'dom.js'],
+  ...[
+    'base.css',
+    'outbox.css',
+    'filter.css',
+    'messages.css',
+    'mail.css',
+    'empty.css',
+    'servers.css',
+    'fault-switches.css',
+  ],
+  ...['outbox.js', 'messages.js', 'mail.js', 'servers.js', 'fault-switches.js', 'dom.js'],
   ...['docs.css', 'docs.js', 'register.css', 'register.js', 'icon.svg'],
 ];
 const TYPES: Record<string, string> = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' };

@@ -21,17 +21,17 @@ export function tradingAccountRequestSchema(version: PlatformVersion) {
 export type TradingAccountRequest = v.InferOutput<typeof schemas.tp5>;
 
 function requestSchema(version: PlatformVersion) {
-  const password = (role: string) =>
-    v.exactOptional(
-      v.pipe(
-        tradingPasswordSchema(version),
-        v.description(`The ${role} password; generated when absent. It ${PASSWORD_RULES[version].detail}.`),
-        v.metadata({ format: 'password' }),
-        v.examples([role === 'master' ? 'Tr4de-It-Now' : 'L00k-Only-Pls']),
-      ),
-    );
-  const flag = (meaning: string) => v.exactOptional(v.pipe(v.boolean(), v.description(meaning)));
   return closedObject({
+    ...accountFields(version),
+    ...recordFields(version),
+    ...passwordFields(version),
+    ...switchesAndNotices(),
+  });
+}
+
+/** Where the account is opened, and what it is there. */
+function accountFields(version: PlatformVersion) {
+  return {
     connection_id: v.pipe(
       line(1, 255),
       v.description('Id of the trading-platform server which hosts the account.'),
@@ -57,6 +57,12 @@ function requestSchema(version: PlatformVersion) {
         v.examples([700123]),
       ),
     ),
+  };
+}
+
+/** What the account belongs to in the CRM. */
+function recordFields(version: PlatformVersion) {
+  return {
     account_type_id: v.exactOptional(
       v.pipe(
         IdSchema,
@@ -67,8 +73,25 @@ function requestSchema(version: PlatformVersion) {
     rebate_user_id: v.exactOptional(
       v.pipe(IdSchema, v.description('CRM user that receives the commission.'), v.examples(['CLIENT02'])),
     ),
-    master_password: password('master'),
-    investor_password: password('investor'),
+  };
+}
+
+function passwordFields(version: PlatformVersion) {
+  const password = (role: string) =>
+    v.exactOptional(
+      v.pipe(
+        tradingPasswordSchema(version),
+        v.description(`The ${role} password; generated when absent. It ${PASSWORD_RULES[version].detail}.`),
+        v.metadata({ format: 'password' }),
+        v.examples([role === 'master' ? 'Tr4de-It-Now' : 'L00k-Only-Pls']),
+      ),
+    );
+  return { master_password: password('master'), investor_password: password('investor') };
+}
+
+function switchesAndNotices() {
+  const flag = (meaning: string) => v.exactOptional(v.pipe(v.boolean(), v.description(meaning)));
+  return {
     enable_readonly: flag('When true, trading on the account is disallowed.'),
     enable_rebate: flag('When true, the account is set as a commission-receiving account.'),
     send_email: flag('Send the CRM user an email about the account creation.'),
@@ -76,7 +99,7 @@ function requestSchema(version: PlatformVersion) {
     language: v.exactOptional(
       v.pipe(LanguageSchema, v.description('User language for the email or popup, a BCP 47 tag.'), v.examples(['en'])),
     ),
-  });
+  };
 }
 
 /** The answer to an opened account (specification, 2.4). */

@@ -113,15 +113,9 @@ function targetRow(name, { kinds }) {
   /** @param {object} wanted */
   const send = async (wanted) => {
     wrong.textContent = '';
-    const headers = { 'content-type': 'application/json' };
-    const request = { method: 'PUT', headers, body: JSON.stringify(wanted) };
-    try {
-      const answer = await fetch(`/_local/faults/${encodeURIComponent(name)}`, request);
-      if (answer.ok) take(await answer.json());
-      else wrong.textContent = 'The service did not take this fault.';
-    } catch {
-      wrong.textContent = 'The service cannot be reached.';
-    }
+    const state = await setFault(name, wanted);
+    if (typeof state === 'string') wrong.textContent = state;
+    else take(state);
     showFault();
   };
   const put = async () => {
@@ -155,6 +149,22 @@ function targetRow(name, { kinds }) {
   });
   targets.set(name, take);
   return element('li', { class: 'target' }, element('div', { class: 'target-head' }, disclosure, toggle), form, wrong);
+}
+
+/**
+ * @param {string} name of a target
+ * @param {object} wanted
+ * @returns {Promise<TargetFaults | string>} what is set then, or why it is not
+ */
+async function setFault(name, wanted) {
+  const headers = { 'content-type': 'application/json' };
+  const request = { method: 'PUT', headers, body: JSON.stringify(wanted) };
+  try {
+    const answer = await fetch(`/_local/faults/${encodeURIComponent(name)}`, request);
+    return answer.ok ? await answer.json() : 'The service did not take this fault.';
+  } catch {
+    return 'The service cannot be reached.';
+  }
 }
 
 /**

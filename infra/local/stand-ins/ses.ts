@@ -37,6 +37,17 @@ export function startSes({ verified, configurationSets = [], record, ...options 
 
 /** What SES says to a request that it does not take. */
 function refusal(form: URLSearchParams, verified: string[], configurationSets: string[]): Answer | undefined {
+  return (
+    contentRefusal(form) ??
+    recipientsRefusal(form) ??
+    senderRefusal(form, verified) ??
+    tagsRefusal(form) ??
+    configurationSetRefusal(form, configurationSets) ??
+    sizeRefusal(form)
+  );
+}
+
+function contentRefusal(form: URLSearchParams): Answer | undefined {
   if (form.get('Action') !== 'SendEmail') {
     return queryError(
       SES,
@@ -49,37 +60,58 @@ function refusal(form: URLSearchParams, verified: string[], configurationSets: s
   if (form.get('Source') === null || subject === null) {
     return queryError(SES, 400, 'ValidationError', '1 validation error detected: Member must not be null');
   }
-  const plain = form.get('Message.Body.Text.Data') ?? '';
-  const html = form.get('Message.Body.Html.Data') ?? '';
-  if (plain === '' && html === '') return invalid('Message body is empty');
+  if (bodyOf(form) === '') return invalid('Message body is empty');
   if (/[\r\n]/.test(subject)) return invalid('Subject contains control characters');
+  return undefined;
+}
 
+function recipientsRefusal(form: URLSearchParams): Answer | undefined {
   const to = recipients(form);
   if (to.length === 0) return invalid("Missing required header 'To'.");
   if (to.length > 50) return invalid('Recipient count exceeds 50.');
-  const sender = addressOf(form.get('Source') ?? '');
-  for (const address of [...to.map(addressOf), ...list(form, 'ReplyToAddresses.member').map(addressOf), sender]) {
+  for (const address of [...to.map(addressOf), ...list(form, 'ReplyToAddresses.member').map(addressOf)]) {
     const fault = addressFault(address);
     if (fault !== undefined) return invalid(fault);
   }
+  return undefined;
+}
+
+function senderRefusal(form: URLSearchParams, verified: string[]): Answer | undefined {
+  const sender = addressOf(form.get('Source') ?? '');
+  const fault = addressFault(sender);
+  if (fault !== undefined) return invalid(fault);
   const domain = sender.slice(sender.lastIndexOf('@') + 1).toLowerCase();
   if (!verified.some((identity) => [sender.toLowerCase(), domain].includes(identity.toLowerCase()))) {
     return notVerified([sender]);
   }
+  return undefined;
+}
 
+function tagsRefusal(form: URLSearchParams): Answer | undefined {
   const names = list(form, 'Tags.member', '.Name');
   const values = list(form, 'Tags.member', '.Value');
   if (names.length !== values.length || [...names, ...values].some((word) => !/^[\w-]{1,256}$/.test(word))) {
     return invalid('Invalid message tag: only ASCII letters, numbers, underscores and dashes are allowed.');
   }
+  return undefined;
+}
+
+function configurationSetRefusal(form: URLSearchParams, configurationSets: string[]): Answer | undefined {
   const set = form.get('ConfigurationSetName');
   if (set !== null && !configurationSets.includes(set)) {
     return queryError(SES, 400, 'ConfigurationSetDoesNotExist', `Configuration set <${set}> does not exist.`);
   }
-  const length = Buffer.byteLength(subject + plain + html);
-  if (length > MAX_MESSAGE_BYTES)
-    return invalid(`Message length is more than ${MAX_MESSAGE_BYTES} bytes long: '${length}'.`);
   return undefined;
+}
+
+function sizeRefusal(form: URLSearchParams): Answer | undefined {
+  const length = Buffer.byteLength((form.get('Message.Subject.Data') ?? '') + bodyOf(form));
+  if (length <= MAX_MESSAGE_BYTES) return undefined;
+  return invalid(`Message length is more than ${MAX_MESSAGE_BYTES} bytes long: '${length}'.`);
+}
+
+function bodyOf(form: URLSearchParams): string {
+  return `${form.get('Message.Body.Text.Data') ?? ''}${form.get('Message.Body.Html.Data') ?? ''}`;
 }
 
 function recipients(form: URLSearchParams): string[] {

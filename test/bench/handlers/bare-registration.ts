@@ -32,15 +32,7 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
   await read(`form#${form_id}`);
   await Promise.all([count(10), count(20)]);
 
-  const nonce = randomBytes(16);
-  const tag = await hash('argon2id', {
-    message: Buffer.from(password),
-    nonce,
-    memory: 19_456,
-    passes: 2,
-    parallelism: 1,
-    tagLength: 32,
-  });
+  const hashed = await hashOf(password);
   if (document !== undefined) await store(document);
   const code = String(randomInt(0, 1_000_000)).padStart(6, '0');
   const key = { pk: `email#${email}` };
@@ -48,8 +40,7 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
     ...key,
     registration_id: randomUUID(),
     email,
-    password_hash: tag.toString('base64'),
-    salt: nonce.toString('base64'),
+    ...hashed,
     code: { hmac: createHmac('sha256', pepper).update(code).digest('base64url'), guesses: 0 },
     expires_at: Math.floor(Date.now() / 1_000) + 86_400,
   };
@@ -67,6 +58,19 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
     }),
   );
   return { statusCode: 204 };
+}
+
+async function hashOf(password: string): Promise<{ password_hash: string; salt: string }> {
+  const nonce = randomBytes(16);
+  const tag = await hash('argon2id', {
+    message: Buffer.from(password),
+    nonce,
+    memory: 19_456,
+    passes: 2,
+    parallelism: 1,
+    tagLength: 32,
+  });
+  return { password_hash: tag.toString('base64'), salt: nonce.toString('base64') };
 }
 
 async function read(pk: string): Promise<void> {

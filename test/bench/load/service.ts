@@ -37,23 +37,7 @@ export async function startServiceProcess(settleSeconds: number): Promise<Servic
   const folder = await mkdtemp(join(tmpdir(), 'load-'));
   const crmFile = join(folder, 'crm.json');
   await writeFile(crmFile, JSON.stringify(RECORDS));
-  const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
-  // The line of `npm start`, which replaces its shell: the child is the service itself.
-  const child = spawn('/bin/sh', ['-c', scripts.start], {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH ?? ''}`,
-      // By this it ends with its parent, whatever becomes of that.
-      npm_lifecycle_event: 'start',
-      PORT: '0',
-      CRM_FILE: crmFile,
-      SETTLE_SECONDS: String(settleSeconds),
-      POWERTOOLS_LOG_LEVEL: 'ERROR',
-      POWERTOOLS_METRICS_DISABLED: 'true',
-    },
-  });
+  const child = await spawnService({ CRM_FILE: crmFile, SETTLE_SECONDS: String(settleSeconds) });
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
   const errors = new Map<string, number>();
@@ -66,13 +50,54 @@ export async function startServiceProcess(settleSeconds: number): Promise<Servic
     throw error;
   });
 
+  return {
+    url,
+    ...localCalls(url),
+    errors,
+    notRecorded,
+    peakMemory: () => peakMemory(child.pid),
+    running: () => child.exitCode === null && child.signalCode === null,
+    async stop() {
+      process.off('exit', end);
+      if (child.exitCode === null && child.signalCode === null) {
+        const ended = once(child, 'exit');
+        end();
+        await ended;
+      }
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function spawnService(settings: Record<string, string>): Promise<ChildProcess> {
+  const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
+  // The line of `npm start`, which replaces its shell: the child is the service itself.
+  return spawn('/bin/sh', ['-c', scripts.start], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH ?? ''}`,
+      // By this it ends with its parent, whatever becomes of that.
+      npm_lifecycle_event: 'start',
+      PORT: '0',
+      ...settings,
+      POWERTOOLS_LOG_LEVEL: 'ERROR',
+      POWERTOOLS_METRICS_DISABLED: 'true',
+    },
+  });
+}
+
+type LocalCalls = Pick<ServiceProcess, 'outbox' | 'accounts' | 'access' | 'goWrong' | 'allWell' | 'environment'>;
+
+/** What the local service shows beside the API. */
+function localCalls(url: string): LocalCalls {
   const get = async (path: string): Promise<unknown> => {
     const answer = await fetch(url + path, { headers: { accept: 'application/json' } });
     if (!answer.ok) throw new Error(`GET ${path} was answered with ${answer.status}.`);
     return answer.json();
   };
   return {
-    url,
     outbox: async () => (await get('/_local/outbox')) as SentMessage[],
     accounts: async (id) => (await get(`/_local/platforms/${id}/accounts`)) as SimulatedAccount[],
     async access(id, login, password) {
@@ -88,19 +113,6 @@ export async function startServiceProcess(settleSeconds: number): Promise<Servic
       await fetch(`${url}/_local/faults`, { method: 'DELETE' });
     },
     environment: async () => (await get('/_local/environment')) as Record<string, string>,
-    errors,
-    notRecorded,
-    peakMemory: () => peakMemory(child.pid),
-    running: () => child.exitCode === null && child.signalCode === null,
-    async stop() {
-      process.off('exit', end);
-      if (child.exitCode === null && child.signalCode === null) {
-        const ended = once(child, 'exit');
-        end();
-        await ended;
-      }
-      await rm(folder, { recursive: true, force: true });
-    },
   };
 }
 

@@ -4,30 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { OTP_TYPES } from '../../../lib/validators/otp-types.ts';
-import { RULES, toFaults } from '../../../lib/validators/primitives.ts';
-import {
-  RegistrationBodySchema,
-  registrationRequestSchema,
-  type ServedCountries,
-} from '../../../lib/validators/registration.ts';
-
-const least = {
-  email: 'ann@example.com',
-  type: 'trader',
-  name: 'Ann Lee',
-  password: 'correct horse',
-  repeat_password: 'correct horse',
-  form_id: 'FORM0001',
-};
-const phone = { country_code: '44', number: '07400 123456' };
+import { RULES } from '../../../lib/validators/primitives.ts';
+import { RegistrationBodySchema, registrationRequestSchema } from '../../../lib/validators/registration.ts';
+import { faultsOf, least, parse, phone, rulesOf } from '../../support/registration-request.ts';
 
 const RegistrationRequestSchema = registrationRequestSchema([ALL_COUNTRIES]);
-const parse = async (body: unknown) => v.parseAsync(RegistrationRequestSchema, body);
-const faultsOf = async (body: unknown) => {
-  const result = await v.safeParseAsync(RegistrationRequestSchema, body);
-  return result.success ? [] : toFaults(result.issues);
-};
-const rulesOf = async (body: unknown) => (await faultsOf(body)).map(({ pointer, rule }) => `${pointer} ${rule}`);
 
 describe('a registration request', () => {
   it('with the required fields alone is accepted, and its code goes by e-mail', async () => {
@@ -149,93 +130,6 @@ describe('a registration request', () => {
       '#/password length',
       '#/repeat_password password_mismatch',
     ]);
-  });
-});
-
-describe('the phone of a registration request', () => {
-  const none = ['#/phone/country_code required', '#/phone/number required'];
-
-  it.each(['sms', 'call', 'whatsapp'])('is needed whole for %s', async (otp_type) => {
-    expect(await rulesOf({ ...least, otp_type, phone })).toEqual([]);
-    expect(await rulesOf({ ...least, otp_type })).toEqual(none);
-    expect(await rulesOf({ ...least, otp_type, phone: {} })).toEqual(none);
-    expect(await rulesOf({ ...least, otp_type, phone: { country_code: '', number: '' } })).toEqual(none);
-    expect(await faultsOf({ ...least, otp_type, phone: { country_code: '44' } })).toEqual([
-      { pointer: '#/phone/number', rule: 'required', detail: `is required when otp_type is ${otp_type}` },
-    ]);
-    expect(await rulesOf({ ...least, otp_type, phone: { number: '7400123456' } })).toEqual(none.slice(0, 1));
-  });
-
-  it('is told missing also when other fields are wrong', async () => {
-    expect(await rulesOf({ ...least, email: 'x', otp_type: 'sms' })).toEqual(['#/email format', ...none]);
-  });
-
-  it('is optional for email, whole or in part', async () => {
-    for (const part of [undefined, {}, { country_code: '44' }, { number: '7' }, { country_code: '', number: '' }]) {
-      const body = part === undefined ? least : { ...least, phone: part };
-      expect((await parse(body)).phoneE164).toBeUndefined();
-    }
-    expect((await parse({ ...least, phone })).phoneE164).toBe('+447400123456');
-  });
-
-  it.each(['email', 'sms'])('is checked for %s when it is whole', async (otp_type) => {
-    const invalid = { country_code: '44', number: '123' };
-    expect(await rulesOf({ ...least, otp_type, phone: invalid })).toEqual(['#/phone/number phone']);
-    expect(await rulesOf({ ...least, otp_type, phone: invalid, name: '' })).toEqual([
-      '#/name length',
-      '#/phone/number phone',
-    ]);
-  });
-
-  it('has a dial code, and no other members', async () => {
-    expect(await rulesOf({ ...least, phone: { ...phone, country_code: 'GB' } })).toEqual([
-      '#/phone/country_code format',
-    ]);
-    expect(await rulesOf({ ...least, phone: { ...phone, country_code: 44 } })).toEqual(['#/phone/country_code type']);
-    expect(await rulesOf({ ...least, phone: { ...phone, number: null } })).toEqual(['#/phone/number type']);
-    expect(await rulesOf({ ...least, phone: { ...phone, number: '1'.repeat(41) } })).toEqual(['#/phone/number length']);
-    expect(await rulesOf({ ...least, phone: { ...phone, ext: '5', type: 'x' } })).toEqual([
-      '#/phone/ext unknown_field',
-      '#/phone/type unknown_field',
-    ]);
-  });
-});
-
-describe('the number that a message goes to', () => {
-  const premium = { country_code: '44', number: '909 879 0000' };
-  const landline = { country_code: '44', number: '20 7123 4567' };
-  const rulesWhere = async (served: ServedCountries, body: Record<string, unknown>) => {
-    const result = await v.safeParseAsync(registrationRequestSchema(served), { ...least, ...body });
-    return (result.issues ? toFaults(result.issues) : []).map(({ pointer, rule }) => `${pointer} ${rule}`);
-  };
-
-  it.each(['sms', 'call', 'whatsapp'])('is of a kind that gets no premium: %s', async (otp_type) => {
-    expect(await rulesOf({ ...least, otp_type, phone: premium })).toEqual(['#/phone/number number_type']);
-    const satellite = { country_code: '870', number: '773123456' };
-    expect(await rulesOf({ ...least, otp_type, phone: satellite })).toEqual(['#/phone/number number_type']);
-  });
-
-  it('may be a fixed line for a call alone', async () => {
-    expect(await rulesOf({ ...least, otp_type: 'call', phone: landline })).toEqual([]);
-    expect(await rulesOf({ ...least, otp_type: 'sms', phone: landline })).toEqual(['#/phone/number number_type']);
-  });
-
-  it.each(['sms', 'call', 'whatsapp'])('is of a country that the deployment serves: %s', async (otp_type) => {
-    const [british, canadian] = [phone, { country_code: '1', number: '416 555 1234' }];
-    expect(await rulesWhere(['GB', 'US'], { otp_type, phone: british })).toEqual([]);
-    expect(await rulesWhere(['GB', 'US'], { otp_type, phone: canadian })).toEqual([
-      '#/phone/country_code country_not_served',
-    ]);
-    expect(await rulesWhere(['CA'], { otp_type, phone: canadian })).toEqual([]);
-    expect(await rulesWhere([ALL_COUNTRIES], { otp_type, phone: canadian })).toEqual([]);
-    expect(await rulesWhere(['CA'], { otp_type, phone: premium })).toEqual([
-      '#/phone/number number_type',
-      '#/phone/country_code country_not_served',
-    ]);
-  });
-
-  it('is not judged where the message goes by e-mail', async () => {
-    for (const other of [premium, landline]) expect(await rulesWhere(['DE'], { phone: other })).toEqual([]);
   });
 });
 

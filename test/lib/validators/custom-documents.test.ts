@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkCustomFields } from '../../../lib/validators/registration.ts';
+import { document, formOf, rulesOf } from '../../support/custom-fields.ts';
+
+const MB = 1024 * 1024;
+
+describe('documents', () => {
+  const form = formOf(
+    { key: 'd0cUpl', type: 'document', accept: ['application/pdf'] },
+    { key: 'm0re', type: 'document' },
+  );
+  const check = (values: Record<string, unknown>) => checkCustomFields(form, values);
+
+  it('come out decoded, with their place, names and the media types that the form accepts', async () => {
+    const doc = Buffer.from('%PDF-1.7').toString('base64');
+    const outcome = await check({
+      d0cUpl: [{ id: '', name: '../ä.pdf', doc }],
+      m0re: [document(1, 'x'), document(2, 'y')],
+    });
+    expect(outcome).toEqual({
+      ok: true,
+      fields: {},
+      documents: [
+        {
+          fieldKey: 'd0cUpl',
+          index: 0,
+          id: '',
+          name: '../ä.pdf',
+          bytes: Buffer.from('%PDF-1.7'),
+          accept: ['application/pdf'],
+        },
+        { fieldKey: 'm0re', index: 0, id: 'x', name: 'x.pdf', bytes: Buffer.alloc(1, 7) },
+        { fieldKey: 'm0re', index: 1, id: 'y', name: 'y.pdf', bytes: Buffer.alloc(2, 7) },
+      ],
+    });
+  });
+
+  it.each([
+    ['', 'length'],
+    ['A', 'base64'],
+    ['AA', 'base64'],
+    ['AAA', 'base64'],
+    ['AA=', 'base64'],
+    ['AA=A', 'base64'],
+    ['A===', 'base64'],
+    ['====', 'base64'],
+    ['AB==', 'base64'],
+    ['AAB=', 'base64'],
+    ['AA==AA==', 'base64'],
+    ['AAAA\n', 'base64'],
+    ['AA AA', 'base64'],
+    ['AA-_', 'base64'],
+    ['data:text/plain;base64,AAAA', 'base64'],
+    ['ÀAAA', 'base64'],
+    [7, 'type'],
+    [null, 'type'],
+  ])('are never %j (%s)', async (doc, rule) => {
+    expect(await rulesOf(form, { d0cUpl: [{ ...document(1), doc }] })).toEqual([`#/d0cUpl/0/doc ${rule}`]);
+  });
+
+  it('are decoded to the very bytes that were encoded', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 300 }), async (bytes) => {
+        const outcome = await check({ m0re: [{ id: '', name: '', doc: Buffer.from(bytes).toString('base64') }] });
+        expect(outcome.ok && [...(outcome.documents[0]?.bytes ?? [])]).toEqual([...bytes]);
+      }),
+    );
+  });
+
+  it('are base64 exactly when encoding them again gives the same text', async () => {
+    const almost = fc.stringMatching(/^[A-D/+]{0,9}={0,3}$/).filter((text) => text !== '');
+    await fc.assert(
+      fc.asyncProperty(almost, async (doc) => {
+        const outcome = await check({ m0re: [{ id: '', name: '', doc }] });
+        expect(outcome.ok).toBe(Buffer.from(doc, 'base64').toString('base64') === doc);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('have at most 3 MB each, else the request is too large', async () => {
+    expect((await check({ m0re: [document(3 * MB)] })).ok).toBe(true);
+    expect(await check({ m0re: [document(1), document(3 * MB + 1)] })).toEqual({
+      ok: false,
+      tooLarge: true,
+      faults: [{ pointer: '#/m0re/1/doc', rule: 'size', detail: 'must be at most 3 MB' }],
+    });
+  });
+
+  it('have at most 4 MB together, over all fields, else the request is too large', async () => {
+    const parts = { d0cUpl: [document(2 * MB)], m0re: [document(2 * MB - 1), document(1)] };
+    expect((await check(parts)).ok).toBe(true);
+    expect(await check({ ...parts, m0re: [document(2 * MB), document(1)] })).toMatchObject({
+      tooLarge: true,
+      faults: [{ pointer: '#/m0re/1/doc', rule: 'size' }],
+    });
+  });
+
+  it('are at most 10, over all fields', async () => {
+    const some = (count: number) => Array.from({ length: count }, () => document(1));
+    expect((await check({ d0cUpl: some(5), m0re: some(5) })).ok).toBe(true);
+    expect(await check({ d0cUpl: some(5), m0re: some(6) })).toMatchObject({
+      tooLarge: false,
+      faults: [{ pointer: '#/m0re/5', rule: 'too_many' }],
+    });
+    expect(await rulesOf(form, { d0cUpl: some(11) })).toEqual(['#/d0cUpl too_many']);
+    expect(await rulesOf(form, { d0cUpl: Array(1_000_000).fill(0) })).toEqual(['#/d0cUpl too_many']);
+  });
+
+  it('that are too large decide the answer, whatever else is told', async () => {
+    expect(await check({ x: 1, m0re: [document(3 * MB + 1)] })).toMatchObject({
+      tooLarge: true,
+      faults: [{ rule: 'size' }, { pointer: '#/x', rule: 'unknown_field' }],
+    });
+  });
+});

@@ -1,0 +1,52 @@
+import type { LocalService } from '../../infra/local/service.ts';
+import { checked } from './openapi.ts';
+
+const REGISTRATION = {
+  email: 'new@example.com',
+  type: 'trader',
+  name: 'New Trader',
+  password: 'correct horse battery',
+  repeat_password: 'correct horse battery',
+  form_id: 'FORM0002',
+};
+
+export const PHONE = { country_code: '44', number: '7400123499' };
+let callers = 0;
+
+/** Each call comes from an address of its own, so that no limit is met by chance. */
+export async function call(service: LocalService, path: string, body: unknown, headers: Record<string, string> = {}) {
+  callers += 1;
+  const answer = await fetch(service.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-forwarded-for': `198.51.100.${callers}`, ...headers },
+    body: JSON.stringify(body),
+  });
+  return path.startsWith('/public/') ? checked(answer) : answer;
+}
+
+export function register(service: LocalService, change: object = {}, headers: Record<string, string> = {}) {
+  return call(service, '/public/v1/account/register/request', { ...REGISTRATION, ...change }, headers);
+}
+
+export async function openAccount(service: LocalService, version: 'tp5' | 'tp4', body: object) {
+  const answer = await call(service, `/public/v1/users/CLIENT01/${version}/accounts`, { leverage: 100, ...body });
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}
+
+export async function get(service: LocalService, path: string, headers: Record<string, string> = {}) {
+  const answer = await fetch(service.url + path, { headers, redirect: 'manual' });
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, text, json: () => JSON.parse(text) as unknown };
+}
+
+export async function put(service: LocalService, path: string, body: unknown) {
+  const answer = await fetch(service.url + path, {
+    method: 'PUT',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  return {
+    status: answer.status,
+    type: answer.headers.get('content-type'),
+    body: (await answer.json()) as Record<string, unknown>,
+  };
+}
