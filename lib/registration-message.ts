@@ -50,7 +50,7 @@ export async function keepAndSend(
   const sent = await send(channel, message, work, registrationId);
   const delivery: Delivery = { kind: message.kind, ...sent, email_taken: known.email };
   await Promise.all([
-    quietly(telemetry, 'delivery', (settling) => parts.registrations.noteDelivery(registration, delivery, settling)),
+    quietly(telemetry, 'delivery', (settling) => parts.registrations.noteDelivery(registrationId, delivery, settling)),
     operation && finishOperation(parts, operation, telemetry),
   ]);
 }
@@ -72,7 +72,9 @@ function keptFields(body: RegistrationRequest) {
 }
 
 async function keep(registration: PendingRegistration, requestedAt: number, work: RegistrationWork): Promise<void> {
-  work.takeBack.registration = await work.parts.registrations.put(registration, requestedAt, work.signal);
+  const { registrations } = work.parts;
+  work.takeBack.registration = (settling) => registrations.remove(registration, settling);
+  await registrations.put(registration, requestedAt, work.signal);
 }
 
 /** @throws Problem `otp_delivery_failed` when certainly nothing went out; an unknown outcome counts as sent */

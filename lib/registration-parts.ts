@@ -11,7 +11,7 @@ import { registrationsIn } from './records/registrations.ts';
 import { sendLimits } from './records/send-limits.ts';
 import type { RegistrationParts } from './registration-work.ts';
 import { makeCode } from './secrets/one-time-code.ts';
-import { hashPassword } from './secrets/password-hash.ts';
+import { hashPassword, isPasswordOf } from './secrets/password-hash.ts';
 import { parsePepper } from './secrets/pepper.ts';
 
 /** How each channel is opened. All but `email` are loaded on first use: their SDK clients stay out of the cold start. */
@@ -52,6 +52,7 @@ export function registrationParts(
     pepper: async (signal) => parsePepper(await readSecret(config.pepperSecret, signal)),
     limits: sendLimits(table(database, config.limitsTable), config.limits),
     hashPassword,
+    isPassword: isPasswordOf,
     makeCode,
     now: Date.now,
   };

@@ -21,6 +21,8 @@ export interface RegistrationParts {
   pepper(signal: AbortSignal): Promise<Pepper>;
   limits(pepper: Pepper): SendLimits;
   hashPassword(password: string): Promise<string>;
+  /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
+  isPassword(hash: string | undefined, password: string): Promise<boolean>;
   makeCode(): string;
   now(): number;
 }

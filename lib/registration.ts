@@ -7,6 +7,7 @@ import { keepAndSend } from './registration-message.ts';
 import { finishOperation, type RegistrationParts, type RegistrationWork } from './registration-work.ts';
 import { quietly, type Telemetry } from './telemetry.ts';
 import type { Form } from './validators/form.ts';
+import { isObject } from './validators/primitives.ts';
 import { type CheckedCustomFields, checkCustomFields, type RegistrationRequest } from './validators/registration.ts';
 
 /**
@@ -23,7 +24,7 @@ export async function requestRegistration(
   const { pepper, claim, admission, records } = await begin(parts, request, signal);
   if (claim !== undefined && claim.kind !== 'fresh') {
     const dropped = quietly(telemetry, 'limits', (settling) => admission.dropRepeat(settling));
-    return await repeat(parts, claim, telemetry).finally(() => dropped);
+    return await repeat(parts, claim, request, telemetry, signal).finally(() => dropped);
   }
 
   const operation = claim?.operation;
@@ -52,7 +53,8 @@ async function begin(
   const [claimed, admitted, records] = await Promise.allSettled([
     peppered.then(({ keys }) => {
       if (key === undefined) return undefined;
-      const fingerprints = keys.map((one) => fingerprint(request.sentBody, one));
+      const sent = withoutPasswords(request.sentBody);
+      const fingerprints = keys.map((one) => fingerprint(sent, one));
       return parts.operations.claim(key, fingerprints, request.endsAt - parts.now() + 1_000, signal);
     }),
     peppered.then((pepper) =>
@@ -66,11 +68,35 @@ async function begin(
   return { pepper: await peppered, claim: claimed.value, admission: admitted.value, records };
 }
 
+/** Fingerprints can be tried out much faster than a password's own hash: they hold nothing of it. */
+function withoutPasswords(sentBody: unknown): unknown {
+  if (!isObject(sentBody)) return sentBody;
+  const { password: _, repeat_password: __, ...rest } = sentBody;
+  return rest;
+}
+
 /** Answers a request whose key an earlier one has. One that may have sent never sends again: its answer was, or would have been, 204. */
-async function repeat(parts: RegistrationParts, claim: Claim, telemetry: Telemetry): Promise<Answer> {
-  const earlier = workable(claim);
-  if (earlier.kind === 'undecided') await finishOperation(parts, earlier.operation, telemetry);
+async function repeat(
+  parts: RegistrationParts,
+  claim: Exclude<Claim, { kind: 'fresh' }>,
+  { body }: Request<RegistrationRequest>,
+  telemetry: Telemetry,
+  signal: AbortSignal,
+): Promise<Answer> {
+  if (claim.kind === 'undecided') await finishOperation(parts, claim.operation, telemetry);
+  if (claim.kind !== 'reused') {
+    const item = claim.kind === 'in_progress' ? claim.known?.item : claim.item;
+    const hash = await hashOf(parts, item?.details, signal);
+    if (!(await parts.isPassword(hash, body.password))) throw new Problem('idempotency_key_reused');
+  }
+  workable(claim);
   return { body: undefined, replayed: true };
+}
+
+/** The password's hash of the registration that an operation has kept, while it is kept. */
+async function hashOf(parts: RegistrationParts, details: unknown, signal: AbortSignal): Promise<string | undefined> {
+  if (!isObject(details) || typeof details.registration_id !== 'string') return undefined;
+  return (await parts.registrations.get(details.registration_id, signal))?.password_hash;
 }
 
 /** @param lost another worker goes on with the operation, and has its places */

@@ -1,11 +1,12 @@
+import * as v from 'valibot';
 import { ConditionFailed, type Item, type Table } from '../aws/dynamodb.ts';
-import type { SealedCode } from '../secrets/one-time-code.ts';
-import type { Channel } from '../validators/otp-types.ts';
+import { type SealedCode, SealedCodeSchema } from '../secrets/one-time-code.ts';
+import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { StoredDocument } from './documents.ts';
 
 /**
- * A pending registration, under the address that its code was sent to: a new request for the same address replaces
- * it, code and all. It disappears 24 hours after the request. It is all that a confirming service needs.
+ * A pending registration, with a code, a password and data of its own. It disappears 24 hours after the request, and is
+ * all that confirming needs.
  */
 export interface PendingRegistration {
   registration_id: string;
@@ -36,66 +37,145 @@ export interface PendingRegistration {
 
 /** What became of the message, noted after it was sent. */
 export interface Delivery {
-  /** `owner_notice`: the address is a client's; its record holds no code any more. */
+  /** `owner_notice`: the address is a client's; nobody got the code. */
   kind: 'code' | 'owner_notice';
   outcome: 'sent' | 'unknown';
   message_id?: string | undefined;
-  /** True: the code proves the phone, but the e-mail address is a client's; the confirming service must refuse it. */
+  /** True: the code proves the phone, but the e-mail address is a client's. */
   email_taken: boolean;
 }
 
+/** A registration as it is kept. */
+export interface StoredRegistration extends PendingRegistration {
+  delivery?: Delivery | undefined;
+}
+
+/** Registrations by their ids, and for each channel and address the ids of the newest. */
 export interface Registrations {
-  /**
-   * Keeps a registration in place of the one before.
-   * @returns what takes it back: its code was certainly not sent, so the code of the one before goes on being good
-   */
-  put(
-    registration: PendingRegistration,
-    requestedAt: number,
-    signal: AbortSignal,
-  ): Promise<(signal: AbortSignal) => Promise<void>>;
-  /** Notes the delivery in the registration, if it still stands; of a client's address the code is taken out. */
-  noteDelivery(registration: PendingRegistration, delivery: Delivery, signal: AbortSignal): Promise<void>;
+  /** Keeps a registration beside the others of its address. */
+  put(registration: PendingRegistration, requestedAt: number, signal: AbortSignal): Promise<void>;
+  /** Takes a registration back whose message was certainly not sent; the others stand as if it had never been. */
+  remove(registration: PendingRegistration, signal: AbortSignal): Promise<void>;
+  noteDelivery(registrationId: string, delivery: Delivery, signal: AbortSignal): Promise<void>;
+  get(registrationId: string, signal: AbortSignal): Promise<StoredRegistration | undefined>;
+  /** The newest that stand side by side for a channel and an address, newest first; two round trips, whatever there is. */
+  newest(otpType: Channel, address: string, signal: AbortSignal): Promise<StoredRegistration[]>;
 }
 
-const KEPT_SECONDS = 24 * 60 * 60;
+const DAY_SECONDS = 24 * 60 * 60;
+/** So many registrations of one channel and address stand side by side: a late first message still counts after a resend. */
+const SIDE_BY_SIDE = 3;
+/** One id more is kept, for when the newest is taken back. */
+const SLOTS = ['id0', 'id1', 'id2', 'id3'] as const;
 
-/** The key under which a confirming service finds the registration. */
-export function registrationKey(otpType: Channel, address: string): { pk: string } {
-  return { pk: `${otpType}#${address}` };
-}
+export function registrationsIn(table: Table, now: () => number = Date.now): Registrations {
+  const stands = (item: Item | undefined) => typeof item?.expires_at === 'number' && item.expires_at * 1_000 > now();
 
-export function registrationsIn(table: Table): Registrations {
   return {
     async put(registration, requestedAt, signal) {
-      const key = registrationKey(registration.otp_type, registration.address);
-      const item = { ...key, ...registration, expires_at: Math.floor(requestedAt / 1_000) + KEPT_SECONDS };
-      const values = { ':id': registration.registration_id };
-      let replaced: Item | undefined;
-      try {
-        const condition = 'attribute_not_exists(pk) OR registration_id <> :id';
-        replaced = await table.put(item, signal, { condition, values });
-      } catch (error) {
-        // It stands already: the answer to our own write was lost, and the database's client repeated it.
-        if (!(error instanceof ConditionFailed)) throw error;
-      }
-      return async (settling) => {
-        const ours = { condition: 'registration_id = :id', values };
-        if (replaced === undefined) await table.delete(key, settling, ours);
-        else await table.put(replaced, settling, ours);
-      };
+      const expires_at = Math.floor(requestedAt / 1_000) + DAY_SECONDS;
+      const { registration_id: id, otp_type, address } = registration;
+      await bothEnded([
+        // It may stand already: the answer to our own write was lost, and the database's client repeated it.
+        unlessRefused(
+          table.put({ ...keyOf(id), ...registration, expires_at }, signal, { condition: 'attribute_not_exists(pk)' }),
+        ),
+        unlessRefused(table.update(pointerKey(otp_type, address), putFirst(id, expires_at), signal)),
+      ]);
     },
 
-    async noteDelivery(registration, delivery, signal) {
-      await table.update(
-        registrationKey(registration.otp_type, registration.address),
-        {
-          update: `SET delivery = :delivery${delivery.kind === 'owner_notice' ? ' REMOVE code' : ''}`,
-          condition: 'registration_id = :id',
-          values: { ':delivery': delivery, ':id': registration.registration_id },
-        },
-        signal,
-      );
+    async remove({ registration_id: id, otp_type, address }, signal) {
+      const key = pointerKey(otp_type, address);
+      await bothEnded([table.delete(keyOf(id), signal), takeOutOf(table, key, id, signal)]);
+    },
+
+    async noteDelivery(registrationId, delivery, signal) {
+      const expression = {
+        update: 'SET delivery = :delivery',
+        condition: 'attribute_exists(pk)',
+        values: { ':delivery': delivery },
+      };
+      await table.update(keyOf(registrationId), expression, signal);
+    },
+
+    async get(registrationId, signal) {
+      const item = await table.get(keyOf(registrationId), signal);
+      return stands(item) ? toRegistration(item) : undefined;
+    },
+
+    async newest(otpType, address, signal) {
+      const pointer = await table.get(pointerKey(otpType, address), signal);
+      // As many keys as there may be, also where there are fewer.
+      const ids = SLOTS.slice(0, SIDE_BY_SIDE).map((slot) => String(pointer?.[slot] || `none-${slot}`));
+      const items = await table.getMany(ids.map(keyOf), signal);
+      const found = ids.map((id) => items.find((item) => item.registration_id === id));
+      return found.filter(stands).flatMap((item) => toRegistration(item) ?? []);
     },
   };
 }
+
+function keyOf(registrationId: string): { pk: string } {
+  return { pk: `registration#${registrationId}` };
+}
+
+/** Where the ids of the newest registrations of a channel and address stand. */
+function pointerKey(otpType: Channel, address: string): { pk: string } {
+  return { pk: `${otpType}#${address}` };
+}
+
+/** Puts an id before the others, the last of which falls out, in one write; not twice where the write is repeated. */
+function putFirst(id: string, expiresAt: number) {
+  const moves = SLOTS.slice(1).map((slot, index) => `${slot} = if_not_exists(${SLOTS[index]}, :none)`);
+  return {
+    update: `SET ${SLOTS[0]} = :id, ${moves.join(', ')}, expires_at = :expires_at`,
+    condition: SLOTS.map((slot) => `(attribute_not_exists(${slot}) OR ${slot} <> :id)`).join(' AND '),
+    // A day longer than the registrations: a confirmed one is still found when its caller repeats.
+    values: { ':id': id, ':none': NONE, ':expires_at': expiresAt + DAY_SECONDS },
+  };
+}
+
+const NONE = '';
+
+/** Takes an id out again, wherever it stands; those behind it move up. */
+async function takeOutOf(table: Table, key: { pk: string }, id: string, signal: AbortSignal): Promise<void> {
+  for (const from of SLOTS.keys()) {
+    const moves = SLOTS.slice(from, -1).map((slot, index) => `${slot} = ${SLOTS[from + index + 1]}`);
+    const expression = {
+      update: `SET ${[...moves, `${SLOTS.at(-1)} = :none`].join(', ')}`,
+      condition: `${SLOTS[from]} = :id`,
+      values: { ':id': id, ':none': NONE },
+    };
+    const taken = await unlessRefused(table.update(key, expression, signal));
+    if (taken !== undefined) return;
+  }
+}
+
+/** @returns undefined where a condition kept the write from being done */
+async function unlessRefused<T>(write: Promise<T>): Promise<T | undefined> {
+  try {
+    return await write;
+  } catch (error) {
+    if (error instanceof ConditionFailed) return undefined;
+    throw error;
+  }
+}
+
+/** Fails only when both have ended: no write goes on behind an answer. */
+async function bothEnded(writes: readonly Promise<unknown>[]): Promise<void> {
+  const results = await Promise.allSettled(writes);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+/** What was written by `put`: its shape is ours. What confirming reads of it is checked. */
+function toRegistration(item: Item | undefined): StoredRegistration | undefined {
+  const checked = v.safeParse(ReadSchema, item);
+  return checked.success ? (item as unknown as StoredRegistration) : undefined;
+}
+
+const ReadSchema = v.object({
+  registration_id: v.string(),
+  otp_type: v.picklist(OTP_TYPES),
+  address: v.string(),
+  password_hash: v.string(),
+  code: SealedCodeSchema,
+});

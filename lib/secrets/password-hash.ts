@@ -24,6 +24,15 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
 }
 
+/** The hash of a password that nobody has: to verify against it takes as long as against any other. */
+const NOBODYS_PASSWORD_HASH = `$argon2id$v=19$m=${PARAMETERS.memory},t=${PARAMETERS.passes},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+
+/** Whether a hash is that of a password; without a hash it takes as long, and is true. */
+export async function isPasswordOf(phc: string | undefined, password: string): Promise<boolean> {
+  const matches = await verifyPassword(phc ?? NOBODYS_PASSWORD_HASH, password);
+  return matches || phc === undefined;
+}
+
 /** Whether this is the password, by the parameters that stand in the string; a string that is no such hash is no match. */
 export async function verifyPassword(phc: string, password: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, tag] = PHC.exec(phc) ?? [];

@@ -14,7 +14,7 @@ import { sendLimits } from '../../lib/records/send-limits.ts';
 import { requestRegistration } from '../../lib/registration.ts';
 import { CHANNEL_OPENERS } from '../../lib/registration-parts.ts';
 import { makeCode } from '../../lib/secrets/one-time-code.ts';
-import { hashPassword } from '../../lib/secrets/password-hash.ts';
+import { hashPassword, isPasswordOf } from '../../lib/secrets/password-hash.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
@@ -153,6 +153,7 @@ function handlerWith(hash: (password: string) => Promise<string>): LambdaHandler
     pepper: async (signal: AbortSignal) => parsePepper(await readSecret(config.pepperSecret, signal)),
     limits: sendLimits(table(database, config.limitsTable), config.limits),
     hashPassword: hash,
+    isPassword: isPasswordOf,
     makeCode,
     now: Date.now,
   };

@@ -15,11 +15,11 @@ describe('A failure of DynamoDB', () => {
   const STAGES = [
     { stage: 'at the key, the form and the source', calls: [0, 1, 2, 3], refused: 'told by its table' },
     { stage: 'at the other limits', calls: [4, 5], refused: 204 },
-    { stage: 'at look-up, record and mark', calls: [6, 7, 8], refused: 500 },
-    { stage: 'at the notes of the send', calls: [9, 10], refused: 204 },
+    { stage: 'at look-up, record and mark', calls: [6, 7, 8, 9], refused: 500 },
+    { stage: 'at the notes of the send', calls: [10, 11], refused: 204 },
   ] as const;
   const LOOK_UP = 6;
-  const NOTES = 9;
+  const NOTES = 10;
   const calls = STAGES.flatMap(({ stage, calls: numbers, refused }) =>
     numbers.map((after) => ({ stage, after, refused })),
   );

@@ -215,13 +215,13 @@ describe('A request with the Idempotency-Key of one that may have sent', () => {
     expect(ses.requests).toBe(sends + 1);
   });
 
-  // Calls to the database: the key, the form, the source and a look at the limits; two counters; look-up, record and mark;
-  // the note and the key's end.
+  // Calls to the database: the key, the form, the source and a look at the limits; two counters; look-up, record,
+  // pointer and mark; the note and the key's end.
   it.each([
     ['while its key was claimed', 1, 1],
     ['while its limits were counted', 5, 1],
     ['while its record was kept', 7, undefined],
-    ['while its delivery was noted', 10, 1],
+    ['while its delivery was noted', 11, 1],
   ])('or was killed %s sends once at most', async (_, calls, messages) => {
     const person = world.stranger();
     const key = newKey();

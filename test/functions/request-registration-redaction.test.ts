@@ -154,7 +154,7 @@ describe('Nothing that a person typed, and no code', () => {
       expect(await post({})).toBe(500);
       await put('s3', { kind, times: 0 });
     }
-    for (let after = 0; after < 10; after += 1) {
+    for (let after = 0; after < 13; after += 1) {
       for (const otp_type of ['email', 'sms']) {
         await put('dynamodb', { kind: 'refused', times: 1, after });
         expect([204, 500]).toContain(await post({ otp_type }));

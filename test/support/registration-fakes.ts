@@ -7,6 +7,7 @@ import type { Delivery, PendingRegistration } from '../../lib/records/registrati
 import type { Verdict } from '../../lib/records/send-limits.ts';
 import { requestRegistration } from '../../lib/registration.ts';
 import type { RegistrationParts } from '../../lib/registration-work.ts';
+import { sealCode } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import type { Form } from '../../lib/validators/form.ts';
@@ -33,6 +34,8 @@ export type Step =
   | 'note'
   | 'finish'
   | 'undo record'
+  | 'get record'
+  | 'verify'
   | 'drop request'
   | 'drop repeat'
   | 'drop message'
@@ -55,11 +58,33 @@ export interface FakeSettings {
   ofMessage?: Verdict;
   ofWrongId?: Verdict;
   claim?: Claim;
+  /** Of the registration that an earlier request with the key has kept, while it is kept. */
+  keptHash?: string;
   wrongDocuments?: FieldFault[];
   /** What is thrown at a step. */
   failures?: Partial<Record<Step, unknown>>;
   /** Called when a step begins. */
   onStep?: (step: Step) => void;
+}
+
+/** A registration as it is kept. */
+function keptRegistration(id: string): PendingRegistration {
+  const binding = { registrationId: id, channel: 'email', address: 'bob@example.com' } as const;
+  return {
+    registration_id: id,
+    type: 'trader',
+    otp_type: 'email',
+    address: 'bob@example.com',
+    email: 'bob@example.com',
+    email_key: 'bob@example.com',
+    name: 'Bob',
+    password_hash: '',
+    form_id: 'FORM0001',
+    custom_fields: '{}',
+    documents: [],
+    code: sealCode('123456', binding, PEPPER, NOW),
+    requested_at: new Date(NOW).toISOString(),
+  };
 }
 
 /** A registration among fakes, and what it did: each step as it begins, and with `done` as it ends. */
@@ -103,12 +128,18 @@ export function fakeRegistration(settings: FakeSettings = {}) {
       put: async (record) => {
         await step('record', undefined);
         kept.record = record;
-        return () => step('undo record', undefined);
       },
+      remove: () => step('undo record', undefined),
       noteDelivery: async (_, delivery) => {
         await step('note', undefined);
         kept.delivery = delivery;
       },
+      get: async (id) => {
+        await step('get record', undefined);
+        const { keptHash } = settings;
+        return keptHash === undefined ? undefined : { ...keptRegistration(id), password_hash: keptHash };
+      },
+      newest: () => Promise.reject(new Error('not asked for here')),
     },
     documents: {
       inspect: () => step('inspect', settings.wrongDocuments ?? []),
@@ -140,6 +171,7 @@ export function fakeRegistration(settings: FakeSettings = {}) {
       },
     }),
     hashPassword: () => step('hash', '$argon2id$fake'),
+    isPassword: (hash, password) => step('verify', hash === undefined || hash === `hash of ${password}`),
     makeCode: () => '987654',
     now: () => NOW,
   };

@@ -10,8 +10,8 @@ import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
 import { databaseClient, type Item, type Table, table } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
-import { registrationKey } from '../../lib/records/registrations.ts';
-import { type GuessOutcome, verifyCode } from '../../lib/secrets/one-time-code.ts';
+import { registrationsIn, type StoredRegistration } from '../../lib/records/registrations.ts';
+import { isSealedCode } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { checkAnswer } from './openapi.ts';
@@ -55,8 +55,11 @@ export interface RegistrationWorld {
   }): Promise<Reply>;
   /** The messages that a person got on a channel. */
   sentTo(channel: Channel, person: Person): SentMessage[];
-  record(channel: Channel, person: Person): Promise<Item | undefined>;
-  guess(channel: Channel, person: Person, code: string | undefined): Promise<GuessOutcome>;
+  /** The registrations that stand side by side for a person on a channel, newest first. */
+  records(channel: Channel, person: Person): Promise<StoredRegistration[]>;
+  record(channel: Channel, person: Person): Promise<StoredRegistration | undefined>;
+  /** Whether somebody who has this code has got it for one of them. */
+  isCodeOf(channel: Channel, person: Person, code: string | undefined): Promise<boolean>;
   /** Everything that stands in a table. */
   items(table: 'operations' | 'registrations' | 'limits'): Promise<Item[]>;
   /** As if the waits of all limits were over. */
@@ -130,7 +133,7 @@ export function hurried(ms: number): Record<string, string> {
 const FIRST_STRANGER = 2_000;
 
 /** The records of the local service with so many clients more, and without trading servers. */
-function records(clients: number): CrmFile {
+function crmRecords(clients: number): CrmFile {
   return {
     ...DEMO_RECORDS,
     connections: [],
@@ -149,7 +152,7 @@ export async function registrationWorld({
   clients = 40,
   ...options
 }: ServiceOptions & { clients?: number } = {}): Promise<RegistrationWorld> {
-  const service = await startService({ records: records(clients), load: loadForTests, ...options });
+  const service = await startService({ records: crmRecords(clients), load: loadForTests, ...options });
   const settings = (endpoint: string) => localClient(service.environment, endpoint);
   const database = databaseClient(settings('AWS_ENDPOINT_URL_DYNAMODB'));
   const tables = {
@@ -194,6 +197,9 @@ export async function registrationWorld({
     return (await database.send(new ScanCommand({ TableName: name }))).Items ?? [];
   }
 
+  const records = (channel: Channel, person: Person) =>
+    registrationsIn(tables.registrations).newest(channel, addressOf(channel, person), AbortSignal.timeout(5_000));
+
   function addressOf(channel: Channel, person: Person): string {
     return channel === 'email' ? person.email.toLowerCase() : person.e164;
   }
@@ -223,17 +229,14 @@ export async function registrationWorld({
       service.outbox
         .list()
         .filter(({ kind, to }) => kind === channel && to === (channel === 'email' ? person.email : person.e164)),
-    record: (channel, person) =>
-      tables.registrations.get(registrationKey(channel, addressOf(channel, person)), AbortSignal.timeout(5_000)),
-    guess: (channel, person, code = '') =>
-      verifyCode(
-        tables.registrations,
-        registrationKey(channel, addressOf(channel, person)),
-        code,
-        pepper,
-        Date.now(),
-        AbortSignal.timeout(5_000),
-      ),
+    records,
+    record: async (channel, person) => (await records(channel, person))[0],
+    async isCodeOf(channel, person, code = '') {
+      const standing = (await records(channel, person)).filter(({ delivery }) => delivery?.kind !== 'owner_notice');
+      return standing.some(({ registration_id: registrationId, otp_type, address, code: sealed }) =>
+        isSealedCode(code, { registrationId, channel: otp_type, address }, sealed, pepper),
+      );
+    },
     items,
     async forgetLimits() {
       const counters = await items('limits');

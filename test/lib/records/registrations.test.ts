@@ -1,22 +1,29 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Table } from '../../../lib/aws/dynamodb.ts';
-import { type PendingRegistration, registrationKey, registrationsIn } from '../../../lib/records/registrations.ts';
-import { sealCode, verifyCode } from '../../../lib/secrets/one-time-code.ts';
+import { type PendingRegistration, type Registrations, registrationsIn } from '../../../lib/records/registrations.ts';
+import { sealCode } from '../../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../../lib/secrets/pepper.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
-const signal = () => AbortSignal.timeout(10_000);
+const signal = () => AbortSignal.timeout(30_000);
 const NOW = 1_800_000_000_000;
+const DAY_MS = 24 * 60 * 60_000;
 const PEPPER = parsePepper(JSON.stringify({ current: '1', '1': 'p'.repeat(32) }));
 
 let database: TestDatabase;
+let registrations: Registrations;
+let now = NOW;
 beforeAll(async () => {
   database = await testDatabase(afterAll);
+  registrations = registrationsIn(database.tables.registrations, () => now);
 });
 
-function registration(id: string, address: string, code: string): PendingRegistration {
+let ids = 0;
+/** A registration with an id that no other has. */
+function registration(address: string): PendingRegistration {
+  ids += 1;
+  const registrationId = `r${ids}`;
   return {
-    registration_id: id,
+    registration_id: registrationId,
     type: 'trader',
     otp_type: 'email',
     address,
@@ -27,85 +34,81 @@ function registration(id: string, address: string, code: string): PendingRegistr
     form_id: 'FORM0001',
     custom_fields: '{"a":1e300}',
     documents: [{ field_key: 'd', index: 0, id: '1', key: 'k', media_type: 'image/png', bytes: 3, sha256: 'aGFzaA==' }],
-    code: sealCode(code, { registrationId: id, channel: 'email', address }, PEPPER, NOW),
+    code: sealCode('123456', { registrationId, channel: 'email', address }, PEPPER, NOW),
     requested_at: new Date(NOW).toISOString(),
   };
 }
 
-function inTable(table: Table, address: string) {
-  return table.get(registrationKey('email', address), signal());
+async function keep(address: string): Promise<PendingRegistration> {
+  const record = registration(address);
+  await registrations.put(record, NOW, signal());
+  return record;
 }
 
-function guess(address: string, code: string) {
-  const key = registrationKey('email', address);
-  return verifyCode(database.tables.registrations, key, code, PEPPER, NOW + 1_000, signal());
+async function idsOf(address: string): Promise<string[]> {
+  const found = await registrations.newest('email', address, signal());
+  return found.map(({ registration_id }) => registration_id);
 }
 
 describe('A pending registration', () => {
-  it('stands under its channel and address, and expires 24 hours after the request', async () => {
-    const registrations = registrationsIn(database.tables.registrations);
-    const record = registration('r1', 'kept@example.com', '111111');
-    await registrations.put(record, NOW, signal());
-    expect(await inTable(database.tables.registrations, 'kept@example.com')).toEqual({
-      pk: 'email#kept@example.com',
-      ...record,
-      expires_at: NOW / 1_000 + 24 * 60 * 60,
-    });
+  it('is found by its id and by its address, as it was kept, for 24 hours', async () => {
+    const record = await keep('kept@example.com');
+    expect(await registrations.get(record.registration_id, signal())).toMatchObject(record);
+    expect(await registrations.newest('email', 'kept@example.com', signal())).toMatchObject([record]);
+    expect(await registrations.newest('sms', 'kept@example.com', signal())).toEqual([]);
+    now = NOW + DAY_MS - 1;
+    expect(await idsOf('kept@example.com')).toHaveLength(1);
+    now = NOW + DAY_MS;
+    expect(await idsOf('kept@example.com')).toEqual([]);
+    expect(await registrations.get(record.registration_id, signal())).toBeUndefined();
+    now = NOW;
   });
 
-  it('replaces the one before, whose code is wrong then', async () => {
-    const registrations = registrationsIn(database.tables.registrations);
-    await registrations.put(registration('r1', 'twice@example.com', '111111'), NOW, signal());
-    await registrations.put(registration('r2', 'twice@example.com', '222222'), NOW, signal());
-    expect(await guess('twice@example.com', '111111')).toBe('wrong');
-    expect(await guess('twice@example.com', '222222')).toBe('right');
+  it('stands beside those before it, three at most, newest first', async () => {
+    const kept = [];
+    for (let i = 0; i < 5; i += 1) kept.unshift((await keep('side@example.com')).registration_id);
+    expect(await idsOf('side@example.com')).toEqual(kept.slice(0, 3));
   });
 
-  it('that is taken back leaves the one before as it was, guesses and all', async () => {
-    const registrations = registrationsIn(database.tables.registrations);
-    await registrations.put(registration('r1', 'back@example.com', '111111'), NOW, signal());
-    expect(await guess('back@example.com', '000000')).toBe('wrong');
-    const before = await inTable(database.tables.registrations, 'back@example.com');
-    const undo = await registrations.put(registration('r2', 'back@example.com', '222222'), NOW, signal());
-    await undo(signal());
-    expect(await inTable(database.tables.registrations, 'back@example.com')).toEqual(before);
-    expect(await guess('back@example.com', '111111')).toBe('right');
+  it('that is taken back leaves the others as if it had never been, wherever it stands', async () => {
+    for (const place of [0, 1, 2, 3]) {
+      const address = `back${place}@example.com`;
+      const kept: PendingRegistration[] = [];
+      for (let i = 0; i < 4; i += 1) kept.unshift(await keep(address));
+      const [back] = kept.splice(place, 1);
+      if (back === undefined) throw new Error('no registration');
+      await registrations.remove(back, signal());
+      await registrations.remove(back, signal());
+      expect(await idsOf(address)).toEqual(kept.map(({ registration_id }) => registration_id));
+      expect(await registrations.get(back.registration_id, signal())).toBeUndefined();
+    }
   });
 
-  it('that is taken back leaves nothing where nothing was', async () => {
-    const registrations = registrationsIn(database.tables.registrations);
-    const undo = await registrations.put(registration('r1', 'gone@example.com', '111111'), NOW, signal());
-    await undo(signal());
-    expect(await inTable(database.tables.registrations, 'gone@example.com')).toBeUndefined();
-  });
-
-  it('is not taken back once a later one stands in its place', async () => {
-    const registrations = registrationsIn(database.tables.registrations);
-    const undo = await registrations.put(registration('r1', 'later@example.com', '111111'), NOW, signal());
-    await registrations.put(registration('r2', 'later@example.com', '222222'), NOW, signal());
-    await expect(undo(signal())).rejects.toThrow('condition failed');
-    expect(await guess('later@example.com', '222222')).toBe('right');
-  });
-
-  it('is not written again by a repeat that arrives late, behind the note of its delivery', async () => {
-    const registrations = registrationsIn(database.tables.registrations);
-    const record = registration('r1', 'late@example.com', '111111');
-    await registrations.put(record, NOW, signal());
+  it('is not written twice by a repeat that arrives late, behind the note of its delivery', async () => {
+    const record = await keep('late@example.com');
     const delivery = { kind: 'owner_notice', outcome: 'sent', email_taken: true } as const;
-    await registrations.noteDelivery(record, delivery, signal());
+    await registrations.noteDelivery(record.registration_id, delivery, signal());
     await registrations.put(record, NOW, signal());
-    const item = await inTable(database.tables.registrations, 'late@example.com');
-    expect(item).toMatchObject({ delivery });
-    expect(item).not.toHaveProperty('code');
+    expect(await registrations.newest('email', 'late@example.com', signal())).toMatchObject([{ ...record, delivery }]);
   });
 
-  it('has its delivery noted only while it stands', async () => {
-    const registrations = registrationsIn(database.tables.registrations);
-    const first = registration('r1', 'noted@example.com', '111111');
-    await registrations.put(first, NOW, signal());
-    await registrations.put(registration('r2', 'noted@example.com', '222222'), NOW, signal());
-    const delivery = { kind: 'owner_notice', outcome: 'sent', email_taken: true } as const;
-    await expect(registrations.noteDelivery(first, delivery, signal())).rejects.toThrow('condition failed');
-    expect(await guess('noted@example.com', '222222')).toBe('right');
+  it('that was taken back comes not back with the note of its delivery', async () => {
+    const record = await keep('gone@example.com');
+    await registrations.remove(record, signal());
+    const delivery = { kind: 'code', outcome: 'sent', email_taken: false } as const;
+    await expect(registrations.noteDelivery(record.registration_id, delivery, signal())).rejects.toThrow();
+    expect(await idsOf('gone@example.com')).toEqual([]);
+  });
+
+  it('is looked for with the same calls, whether there are some or none', async () => {
+    await keep('there@example.com');
+    const calls = [];
+    for (const address of ['there@example.com', 'nobody@example.com']) {
+      database.calls.length = 0;
+      await idsOf(address);
+      calls.push(database.calls.map(({ operation }) => operation));
+    }
+    expect(calls[0]).toEqual(['GetItem', 'BatchGetItem']);
+    expect(calls[1]).toEqual(calls[0]);
   });
 });
