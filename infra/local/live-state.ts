@@ -1,8 +1,10 @@
 import type { Fault, FaultKind } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
+import type { LocalClient } from './local-crm.ts';
 import { oneTimeCode } from './one-time-code.ts';
 import type { SentMessage } from './outbox.ts';
 import type { SimulatedAccount } from './platforms/simulated-server.ts';
+import type { BusEvent } from './stand-ins/events.ts';
 
 /** What the page at `/_local` is told of the service: pure data and how it is made; how it is sent stands in `outbox-page.ts`. */
 
@@ -28,6 +30,14 @@ export type AccountsEvent = Record<string, { total: number; newest: SimulatedAcc
 /** As `GET /_local/faults` shows them; of two states of a target, the one of the higher version is the newer. */
 export type FaultsEvent = Record<string, { kinds: readonly FaultKind[]; waiting: Fault[]; version: number }>;
 
+/** What the CRM heard and made of it, newest first. */
+export interface CrmEvent {
+  /** How many events were told, also those that are no longer shown. */
+  total: number;
+  events: { id: string; type: string; at: string; detail: Record<string, unknown> }[];
+  clients: LocalClient[];
+}
+
 /** What the stream sends, by the name of the event. */
 export interface LiveEvents {
   /** Calls to try with the records that the service has; sent once, at the start. */
@@ -35,6 +45,7 @@ export interface LiveEvents {
   outbox: OutboxEvent;
   accounts: AccountsEvent;
   faults: FaultsEvent;
+  crm: CrmEvent;
 }
 
 /** Where the page's data comes from. */
@@ -43,6 +54,8 @@ export interface LiveSources {
   platforms: ReadonlyMap<string, { accounts(): SimulatedAccount[] }>;
   firstCalls: FirstCalls;
   faults(): FaultsEvent;
+  bus: { list(): readonly BusEvent[] };
+  crm: { clients(): LocalClient[] };
 }
 
 /** As many of the newest of each kind, and of each server, are shown: a load test makes thousands. */
@@ -53,8 +66,7 @@ export class LiveState {
   readonly #sources: LiveSources;
   #messages: readonly SentMessage[] | undefined;
   #lastId = 0;
-  #accounts = '';
-  #faults = '';
+  readonly #told = new Map<string, string>();
 
   constructor(sources: LiveSources) {
     this.#sources = sources;
@@ -64,18 +76,21 @@ export class LiveState {
   next(): Partial<LiveEvents> {
     const first = this.#messages === undefined;
     const outbox = this.#nextOutbox();
-    const accounts = accountsOf(this.#sources);
-    const faults = this.#sources.faults();
-    const [accountsNow, faultsNow] = [JSON.stringify(accounts), JSON.stringify(faults)];
-    const events = {
+    return {
       ...(first ? { calls: this.#sources.firstCalls } : {}),
       ...(outbox === undefined ? {} : { outbox }),
-      ...(accountsNow === this.#accounts ? {} : { accounts }),
-      ...(faultsNow === this.#faults ? {} : { faults }),
+      ...this.#changed('accounts', accountsOf(this.#sources)),
+      ...this.#changed('faults', this.#sources.faults()),
+      ...this.#changed('crm', crmOf(this.#sources)),
     };
-    this.#accounts = accountsNow;
-    this.#faults = faultsNow;
-    return events;
+  }
+
+  /** The state by its name, where it is another than the one that was told last. */
+  #changed<Name extends string, State>(name: Name, state: State): { [name in Name]?: State } {
+    const now = JSON.stringify(state);
+    if (this.#told.get(name) === now) return {};
+    this.#told.set(name, now);
+    return { [name]: state } as { [name in Name]?: State };
   }
 
   #nextOutbox(): OutboxEvent | undefined {
@@ -110,6 +125,15 @@ function count(messages: readonly SentMessage[]): OutboxEvent['counts'] {
 function shown({ html, ...message }: SentMessage): ShownMessage {
   const code = oneTimeCode(message);
   return { ...message, html: html !== undefined, ...(code === undefined ? {} : { code }) };
+}
+
+function crmOf({ bus, crm }: LiveSources): CrmEvent {
+  const all = bus.list();
+  const events = all
+    .slice(-SHOWN_PER_KIND)
+    .toReversed()
+    .map(({ id, 'detail-type': type, time: at, detail }) => ({ id, type, at, detail }));
+  return { total: all.length, events, clients: crm.clients().toReversed().slice(0, SHOWN_PER_KIND) };
 }
 
 function accountsOf({ platforms }: LiveSources): AccountsEvent {

@@ -5,6 +5,7 @@ import { docsRoutes } from './docs.ts';
 import { allFaults, type FaultTargets, faultRoutes } from './fault-routes.ts';
 import type { FirstCalls } from './first-calls.ts';
 import { addPath, bodyOf, nameIn, Refusal } from './local-answers.ts';
+import type { LocalCrm } from './local-crm.ts';
 import type { Outbox } from './outbox.ts';
 import { outboxRoutes } from './outbox-page.ts';
 import { pageFiles, sendHtml } from './pages.ts';
@@ -15,6 +16,7 @@ import type { Captcha } from './stand-ins/captcha.ts';
 export interface LocalState extends FaultTargets {
   outbox: Outbox;
   bus: Bus;
+  crm: LocalCrm;
   /** The provider of captchas, where the registration asks for one. */
   captcha: Captcha | undefined;
   /** What the page proposes to a person who has made no call yet. */
@@ -42,6 +44,7 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
       faultRoutes(local, state);
       platformRoutes(local, state.platforms);
       eventRoutes(local, state.bus);
+      addPath(local, '/clients', { GET: () => state.crm.clients() });
       captchaRoutes(local, state.captcha);
       for (const path of ['/register', '/register/']) {
         local.get(path, (_request, reply) => sendHtml(reply, 'register.html', ["style-src 'self'", "img-src 'self'"]));

@@ -15,9 +15,10 @@ const LOADED = [
     'mail.css',
     'empty.css',
     'servers.css',
+    'crm.css',
     'fault-switches.css',
   ],
-  ...['outbox.js', 'messages.js', 'mail.js', 'servers.js', 'fault-switches.js', 'dom.js'],
+  ...['outbox.js', 'messages.js', 'mail.js', 'servers.js', 'crm.js', 'fault-switches.js', 'dom.js'],
   ...['docs.css', 'docs.js', 'register.css', 'register.js', 'icon.svg'],
 ];
 const TYPES: Record<string, string> = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' };

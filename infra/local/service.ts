@@ -1,16 +1,19 @@
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { databaseClient } from '../../lib/aws/dynamodb.ts';
 import { registrationConfig } from '../../lib/config.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
-import { toItems } from '../crm/crm-items.ts';
+import { type CrmItem, toItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
 import { type FunctionName, ROUTES } from '../routes.ts';
-import { type LocalAws, localClient, type StandIns, startAws } from './aws.ts';
+import { localClient, type StandIns, startAws } from './aws.ts';
 import type { Bus } from './bus.ts';
 import { type Database, TABLES } from './database.ts';
 import { DEMO_RECORDS } from './demo-records.ts';
 import { Faults } from './faults.ts';
 import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
+import { type ConfirmedRegistration, LocalCrm } from './local-crm.ts';
 import { localRoutes } from './local-routes.ts';
 import { makeSecrets, resourcesOf, SETTINGS, setEnvironment } from './local-settings.ts';
 import type { Outbox } from './outbox.ts';
@@ -95,15 +98,8 @@ export async function startService(options: ServiceOptions = {}): Promise<LocalS
 async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalService, 'close'>> {
   const records = options.records ?? DEMO_RECORDS;
   const settings = { ...SETTINGS, ...options.environment };
-  const told = registrationConfig(settings);
-  const secrets = makeSecrets(records, told);
-  const aws = open(await startAws(resourcesOf(told, secrets)));
-  const services = new Map<string, Faults>(Object.entries(aws.faults));
-  const captcha = await startCaptchaOf(told, secrets, services, open);
-  const platforms = await startPlatforms(records, secrets, open);
-  await aws.database.createTables(TABLES);
-  await writeRecords(records, platforms, aws);
-
+  const surroundings = await startSurroundings(records, settings, open);
+  const { aws, captcha, platforms, services } = surroundings;
   const environment = {
     ...settings,
     ...(captcha === undefined ? {} : { CAPTCHA_URL: captcha.siteverify }),
@@ -111,21 +107,13 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
     ...(options.quiet === false ? {} : QUIET),
   };
   open(setEnvironment(environment));
+  const local = { ...surroundings, ...aws, firstCalls: firstCalls(records), environment };
   const { url, port } = open(
     await startGateway({
       routes: await loadRoutes(options.load ?? loadSource),
       port: options.port ?? 0,
       allowedOrigins: options.allowedOrigins ?? [],
-      beside: (app) =>
-        localRoutes(app, {
-          outbox: aws.outbox,
-          bus: aws.bus,
-          captcha,
-          platforms,
-          services,
-          firstCalls: firstCalls(records),
-          environment: { ...settings, ...aws.environment },
-        }),
+      beside: (app) => localRoutes(app, local),
     }),
   );
   const faults = (target: string): Faults => {
@@ -135,6 +123,33 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
   };
   const { outbox, bus, database, standIns } = aws;
   return { url, port, outbox, bus, captcha, faults, platforms, database, standIns, environment };
+}
+
+/** Starts all that the functions call, with the CRM's records written, and the CRM that hears what they tell. */
+async function startSurroundings(records: CrmFile, settings: Record<string, string>, open: Open) {
+  const told = registrationConfig(settings);
+  const secrets = makeSecrets(records, told);
+  const aws = open(await startAws(resourcesOf(told, secrets)));
+  const services = new Map<string, Faults>(Object.entries(aws.faults));
+  const captcha = await startCaptchaOf(told, secrets, services, open);
+  const platforms = await startPlatforms(records, secrets, open);
+  await aws.database.createTables(TABLES);
+
+  const client = localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB');
+  const table = crmTable(TABLES.crm, client);
+  const registrations = databaseClient(client);
+  open({
+    close() {
+      table.close();
+      registrations.destroy();
+    },
+  });
+  const write = (items: CrmItem[]) => table.write(items.map((put) => ({ put })));
+  const connections = records.connections.map((one) => withRealAddress(one, platforms.get(one.id)));
+  await write(await toItems({ ...records, connections }));
+  const crm = new LocalCrm({ read: (id) => readRegistration(registrations, id), write });
+  aws.bus.rule('RegistrationConfirmed', (event) => crm.hear(event));
+  return { aws, services, captcha, platforms, crm };
 }
 
 /** Starts the provider of captchas where the registration asks for one, as a target of faults too. */
@@ -158,16 +173,14 @@ async function startPlatforms({ connections }: CrmFile, secrets: ReadonlyMap<str
   return new Map(await Promise.all(entries));
 }
 
-async function writeRecords(
-  records: CrmFile,
-  platforms: ReadonlyMap<string, SimulatedServer>,
-  aws: LocalAws,
-): Promise<void> {
-  const connections = records.connections.map((one) => withRealAddress(one, platforms.get(one.id)));
-  const items = await toItems({ ...records, connections });
-  const table = crmTable(TABLES.crm, localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));
-  await table.write(items.map((put) => ({ put })));
-  table.close();
+/** As the CRM of a deployment reads it, which has a right to do so. */
+async function readRegistration(
+  client: ReturnType<typeof databaseClient>,
+  id: string,
+): Promise<ConfirmedRegistration | undefined> {
+  const key = { FilterExpression: 'registration_id = :id', ExpressionAttributeValues: { ':id': id } };
+  const { Items = [] } = await client.send(new ScanCommand({ TableName: TABLES.registrations, ...key }));
+  return Items[0] as ConfirmedRegistration | undefined;
 }
 
 async function loadRoutes(load: (name: FunctionName) => Promise<LambdaHandler>): Promise<Route[]> {

@@ -222,7 +222,7 @@ function languageName(tag) {
   }
 }
 
-function showTimes() {
+export function showTimes() {
   const now = Date.now();
   for (const time of document.querySelectorAll('time')) {
     const at = new Date(time.dateTime);

@@ -1,6 +1,7 @@
+import { setAccountCall, shellCall, showCrm } from './crm.js';
 import { byId, copyButton, element } from './dom.js';
 import { showFaults, startFaults } from './fault-switches.js';
-import { messageCount, showMessages, startMessages } from './messages.js';
+import { messageCount, showMessages, showTimes, startMessages } from './messages.js';
 import { showAccounts } from './servers.js';
 
 /** @import { LiveEvents } from '../live-state.ts' */
@@ -9,13 +10,14 @@ import { showAccounts } from './servers.js';
 /** The page at /_local. The service says over one stream of events what is new; actions go to its JSON routes. */
 
 const RETRY_MS = 1_000;
-const VIEWS = ['messages', 'servers', 'faults'];
+const VIEWS = ['messages', 'servers', 'crm', 'faults'];
 
 /** @type {{ [Name in keyof LiveEvents]: (data: LiveEvents[Name]) => void }} */
 const HANDLERS = {
   calls({ registration, account }) {
     showCall('registration-call', registration);
     showCall('account-call', account);
+    setAccountCall(account);
   },
   outbox(event) {
     const before = messageCount();
@@ -24,6 +26,10 @@ const HANDLERS = {
   },
   accounts: showAccounts,
   faults: showFaults,
+  crm(event) {
+    showCrm(event);
+    showTimes();
+  },
 };
 
 startMessages();
@@ -86,8 +92,7 @@ function showCall(id, call) {
   const place = byId(id);
   place.hidden = call === undefined;
   if (call === undefined) return;
-  const body = JSON.stringify(call.body, null, 2).replaceAll('\n', '\n  ').replaceAll("'", "'\\''");
-  const line = `curl -i ${location.origin}${call.path} \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`;
+  const line = shellCall(call);
   place.replaceChildren(
     element('pre', { tabindex: 0, 'aria-label': 'The call for a terminal' }, element('code', {}, line)),
     copyButton('Copy', () => line, { 'aria-label': 'Copy the call' }),

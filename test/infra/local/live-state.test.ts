@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { Bus } from '../../../infra/local/bus.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { Faults } from '../../../infra/local/faults.ts';
 import { firstCalls } from '../../../infra/local/first-calls.ts';
 import { type LiveSources, LiveState, SHOWN_PER_KIND } from '../../../infra/local/live-state.ts';
+import type { LocalClient } from '../../../infra/local/local-crm.ts';
 import { Outbox } from '../../../infra/local/outbox.ts';
 import type { SimulatedAccount } from '../../../infra/local/platforms/simulated-server.ts';
+import type { BusEvent } from '../../../infra/local/stand-ins/events.ts';
 
 const TEXT = { kind: 'sms', to: '+447400123456', text: '048271 is your code.' } as const;
 const ACCOUNT: SimulatedAccount = {
@@ -19,7 +22,14 @@ const ACCOUNT: SimulatedAccount = {
 };
 
 function sources(): LiveSources {
-  return { outbox: new Outbox(), platforms: new Map(), firstCalls: firstCalls(DEMO_RECORDS), faults: () => ({}) };
+  return {
+    outbox: new Outbox(),
+    bus: new Bus(),
+    crm: { clients: () => [] },
+    platforms: new Map(),
+    firstCalls: firstCalls(DEMO_RECORDS),
+    faults: () => ({}),
+  };
 }
 
 function world() {
@@ -43,6 +53,7 @@ describe('what an outbox page is told', () => {
       },
       accounts: { 'tp5-live-1': { total: 0, newest: [] } },
       faults: { ses: { kinds: ['down'], waiting: [], version: 1 } },
+      crm: { total: 0, events: [], clients: [] },
     });
     expect(state.next()).toEqual({});
   });
@@ -96,6 +107,43 @@ describe('what an outbox page is told', () => {
     const { ses: told } = state.next().faults ?? {};
     expect(told?.waiting).toEqual([]);
     expect(told?.version).toBeGreaterThan(before + 1);
+    expect(state.next()).toEqual({});
+  });
+});
+
+describe('what the page is told of the CRM', () => {
+  const EVENT: BusEvent = {
+    version: '0',
+    id: 'e-1',
+    'detail-type': 'RegistrationConfirmed',
+    source: 'broker.api',
+    account: '000000000000',
+    time: '2026-11-22T10:00:00Z',
+    region: 'eu-west-1',
+    resources: [],
+    detail: { id: 'r-1' },
+  };
+
+  it('is each event and each client, newest first', () => {
+    const bus = new Bus();
+    const client = { id: 'C1', name: 'Nia', email: 'nia@example.com', registration_id: 'r-1', at: EVENT.time };
+    const clients: LocalClient[] = [];
+    const state = new LiveState({ ...sources(), bus, crm: { clients: () => clients } });
+    state.next();
+    bus.deliver(EVENT);
+    bus.deliver({ ...EVENT, id: 'e-2', 'detail-type': 'AccountOpened' });
+    expect(state.next()).toEqual({
+      crm: {
+        total: 2,
+        events: [
+          { id: 'e-2', type: 'AccountOpened', at: EVENT.time, detail: { id: 'r-1' } },
+          { id: 'e-1', type: 'RegistrationConfirmed', at: EVENT.time, detail: { id: 'r-1' } },
+        ],
+        clients: [],
+      },
+    });
+    clients.push(client, { ...client, id: 'C2' });
+    expect(state.next().crm?.clients.map(({ id }) => id)).toEqual(['C2', 'C1']);
     expect(state.next()).toEqual({});
   });
 });

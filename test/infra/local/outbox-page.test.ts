@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { localClient } from '../../../infra/local/aws.ts';
 import { CHROMIUM } from '../../../infra/local/chromium.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
+import { databaseClient } from '../../../lib/aws/dynamodb.ts';
 import { inChromium } from '../../support/chromium.ts';
 import { checked } from '../../support/openapi.ts';
 
@@ -323,6 +326,35 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
     expect(await page.getByRole('heading', { name: 'Nothing was sent yet' }).isVisible()).toBe(false);
   });
 
+  it('shows the events that the CRM hears, and the clients that it makes', async () => {
+    expect(await register({ email: 'crm@example.com' })).toBe(204);
+    const client = databaseClient(localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));
+    const { Items = [] } = await client.send(new ScanCommand({ TableName: 'registrations' }));
+    client.destroy();
+    const registration = Items.find(({ email }) => email === 'crm@example.com');
+    const told = { id: registration?.registration_id, email_taken: false };
+    service.bus.deliver({
+      version: '0',
+      id: 'e-1',
+      'detail-type': 'RegistrationConfirmed',
+      source: 'broker.api',
+      account: '000000000000',
+      time: new Date().toISOString(),
+      region: 'eu-west-1',
+      resources: [],
+      detail: told,
+    });
+    const crm = page.getByRole('region', { name: 'CRM' });
+    await crm.getByText('crm@example.com').waitFor();
+    await crm.getByText('RegistrationConfirmed').click();
+    await crm.getByText(`"id": "${told.id}"`).waitFor();
+    await expect.poll(() => said().textContent()).toBe('Event RegistrationConfirmed');
+    await crm.getByRole('button', { name: 'Copy a call that opens an account' }).click();
+    await expect.poll(clipboard).toContain('/tp5/accounts');
+    const { stdout } = await promisify(execFile)('sh', ['-c', await clipboard()]);
+    expect(stdout).toMatch(/^HTTP\/1\.1 200/);
+  });
+
   it('clears the outbox', async () => {
     await register({ email: 'gone@example.com' });
     await page.getByRole('button', { name: 'Clear', exact: true }).click();
@@ -374,7 +406,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
     await register({ email: 'tab@example.com', otp_type: 'sms', phone: { country_code: '44', number: '7400123420' } });
     await card('+447400123420').waitFor();
     const stops: string[] = [];
-    for (let stop = 0; stop < 10; stop += 1) {
+    for (let stop = 0; stop < 11; stop += 1) {
       await page.keyboard.press('Tab');
       stops.push(
         await page.evaluate(
@@ -383,11 +415,12 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
       );
       expect(await page.evaluate('document.activeElement.matches(":focus-visible")')).toBe(true);
     }
-    expect(stops.slice(0, 8)).toEqual([
+    expect(stops.slice(0, 9)).toEqual([
       'Registration page',
       'API reference',
       'Messages 1',
       expect.stringMatching(/^Servers/),
+      'CRM',
       'Faults',
       'Clear',
       'all',
@@ -403,7 +436,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
     await register({ email: `${'long.'.repeat(11)}name@${'mail.'.repeat(20)}example.com` });
     await page.setViewportSize({ width: 360, height: 740 });
     await page.getByRole('article').waitFor();
-    for (const part of ['Messages', 'Trading servers', 'Faults']) {
+    for (const part of ['Messages', 'Trading servers', 'CRM', 'Faults']) {
       await page.getByRole('link', { name: part.replace('Trading s', 'S') }).click();
       await page.getByRole('heading', { level: 2, name: part }).waitFor();
       expect(await page.getByRole('region').count()).toBe(1);
