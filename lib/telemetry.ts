@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@aws-lambda-powertools/logger';
-import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 
 /**
  * What happened, in words that alarms and operators know. Each event is one log line and one count of the metric of
@@ -65,43 +64,39 @@ export interface Telemetry {
   event(name: EventName, fields?: EventFields): void;
   /** The same, with these fields in every event. */
   with(fields: EventFields): Telemetry;
-  /** Writes the counted metrics out; at the end of every invocation. */
-  flush(): void;
 }
 
-/** Logger and metrics of one function (Powertools for AWS Lambda). Every metric has the dimensions `service` and `stage`. */
+/** The log of one function (Powertools for AWS Lambda), of which CloudWatch makes the metrics too. */
 export function telemetry(service: string, stage: string): Telemetry {
   const logger = new Logger({ serviceName: service });
-  const counters = (dimensions: Record<string, string>) =>
-    new Metrics({ namespace: 'BrokerApi', serviceName: service, defaultDimensions: { stage, ...dimensions } });
-  const counted = counters({});
-  /** Kept: to make one takes longer than everything else that an event does. */
-  const countedByChannel = new Map<string, Metrics>();
-
-  function ofChannel(channel: string): Metrics {
-    const known = countedByChannel.get(channel) ?? counters({ channel });
-    countedByChannel.set(channel, known);
-    return known;
-  }
 
   function scoped(base: EventFields): Telemetry {
     return {
       event(name, fields = {}) {
-        const all = { ...base, ...fields };
-        logger[EVENTS[name]](name, allowed(all));
-        counted.addMetric(name, MetricUnit.Count, 1);
-        if (all.channel !== undefined) ofChannel(all.channel).addMetric(name, MetricUnit.Count, 1);
+        const kept = allowed({ ...base, ...fields });
+        logger[EVENTS[name]](name, { ...kept, stage, [name]: 1, _aws: metric(name, 'channel' in kept) });
       },
       with: (fields) => scoped({ ...base, ...fields }),
-      flush: () => {
-        for (const metrics of [counted, ...countedByChannel.values()]) {
-          // A replayed answer counts nothing, which would be logged as a warning.
-          if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
-        }
-      },
     };
   }
   return scoped({});
+}
+
+/** By which members of the line events are counted. */
+const DIMENSIONS = ['service', 'stage'];
+
+/** What makes a log line count (CloudWatch's embedded metric format): the metric has the name of the event. */
+function metric(name: EventName, byChannel: boolean) {
+  return {
+    Timestamp: Date.now(),
+    CloudWatchMetrics: [
+      {
+        Namespace: 'BrokerApi',
+        Dimensions: byChannel ? [DIMENSIONS, [...DIMENSIONS, 'channel']] : [DIMENSIONS],
+        Metrics: [{ Name: name, Unit: 'Count' }],
+      },
+    ],
+  };
 }
 
 /** Keeps the allow-listed fields, and of their values only numbers, plain words, and places. */

@@ -123,7 +123,6 @@ const VENDORS = [
   '@aws-sdk/client-pinpoint-sms-voice-v2',
   '@aws-sdk/client-socialmessaging',
   '@aws-lambda-powertools/logger',
-  '@aws-lambda-powertools/metrics',
   '@middy/core',
   '@middy/http-json-body-parser',
   'file-type',

@@ -58,7 +58,7 @@ export interface LocalService {
 }
 
 /** Keeps the functions from logging. */
-const QUIET = { POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' };
+const QUIET = { POWERTOOLS_LOG_LEVEL: 'SILENT' };
 
 let running = false;
 let loads = 0;

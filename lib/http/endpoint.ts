@@ -1,28 +1,25 @@
 import middy from '@middy/core';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type { Context } from 'aws-lambda';
-import type * as v from 'valibot';
+import * as v from 'valibot';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { STOP_BEFORE_END_MS, within } from './deadline.ts';
 import { refuseLargeBody } from './json-body.ts';
 import { Problem } from './problem.ts';
-import {
-  type BodySchema,
-  type Event,
-  type ParameterSchemas,
-  parseRequest,
-  type Request,
-  type RequestRules,
-} from './request.ts';
+import { type BodySchema, type Event, parseRequest, type Request, type RequestRules } from './request.ts';
 import { type Answer, type Response, toProblemResponse, toResponse } from './response.ts';
 
 export type { Answer, Request };
+
+type ParameterSchemas = Readonly<Record<string, v.GenericSchema<unknown, string>>>;
 
 export interface EndpointOptions<
   Body extends BodySchema,
   Parameters extends ParameterSchemas,
   AnswerBody extends v.GenericSchema,
-> extends RequestRules<Body, Parameters> {
+> extends Omit<RequestRules<Body, v.ObjectSchema<Parameters, undefined>>, 'path'> {
+  /** Of the path, by name. */
+  parameters?: Parameters;
   /** The rules of our own answer; absent where there is no body (204). */
   answer?: AnswerBody;
   /** Bytes of the largest body that is read. */
@@ -46,7 +43,8 @@ export function endpoint<
   Parameters extends ParameterSchemas = Record<never, never>,
   AnswerBody extends v.GenericSchema = v.UndefinedSchema<undefined>,
 >(options: EndpointOptions<Body, Parameters, AnswerBody>): Handler {
-  const handler = middy<Event, Response>({
+  const rules = { ...options, path: v.object(options.parameters ?? ({} as Parameters)) };
+  return middy<Event, Response>({
     timeoutEarlyInMillis: 500,
     timeoutEarlyResponse: () => {
       throw new Problem('internal_error', { cause: new Error('The function ran out of time.') });
@@ -55,21 +53,14 @@ export function endpoint<
     .use(respondWithProblem(options.telemetry))
     .before(({ event }) => refuseLargeBody(event, options.maxBodyBytes))
     .use(jsonMediaType())
-    .handler(async (event, context, { signal }) => {
-      const endsAt = Date.now() + context.getRemainingTimeInMillis();
-      const deadline = within(endsAt - STOP_BEFORE_END_MS - Date.now(), signal);
-      const request = await parseRequest(event, endsAt, options, deadline);
+    .handler(async (event, context) => {
+      const leftMs = context.getRemainingTimeInMillis();
+      const deadline = within(leftMs - STOP_BEFORE_END_MS);
+      const request = await parseRequest(event, Date.now() + leftMs, rules, deadline);
       const telemetry = options.telemetry.with({ request_id: event.requestContext.requestId, route: event.routeKey });
       const answer = await options.handle(request, telemetry, deadline);
       return toResponse(event, answer, options.answer);
     });
-  return async (event, context) => {
-    try {
-      return await handler(event, context);
-    } finally {
-      options.telemetry.flush();
-    }
-  };
 }
 
 /**

@@ -32,13 +32,11 @@ export interface Request<Body, Parameters = Record<never, string>> {
 
 /** Schemas may be asynchronous: large tables of rules are loaded on first use. */
 export type BodySchema = v.GenericSchema | v.GenericSchemaAsync;
-export type ParameterSchemas = Readonly<Record<string, v.GenericSchema<unknown, string>>>;
 
 /** The rules of a request. */
-export interface RequestRules<Body extends BodySchema, Parameters extends ParameterSchemas> {
+export interface RequestRules<Body extends BodySchema, Path extends v.GenericSchema> {
   body: Body;
-  /** Of the path, by name. */
-  parameters?: Parameters;
+  path: Path;
   /** Absent: the address that the gateway saw. */
   source?: SourceOf;
   /** Absent: no captcha is asked for. */
@@ -47,25 +45,23 @@ export interface RequestRules<Body extends BodySchema, Parameters extends Parame
   userClaim?: string | undefined;
 }
 
-type PathOf<Parameters extends ParameterSchemas> = v.InferOutput<v.ObjectSchema<Parameters, undefined>>;
-
 /**
  * @param endsAt when this invocation is over, in epoch milliseconds
  * @throws Problem with all faults of the request
  */
-export async function parseRequest<Body extends BodySchema, Parameters extends ParameterSchemas>(
+export async function parseRequest<Body extends BodySchema, Path extends v.GenericSchema>(
   event: Event,
   endsAt: number,
-  rules: RequestRules<Body, Parameters>,
+  rules: RequestRules<Body, Path>,
   signal: AbortSignal,
-): Promise<Request<v.InferOutput<Body>, PathOf<Parameters>>> {
+): Promise<Request<v.InferOutput<Body>, v.InferOutput<Path>>> {
   const sentBody = parseBody(event);
   const { headers, pathParameters = {}, requestContext } = event;
   const { captcha, userClaim, source = seenByGateway } = rules;
   const caller = callerOf(requestContext.authorizer);
 
-  const path = v.safeParse(v.object(rules.parameters ?? ({} as Parameters)), pathParameters);
-  const key = v.safeParse(v.optional(IdempotencyKeySchema), headers['idempotency-key']?.trim());
+  const path = v.safeParse(rules.path, pathParameters);
+  const key = v.safeParse(OptionalKeySchema, headers['idempotency-key']?.trim());
   const token = captcha && v.safeParse(CaptchaTokenSchema, headers['captcha-token']?.trim());
   const body = await v.safeParseAsync(rules.body, sentBody);
   if (!path.success || !key.success || token?.success === false || !body.success) {
@@ -92,6 +88,8 @@ export async function parseRequest<Body extends BodySchema, Parameters extends P
     endsAt,
   };
 }
+
+const OptionalKeySchema = v.optional(IdempotencyKeySchema);
 
 /** Whose key it is could not be told, and another's request would be taken for this one. */
 const NAMELESS_CALLER: FieldFault = {

@@ -46,38 +46,37 @@ describe('What is logged', () => {
 });
 
 describe('What is counted', () => {
-  it('is counted for the function, and for the channel where the event has one; never twice', () => {
+  it('is each event, for the function, and for the channel where it has one; by the line that logs it', () => {
     const url = new URL('../../lib/telemetry.ts', import.meta.url).href;
     const script = `
       const { telemetry } = await import(${JSON.stringify(url)});
-      const { event, flush } = telemetry('a-function', 'a-stage');
-      for (const channel of ['email', 'sms']) {
-        event('OtpSent', { channel });
-        event('RequestRefused');
-        flush();
-      }
-      flush();
+      const { event } = telemetry('a-function', 'a-stage').with({ request_id: 'r-1' });
+      event('OtpSent', { channel: 'sms' });
+      event('RequestRefused');
     `;
     const written = execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
       env: { PATH: process.env.PATH },
       encoding: 'utf8',
     });
-    const counted = written
+    const lines = written
+      .trim()
       .split('\n')
-      .filter((line) => line.includes('CloudWatchMetrics'))
-      .map((line) => {
-        const { _aws, ...values } = JSON.parse(line);
-        expect(_aws.CloudWatchMetrics[0].Namespace).toBe('BrokerApi');
-        return { ...values, dimensions: _aws.CloudWatchMetrics[0].Dimensions.flat().sort() };
-      });
-    const common = { service: 'a-function', stage: 'a-stage' };
-    const ofFunction = { ...common, OtpSent: 1, RequestRefused: 1, dimensions: ['service', 'stage'] };
-    const ofChannel = (channel: string) => ({
-      ...common,
-      channel,
-      OtpSent: 1,
-      dimensions: ['channel', 'service', 'stage'],
+      .map((line) => JSON.parse(line));
+    const metric = (name: string, dimensions: string[][]) => ({
+      Timestamp: expect.any(Number),
+      CloudWatchMetrics: [{ Namespace: 'BrokerApi', Dimensions: dimensions, Metrics: [{ Name: name, Unit: 'Count' }] }],
     });
-    expect(counted).toEqual([ofFunction, ofChannel('email'), ofFunction, ofChannel('sms')]);
+    const common = { level: 'INFO', service: 'a-function', stage: 'a-stage', request_id: 'r-1' };
+    const everybody = ['service', 'stage'];
+    expect(lines).toMatchObject([
+      {
+        ...common,
+        message: 'OtpSent',
+        channel: 'sms',
+        OtpSent: 1,
+        _aws: metric('OtpSent', [everybody, [...everybody, 'channel']]),
+      },
+      { ...common, message: 'RequestRefused', RequestRefused: 1, _aws: metric('RequestRefused', [everybody]) },
+    ]);
   });
 });

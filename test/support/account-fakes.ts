@@ -198,7 +198,6 @@ export class FakeAccounts {
     return {
       event: (name, fields = {}) => void this.events.push({ name, fields: { ...base, ...fields } }),
       with: (fields) => this.#telemetry({ ...base, ...fields }),
-      flush: () => {},
     };
   }
 }

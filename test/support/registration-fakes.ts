@@ -179,7 +179,6 @@ export function fakeRegistration(settings: FakeSettings = {}) {
   const telemetry: Telemetry = {
     event: (name, fields = {}) => events.push({ name, fields }),
     with: (base) => ({ ...telemetry, event: (name, fields = {}) => telemetry.event(name, { ...base, ...fields }) }),
-    flush: () => {},
   };
 
   return {

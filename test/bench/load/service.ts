@@ -83,7 +83,6 @@ async function spawnService(settings: Record<string, string>): Promise<ChildProc
       PORT: '0',
       ...settings,
       POWERTOOLS_LOG_LEVEL: 'ERROR',
-      POWERTOOLS_METRICS_DISABLED: 'true',
     },
   });
 }

@@ -27,7 +27,6 @@ function anything(schema: v.GenericSchema = openObject({}), maxBodyBytes = 1_000
   const telemetry: Telemetry = {
     event: (name, fields = {}) => events.push({ name, fields }),
     with: () => telemetry,
-    flush: () => {},
   };
   const handler = endpoint({
     body: schema,
