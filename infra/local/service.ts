@@ -1,6 +1,6 @@
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { databaseClient } from '../../lib/aws/dynamodb.ts';
+import { databaseClient, table as databaseTable } from '../../lib/aws/dynamodb.ts';
 import { registrationConfig } from '../../lib/config.ts';
+import { registrationsIn } from '../../lib/records/registrations.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 import { type CrmItem, toItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
@@ -13,7 +13,7 @@ import { DEMO_RECORDS } from './demo-records.ts';
 import { Faults } from './faults.ts';
 import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
-import { type ConfirmedRegistration, LocalCrm } from './local-crm.ts';
+import { LocalCrm } from './local-crm.ts';
 import { localRoutes } from './local-routes.ts';
 import { makeSecrets, resourcesOf, SETTINGS, setEnvironment } from './local-settings.ts';
 import type { Outbox } from './outbox.ts';
@@ -59,6 +59,9 @@ export interface LocalService {
 
 /** Keeps the functions from logging. */
 const QUIET = { POWERTOOLS_LOG_LEVEL: 'SILENT' };
+
+/** How long the CRM waits for a registration. */
+const READ_MS = 5_000;
 
 let running = false;
 let loads = 0;
@@ -137,17 +140,18 @@ async function startSurroundings(records: CrmFile, settings: Record<string, stri
 
   const client = localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB');
   const table = crmTable(TABLES.crm, client);
-  const registrations = databaseClient(client);
+  const database = databaseClient(client);
   open({
     close() {
       table.close();
-      registrations.destroy();
+      database.destroy();
     },
   });
   const write = (items: CrmItem[]) => table.write(items.map((put) => ({ put })));
   const connections = records.connections.map((one) => withRealAddress(one, platforms.get(one.id)));
   await write(await toItems({ ...records, connections }));
-  const crm = new LocalCrm({ read: (id) => readRegistration(registrations, id), write });
+  const registrations = registrationsIn(databaseTable(database, TABLES.registrations));
+  const crm = new LocalCrm({ read: (id) => registrations.get(id, AbortSignal.timeout(READ_MS)), write });
   aws.bus.rule('RegistrationConfirmed', (event) => crm.hear(event));
   return { aws, services, captcha, platforms, crm };
 }
@@ -171,16 +175,6 @@ async function startPlatforms({ connections }: CrmFile, secrets: ReadonlyMap<str
   const simulated = connections.filter(({ host }) => host === LOCAL_HOST);
   const entries = simulated.map(async (one) => [one.id, open(await startPlatform(one, secrets))] as const);
   return new Map(await Promise.all(entries));
-}
-
-/** As the CRM of a deployment reads it, which has a right to do so. */
-async function readRegistration(
-  client: ReturnType<typeof databaseClient>,
-  id: string,
-): Promise<ConfirmedRegistration | undefined> {
-  const key = { FilterExpression: 'registration_id = :id', ExpressionAttributeValues: { ':id': id } };
-  const { Items = [] } = await client.send(new ScanCommand({ TableName: TABLES.registrations, ...key }));
-  return Items[0] as ConfirmedRegistration | undefined;
 }
 
 async function loadRoutes(load: (name: FunctionName) => Promise<LambdaHandler>): Promise<Route[]> {

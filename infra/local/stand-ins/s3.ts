@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface S3Options extends Omit<StandInOptions, 'record'> {
@@ -14,8 +13,7 @@ interface S3Object {
   /** `x-amz-meta-…`, without the prefix. */
   metadata: Record<string, string>;
   contentDisposition?: string | undefined;
-  etag: string;
-  lastModified: Date;
+  tags: Record<string, string>;
 }
 
 export interface S3StandIn extends StandIn {
@@ -26,7 +24,7 @@ export interface S3StandIn extends StandIn {
 const MOST_METADATA_BYTES = 2_048;
 const LONGEST_KEY_BYTES = 1_024;
 
-/** S3 with path-style addresses, as the SDK uses them with an endpoint that is an IP address: objects put, read, listed, deleted. */
+/** S3 with path-style addresses, as the SDK uses them with an endpoint that is an IP address: objects put, their tags taken away. */
 export async function startS3({ buckets, ...options }: S3Options): Promise<S3StandIn> {
   const objects = new Map<string, S3Object>();
 
@@ -35,76 +33,36 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
     const [bucket = '', ...rest] = url.pathname.slice(1).split('/').map(decodeURIComponent);
     const key = rest.join('/');
     if (!buckets.includes(bucket)) return s3Error(404, 'NoSuchBucket', 'The specified bucket does not exist');
-    if (key === '') {
-      return call.method === 'GET' && url.searchParams.get('list-type') === '2'
-        ? list(bucket, url.searchParams)
-        : s3Error(405, 'MethodNotAllowed', 'The specified method is not allowed against this resource.');
-    }
     if (Buffer.byteLength(key) > LONGEST_KEY_BYTES) return s3Error(400, 'KeyTooLongError', 'Your key is too long');
-
-    switch (call.method) {
-      case 'PUT':
-        return put(`${bucket}/${key}`, call);
-      case 'DELETE':
-        objects.delete(`${bucket}/${key}`);
-        return { status: 204, headers: {}, body: '' };
-      case 'GET':
-      case 'HEAD':
-        return read(objects.get(`${bucket}/${key}`), call.method);
-      default:
-        return s3Error(405, 'MethodNotAllowed', 'The specified method is not allowed against this resource.');
-    }
+    const name = `${bucket}/${key}`;
+    if (key !== '' && call.method === 'PUT' && !url.searchParams.has('tagging')) return put(name, call);
+    if (key !== '' && call.method === 'DELETE' && url.searchParams.has('tagging')) return deleteTags(name);
+    return s3Error(405, 'MethodNotAllowed', 'The specified method is not allowed against this resource.');
   }
 
-  function put(name: string, { headers, bytes }: Call): Answer {
-    const upload = decode(bytes, headers);
-    if (upload === undefined) return s3Error(400, 'IncompleteBody', 'The request body terminated unexpectedly');
-    const { body, trailers } = upload;
-    const fault = contentFault(body, { ...headers, ...trailers }, String(headers['x-amz-content-sha256'] ?? ''));
+  function put(name: string, { headers, bytes: body }: Call): Answer {
+    const fault = contentFault(body, headers);
     if (fault !== undefined) return s3Error(400, fault, 'The content does not match what was sent with it.');
-
-    const metadata: Record<string, string> = {};
-    for (const [header, value] of Object.entries(headers)) {
-      if (header.startsWith('x-amz-meta-')) metadata[header.slice('x-amz-meta-'.length)] = String(value);
-    }
+    const metadata = metadataIn(headers);
     const size = Object.entries(metadata).reduce((sum, [meta, value]) => sum + meta.length + value.length, 0);
     if (size > MOST_METADATA_BYTES) {
       return s3Error(400, 'MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size');
     }
-    const etag = `"${createHash('md5').update(body).digest('hex')}"`;
     objects.set(name, {
       body,
       contentType: headers['content-type'] ?? 'binary/octet-stream',
       metadata,
       contentDisposition: headers['content-disposition'],
-      etag,
-      lastModified: new Date(),
+      tags: Object.fromEntries(new URLSearchParams(String(headers['x-amz-tagging'] ?? ''))),
     });
-    return { status: 200, headers: { etag }, body: '' };
+    return { status: 200, headers: { etag: `"${createHash('md5').update(body).digest('hex')}"` }, body: '' };
   }
 
-  function list(bucket: string, query: URLSearchParams): Answer {
-    const prefix = query.get('prefix') ?? '';
-    const most = Math.min(1_000, Number(query.get('max-keys') ?? 1_000));
-    const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
-    const all = [...objects]
-      .map(([name, object]) => ({ key: name.slice(bucket.length + 1), bucket: name.split('/')[0], object }))
-      .filter((one) => one.bucket === bucket && one.key.startsWith(prefix) && one.key > after)
-      .toSorted((a, b) => (a.key < b.key ? -1 : 1));
-    const page = all.slice(0, most);
-    const truncated = all.length > page.length;
-    const contents = page.map(
-      ({ key, object }) =>
-        `<Contents><Key>${escapeXml(key)}</Key><LastModified>${object.lastModified.toISOString()}</LastModified>` +
-        `<ETag>${escapeXml(object.etag)}</ETag><Size>${object.body.length}</Size><StorageClass>STANDARD</StorageClass></Contents>`,
-    );
-    const next = truncated ? `<NextContinuationToken>${escapeXml(page.at(-1)?.key ?? '')}</NextContinuationToken>` : '';
-    return xml(
-      200,
-      `<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>${bucket}</Name>` +
-        `<Prefix>${escapeXml(prefix)}</Prefix><KeyCount>${page.length}</KeyCount><MaxKeys>${most}</MaxKeys>` +
-        `<IsTruncated>${truncated}</IsTruncated>${next}${contents.join('')}</ListBucketResult>`,
-    );
+  function deleteTags(name: string): Answer {
+    const object = objects.get(name);
+    if (object === undefined) return s3Error(404, 'NoSuchKey', 'The specified key does not exist.');
+    objects.set(name, { ...object, tags: {} });
+    return { status: 204, headers: {}, body: '' };
   }
 
   const running = await serve(
@@ -120,84 +78,29 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
   return Object.defineProperty(running, 'objects', { value: objects, enumerable: true }) as S3StandIn;
 }
 
-function read(object: S3Object | undefined, method: 'GET' | 'HEAD'): Answer {
-  if (object === undefined) {
-    return method === 'HEAD'
-      ? { status: 404, headers: {}, body: '' }
-      : s3Error(404, 'NoSuchKey', 'The specified key does not exist.');
+function metadataIn(headers: Call['headers']): Record<string, string> {
+  const metadata: Record<string, string> = {};
+  for (const [header, value] of Object.entries(headers)) {
+    if (header.startsWith('x-amz-meta-')) metadata[header.slice('x-amz-meta-'.length)] = String(value);
   }
-  const { body, contentType, contentDisposition, etag, lastModified, metadata } = object;
-  const named = Object.entries(metadata).map(([name, value]) => [`x-amz-meta-${name}`, value]);
-  return {
-    status: 200,
-    headers: {
-      'content-type': contentType,
-      'content-length': String(body.length),
-      ...(contentDisposition === undefined ? {} : { 'content-disposition': contentDisposition }),
-      etag,
-      'last-modified': lastModified.toUTCString(),
-      ...Object.fromEntries(named),
-    },
-    body: method === 'HEAD' ? '' : body,
-  };
-}
-
-/** The object in a request's body: as it is, or in `aws-chunked` pieces with trailers. */
-function decode(
-  bytes: Buffer,
-  headers: Call['headers'],
-): { body: Buffer; trailers: Record<string, string> } | undefined {
-  if (!String(headers['x-amz-content-sha256']).startsWith('STREAMING-')) return { body: bytes, trailers: {} };
-  const pieces: Buffer[] = [];
-  let at = 0;
-  for (;;) {
-    const lineEnd = bytes.indexOf('\r\n', at);
-    if (lineEnd === -1) return undefined;
-    const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
-    if (Number.isNaN(size) || lineEnd + 2 + size > bytes.length) return undefined;
-    at = lineEnd + 2 + size;
-    if (size === 0) break;
-    pieces.push(bytes.subarray(lineEnd + 2, at));
-    at += 2;
-  }
-  const body = Buffer.concat(pieces);
-  if (body.length !== Number(headers['x-amz-decoded-content-length'])) return undefined;
-  const lines = bytes.toString('latin1', at).split('\r\n').filter(Boolean);
-  return { body, trailers: Object.fromEntries(lines.map((line) => line.split(/:(.*)/, 2) as [string, string])) };
+  return metadata;
 }
 
 /** The error that S3 has for content which is not what its checksums say. */
-function contentFault(body: Buffer, headers: Record<string, unknown>, sha256: string): string | undefined {
-  if (/^[0-9a-f]{64}$/.test(sha256) && createHash('sha256').update(body).digest('hex') !== sha256) {
-    return 'XAmzContentSHA256Mismatch';
-  }
-  const crc = Buffer.alloc(4);
-  crc.writeUInt32BE(crc32(body));
-  const sums: [string, () => string][] = [
-    ['content-md5', () => createHash('md5').update(body).digest('base64')],
-    ['x-amz-checksum-sha1', () => createHash('sha1').update(body).digest('base64')],
-    ['x-amz-checksum-sha256', () => createHash('sha256').update(body).digest('base64')],
-    ['x-amz-checksum-crc32', () => crc.toString('base64')],
-  ];
-  const wrong = sums.find(([header, sum]) => headers[header] !== undefined && headers[header] !== sum());
-  return wrong === undefined ? undefined : 'BadDigest';
+function contentFault(body: Buffer, headers: Call['headers']): string | undefined {
+  const signed = String(headers['x-amz-content-sha256'] ?? '');
+  const digest = createHash('sha256').update(body).digest();
+  if (/^[0-9a-f]{64}$/.test(signed) && digest.toString('hex') !== signed) return 'XAmzContentSHA256Mismatch';
+  const given = headers['x-amz-checksum-sha256'];
+  return given === undefined || given === digest.toString('base64') ? undefined : 'BadDigest';
 }
 
 function s3Error(status: number, code: string, message: string): Answer {
-  return xml(
-    status,
-    `<Error><Code>${code}</Code><Message>${message}</Message><RequestId>${requestId()}</RequestId></Error>`,
-  );
-}
-
-function xml(status: number, body: string): Answer {
   return {
     status,
     headers: { 'content-type': 'application/xml' },
-    body: `<?xml version="1.0" encoding="UTF-8"?>\n${body}`,
+    body:
+      '<?xml version="1.0" encoding="UTF-8"?>\n' +
+      `<Error><Code>${code}</Code><Message>${message}</Message><RequestId>${requestId()}</RequestId></Error>`,
   };
-}
-
-function escapeXml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
