@@ -67,7 +67,7 @@ export class Environments {
     const ended = new Promise<Outcome>((resolve) => {
       end = resolve;
     });
-    const working: { process?: ChildProcess } = {};
+    const working: Working = { pausedMs: 0 };
     const outcome = this.#work(functionName, { event, ms }, ended, end, working);
     return {
       outcome,
@@ -76,6 +76,8 @@ export class Environments {
         await outcome;
       },
       pause: async (pauseMs) => {
+        // The time that it has stands still with it, as on a machine that is frozen.
+        working.pausedMs += pauseMs;
         working.process?.kill('SIGSTOP');
         await sleep(pauseMs);
         working.process?.kill('SIGCONT');
@@ -88,7 +90,7 @@ export class Environments {
     invocation: Invocation,
     ended: Promise<Outcome>,
     end: (outcome: Outcome) => void,
-    working: { process?: ChildProcess },
+    working: Working,
   ): Promise<Outcome> {
     const environment = this.#idleOf(functionName).pop() ?? (await inTurn(() => this.#start(functionName)));
     working.process = environment;
@@ -97,11 +99,11 @@ export class Environments {
     };
     const onExit = () => end({ kind: 'crash' });
     environment.on('message', onMessage).on('exit', onExit);
-    const timer = setTimeout(() => end({ kind: 'timed out' }), invocation.ms);
+    const timer = timeOut(invocation.ms, working, () => end({ kind: 'timed out' }));
     environment.send({ kind: 'invoke', invocation } satisfies Order);
     const outcome = await ended;
     delete working.process;
-    clearTimeout(timer);
+    timer.stop();
     environment.off('message', onMessage).off('exit', onExit);
     if (outcome.kind === 'answer') this.#idleOf(functionName).push(environment);
     else await this.#end(environment);
@@ -160,6 +162,25 @@ export class Environments {
     environment.kill('SIGKILL');
     await gone;
   }
+}
+
+/** What an event is worked on by. */
+interface Working {
+  process?: ChildProcess;
+  /** For how long it was stopped. */
+  pausedMs: number;
+}
+
+/** Ends the time of an event, later by as much as its process was stopped. */
+function timeOut(ms: number, working: Working, end: () => void): { stop(): void } {
+  const endsAt = Date.now() + ms;
+  let timer = setTimeout(check, ms);
+  function check() {
+    const leftMs = endsAt + working.pausedMs - Date.now();
+    if (leftMs <= 0) end();
+    else timer = setTimeout(check, leftMs);
+  }
+  return { stop: () => clearTimeout(timer) };
 }
 
 const AT_ONCE = 2;

@@ -15,7 +15,7 @@ export interface Circumstances {
 
 export const KINDS = {
   ranges: {
-    connections: ['tp5-range', 'tp5-range', 'tp5-range-demo', 'gw-range', 'gw-range', 'gw-range-demo'],
+    connections: ['tp5-range', 'tp5-range', 'tp5-range-demo', 'tp5-range-demo', 'gw-range', 'gw-range-demo'],
     settleSeconds: 1,
     // Longer than the settling time, and than a whole request.
     lateMs: [50, 1_500, 3_000, 6_000],
@@ -23,7 +23,7 @@ export const KINDS = {
     skewMs: 15_000,
   },
   times: {
-    connections: ['tp5-live', 'tp5-live', 'tp5-live', 'tp5-demo', 'gw-live', 'gw-demo', 'reg-live'],
+    connections: ['tp5-live', 'tp5-live', 'tp5-live', 'tp5-demo', 'tp5-demo', 'gw-live', 'gw-demo', 'reg-live'],
     settleSeconds: 4,
     // Longer than what a request has time for, and shorter than the settling time.
     lateMs: [50, 1_500, 2_500, 2_500],

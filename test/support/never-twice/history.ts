@@ -73,6 +73,8 @@ export class History {
   readonly circumstances: Circumstances;
   readonly intents: Intent[] = [];
   #lateUntil = 0;
+  /** Requests whose functions were stopped: nobody waits for them. */
+  readonly #stopped: Promise<unknown>[] = [];
 
   constructor(world: AccountWorld, counts: Counts, circumstances: Circumstances) {
     this.world = world;
@@ -105,6 +107,18 @@ export class History {
 
   accounts({ shape, email }: Pick<Intent, 'shape' | 'email'>) {
     return this.world.servers[CONNECTIONS[shape.connection].server].accounts().filter((one) => one.email === email);
+  }
+
+  /** Sends requests at once, and waits for those whose function is not to be stopped. */
+  async askAll(intent: Intent, round: readonly (Moment | undefined)[]): Promise<void> {
+    const asked = round.map((moment) => ({ moment, answer: this.ask(intent, moment) }));
+    const isStopped = ({ moment }: { moment: Moment | undefined }) => moment?.pauseMs !== undefined;
+    for (const one of asked.filter(isStopped)) {
+      // Told at the end of the history.
+      one.answer.catch(() => {});
+      this.#stopped.push(one.answer);
+    }
+    await Promise.all(asked.filter((one) => !isStopped(one)).map(({ answer }) => answer));
   }
 
   /** Sends a request, and lets that befall the function when it is still at work then. */
@@ -168,6 +182,7 @@ export class History {
   async end(): Promise<void> {
     this.world.clearFaults();
     await Promise.all(this.intents.filter(({ call }) => call.key !== undefined).map((intent) => this.#finish(intent)));
+    await Promise.all(this.#stopped);
     // What a late server has not done by now it will not do any more.
     const lastMs = Math.max(...this.circumstances.lateMs) + 200;
     await sleep(Math.max(0, Math.min(this.#lateUntil - Date.now(), lastMs)));

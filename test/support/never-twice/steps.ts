@@ -34,7 +34,7 @@ class Begin extends Step {
   async run(_: Model, history: History) {
     const intent = await history.begin(this.shape);
     if (this.fault !== undefined) history.setFault(CONNECTIONS[this.shape.connection].server, this.fault);
-    for (const round of this.rounds) await Promise.all(round.map((moment) => history.ask(intent, moment)));
+    for (const round of this.rounds) await history.askAll(intent, round);
   }
   toString() {
     return `begin(${[this.shape, this.fault, this.rounds].map((part) => JSON.stringify(part)).join(', ')})`;
@@ -53,7 +53,7 @@ class Retry extends Step {
   async run(_: Model, history: History) {
     const keyed = history.intents.filter(({ call }) => call.key !== undefined);
     const intent = keyed[this.which % keyed.length];
-    if (intent !== undefined) await Promise.all(this.round.map((moment) => history.ask(intent, moment)));
+    if (intent !== undefined) await history.askAll(intent, this.round);
   }
   toString() {
     return `retry(${this.which}, ${JSON.stringify(this.round)})`;
@@ -131,7 +131,8 @@ function shapeOf({ connections }: Circumstances): fc.Arbitrary<Shape> {
     .map((one) => (one.connection.startsWith('reg') ? { ...one, login: 'none', readonly: false } : one));
 }
 
-const pauseMs = fc.constantFrom(undefined, undefined, undefined, 200, 2_000, 7_000);
+/** The longest: until another worker has taken over, and believes that nothing was opened. */
+const pauseMs = fc.constantFrom(undefined, undefined, undefined, 200, 2_000, 16_000, 16_000);
 const moment: fc.Arbitrary<Moment> = fc.oneof(
   fc.record({
     kind: fc.constant('time' as const),
@@ -187,7 +188,7 @@ function platformFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
       fc.constantFrom<FaultKind[]>(...PLATFORM_FAULT_KINDS),
     ),
     times: fc.constantFrom(1, 1, 2),
-    after: fc.constantFrom(0, 0, 0, 1, 2),
+    after: fc.constantFrom(0, 0, 0, 1, 1, 2),
     ms: fc.constantFrom(...lateMs),
     ending: fc.constantFrom(...ENDINGS),
     // Without those that are answered as if the request itself were wrong.
