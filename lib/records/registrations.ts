@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { ConditionFailed, type Item, type Table } from '../aws/dynamodb.ts';
-import { type SealedCode, SealedCodeSchema } from '../secrets/one-time-code.ts';
+import { MOST_GUESSES, type SealedCode, SealedCodeSchema } from '../secrets/one-time-code.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { StoredDocument } from './documents.ts';
 
@@ -45,9 +46,20 @@ export interface Delivery {
   email_taken: boolean;
 }
 
+/** What is written when the right code was given. */
+interface Confirmation {
+  /** ISO 8601, UTC. */
+  confirmed_at: string;
+  /** True: the e-mail address was a client's then, or when the registration was asked for. */
+  email_taken: boolean;
+  /** False: the event is not known to be told. */
+  told: boolean;
+}
+
 /** A registration as it is kept. */
 export interface StoredRegistration extends PendingRegistration {
   delivery?: Delivery | undefined;
+  confirmation?: Confirmation | undefined;
 }
 
 /** Registrations by their ids, and for each channel and address the ids of the newest. */
@@ -60,15 +72,37 @@ export interface Registrations {
   get(registrationId: string, signal: AbortSignal): Promise<StoredRegistration | undefined>;
   /** The newest that stand side by side for a channel and an address, newest first; two round trips, whatever there is. */
   newest(otpType: Channel, address: string, signal: AbortSignal): Promise<StoredRegistration[]>;
+  /**
+   * Counts a guess at the code, before it is compared: however many come at once, five are. One write, also where nothing
+   * is to be counted or nothing is there.
+   * @param counts false: the guess is none, and uses none up
+   * @returns the registration, or undefined where there is none or no guess is left; once it is confirmed none is needed
+   */
+  countGuess(
+    registrationId: string | undefined,
+    counts: boolean,
+    signal: AbortSignal,
+  ): Promise<StoredRegistration | undefined>;
+  /** Confirms a registration, which is kept for so long from then on. @returns false when it was confirmed before */
+  confirm(registrationId: string, confirmation: Confirmation, signal: AbortSignal): Promise<boolean>;
+  noteTold(registrationId: string, signal: AbortSignal): Promise<void>;
 }
 
 const DAY_SECONDS = 24 * 60 * 60;
 /** So many registrations of one channel and address stand side by side: a late first message still counts after a resend. */
-const SIDE_BY_SIDE = 3;
+export const MOST_SIDE_BY_SIDE = 3;
 /** One id more is kept, for when the newest is taken back. */
 const SLOTS = ['id0', 'id1', 'id2', 'id3'] as const;
 
-export function registrationsIn(table: Table, now: () => number = Date.now): Registrations {
+/** How long a confirmed registration is kept for the CRM to read. */
+const CONFIRMED_DAYS = 30;
+
+/** @param confirmedDays how long a confirmed registration is kept */
+export function registrationsIn(
+  table: Table,
+  now: () => number = Date.now,
+  confirmedDays: number = CONFIRMED_DAYS,
+): Registrations {
   const stands = (item: Item | undefined) => typeof item?.expires_at === 'number' && item.expires_at * 1_000 > now();
 
   return {
@@ -106,10 +140,45 @@ export function registrationsIn(table: Table, now: () => number = Date.now): Reg
     async newest(otpType, address, signal) {
       const pointer = await table.get(pointerKey(otpType, address), signal);
       // As many keys as there may be, also where there are fewer.
-      const ids = SLOTS.slice(0, SIDE_BY_SIDE).map((slot) => String(pointer?.[slot] || `none-${slot}`));
+      const ids = SLOTS.slice(0, MOST_SIDE_BY_SIDE).map((slot) => String(pointer?.[slot] || `none-${slot}`));
       const items = await table.getMany(ids.map(keyOf), signal);
       const found = ids.map((id) => items.find((item) => item.registration_id === id));
       return found.filter(stands).flatMap((item) => toRegistration(item) ?? []);
+    },
+
+    async countGuess(registrationId = 'none', counts, signal) {
+      const expression = {
+        update: 'SET #code.guesses = #code.guesses + :counted, guessed_by = :me',
+        condition:
+          'attribute_exists(pk) AND (#code.guesses < :most OR attribute_exists(confirmation) OR guessed_by = :me)',
+        names: { '#code': 'code' },
+        values: { ':counted': counts ? 1 : 0, ':most': MOST_GUESSES, ':me': randomUUID() },
+      };
+      const item = await unlessRefused(table.update(keyOf(registrationId), expression, signal));
+      return stands(item) ? toRegistration(item) : undefined;
+    },
+
+    async confirm(registrationId, confirmation, signal) {
+      const expression = {
+        update: 'SET confirmation = :confirmation, confirmed_by = :me, expires_at = :expires_at',
+        // Our own write, if its answer was lost and the database's client repeated it.
+        condition: 'attribute_exists(pk) AND (attribute_not_exists(confirmation) OR confirmed_by = :me)',
+        values: {
+          ':confirmation': confirmation,
+          ':me': randomUUID(),
+          ':expires_at': Math.floor(now() / 1_000) + confirmedDays * DAY_SECONDS,
+        },
+      };
+      return (await unlessRefused(table.update(keyOf(registrationId), expression, signal))) !== undefined;
+    },
+
+    async noteTold(registrationId, signal) {
+      const expression = {
+        update: 'SET confirmation.told = :told',
+        condition: 'attribute_exists(confirmation)',
+        values: { ':told': true },
+      };
+      await table.update(keyOf(registrationId), expression, signal);
     },
   };
 }

@@ -140,6 +140,9 @@ export function fakeRegistration(settings: FakeSettings = {}) {
         return keptHash === undefined ? undefined : { ...keptRegistration(id), password_hash: keptHash };
       },
       newest: () => Promise.reject(new Error('not asked for here')),
+      countGuess: () => Promise.reject(new Error('not asked for here')),
+      confirm: () => Promise.reject(new Error('not asked for here')),
+      noteTold: () => Promise.reject(new Error('not asked for here')),
     },
     documents: {
       inspect: () => step('inspect', settings.wrongDocuments ?? []),

@@ -1,0 +1,48 @@
+import * as v from 'valibot';
+import { INVALID_PHONE } from './custom-fields.ts';
+import { EmailSchema, emailKey } from './email.ts';
+import type { Channel } from './otp-types.ts';
+import { PhoneSchema, parsePhone } from './phone.ts';
+import { closedObject, pathTo, rule, text } from './primitives.ts';
+
+const shared = {
+  code: v.pipe(
+    v.string(),
+    v.regex(/^\d{6}$/, rule('format', 'must be six digits')),
+    v.description('The one-time password of the message.'),
+    v.examples(['012345']),
+  ),
+  password: v.pipe(
+    text(8, 128),
+    v.description('The password of the registration.'),
+    v.metadata({ format: 'password', writeOnly: true }),
+    v.examples(['correct horse battery']),
+  ),
+};
+
+/** The body of a confirmation: the channel and the address that the code went to, the code, and the password. */
+const ConfirmationBodySchema = v.variant('otp_type', [
+  closedObject({ otp_type: v.literal('email'), email: EmailSchema, ...shared }),
+  closedObject({ otp_type: v.picklist(['sms', 'call', 'whatsapp']), phone: PhoneSchema, ...shared }),
+]);
+
+interface Confirmed {
+  channel: Channel;
+  /** The address in its look-up form, or the number in E.164. */
+  address: string;
+  code: string;
+  password: string;
+}
+
+export const ConfirmationRequestSchema = v.pipeAsync(
+  ConfirmationBodySchema,
+  v.rawTransformAsync(async ({ dataset, addIssue, NEVER }): Promise<Confirmed> => {
+    const { otp_type: channel, code, password, ...body } = dataset.value;
+    if ('email' in body) return { channel, address: emailKey(body.email), code, password };
+    const parsed = await parsePhone(body.phone.country_code, body.phone.number);
+    if (parsed !== undefined) return { channel, address: parsed.e164, code, password };
+    addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: pathTo('phone', 'number') });
+    return NEVER;
+  }),
+);
+export type ConfirmationRequest = v.InferOutput<typeof ConfirmationRequestSchema>;
