@@ -1,6 +1,6 @@
 import type { AccountServices } from './account-work.ts';
 import { databaseClient, table } from './aws/dynamodb.ts';
-import { secretReader } from './aws/secrets.ts';
+import { parsedSecret, secretReader } from './aws/secrets.ts';
 import type { accountConfig } from './config.ts';
 import type { AccountNotices, NoticeSettings } from './messages/notices.ts';
 import { platformConnections } from './platform/connections.ts';
@@ -61,7 +61,7 @@ export function accountParts(config: ReturnType<typeof accountConfig>): AccountS
     notices: accountNotices(config),
     platform: platformConnections({ readSecret }),
     passwords: {
-      key: async (signal) => parsePasswordKey(await readSecret(config.passwordSecret, signal)),
+      key: parsedSecret(readSecret, config.passwordSecret, parsePasswordKey),
       derive: derivePassword,
     },
     clock: { settleMs: config.settleSeconds * 1_000, now: Date.now },

@@ -1,5 +1,5 @@
 import { databaseClient, table } from './aws/dynamodb.ts';
-import type { ReadSecret } from './aws/secrets.ts';
+import { parsedSecret, type ReadSecret } from './aws/secrets.ts';
 import { sesMailer } from './aws/ses.ts';
 import type { registrationConfig } from './config.ts';
 import { installed, installedChannels, type Openers } from './messages/channels.ts';
@@ -49,7 +49,7 @@ export function registrationParts(
     registrations: registrationsIn(table(database, config.registrationsTable)),
     documents: documentsIn(config.documentsBucket),
     channels: installedChannels(config, CHANNEL_OPENERS),
-    pepper: async (signal) => parsePepper(await readSecret(config.pepperSecret, signal)),
+    pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
     limits: sendLimits(table(database, config.limitsTable), config.limits),
     hashPassword,
     isPassword: isPasswordOf,

@@ -56,3 +56,17 @@ export function secretReader(config: SecretsManagerClientConfig = {}, now: () =>
     }
   };
 }
+
+/** A secret as it is used: parsed anew only when another text stands in it. */
+export function parsedSecret<T>(
+  readSecret: ReadSecret,
+  name: string,
+  parse: (text: string) => T,
+): (signal: AbortSignal) => Promise<T> {
+  let last: { text: string; value: T } | undefined;
+  return async (signal) => {
+    const text = await readSecret(name, signal);
+    if (last?.text !== text) last = { text, value: parse(text) };
+    return last.value;
+  };
+}

@@ -1,5 +1,6 @@
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { accountNotices } from '../../../lib/account-parts.ts';
+import { parsedSecret } from '../../../lib/aws/secrets.ts';
 import { accountConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
 import { derivePassword, parsePasswordKey } from '../../../lib/platform/passwords.ts';
@@ -57,7 +58,7 @@ const parts = {
   accounts: accountsIn(instantTable()),
   notices: accountNotices(config),
   platform: async () => platform,
-  passwords: { key: async () => parsePasswordKey(passwordKey), derive: derivePassword },
+  passwords: { key: parsedSecret(async () => passwordKey, 'key', parsePasswordKey), derive: derivePassword },
   clock: { settleMs: config.settleSeconds * 1_000, now: Date.now },
 };
 

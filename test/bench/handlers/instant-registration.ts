@@ -1,4 +1,5 @@
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { parsedSecret } from '../../../lib/aws/secrets.ts';
 import { registrationConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
 import { installedChannels } from '../../../lib/messages/channels.ts';
@@ -36,7 +37,7 @@ const parts = {
     call: none,
     whatsapp: none,
   }),
-  pepper: async () => parsePepper(pepper),
+  pepper: parsedSecret(async () => pepper, 'pepper', parsePepper),
   limits: sendLimits(instantTable(), config.limits),
   hashPassword: async () =>
     '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$dGFndGFndGFndGFndGFndGFndGFndGFndGFndGFndGE',

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
 import { startSecrets } from '../../../infra/local/stand-ins/secrets.ts';
-import { type ReadSecret, SecretFailure, secretReader } from '../../../lib/aws/secrets.ts';
+import { parsedSecret, type ReadSecret, SecretFailure, secretReader } from '../../../lib/aws/secrets.ts';
 import { clientSettings } from '../../support/database.ts';
 
 const signal = new AbortController().signal;
@@ -33,6 +33,20 @@ describe('A secret', () => {
     now += 1;
     expect(await read('platform/x', signal)).toBe('{"password":"second"}');
     expect(requests()).toBe(2);
+  });
+
+  it('is parsed anew only when it has changed', async () => {
+    const parsed: string[] = [];
+    const secret = parsedSecret(read, 'platform/x', (text) => {
+      parsed.push(text);
+      return JSON.parse(text) as unknown;
+    });
+    expect(await secret(signal)).toEqual({ password: 'first' });
+    expect(await secret(signal)).toEqual({ password: 'first' });
+    secrets.set('platform/x', '{"password":"second"}');
+    now += 5 * MINUTE;
+    expect(await secret(signal)).toEqual({ password: 'second' });
+    expect(parsed).toEqual(['{"password":"first"}', '{"password":"second"}']);
   });
 
   it('that is at hand goes on being used when it cannot be read again, and is asked for again half a minute later', async () => {
