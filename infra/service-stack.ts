@@ -7,6 +7,7 @@ import { Alarms } from './constructs/alarms.ts';
 import { callsWithin, countryRules } from './constructs/country-rules.ts';
 import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
+import { ServiceEvents } from './constructs/event-bus.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
 import { functionOf, type Surroundings } from './constructs/functions.ts';
 import { MailSender } from './constructs/mail-sender.ts';
@@ -66,6 +67,7 @@ export class ServiceStack extends Stack {
       data: new DataStores(this, 'Data', settings),
       mail: new MailSender(this, 'Mail', settings),
       notifications: this.clientNotifications(),
+      events: new ServiceEvents(this, 'Events'),
       egress: settings.vpc ? new FixedEgress(this, 'Egress', { settings, logRetention, removalPolicy }) : undefined,
       logRetention,
       removalPolicy,
@@ -73,9 +75,13 @@ export class ServiceStack extends Stack {
   }
 
   /** Who is told when something fails, and what a new version is taken back for. */
-  private watch({ settings, mail }: Surroundings, functions: readonly AnsweredRoute[], { api }: PublicApi): Alarms {
+  private watch(
+    { settings, mail, events }: Surroundings,
+    functions: readonly AnsweredRoute[],
+    { api }: PublicApi,
+  ): Alarms {
     const { configurationSetName } = mail;
-    const watched = { settings, functions, configurationSetName };
+    const watched = { settings, functions, configurationSetName, undelivered: events.undelivered };
     const alarms = new Alarms(this, 'Alarms', { ...watched, serverErrors: api.metricServerError() });
     new Dashboard(this, 'Dashboard', { ...watched, alarms: alarms.all, api });
     if (settings.release !== 'all') {

@@ -1,8 +1,16 @@
 import { Duration, Fn, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
-import { AttributeType, BillingMode, type CfnTable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import {
+  AttributeType,
+  BillingMode,
+  type CfnTable,
+  ProjectionType,
+  Table,
+  TableEncryption,
+} from 'aws-cdk-lib/aws-dynamodb';
 import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
 
 /** How many days back a table can be restored: as far as AWS goes, and no longer than the data itself was to be kept. */
@@ -51,6 +59,13 @@ export class DataStores extends Construct {
     this.crm = table('Crm', LASTING_DAYS);
     this.accounts = table('Accounts', LASTING_DAYS, { sortKey: true });
     this.operations = table('Operations', PASSING_DAYS, { expires: true });
+    // Nothing but what is not at its end has these attributes: the index is empty where nothing is open.
+    this.operations.addGlobalSecondaryIndex({
+      indexName: DUE_INDEX.name,
+      partitionKey: { name: DUE_INDEX.shard, type: AttributeType.STRING },
+      sortKey: { name: DUE_INDEX.at, type: AttributeType.NUMBER },
+      projectionType: ProjectionType.KEYS_ONLY,
+    });
     this.registrations = table('Registrations', PASSING_DAYS, { expires: true });
     this.limits = table('Limits', PASSING_DAYS, { expires: true });
 

@@ -11,6 +11,7 @@ import {
 import type { Route } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 import type { DataStores } from './data-stores.ts';
+import type { ServiceEvents } from './event-bus.ts';
 import type { FixedEgress } from './fixed-egress.ts';
 import type { MailSender } from './mail-sender.ts';
 import { onTable, readSecretNamed, readSecrets, rightsOfChannels, secretArn } from './rights.ts';
@@ -23,6 +24,7 @@ export interface Surroundings {
   data: DataStores;
   mail: MailSender;
   notifications: Topic;
+  events: ServiceEvents;
   /** Of the account functions; absent: outside of any network of ours. */
   egress: FixedEgress | undefined;
   logRetention: RetentionDays;
@@ -93,6 +95,7 @@ function accounts(route: Extract<Route, { version: unknown }>, around: Surroundi
         actions: ['sns:Publish'],
         resources: [notifications.topicArn],
       }),
+      around.events.right,
       onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
       onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
       onTable(data.accounts, 'RecordAccounts', ['PutItem', 'Query']),
@@ -104,6 +107,7 @@ function accounts(route: Extract<Route, { version: unknown }>, around: Surroundi
       accountsTable: data.accounts.tableName,
       passwordSecret: data.passwordKey.secretArn,
       notificationsTopicArn: notifications.topicArn,
+      eventBus: around.events.bus.eventBusName,
     }),
   });
   const secrets = `secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${settings.platformSecrets}*`;

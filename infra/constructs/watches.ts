@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import type { FunctionName, Route } from '../routes.ts';
 import type { Settings } from '../settings.ts';
@@ -18,6 +19,8 @@ export interface WatchedService {
   /** The server errors of the gateway. */
   serverErrors: Metric;
   configurationSetName: string;
+  /** Where events go that nobody took. */
+  undelivered: Queue;
 }
 
 /** When an alarm goes off: this much within so many minutes, in so many of the latest spans of that length. */
@@ -63,7 +66,13 @@ export const SPENT = {
 };
 
 /** All that is watched, each with who is hurt. */
-export function watches({ settings, functions, serverErrors, configurationSetName }: WatchedService): Watch[] {
+export function watches({
+  settings,
+  functions,
+  serverErrors,
+  configurationSetName,
+  undelivered,
+}: WatchedService): Watch[] {
   return [
     ...ofRegistration(settings),
     ...functions.flatMap(({ route }) => ('version' in route ? ofAccounts(route, settings.stage) : [])),
@@ -73,6 +82,15 @@ export function watches({ settings, functions, serverErrors, configurationSetNam
       loss: 'Callers of all routes are answered with errors of ours (5xx).',
       metric: serverErrors.with({ statistic: 'Sum', period: Duration.minutes(5) }),
       atLeast: 10,
+    },
+    {
+      id: 'EventsUndelivered',
+      loss: 'Another system of the broker does not know of accounts or registrations: it did not take events.',
+      metric: undelivered.metricApproximateNumberOfMessagesVisible({
+        period: Duration.minutes(5),
+        statistic: 'Maximum',
+      }),
+      atLeast: 1,
     },
     ...ofMail(configurationSetName),
     ...ofSpend(settings),

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
+import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { Faults } from './faults.ts';
 import { closed, fromHereAlone, listen } from './listen.ts';
 import { downtime } from './stand-ins/downtime.ts';
@@ -151,16 +152,39 @@ export async function startDatabase({
 function tableInput(kind: keyof DatabaseTables, TableName: string) {
   const sortKey = SORT_KEYS[kind];
   const names = sortKey === undefined ? ['pk'] : ['pk', sortKey];
+  const index = kind === 'operations' ? OVER_WHAT_IS_DUE : undefined;
   return {
     TableName,
     BillingMode: 'PAY_PER_REQUEST' as const,
-    AttributeDefinitions: names.map((AttributeName) => ({ AttributeName, AttributeType: 'S' as const })),
+    AttributeDefinitions: [
+      ...names.map((AttributeName) => ({ AttributeName, AttributeType: 'S' as const })),
+      ...(index?.attributes ?? []),
+    ],
+    GlobalSecondaryIndexes: index?.indexes,
     KeySchema: names.map((AttributeName, index) => ({
       AttributeName,
       KeyType: index === 0 ? ('HASH' as const) : ('RANGE' as const),
     })),
   };
 }
+
+const { name: IndexName, shard, at } = DUE_INDEX;
+const OVER_WHAT_IS_DUE = {
+  attributes: [
+    { AttributeName: shard, AttributeType: 'S' as const },
+    { AttributeName: at, AttributeType: 'N' as const },
+  ],
+  indexes: [
+    {
+      IndexName,
+      KeySchema: [
+        { AttributeName: shard, KeyType: 'HASH' as const },
+        { AttributeName: at, KeyType: 'RANGE' as const },
+      ],
+      Projection: { ProjectionType: 'KEYS_ONLY' as const },
+    },
+  ],
+};
 
 /** The work is done, and then the connection breaks instead of an answer. */
 function loseAnswer(request: IncomingMessage, response: ServerResponse): void {

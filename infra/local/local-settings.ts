@@ -51,6 +51,7 @@ export const SETTINGS = {
     accountsTable: TABLES.accounts,
     passwordSecret: PASSWORD_SECRET,
     notificationsTopicArn: TOPIC,
+    eventBus: EVENT_BUS,
   }),
 };
 

@@ -237,12 +237,16 @@ export const AccountEnvironment = v.object({
   accountsTable: resource,
   passwordSecret: resource,
   notificationsTopicArn: resource,
+  eventBus: resource,
   /** How long an opening that was not heard of may still happen. No setting of a deployment: tests wait for less. */
   settleSeconds: v.optional(count(0, 9_999), 60),
 });
 
 /** The folder of the bucket that documents are stored in; the function may write nowhere else. */
 export const DOCUMENTS_FOLDER = 'registrations';
+
+/** The index over the operations that are not at their end, oldest first in each shard (lib/records/account-operations.ts). */
+export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as const;
 
 /** The variable of a setting or of a resource: `senderAddress` is `SENDER_ADDRESS`. */
 export function variableOf(name: string): string {

@@ -60,6 +60,7 @@ const ENVIRONMENT = {
     accountsTable: 'accounts',
     passwordSecret: 'password',
     notificationsTopicArn: 'arn:aws:sns:eu-west-1:123456789012:notifications',
+    eventBus: 'events',
   }),
 };
 

@@ -23,6 +23,7 @@ describe('The whole stack', () => {
       'ApiUrl',
       ...['Tp4', 'Tp5'].flatMap((one) => [`Create${one}AccountFunction`, `Create${one}AccountLogGroup`]),
       'CrmTableName',
+      'EventBusName',
       'MailDnsRecord1',
       'MailDnsRecord2',
       'MailDnsRecord3',
@@ -31,6 +32,7 @@ describe('The whole stack', () => {
       'PepperSecretArn',
       'RequestRegistrationFunction',
       'RequestRegistrationLogGroup',
+      'UndeliveredEventsQueueArn',
     ]);
   });
 

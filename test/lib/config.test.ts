@@ -87,13 +87,20 @@ describe('The environment of a function', () => {
     expect(() => registrationConfig({ ...registration, CHANNELS: 'sms' })).toThrow('CHANNELS: must list email');
   });
 
-  it('of the account functions names their tables, secret and topic', () => {
+  it('of the account functions names their tables, secret, topic and bus', () => {
     const deploy = () => accountConfig(common);
-    for (const name of ['ACCOUNTS_TABLE', 'PASSWORD_SECRET', 'NOTIFICATIONS_TOPIC_ARN']) expect(deploy).toThrow(name);
+    for (const name of ['ACCOUNTS_TABLE', 'PASSWORD_SECRET', 'NOTIFICATIONS_TOPIC_ARN', 'EVENT_BUS'])
+      expect(deploy).toThrow(name);
   });
 
   it('lets an unheard-from opening settle for 60 seconds unless told otherwise', () => {
-    const account = { ...common, ACCOUNTS_TABLE: 'accounts', PASSWORD_SECRET: 'p', NOTIFICATIONS_TOPIC_ARN: 'arn' };
+    const resources = {
+      ACCOUNTS_TABLE: 'accounts',
+      PASSWORD_SECRET: 'p',
+      NOTIFICATIONS_TOPIC_ARN: 'arn',
+      EVENT_BUS: 'bus',
+    };
+    const account = { ...common, ...resources };
     expect(accountConfig(account).settleSeconds).toBe(60);
     expect(accountConfig({ ...account, SETTLE_SECONDS: '5' }).settleSeconds).toBe(5);
     expect(() => accountConfig({ ...account, SETTLE_SECONDS: 'soon' })).toThrow('SETTLE_SECONDS');

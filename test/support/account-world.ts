@@ -229,6 +229,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
         accountsTable: TABLES.accounts,
         passwordSecret: 'test/password-key',
         notificationsTopicArn: TOPIC,
+        eventBus: 'events',
         settleSeconds: options.settleSeconds ?? 1,
       }),
       AWS_REGION: 'eu-west-1',

@@ -39,6 +39,19 @@ describe('What is kept', () => {
     }
   });
 
+  it('of operations names what is not at its end, and nothing else, oldest first', () => {
+    expect(tables(template).OperationsTable?.Properties.GlobalSecondaryIndexes).toEqual([
+      {
+        IndexName: 'due',
+        KeySchema: [
+          { AttributeName: 'due_shard', KeyType: 'HASH' },
+          { AttributeName: 'due_at', KeyType: 'RANGE' },
+        ],
+        Projection: { ProjectionType: 'KEYS_ONLY' },
+      },
+    ]);
+  });
+
   it('disappears by itself where it is to, and from the backups a day later', () => {
     const lasting = Object.fromEntries(
       Object.entries(tables(template)).map(([name, { Properties }]) => [
