@@ -86,23 +86,28 @@ describe.each(ALL)('An account on %s', (connection) => {
     ['the request’s language', { language: 'fr-CA' }, 'fr'],
     ['the client’s language where the request names none', {}, 'de'],
   ])('is told of by mail and popup in %s, without passwords', async (_, more, language) => {
-    caller.world.outbox.length = 0;
+    caller.world.outbox.clear();
     const { body } = await ask(connection, { send_email: true, send_pop_up: true, ...more });
-    expect(caller.world.outbox.map(({ kind, to, language: written }) => [kind, to, written]).sort()).toEqual([
+    expect(
+      caller.world.outbox
+        .list()
+        .map(({ kind, to, language: written }) => [kind, to, written])
+        .sort(),
+    ).toEqual([
       ['email', 'annegret@mailbox.example', language],
       ['popup', 'CLIENT01', language],
     ]);
-    const sent = JSON.stringify(caller.world.outbox);
+    const sent = JSON.stringify(caller.world.outbox.list());
     expect(sent).toContain(String(body.login));
     expect(sent).not.toContain(JSON.stringify(body.master_password).slice(1, -1));
     expect(sent).not.toContain(JSON.stringify(body.investor_password).slice(1, -1));
   });
 
   it('is not told of where nobody asked', async () => {
-    caller.world.outbox.length = 0;
+    caller.world.outbox.clear();
     await ask(connection);
     await ask(connection, { send_email: false, send_pop_up: false, language: 'fr' });
-    expect(caller.world.outbox).toEqual([]);
+    expect(caller.world.outbox.list()).toEqual([]);
   });
 
   it('is opened once for an Idempotency-Key, and answered again with the same passwords', async () => {

@@ -3,21 +3,18 @@ import { QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { parseCrmFile } from '../../infra/crm/crm-file.ts';
 import { toItems } from '../../infra/crm/crm-items.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
-import { type Database, startDatabase } from '../../infra/local/database.ts';
-import { Faults } from '../../infra/local/faults.ts';
+import { localClient, startAws } from '../../infra/local/aws.ts';
+import { type Database, TABLES } from '../../infra/local/database.ts';
+import type { Faults } from '../../infra/local/faults.ts';
 import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
-import type { OutboxEntry } from '../../infra/local/outbox-entry.ts';
+import type { Outbox } from '../../infra/local/outbox.ts';
 import type { SimulatedGroup, SimulatedServer } from '../../infra/local/platforms/simulated-server.ts';
 import { startTextServer } from '../../infra/local/platforms/text-server.ts';
 import { startWebApiServer, type WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
-import { startSecrets } from '../../infra/local/stand-ins/secrets.ts';
-import { startSes } from '../../infra/local/stand-ins/ses.ts';
-import { startSns } from '../../infra/local/stand-ins/sns.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import { derivePassword, parsePasswordKey } from '../../lib/platform/passwords.ts';
 import { AccountEnvironment, environmentOf } from '../../lib/validators/deployment.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
-import { clientSettings } from './database.ts';
 import { type Bundles, Environments, type Outcome } from './environments.ts';
 import { checkAnswer } from './openapi.ts';
 import { marksOf, type PersonalData, placesOf, placesOfMarks } from './secret-search.ts';
@@ -29,13 +26,6 @@ const PASSWORD_KEY = Buffer.from('the password key of these tests!').toString('b
 
 const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
 const SENDER = 'no-reply@example.com';
-const TABLES = {
-  crm: 'crm',
-  operations: 'operations',
-  registrations: 'registrations',
-  limits: 'limits',
-  accounts: 'accounts',
-};
 const SECRETS = new Map([
   ['test/password-key', JSON.stringify({ key: PASSWORD_KEY })],
   ['test/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],
@@ -134,7 +124,7 @@ export interface AccountWorld {
   readonly database: Database;
   readonly faults: Record<'dynamodb' | 'secrets' | 'ses' | 'sns' | ServerName, Faults>;
   readonly servers: { tp5: WebApiServer; reg: SimulatedServer; gw: SimulatedServer };
-  readonly outbox: OutboxEntry[];
+  readonly outbox: Outbox;
   readonly environments: Environments;
   /** Every password that a request gave or an answer held, whatever came of it. */
   readonly passwords: ReadonlySet<string>;
@@ -157,14 +147,9 @@ export interface AccountWorld {
 }
 
 export async function startAccountWorld(options: WorldOptions): Promise<AccountWorld> {
-  const faults = { dynamodb: new Faults(), secrets: new Faults(), ses: new Faults(), sns: new Faults() };
-  const outbox: OutboxEntry[] = [];
-  const record = (entry: OutboxEntry) => outbox.push(entry);
-  const [database, secrets, ses, sns, tp5, reg, gw] = await Promise.all([
-    startDatabase({ faults: faults.dynamodb }),
-    startSecrets({ faults: faults.secrets, secrets: SECRETS }),
-    startSes({ faults: faults.ses, record, verified: [SENDER] }),
-    startSns({ faults: faults.sns, record, topics: [TOPIC] }),
+  const resources = { senderAddress: SENDER, topicArn: TOPIC, bucket: 'documents', eventBus: 'events' };
+  const [aws, tp5, reg, gw] = await Promise.all([
+    startAws({ ...resources, secrets: new Map(SECRETS) }),
     startWebApiServer({
       manager: { login: 1000, password: MANAGER_PASSWORD },
       groups: TP5_GROUPS,
@@ -173,6 +158,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
     startTextServer({ dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS }),
   ]);
+  const { database, outbox } = aws;
   await database.createTables(TABLES);
 
   const text = { platform: 'tp4', host: '127.0.0.1', secret: 'test/tp4' };
@@ -204,7 +190,8 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
       logins: { from: 512_000, to: 513_999 },
     },
   ];
-  const crm = crmTable(TABLES.crm, clientSettings(database.url));
+  const client = localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB');
+  const crm = crmTable(TABLES.crm, client);
   const write = async (records: object) => {
     const items = await toItems(await parseCrmFile(JSON.stringify(records)));
     await crm.write(items.map((put) => ({ put })));
@@ -232,19 +219,13 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
         eventBus: 'events',
         settleSeconds: options.settleSeconds ?? 1,
       }),
-      AWS_REGION: 'eu-west-1',
-      AWS_ACCESS_KEY_ID: 'local',
-      AWS_SECRET_ACCESS_KEY: 'local',
-      AWS_ENDPOINT_URL_DYNAMODB: database.url,
-      AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
-      AWS_ENDPOINT_URL_SES: ses.url,
-      AWS_ENDPOINT_URL_SNS: sns.url,
+      ...aws.environment,
       ...options.environment,
     },
     options.skewMs === undefined ? {} : { skewMs: options.skewMs },
   );
-  const reader = databaseClient(clientSettings(database.url));
-  const allFaults = { ...faults, tp5: tp5.faults, reg: reg.faults, gw: gw.faults };
+  const reader = databaseClient(client);
+  const allFaults = { ...aws.faults, tp5: tp5.faults, reg: reg.faults, gw: gw.faults };
 
   const passwords = new Set<string>();
   const refusals: string[] = [];
@@ -279,7 +260,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     return {
       tables: JSON.stringify(tables),
       log: environments.log.join(''),
-      messages: JSON.stringify(outbox),
+      messages: JSON.stringify(outbox.list()),
       refusals: refusals.join(''),
     };
   }
@@ -335,7 +316,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
       const found = await leaks();
       crm.close();
       reader.destroy();
-      await Promise.all([database, secrets, ses, sns, tp5, reg, gw].map((one) => one.close()));
+      await Promise.all([aws, tp5, reg, gw].map((one) => one.close()));
       if (found.length > 0) throw new Error(`There is ${found.join(', ')}.`);
     },
   };
