@@ -64,16 +64,15 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
   const key = v.safeParse(OptionalKeySchema, headers['idempotency-key']?.trim());
   const token = captcha && v.safeParse(CaptchaTokenSchema, headers['captcha-token']?.trim());
   const body = await v.safeParseAsync(rules.body, sentBody);
-  if (!path.success || !key.success || token?.success === false || !body.success) {
+  const nameless = key.output !== undefined && requestContext.authorizer !== undefined && caller === undefined;
+  if (!path.success || !key.success || token?.success === false || !body.success || nameless) {
     throw invalid([
       ...(path.issues ?? []).flatMap((issue) => faultsAt({ parameter: String(issue.path?.[0].key) }, [issue])),
       ...faultsAt({ header: 'Idempotency-Key' }, key.issues),
+      ...(nameless ? [NAMELESS_CALLER] : []),
       ...faultsAt({ header: 'captcha-token' }, token?.issues),
       ...toFaults(body.issues ?? []),
     ]);
-  }
-  if (key.output !== undefined && requestContext.authorizer !== undefined && caller === undefined) {
-    throw invalid([NAMELESS_CALLER]);
   }
   if (userClaim !== undefined) requireOwnUser(userClaim, requestContext.authorizer, pathParameters.user_id);
 

@@ -173,14 +173,14 @@ export function togetherFaults(fields: readonly FormField[], values: Readonly<Re
     });
   }
   let bytes = 0;
-  const straw = sent.find(({ doc }) => {
+  const excess = sent.find(({ doc }) => {
     const size = decodedSize(doc);
     if (size <= LARGEST_DOCUMENT) bytes += size;
     return bytes > LARGEST_DOCUMENTS;
   });
-  if (straw !== undefined) {
+  if (excess !== undefined) {
     faults.push({
-      pointer: toPointer([straw.field.key, straw.index, 'doc']),
+      pointer: toPointer([excess.field.key, excess.index, 'doc']),
       rule: 'size',
       detail: `the documents of a request may have at most ${LARGEST_DOCUMENTS / MEGABYTE} MB together`,
     });

@@ -387,6 +387,16 @@ describe('What an integrator tries first', () => {
     });
   });
 
+  it.each(['application/json', 'application/vnd.api+json'])(
+    'a password that is no UTF-8 makes the body malformed, as %s: two different ones would be equal',
+    async (type) => {
+      const [before = '', after = ''] = JSON.stringify(registrationOf(world.stranger())).split(PASSWORD, 2);
+      const body = Buffer.concat([Buffer.from(before), Buffer.from([0xff, 0xfe]), Buffer.from(PASSWORD + after)]);
+      const { status, json } = await world.post(body, { 'content-type': type });
+      expect([status, json.type]).toEqual([400, 'malformed_json']);
+    },
+  );
+
   it('a member that would pollute a prototype makes the body malformed', async () => {
     const body = JSON.stringify(good()).replace('{', '{"__proto__":{"admin":true},');
     expect(await world.post(body)).toMatchObject({ status: 400, json: { type: 'malformed_json' } });
