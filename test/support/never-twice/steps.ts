@@ -146,6 +146,13 @@ const moment: fc.Arbitrary<Moment> = fc.oneof(
     laterMs: fc.constantFrom(0, 2, 8),
     pauseMs,
   }),
+  // Right when it has noted that the command leaves.
+  fc.record({
+    kind: fc.constant('database' as const),
+    count: fc.constantFrom(3, 3, 4),
+    laterMs: fc.constantFrom(0, 1, 2),
+    pauseMs: fc.constant(16_000),
+  }),
   fc.record({
     kind: fc.constant('platform' as const),
     count: fc.integer({ min: 1, max: 3 }),
