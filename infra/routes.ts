@@ -42,9 +42,21 @@ export const ROUTES = [
   },
 ] as const satisfies readonly ApiRoute[];
 
+/** Routes that a deployment may lack; the local service has them. */
+export const EXTENSIONS = [
+  {
+    path: '/public/v1/account/register/confirm',
+    name: 'confirm-registration',
+    timeoutSeconds: 20,
+    access: 'open',
+  },
+] as const satisfies readonly Omit<ApiRoute, 'operation'>[];
+
 export type Route = (typeof ROUTES)[number];
 export type OperationId = Route['operation'];
 
 /** The functions, by the names of their files in `functions/`. */
 export const FUNCTIONS = ROUTES.map(({ name }) => name);
 export type FunctionName = Route['name'];
+/** The functions that the local service runs. */
+export type LocalFunction = FunctionName | (typeof EXTENSIONS)[number]['name'];

@@ -2,6 +2,7 @@ import type * as v from 'valibot';
 import {
   AccountEnvironment,
   brandOf,
+  ConfirmationEnvironment,
   missingByChannels,
   RegistrationEnvironment,
   variableOf,
@@ -20,6 +21,11 @@ class ConfigurationError extends Error {
 /** @throws ConfigurationError with every fault */
 export function registrationConfig(environment: NodeJS.ProcessEnv = process.env) {
   return withSender(read(RegistrationEnvironment, environment, missingByChannels));
+}
+
+/** @throws ConfigurationError with every fault */
+export function confirmationConfig(environment: NodeJS.ProcessEnv = process.env) {
+  return read(ConfirmationEnvironment, environment);
 }
 
 /** @throws ConfigurationError with every fault */

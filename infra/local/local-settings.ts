@@ -46,6 +46,7 @@ export const SETTINGS = {
     documentsBucket: BUCKET,
     pepperSecret: PEPPER_SECRET,
   }),
+  EVENT_BUS,
   ...environmentOf(AccountEnvironment, {
     ...DEPLOYMENT,
     accountsTable: TABLES.accounts,

@@ -11,7 +11,7 @@ import {
 import { failureReason } from './failure-reason.ts';
 
 export type Item = Record<string, unknown>;
-export type Key = Record<string, string>;
+type Key = Record<string, string>;
 
 /** The database did not do what it was asked; `reason` is the service's error name. */
 export class DatabaseFailure extends Error {

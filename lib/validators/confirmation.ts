@@ -5,6 +5,9 @@ import type { Channel } from './otp-types.ts';
 import { PhoneSchema, parsePhone } from './phone.ts';
 import { closedObject, pathTo, rule, text } from './primitives.ts';
 
+/** Bytes of the largest body of a confirmation. */
+export const MOST_CONFIRMATION_BYTES = 10_000;
+
 const shared = {
   code: v.pipe(
     v.string(),

@@ -229,6 +229,18 @@ export const RegistrationEnvironment = v.object({
   captchaUrl: v.optional(resource),
 });
 
+/** What the function that confirms registrations is given. */
+export const ConfirmationEnvironment = v.object({
+  stage: shared.stage,
+  front: registration.front,
+  crmTable: resource,
+  registrationsTable: resource,
+  limitsTable: resource,
+  pepperSecret: resource,
+  /** The bus that is told of confirmed registrations. */
+  eventBus: resource,
+});
+
 /** What the functions of accounts are given. */
 export const AccountEnvironment = v.object({
   ...shared,

@@ -1,0 +1,21 @@
+import { secretReader } from '../lib/aws/secrets.ts';
+import { confirmationConfig } from '../lib/config.ts';
+import { confirmRegistration } from '../lib/confirmation.ts';
+import { confirmationParts } from '../lib/confirmation-parts.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { sourceReader } from '../lib/http/source.ts';
+import { telemetry } from '../lib/telemetry.ts';
+import { ConfirmationRequestSchema, MOST_CONFIRMATION_BYTES } from '../lib/validators/confirmation.ts';
+
+const config = confirmationConfig();
+const readSecret = secretReader();
+const parts = confirmationParts(config, readSecret);
+
+/** `POST /public/v1/account/register/confirm`: confirms the registration that a one-time password was sent for → 204. */
+export const handler = endpoint({
+  body: ConfirmationRequestSchema,
+  source: sourceReader(config.front, readSecret),
+  maxBodyBytes: MOST_CONFIRMATION_BYTES,
+  telemetry: telemetry('confirm-registration', config.stage),
+  handle: (request, telemetry, signal) => confirmRegistration(parts, request, telemetry, signal),
+});

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import {
+  codeIn,
+  newSource,
+  PASSWORD,
+  type Person,
+  type RegistrationWorld,
+  registrationOf,
+  registrationWorld,
+} from '../support/registration-world.ts';
+
+let world: RegistrationWorld;
+beforeAll(async () => {
+  world = await registrationWorld();
+});
+afterAll(() => world.close());
+
+/** Posts a confirmation from a source of its own. */
+function confirm(body: Record<string, unknown>, source = newSource()) {
+  return world.send({
+    method: 'POST',
+    path: '/public/v1/account/register/confirm',
+    headers: { 'content-type': 'application/json', 'x-forwarded-for': source },
+    body: JSON.stringify({ password: PASSWORD, ...body }),
+  });
+}
+
+function addressOf(person: Person, otp_type: (typeof OTP_TYPES)[number]) {
+  return otp_type === 'email' ? { otp_type, email: person.email } : { otp_type, phone: person.phone };
+}
+
+describe('A confirmation', () => {
+  it.each(OTP_TYPES)('by %s answers 204, and again', async (channel) => {
+    const person = world.stranger();
+    await world.post(registrationOf(person, { otp_type: channel }));
+    const code = codeIn(world.sentTo(channel, person)[0]);
+    for (let i = 0; i < 2; i += 1) {
+      const reply = await confirm({ ...addressOf(person, channel), code });
+      expect(reply).toMatchObject({ status: 204, text: '' });
+      expect(reply.header('cache-control')).toBe('no-store');
+    }
+    expect(await world.record(channel, person)).toMatchObject({ confirmation: { told: true, email_taken: false } });
+  });
+
+  it('of a client’s address and of a stranger’s gets the same answer to every code', async () => {
+    const people = [world.client(), world.stranger(), world.stranger()];
+    for (const person of people.slice(0, 2)) await world.post(registrationOf(person));
+    const replies = await Promise.all(
+      people.map((person) => confirm({ ...addressOf(person, 'email'), code: '000000' })),
+    );
+    const told = replies.map(({ status, text, header }) => [status, text.replace(header('x-request-id') ?? '', '')]);
+    expect(told[0]?.[0]).toBe(400);
+    expect(told[0]?.[1]).toContain('code_not_accepted');
+    expect(told[1]).toEqual(told[0]);
+    expect(told[2]).toEqual(told[0]);
+  });
+
+  it('without a field is validation_failed, and counts for nobody', async () => {
+    const reply = await confirm({ otp_type: 'email', code: '000000' });
+    expect(reply).toMatchObject({ status: 400, json: { type: 'validation_failed' } });
+  });
+
+  it('is refused with 429 after ten of one source in ten minutes, right or wrong', async () => {
+    const person = world.stranger();
+    const source = newSource();
+    await world.post(registrationOf(person));
+    const code = codeIn(world.sentTo('email', person)[0]);
+    for (let i = 0; i < 10; i += 1) {
+      const email = `nobody${i}@nowhere.example`;
+      expect((await confirm({ otp_type: 'email', email, code: '000000' }, source)).status).toBe(400);
+    }
+    const refused = await confirm({ ...addressOf(person, 'email'), code }, source);
+    expect(refused).toMatchObject({ status: 429, json: { type: 'too_many_requests' } });
+    expect(Number(refused.header('retry-after'))).toBeGreaterThan(500);
+    expect((await confirm({ ...addressOf(person, 'email'), code })).status).toBe(204);
+  });
+});
