@@ -1,3 +1,4 @@
+import { BODY_BOUNDS } from '../../lib/http/json-body.ts';
 import {
   LARGEST_DOCUMENT,
   LARGEST_DOCUMENTS,
@@ -20,10 +21,13 @@ export function documentSizes(): string {
 
 /** How large a registration may be, as Markdown. */
 export function registrationSizes(): string {
+  const { width, members, depth } = BODY_BOUNDS;
+  const count = (number: number) => number.toLocaleString('en');
   const sizes = [
     `the body: ${bytes(MOST_REGISTRATION_BYTES)}`,
     documentSizes(),
     `all other fields of the form together, as JSON: ${bytes(MOST_JSON_BYTES)}`,
+    `${count(width)} members in one object or array, ${count(members)} in all, and ${depth} objects and arrays within each other`,
   ];
   return `Sizes, at most:\n\n${list(sizes)}`;
 }
