@@ -14,28 +14,54 @@ import { byId, element } from './dom.js';
  */
 
 const REGISTER = '/public/v1/account/register/request';
+const CONFIRM = '/public/v1/account/register/confirm';
 const form = /** @type {HTMLFormElement} */ (byId('register'));
+const codeForm = /** @type {HTMLFormElement} */ (byId('confirm'));
+/** @type {object} whose code is waited for */
+let waiting = {};
 
 form.addEventListener('change', showPhone);
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   const token = await captchaToken();
-  const answer = await fetch(REGISTER, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      // Of this click alone: pressed twice, or repeated after a lost answer, one code is sent.
-      'idempotency-key': crypto.randomUUID(),
-      ...(token === undefined ? {} : { 'captcha-token': token }),
-    },
-    body: JSON.stringify(await registration()),
+  const wanted = await registration();
+  const answer = await post(REGISTER, wanted, {
+    // Of this click alone: repeated after a lost answer, it sends no second code.
+    'idempotency-key': crypto.randomUUID(),
+    ...(token === undefined ? {} : { 'captcha-token': token }),
   });
   uncheck();
-  if (answer.status === 204) showSent();
-  else showProblem(answer.status, await answer.json());
+  if (answer.status !== 204) return showProblem(answer.status, await answer.json());
+  const { otp_type, email, phone, password } = wanted;
+  waiting = { otp_type, ...(phone === undefined ? { email } : { phone }), password };
+  showOutcome('We have sent you a code', 'Here it stands in the ', element('a', { href: '/_local' }, 'outbox'), '.');
+  codeForm.hidden = false;
+  codeForm.reset();
+});
+codeForm.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const answer = await post(CONFIRM, { ...waiting, code: new FormData(codeForm).get('code') });
+  if (answer.status !== 204) return showProblem(answer.status, await answer.json());
+  codeForm.hidden = true;
+  showOutcome(
+    'You are registered',
+    'The CRM hears of it: see the ',
+    element('a', { href: '/_local#crm' }, 'new client'),
+    '.',
+  );
 });
 showPhone();
 showCaptcha();
+
+/**
+ * @param {string} path
+ * @param {object} body
+ * @param {Record<string, string>} [headers]
+ */
+function post(path, body, headers = {}) {
+  const type = { 'content-type': 'application/json' };
+  return fetch(path, { method: 'POST', headers: { ...type, ...headers }, body: JSON.stringify(body) });
+}
 
 /** What the form holds, as the API takes it. */
 async function registration() {
@@ -47,7 +73,7 @@ async function registration() {
     name,
     email,
     otp_type,
-    ...(otp_type === 'email' ? {} : { phone: { country_code, number } }),
+    phone: otp_type === 'email' ? undefined : { country_code, number },
     password,
     repeat_password: password,
     form_id: await formId(),
@@ -89,11 +115,12 @@ function showPhone() {
   for (const input of byId('phone').querySelectorAll('input')) input.required = byPhone;
 }
 
-function showSent() {
-  byId('outcome').replaceChildren(
-    element('h2', {}, 'We have sent you a code'),
-    element('p', {}, 'Here it stands in the ', element('a', { href: '/_local' }, 'outbox'), '.'),
-  );
+/**
+ * @param {string} title
+ * @param {...(Node | string)} words
+ */
+function showOutcome(title, ...words) {
+  byId('outcome').replaceChildren(element('h2', {}, title), element('p', {}, ...words));
 }
 
 /**
@@ -104,9 +131,6 @@ function showProblem(status, { title, errors = [] }) {
   const faults = errors.map(({ pointer, header, detail }) =>
     element('li', {}, `${pointer?.slice(2) ?? header ?? 'request'} ${detail}`),
   );
-  byId('outcome').replaceChildren(
-    element('h2', {}, title),
-    element('p', {}, `The service answered ${status}.`),
-    element('ul', {}, ...faults),
-  );
+  showOutcome(title, `The service answered ${status}.`);
+  byId('outcome').append(element('ul', {}, ...faults));
 }
