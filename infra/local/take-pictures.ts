@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
 import { CHROMIUM } from './chromium.ts';
+import { oneTimeCode } from './one-time-code.ts';
 import { type LocalService, startService } from './service.ts';
 
 /** `npm run pictures`: starts the service, uses it, and takes the README's picture of its outbox page. Needs Chromium. */
@@ -15,6 +16,7 @@ const PERSON = {
   form_id: 'FORM0002',
 };
 const REGISTRATION = '/public/v1/account/register/request';
+const CONFIRM = '/public/v1/account/register/confirm';
 
 /** What is sent before the picture is taken, in this order; the newest stands on top. */
 const CALLS: [path: string, body: object][] = [
@@ -36,6 +38,16 @@ function phone(otp_type: string, language: string, country_code: string, number:
   return { ...PERSON, email: `nia.${otp_type}@example.com`, otp_type, language, phone: { country_code, number } };
 }
 
+/** Confirms the registration of the newest mail, so that there is an event and a client. */
+async function confirm({ url, outbox }: LocalService): Promise<void> {
+  const mail = outbox.list().at(-1);
+  const code = mail && oneTimeCode(mail);
+  const body = { otp_type: 'email', email: mail?.to, password: PERSON.password, code };
+  const headers = { 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.99' };
+  const answer = await fetch(`${url}${CONFIRM}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`${CONFIRM} answered ${answer.status}: ${await answer.text()}`);
+}
+
 async function use({ url, faults }: LocalService): Promise<void> {
   for (const [place, [path, body]] of CALLS.entries()) {
     const headers = { 'content-type': 'application/json', 'x-forwarded-for': `203.0.113.${place + 1}` };
@@ -54,6 +66,7 @@ async function takePicture(browser: Browser, url: string): Promise<void> {
   });
   await page.goto(`${url}/_local`);
   await page.frameLocator('iframe >> nth=0').getByRole('heading').waitFor();
+  await page.getByText('RegistrationConfirmed').waitFor();
   await page.screenshot({ path: PICTURE });
   process.stdout.write(`${PICTURE}\n`);
 }
@@ -66,6 +79,7 @@ const service = await startService();
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 try {
   await use(service);
+  await confirm(service);
   await takePicture(browser, service.url);
 } finally {
   await browser.close();
