@@ -13,7 +13,7 @@ export async function keepAndSend(
   custom: CheckedCustomFields,
   referrerUserId: string | undefined,
 ): Promise<void> {
-  const { parts, request, operation, telemetry, signal } = work;
+  const { parts, request, operation, signal } = work;
   const { recipient } = request.body;
   const registrationId = randomUUID();
   const [passwordHash, documents, channel] = await all([
@@ -43,12 +43,21 @@ export async function keepAndSend(
   ]);
   signal.throwIfAborted();
 
-  const isOwners = recipient.channel === 'email' ? known.email : known.phone;
-  const message: Message = isOwners
-    ? { kind: 'owner_notice' }
-    : { kind: 'code', code, validMinutes: CODE_VALID_MINUTES };
+  const message = messageFor(recipient.channel === 'email' ? known.email : known.phone, code);
   const sent = await send(channel, message, work, registrationId);
-  const delivery: Delivery = { kind: message.kind, ...sent, email_taken: known.email };
+  await noteDelivery({ kind: message.kind, ...sent, email_taken: known.email }, registrationId, work);
+}
+
+/** The owner of the address gets no code. */
+function messageFor(isOwners: boolean, code: string): Message {
+  return isOwners ? { kind: 'owner_notice' } : { kind: 'code', code, validMinutes: CODE_VALID_MINUTES };
+}
+
+async function noteDelivery(
+  delivery: Delivery,
+  registrationId: string,
+  { parts, operation, telemetry }: RegistrationWork,
+): Promise<void> {
   await Promise.all([
     quietly(telemetry, 'delivery', (settling) => parts.registrations.noteDelivery(registrationId, delivery, settling)),
     operation && finishOperation(parts, operation, telemetry),

@@ -14,7 +14,14 @@ const FIXED = JSON.stringify({ ...registrationBody(1), form_id: 'FORMFULL', k3J9
  * the bounds of what is looked at; each of many small things or of one large one.
  */
 export function hostileBodies(mostBytes = MOST_REGISTRATION_BYTES): HostileBody[] {
-  const room = mostBytes - FIXED.length - 100;
+  const parts = partsFor(mostBytes - FIXED.length - 100);
+  return [...ofManySmallThings(parts), ...ofOneLargeThing(parts), ...withinTheBounds(parts)];
+}
+
+type Parts = ReturnType<typeof partsFor>;
+
+/** What bodies are made of that may have so many bytes beside the fixed fields. */
+function partsFor(room: number) {
   const body = (more: string) => `{${FIXED},${more}}`;
   /** So many of them that they fill the room, or at most so many. */
   const many = (one: string | ((index: number) => string), most = Number.POSITIVE_INFINITY) => {
@@ -33,6 +40,11 @@ export function hostileBodies(mostBytes = MOST_REGISTRATION_BYTES): HostileBody[
     return `${open.repeat(depth)}1${close.repeat(depth)}`;
   };
   const objectOf = (members: number) => `{${many((index) => `"k${index}":0`, members)}}`;
+  return { room, body, many, lists, nested, objectOf };
+}
+
+/** As large as is read at all, of many small things. */
+function ofManySmallThings({ body, many, nested }: Parts): HostileBody[] {
   return [
     { what: 'a list of zeros', text: body(`"x":[${many('0')}]`) },
     { what: 'a list of zeros in a field of the form', text: body(`"field_checkbox":[${many('0')}]`) },
@@ -50,6 +62,13 @@ export function hostileBodies(mostBytes = MOST_REGISTRATION_BYTES): HostileBody[
     { what: 'objects within objects', text: body(`"x":${nested('{"a":', '}')}`) },
     { what: 'objects of the deepest kind', text: body(`"x":[${many(`${'{"a":'.repeat(18)}0${'}'.repeat(18)}`)}]`) },
     { what: '__proto__ at the end', text: body(`"x":[${many('0', 9_000)}],"__proto__":0`) },
+    { what: 'a body that ends too soon', text: `{${FIXED},"x":[${many('0')}` },
+  ];
+}
+
+/** As large as is read at all, by one large thing. */
+function ofOneLargeThing({ body, room }: Parts): HostileBody[] {
+  return [
     { what: 'a long name', text: body(`"name":"${'n'.repeat(room)}"`) },
     { what: 'a long name beyond Latin', text: body(`"name":"${'名'.repeat(room / 3)}"`) },
     { what: 'a long name of emoji', text: body(`"name":"${'👍'.repeat(room / 4)}"`) },
@@ -73,8 +92,13 @@ export function hostileBodies(mostBytes = MOST_REGISTRATION_BYTES): HostileBody[
       text: body(`"field_document":[{"id":"1","name":"1","doc":"${'A'.repeat(4 * Math.floor((room - 60) / 4))}"}]`),
     },
     { what: 'a date that is long', text: body(`"field_date":"${'2'.repeat(room)}"`) },
-    { what: 'a body that ends too soon', text: `{${FIXED},"x":[${many('0')}` },
     { what: 'a text for a body', text: `"${'x'.repeat(room)}"` },
+  ];
+}
+
+/** Within the bounds of what is looked at. */
+function withinTheBounds({ body, lists, many, objectOf }: Parts): HostileBody[] {
+  return [
     { what: 'zeros within the bounds', text: body(lists('0', 9)) },
     { what: 'empty objects within the bounds', text: body(lists('{}', 9)) },
     { what: 'objects with one member within the bounds', text: body(lists('{"a":0}', 5)) },

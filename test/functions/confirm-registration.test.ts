@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import type { Person } from '../support/persons.ts';
 import {
   codeIn,
   newSource,
   PASSWORD,
-  type Person,
   type RegistrationWorld,
   registrationOf,
   registrationWorld,

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Fault, STEP_FAULT_KINDS } from '../../infra/local/faults.ts';
 import { RETCODES } from '../../infra/local/platforms/web-api-retcodes.ts';
-import { type AccountAnswer, type AccountWorld, accountBody } from '../support/account-world.ts';
+import { type AccountAnswer, accountBody } from '../support/account-calls.ts';
+import type { AccountWorld } from '../support/account-world.ts';
 import { accountBundles, type Bundles } from '../support/environments.ts';
 import { newClient, WorldPool } from '../support/world-pool.ts';
 

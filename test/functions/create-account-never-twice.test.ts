@@ -1,14 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
-import {
-  type AccountAnswer,
-  type AccountCall,
-  type AccountWorld,
-  accountBody,
-  CONNECTIONS,
-  type ConnectionId,
-} from '../support/account-world.ts';
+import { type AccountAnswer, type AccountCall, accountBody } from '../support/account-calls.ts';
+import { CONNECTIONS, type ConnectionId } from '../support/account-connections.ts';
+import type { AccountWorld } from '../support/account-world.ts';
 import { accountBundles, type Bundles } from '../support/environments.ts';
 import { marksOf, placesOf, placesOfMarks } from '../support/secret-search.ts';
 import { newClient, WorldPool } from '../support/world-pool.ts';

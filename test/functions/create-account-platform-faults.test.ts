@@ -1,3 +1,4 @@
+import { CONNECTIONS } from '../support/account-connections.ts';
 import {
   accountFaults,
   type Case,
@@ -10,7 +11,6 @@ import {
   UNKNOWN,
   UNSETTLED,
 } from '../support/account-faults.ts';
-import { CONNECTIONS } from '../support/account-world.ts';
 
 /** Every protocol at every step of an opening, with every kind of fault. */
 const cases = accountFaults();

@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type AccountCall,
-  type AccountWorld,
-  accountBody,
-  CONNECTIONS,
-  type ConnectionId,
-  startAccountWorld,
-} from '../support/account-world.ts';
+import { type AccountCall, accountBody } from '../support/account-calls.ts';
+import { CONNECTIONS, type ConnectionId } from '../support/account-connections.ts';
+import { type AccountWorld, startAccountWorld } from '../support/account-world.ts';
 import { accountBundles, type Bundles } from '../support/environments.ts';
 
 /** Every call to the database is held up for so long: one that waited for another comes at least so much later. */

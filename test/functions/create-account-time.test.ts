@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
-import { type AccountWorld, accountBody, type ConnectionId } from '../support/account-world.ts';
+import { accountBody } from '../support/account-calls.ts';
+import type { ConnectionId } from '../support/account-connections.ts';
+import type { AccountWorld } from '../support/account-world.ts';
 import { accountBundles, type Bundles } from '../support/environments.ts';
 import { WorldPool } from '../support/world-pool.ts';
 

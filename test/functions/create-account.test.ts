@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AccountCaller, ALL, CLIENTS } from '../support/account-caller.ts';
-import { accountBody, CONNECTIONS } from '../support/account-world.ts';
+import { accountBody } from '../support/account-calls.ts';
+import { CONNECTIONS } from '../support/account-connections.ts';
 import { marksOf } from '../support/secret-search.ts';
 
 const GIVEN = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };

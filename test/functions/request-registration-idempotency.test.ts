@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
+import type { Person } from '../support/persons.ts';
 import {
   hurried,
   newSource,
-  type Person,
   type RegistrationWorld,
   registrationOf,
   registrationWorld,

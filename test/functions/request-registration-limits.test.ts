@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import type { Person } from '../support/persons.ts';
 import {
   newSource,
-  type Person,
   type RegistrationWorld,
   type Reply,
   registrationOf,

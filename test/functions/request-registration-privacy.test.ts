@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import type { Person } from '../support/persons.ts';
 import {
   codeIn,
   hasCode,
-  type Person,
   type RegistrationWorld,
   type Reply,
   registrationOf,

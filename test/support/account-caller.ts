@@ -1,12 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
-import {
-  type AccountAnswer,
-  type AccountWorld,
-  accountBody,
-  CONNECTIONS,
-  type ConnectionId,
-  startAccountWorld,
-} from './account-world.ts';
+import { type AccountAnswer, accountBody } from './account-calls.ts';
+import { CONNECTIONS, type ConnectionId } from './account-connections.ts';
+import { type AccountWorld, startAccountWorld } from './account-world.ts';
 import { accountBundles, type Bundles } from './environments.ts';
 
 export const CLIENTS = [

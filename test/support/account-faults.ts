@@ -1,14 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
-import {
-  type AccountAnswer,
-  type AccountCall,
-  type AccountWorld,
-  accountBody,
-  CONNECTIONS,
-  type ConnectionId,
-} from './account-world.ts';
+import { type AccountAnswer, type AccountCall, accountBody } from './account-calls.ts';
+import { CONNECTIONS, type ConnectionId } from './account-connections.ts';
+import type { AccountWorld } from './account-world.ts';
 import { accountBundles, type Bundles } from './environments.ts';
 import { newClient, WorldPool } from './world-pool.ts';
 

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
+import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
-import { Problem } from '../../lib/http/problem.ts';
+import { Problem, type ProblemType } from '../../lib/http/problem.ts';
 import type { Message } from '../../lib/messages/message.ts';
 import type { Claim, Operation } from '../../lib/records/operations.ts';
 import type { Delivery, PendingRegistration } from '../../lib/records/registrations.ts';
@@ -87,25 +88,21 @@ function keptRegistration(id: string): PendingRegistration {
   };
 }
 
-/** A registration among fakes, and what it did: each step as it begins, and with `done` as it ends. */
-export function fakeRegistration(settings: FakeSettings = {}) {
-  const log: string[] = [];
-  const events: { name: EventName; fields: EventFields }[] = [];
-  const sent: { channel: Channel; to: string; message: Message; language: string | undefined }[] = [];
-  const kept: { record?: PendingRegistration; delivery?: Delivery; mark?: object } = {};
-  const asked: { scope?: string[] | undefined; fingerprints?: string[]; leaseMs?: number; counted?: object } = {};
+/** What was asked of the fakes, and given to them. */
+interface Notes {
+  sent: { channel: Channel; to: string; message: Message; language: string | undefined }[];
+  kept: { record?: PendingRegistration; delivery?: Delivery; mark?: object };
+  asked: { scope?: string[] | undefined; fingerprints?: string[]; leaseMs?: number; counted?: object };
+}
 
-  async function step<T>(name: Step, result: T): Promise<T> {
-    log.push(name);
-    settings.onStep?.(name);
-    await setImmediate();
-    log.push(`${name} done`);
-    const failure = settings.failures?.[name];
-    if (failure !== undefined) throw failure;
-    return result;
-  }
+type NotedStep = <T>(name: Step, result: T) => Promise<T>;
 
-  const parts: RegistrationParts = {
+function fakeRecords(
+  step: NotedStep,
+  settings: FakeSettings,
+  { kept, asked }: Notes,
+): Pick<RegistrationParts, 'directory' | 'operations' | 'registrations' | 'documents'> {
+  return {
     directory: {
       forRegistration: () =>
         step('form', { form: 'form' in settings ? settings.form : FORM, referrerId: settings.referrerId }),
@@ -148,6 +145,15 @@ export function fakeRegistration(settings: FakeSettings = {}) {
       inspect: () => step('inspect', settings.wrongDocuments ?? []),
       store: () => step('documents', []),
     },
+  };
+}
+
+function fakeSending(
+  step: NotedStep,
+  settings: FakeSettings,
+  { sent, asked }: Notes,
+): Omit<RegistrationParts, keyof ReturnType<typeof fakeRecords>> {
+  return {
     channels: {
       available: settings.available ?? ['email', 'sms', 'call', 'whatsapp'],
       channel: (channel) =>
@@ -178,6 +184,25 @@ export function fakeRegistration(settings: FakeSettings = {}) {
     makeCode: () => '987654',
     now: () => NOW,
   };
+}
+
+/** A registration among fakes, and what it did: each step as it begins, and with `done` as it ends. */
+export function fakeRegistration(settings: FakeSettings = {}) {
+  const log: string[] = [];
+  const events: { name: EventName; fields: EventFields }[] = [];
+  const notes: Notes = { sent: [], kept: {}, asked: {} };
+
+  async function step<T>(name: Step, result: T): Promise<T> {
+    log.push(name);
+    settings.onStep?.(name);
+    await setImmediate();
+    log.push(`${name} done`);
+    const failure = settings.failures?.[name];
+    if (failure !== undefined) throw failure;
+    return result;
+  }
+
+  const parts: RegistrationParts = { ...fakeRecords(step, settings, notes), ...fakeSending(step, settings, notes) };
 
   const telemetry: Telemetry = {
     event: (name, fields = {}) => events.push({ name, fields }),
@@ -189,9 +214,7 @@ export function fakeRegistration(settings: FakeSettings = {}) {
     /** The steps in the order in which they began. */
     steps: () => log.filter((line) => !line.endsWith(' done')),
     events,
-    sent,
-    kept,
-    asked,
+    ...notes,
     /** @returns the answer, or the problem that it ended with */
     async run(request: Request<RegistrationRequest>, signal = AbortSignal.timeout(10_000)): Promise<Answer | Problem> {
       try {
@@ -240,4 +263,12 @@ export function registrationRequest(
       ...body,
     },
   };
+}
+
+export const KEYED = { idempotencyKey: 'key-1' };
+export const DOWN = new DatabaseFailure('ServiceUnavailable');
+export const REACHED = { kind: 'reached', retryAfterSeconds: 41 } as const;
+
+export function typeOf(answer: unknown): ProblemType | 'answered' {
+  return answer instanceof Problem ? answer.type : 'answered';
 }

@@ -2,9 +2,7 @@ import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
-import type { CrmFile } from '../../infra/crm/crm-file.ts';
 import { localClient } from '../../infra/local/aws.ts';
-import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
@@ -15,17 +13,10 @@ import { isSealedCode } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { checkAnswer } from './openapi.ts';
+import { crmRecords, newPersons, type Person, type Persons } from './persons.ts';
 
 export const PATH = '/public/v1/account/register/request';
 export const PASSWORD = 'correct horse battery';
-
-/** Somebody who registers: an address and a phone that no other person of the same world has. */
-export interface Person {
-  email: string;
-  phone: { country_code: string; number: string };
-  /** The phone as it is kept. */
-  e164: string;
-}
 
 export interface Reply {
   status: number;
@@ -37,14 +28,10 @@ export interface Reply {
   json: Record<string, unknown>;
 }
 
-export interface RegistrationWorld {
+export interface RegistrationWorld extends Persons {
   service: LocalService;
   tables: Record<'crm' | 'operations' | 'registrations' | 'limits', Table>;
   pepper: Pepper;
-  /** A person that was not there before. */
-  stranger(): Person;
-  /** A client whose addresses were not used before. */
-  client(): Person;
   /** Posts a body (what is no text is sent as JSON) from a source address of its own. */
   post(body: unknown, headers?: Record<string, string>): Promise<Reply>;
   send(options: {
@@ -91,12 +78,6 @@ export function registrationOf(person: Person, more: Record<string, unknown> = {
   };
 }
 
-/** No two persons share a mail domain or the prefix of their numbers, which are British mobile ones. */
-function personOf(index: number, domain: string): Person {
-  const number = String(7_400_001_234 + index * 10_000);
-  return { email: `Person${index}@p${index}.${domain}`, phone: { country_code: '44', number }, e164: `+44${number}` };
-}
-
 /** A request with this header is given that many milliseconds instead of the function's 20 seconds. */
 const REMAINING = 'x-remaining-ms';
 /** A request with this header is worked on by a function that was just started. */
@@ -130,20 +111,41 @@ export function hurried(ms: number): Record<string, string> {
   return { [REMAINING]: String(4_000 + ms) };
 }
 
-const FIRST_STRANGER = 2_000;
-
-/** The records of the local service with so many clients more, and without trading servers. */
-function crmRecords(clients: number): CrmFile {
+function tablesOf(database: ReturnType<typeof databaseClient>): RegistrationWorld['tables'] {
   return {
-    ...DEMO_RECORDS,
-    connections: [],
-    clients: [
-      ...DEMO_RECORDS.clients,
-      ...Array.from({ length: clients }, (_, index) => {
-        const { email, phone } = personOf(index + 1, 'clients.example');
-        return { id: `KNOWN${String(index + 1).padStart(3, '0')}`, email, name: 'Known', phone };
-      }),
-    ],
+    crm: table(database, 'crm'),
+    operations: table(database, 'operations'),
+    registrations: table(database, 'registrations'),
+    limits: table(database, 'limits'),
+  };
+}
+
+async function pepperOf({ environment }: LocalService): Promise<Pepper> {
+  const readSecret = secretReader(localClient(environment, 'AWS_ENDPOINT_URL_SECRETS_MANAGER'));
+  return parsePepper(await readSecret(environment.PEPPER_SECRET ?? '', AbortSignal.timeout(5_000)));
+}
+
+function addressOf(channel: Channel, person: Person): string {
+  return channel === 'email' ? person.email.toLowerCase() : person.e164;
+}
+
+/** What comes with time alone, at once. */
+function passingTime(
+  tables: RegistrationWorld['tables'],
+  items: RegistrationWorld['items'],
+): Pick<RegistrationWorld, 'forgetLimits' | 'endLeases'> {
+  return {
+    async forgetLimits() {
+      const counters = await items('limits');
+      await Promise.all(counters.map(({ pk }) => tables.limits.delete({ pk: String(pk) }, AbortSignal.timeout(5_000))));
+    },
+    async endLeases() {
+      const end = { update: 'SET lease_until = :zero', values: { ':zero': 0 } };
+      const operations = await items('operations');
+      await Promise.all(
+        operations.map(({ pk }) => tables.operations.update({ pk: String(pk) }, end, AbortSignal.timeout(5_000))),
+      );
+    },
   };
 }
 
@@ -155,17 +157,9 @@ export async function registrationWorld({
   const service = await startService({ records: crmRecords(clients), load: loadForTests, ...options });
   const settings = (endpoint: string) => localClient(service.environment, endpoint);
   const database = databaseClient(settings('AWS_ENDPOINT_URL_DYNAMODB'));
-  const tables = {
-    crm: table(database, 'crm'),
-    operations: table(database, 'operations'),
-    registrations: table(database, 'registrations'),
-    limits: table(database, 'limits'),
-  };
-  const readSecret = secretReader(settings('AWS_ENDPOINT_URL_SECRETS_MANAGER'));
-  const pepper = parsePepper(await readSecret(service.environment.PEPPER_SECRET ?? '', AbortSignal.timeout(5_000)));
+  const tables = tablesOf(database);
+  const pepper = await pepperOf(service);
   const agent = new Agent({ keepAlive: true });
-  let used = 0;
-  let strangers = 0;
 
   async function send({ method, path, headers = {}, body }: Parameters<RegistrationWorld['send']>[0]): Promise<Reply> {
     return new Promise((resolve, reject) => {
@@ -193,30 +187,18 @@ export async function registrationWorld({
     });
   }
 
-  async function items(name: string): Promise<Item[]> {
+  async function items(name: Parameters<RegistrationWorld['items']>[0]): Promise<Item[]> {
     return (await database.send(new ScanCommand({ TableName: name }))).Items ?? [];
   }
 
   const records = (channel: Channel, person: Person) =>
     registrationsIn(tables.registrations).newest(channel, addressOf(channel, person), AbortSignal.timeout(5_000));
 
-  function addressOf(channel: Channel, person: Person): string {
-    return channel === 'email' ? person.email.toLowerCase() : person.e164;
-  }
-
   return {
     service,
     tables,
     pepper,
-    stranger() {
-      strangers += 1;
-      return personOf(FIRST_STRANGER + strangers, 'strangers.example');
-    },
-    client() {
-      used += 1;
-      if (used > clients) throw new Error('There are no more clients.');
-      return personOf(used, 'clients.example');
-    },
+    ...newPersons(clients),
     post: (body, headers = {}) =>
       send({
         method: 'POST',
@@ -238,17 +220,7 @@ export async function registrationWorld({
       );
     },
     items,
-    async forgetLimits() {
-      const counters = await items('limits');
-      await Promise.all(counters.map(({ pk }) => tables.limits.delete({ pk: String(pk) }, AbortSignal.timeout(5_000))));
-    },
-    async endLeases() {
-      const end = { update: 'SET lease_until = :zero', values: { ':zero': 0 } };
-      const operations = await items('operations');
-      await Promise.all(
-        operations.map(({ pk }) => tables.operations.update({ pk: String(pk) }, end, AbortSignal.timeout(5_000))),
-      );
-    },
+    ...passingTime(tables, items),
     async close() {
       agent.destroy();
       database.destroy();

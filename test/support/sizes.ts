@@ -1,7 +1,7 @@
 import { parseSync } from 'oxc-parser';
 
 interface Size {
-  /** Such as `lib/registration.ts` or `lib/registration.ts: requestRegistration`. */
+  /** Such as `lib/registration.ts:12 requestRegistration`. */
   of: string;
   lines: number;
 }

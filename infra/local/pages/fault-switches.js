@@ -80,14 +80,7 @@ function targetRow(name, { kinds }) {
   const wrong = element('p', { class: 'wrong', role: 'alert' });
   const toggle = element('input', { type: 'checkbox', role: 'switch', 'aria-label': `Make ${name} fail` });
   const status = element('span', { class: 'status' });
-  const disclosure = element(
-    'button',
-    { type: 'button', class: 'disclosure', 'aria-expanded': 'false', 'aria-controls': form.id },
-    icon('chevron'),
-    element('span', { class: 'target-name' }, name),
-    ' ',
-    status,
-  );
+  const disclosure = disclosureOf(name, status, form);
   /** @type {Fault | undefined} */
   let fault;
   let known = 0;
@@ -149,6 +142,24 @@ function targetRow(name, { kinds }) {
   });
   targets.set(name, take);
   return element('li', { class: 'target' }, element('div', { class: 'target-head' }, disclosure, toggle), form, wrong);
+}
+
+/**
+ * The button that shows and hides what the switch sets.
+ *
+ * @param {string} name
+ * @param {HTMLElement} status
+ * @param {HTMLElement} form
+ */
+function disclosureOf(name, status, form) {
+  return element(
+    'button',
+    { type: 'button', class: 'disclosure', 'aria-expanded': 'false', 'aria-controls': form.id },
+    icon('chevron'),
+    element('span', { class: 'target-name' }, name),
+    ' ',
+    status,
+  );
 }
 
 /**

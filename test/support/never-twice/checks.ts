@@ -1,4 +1,5 @@
-import { type AccountAnswer, CONNECTIONS } from '../account-world.ts';
+import type { AccountAnswer } from '../account-calls.ts';
+import { CONNECTIONS } from '../account-connections.ts';
 import type { History, Intent } from './history.ts';
 
 const NOTHING_OPENED = new Set([

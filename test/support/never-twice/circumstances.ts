@@ -1,4 +1,4 @@
-import type { ConnectionId } from '../account-world.ts';
+import type { ConnectionId } from '../account-connections.ts';
 
 /**
  * What a kind of histories may meet. With ranges of logins the promise must hold whatever servers, networks and clocks do;

@@ -1,14 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../../../infra/local/faults.ts';
-import {
-  type AccountAnswer,
-  type AccountCall,
-  type AccountWorld,
-  accountBody,
-  CONNECTIONS,
-  type ConnectionId,
-  type Pending,
-} from '../account-world.ts';
+import { type AccountAnswer, type AccountCall, accountBody } from '../account-calls.ts';
+import { CONNECTIONS, type ConnectionId } from '../account-connections.ts';
+import type { AccountWorld, Pending } from '../account-world.ts';
 import { newClient } from '../world-pool.ts';
 import { checkAnswer, checkEnd, hasLogin } from './checks.ts';
 import type { Circumstances } from './circumstances.ts';

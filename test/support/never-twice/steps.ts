@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { ENDINGS, type Fault, type FaultKind, PLATFORM_FAULT_KINDS } from '../../../infra/local/faults.ts';
-import { type AccountWorld, CONNECTIONS, type ConnectionId } from '../account-world.ts';
+import { CONNECTIONS, type ConnectionId } from '../account-connections.ts';
+import type { AccountWorld } from '../account-world.ts';
 import type { Circumstances } from './circumstances.ts';
 import type { History, Moment, Shape } from './history.ts';
 

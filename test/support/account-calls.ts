@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
+import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
+import { CONNECTIONS, type ConnectionId } from './account-connections.ts';
+import type { Outcome } from './environments.ts';
+import { checkAnswer } from './openapi.ts';
+
+/** What a caller sends. */
+export interface AccountCall {
+  version?: PlatformVersion;
+  userId?: string;
+  body: Record<string, unknown> | string;
+  key?: string;
+  caller?: string;
+  /** How long the function may take, in milliseconds, as Lambda tells it. */
+  ms?: number;
+}
+
+export interface AccountAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: Record<string, unknown>;
+}
+
+/** A request for an account with what a connection needs at least. */
+export function accountBody(connection: ConnectionId, more: Record<string, unknown> = {}): Record<string, unknown> {
+  const { group, account_type_id } = CONNECTIONS[connection];
+  const type = account_type_id === undefined ? {} : { account_type_id };
+  return { connection_id: connection, group, leverage: 100, ...type, ...more };
+}
+
+export function versionOf(body: AccountCall['body']): PlatformVersion {
+  const id = typeof body === 'object' ? String(body.connection_id) : '';
+  return id in CONNECTIONS ? CONNECTIONS[id as ConnectionId].version : 'tp5';
+}
+
+/** What API Gateway hands to the function, with an IAM caller. */
+export function accountEvent(
+  version: PlatformVersion,
+  { userId = 'CLIENT01', body, key, caller }: AccountCall,
+): GatewayEvent {
+  const path = `/public/v1/users/${userId}/${version}/accounts`;
+  const routeKey = `POST /public/v1/users/{user_id}/${version}/accounts`;
+  const now = new Date();
+  const event = {
+    version: '2.0',
+    routeKey,
+    rawPath: path,
+    rawQueryString: '',
+    headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { 'idempotency-key': key }) },
+    requestContext: {
+      accountId: '000000000000',
+      apiId: 'test',
+      domainName: 'api.example.com',
+      domainPrefix: 'api',
+      http: { method: 'POST', path, protocol: 'HTTP/1.1', sourceIp: '203.0.113.7', userAgent: 'test' },
+      requestId: randomUUID(),
+      routeKey,
+      stage: '$default',
+      time: now.toUTCString(),
+      timeEpoch: now.getTime(),
+      authorizer: { iam: { userArn: caller ?? 'arn:aws:iam::000000000000:user/crm' } },
+    },
+    pathParameters: { user_id: userId },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    isBase64Encoded: false,
+  };
+  return event;
+}
+
+/** @throws Error when the answer is not one of those that are documented */
+export function toAnswer(version: PlatformVersion, outcome: Outcome): AccountAnswer | undefined {
+  if (outcome.kind !== 'answer') return undefined;
+  const { statusCode, headers, body } = outcome.answer as {
+    statusCode: number;
+    headers: Record<string, string>;
+    body: string;
+  };
+  checkAnswer('POST', `/public/v1/users/{user_id}/${version}/accounts`, statusCode, headers, body);
+  return { status: statusCode, headers, body: JSON.parse(body) as Record<string, unknown> };
+}

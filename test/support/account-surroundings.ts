@@ -1,0 +1,108 @@
+import { parseCrmFile } from '../../infra/crm/crm-file.ts';
+import { toItems } from '../../infra/crm/crm-items.ts';
+import { crmTable } from '../../infra/crm/crm-table.ts';
+import { type localClient, startAws } from '../../infra/local/aws.ts';
+import { TABLES } from '../../infra/local/database.ts';
+import { startTextServer } from '../../infra/local/platforms/text-server.ts';
+import { startWebApiServer } from '../../infra/local/platforms/web-api-server.ts';
+import { AccountEnvironment, environmentOf } from '../../lib/validators/deployment.ts';
+import { TP4_GROUPS, TP5_GROUPS } from './account-connections.ts';
+import { type Bundles, Environments } from './environments.ts';
+import { marksOf, type PersonalData } from './secret-search.ts';
+import { localCertificate } from './web-api.ts';
+
+export const MANAGER_PASSWORD = 'Man4ger-of-tests';
+export const MASTER_CODE = 'master-c0de-of-tests';
+export const PASSWORD_KEY = Buffer.from('the password key of these tests!').toString('base64');
+
+export const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
+export const SENDER = 'no-reply@example.com';
+export const SECRETS = new Map([
+  ['test/password-key', JSON.stringify({ key: PASSWORD_KEY })],
+  ['test/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],
+  ['test/tp4', JSON.stringify({ master: MASTER_CODE })],
+]);
+
+/** A client of the CRM. Its name and addresses are searched for, so they must be words that nothing else holds. */
+export interface WorldClient extends PersonalData {
+  id: string;
+  country?: string;
+  language?: string;
+}
+
+export interface EnvironmentOptions {
+  bundles: Bundles;
+  settleSeconds?: number;
+  environment?: Record<string, string>;
+  /** By how much the wall clock of each new environment is wrong, in milliseconds. */
+  skewMs?: () => number;
+}
+
+/** What the functions call. */
+export async function startSurroundings() {
+  const resources = { senderAddress: SENDER, topicArn: TOPIC, bucket: 'documents', eventBus: 'events' };
+  const [aws, tp5, reg, gw] = await Promise.all([
+    startAws({ ...resources, secrets: new Map(SECRETS) }),
+    startWebApiServer({
+      manager: { login: 1000, password: MANAGER_PASSWORD },
+      groups: TP5_GROUPS,
+      certificate: await localCertificate(),
+    }),
+    startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
+    startTextServer({ dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS }),
+  ]);
+  const faults = { ...aws.faults, tp5: tp5.faults, reg: reg.faults, gw: gw.faults };
+  return { aws, faults, tp5, reg, gw };
+}
+
+export function crmWriter(client: ReturnType<typeof localClient>) {
+  const crm = crmTable(TABLES.crm, client);
+  const marks = new Set<string>();
+  async function write(records: object): Promise<void> {
+    const items = await toItems(await parseCrmFile(JSON.stringify(records)));
+    await crm.write(items.map((put) => ({ put })));
+  }
+
+  return {
+    write,
+    async addClients(clients: WorldClient[]): Promise<void> {
+      for (const mark of clients.flatMap(marksOf)) marks.add(mark);
+      await write({ clients });
+    },
+    /** What is searched for of the clients. */
+    marks,
+    close: () => crm.close(),
+  };
+}
+
+export function environmentsAround(
+  { environment }: Pick<Awaited<ReturnType<typeof startAws>>, 'environment'>,
+  options: EnvironmentOptions,
+): Environments {
+  return new Environments(
+    options.bundles,
+    {
+      ...functionEnvironment(options.settleSeconds),
+      ...environment,
+      ...options.environment,
+    },
+    options.skewMs === undefined ? {} : { skewMs: options.skewMs },
+  );
+}
+
+function functionEnvironment(settleSeconds = 1): Record<string, string> {
+  return {
+    ...environmentOf(AccountEnvironment, {
+      stage: 'test',
+      brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
+      senderAddress: SENDER,
+      crmTable: TABLES.crm,
+      operationsTable: TABLES.operations,
+      accountsTable: TABLES.accounts,
+      passwordSecret: 'test/password-key',
+      notificationsTopicArn: TOPIC,
+      eventBus: 'events',
+      settleSeconds,
+    }),
+  };
+}

@@ -1,0 +1,55 @@
+import type { Context } from 'aws-lambda';
+import type * as v from 'valibot';
+import { endpoint, type Handler } from '../../lib/http/endpoint.ts';
+import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
+import { openObject } from '../../lib/validators/primitives.ts';
+
+export const context = { getRemainingTimeInMillis: () => 20_000 } as Context;
+
+/** What the gateway hands over for a request with this body. */
+export function event(
+  body: string | undefined,
+  type = 'application/json',
+  isBase64Encoded = false,
+): Parameters<Handler>[0] {
+  return {
+    headers: { ...(type === '' ? {} : { 'content-type': type }) },
+    ...(body === undefined ? {} : { body }),
+    isBase64Encoded,
+    routeKey: 'POST /things',
+    requestContext: { requestId: 'r1', http: { sourceIp: '203.0.113.7' } },
+  } as Parameters<Handler>[0];
+}
+
+/** An endpoint that takes any object, and tells what it was given. */
+export function anything(schema: v.GenericSchema = openObject({}), maxBodyBytes = 1_000) {
+  const seen: unknown[] = [];
+  const callers: (string | undefined)[] = [];
+  const captchas: unknown[] = [];
+  const events: { name: EventName; fields: EventFields }[] = [];
+  const telemetry: Telemetry = {
+    event: (name, fields = {}) => events.push({ name, fields }),
+    with: () => telemetry,
+  };
+  const handler = endpoint({
+    body: schema,
+    maxBodyBytes,
+    telemetry,
+    handle: async ({ sentBody, caller, captcha }) => {
+      seen.push(sentBody);
+      callers.push(caller);
+      captchas.push(captcha);
+      return { body: undefined };
+    },
+  });
+  return { handler, seen, callers, captchas, events, telemetry };
+}
+
+export async function answerTo(handler: Handler, request: Parameters<Handler>[0]) {
+  const { statusCode, body, headers } = await handler(request, context);
+  return {
+    statusCode,
+    headers,
+    problem: body === undefined ? undefined : (JSON.parse(body) as Record<string, unknown>),
+  };
+}

@@ -1,0 +1,57 @@
+import type { CrmFile } from '../../infra/crm/crm-file.ts';
+import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
+
+/** Somebody who registers: an address and a phone that no other person of the same world has. */
+export interface Person {
+  email: string;
+  phone: { country_code: string; number: string };
+  /** The phone as it is kept. */
+  e164: string;
+}
+
+export interface Persons {
+  /** A person that was not there before. */
+  stranger(): Person;
+  /** A client whose addresses were not used before. */
+  client(): Person;
+}
+
+const FIRST_STRANGER = 2_000;
+
+/** No two persons share a mail domain or the prefix of their numbers, which are British mobile ones. */
+function personOf(index: number, domain: string): Person {
+  const number = String(7_400_001_234 + index * 10_000);
+  return { email: `Person${index}@p${index}.${domain}`, phone: { country_code: '44', number }, e164: `+44${number}` };
+}
+
+/** The records of the local service with so many clients more, and without trading servers. */
+export function crmRecords(clients: number): CrmFile {
+  return {
+    ...DEMO_RECORDS,
+    connections: [],
+    clients: [
+      ...DEMO_RECORDS.clients,
+      ...Array.from({ length: clients }, (_, index) => {
+        const { email, phone } = personOf(index + 1, 'clients.example');
+        return { id: `KNOWN${String(index + 1).padStart(3, '0')}`, email, name: 'Known', phone };
+      }),
+    ],
+  };
+}
+
+/** Each of them once. */
+export function newPersons(clients: number): Persons {
+  let used = 0;
+  let strangers = 0;
+  return {
+    stranger() {
+      strangers += 1;
+      return personOf(FIRST_STRANGER + strangers, 'strangers.example');
+    },
+    client() {
+      used += 1;
+      if (used > clients) throw new Error('There are no more clients.');
+      return personOf(used, 'clients.example');
+    },
+  };
+}
