@@ -51,6 +51,7 @@ export async function startSurroundings() {
     startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
     startTextServer({ dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS }),
   ]);
+  await aws.database.createTables(TABLES);
   const faults = { ...aws.faults, tp5: tp5.faults, reg: reg.faults, gw: gw.faults };
   return { aws, faults, tp5, reg, gw };
 }

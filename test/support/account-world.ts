@@ -78,7 +78,6 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   const { aws, faults, tp5, reg, gw } = await startSurroundings();
   const { database, outbox } = aws;
   const client = localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB');
-  await database.createTables(TABLES);
 
   const crm = crmWriter(client);
   await crm.write({ connections: connectionRecords(tp5, reg, gw), account_types: ACCOUNT_TYPES });
