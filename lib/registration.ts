@@ -42,30 +42,32 @@ export async function requestRegistration(
 }
 
 /** Claims the key, counts the source and reads the form, side by side. */
-async function begin(
+async function begin(parts: RegistrationParts, request: Request<RegistrationRequest>, signal: AbortSignal) {
+  const { form_id: formId, referrer_id: referralCode } = request.body;
+  const [begun, records] = await Promise.allSettled([
+    claimAndCount(parts, request, signal),
+    // Beside the pepper too, which a cold start has to ask for.
+    parts.directory.forRegistration({ formId, referralCode }, signal),
+  ]);
+  if (begun.status === 'rejected') throw begun.reason;
+  return { ...begun.value, records };
+}
+
+async function claimAndCount(
   parts: RegistrationParts,
-  { body, ...request }: Request<RegistrationRequest>,
+  { body, sentBody, source, idempotencyKey, caller = source, endsAt }: Request<RegistrationRequest>,
   signal: AbortSignal,
 ) {
-  const { idempotencyKey, caller = request.source } = request;
+  const pepper = await parts.pepper(signal);
   const key = idempotencyKey === undefined ? undefined : ['registration', caller, idempotencyKey];
-  const peppered = parts.pepper(signal);
-  const [claimed, admitted, records] = await Promise.allSettled([
-    peppered.then(({ keys }) => {
-      if (key === undefined) return undefined;
-      const sent = withoutPasswords(request.sentBody);
-      const fingerprints = keys.map((one) => fingerprint(sent, one));
-      return parts.operations.claim(key, fingerprints, request.endsAt - parts.now() + 1_000, signal);
-    }),
-    peppered.then((pepper) =>
-      parts.limits(pepper).admit({ key, recipient: body.recipient, source: request.source }, signal),
-    ),
-    // Beside the pepper too, which a cold start has to ask for.
-    parts.directory.forRegistration({ formId: body.form_id, referralCode: body.referrer_id }, signal),
+  const fingerprints = pepper.keys.map((one) => fingerprint(withoutPasswords(sentBody), one));
+  const [claim, admission] = await Promise.allSettled([
+    key && parts.operations.claim(key, fingerprints, endsAt - parts.now() + 1_000, signal),
+    parts.limits(pepper).admit({ key, recipient: body.recipient, source }, signal),
   ]);
-  if (claimed.status === 'rejected') throw claimed.reason;
-  if (admitted.status === 'rejected') throw admitted.reason;
-  return { pepper: await peppered, claim: claimed.value, admission: admitted.value, records };
+  if (claim.status === 'rejected') throw claim.reason;
+  if (admission.status === 'rejected') throw admission.reason;
+  return { pepper, claim: claim.value, admission: admission.value };
 }
 
 /** Fingerprints can be tried out much faster than a password's own hash: they hold nothing of it. */
