@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { functionSizes } from './support/sizes.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 
@@ -245,5 +246,53 @@ describe('Who may import whom', () => {
       ['lib/aws/other.ts', source],
     ]);
     expect(violations(files)).toEqual(['@aws-sdk/client-ses is imported by lib/aws/ses.ts and lib/aws/other.ts']);
+  });
+});
+
+const MOST_LINES = { file: 300, function: 40 };
+/** Still to be cut: no file may join them. */
+const LONGER = [
+  'infra/constructs/data-stores.ts constructor',
+  'infra/constructs/fixed-egress.ts constructor',
+  'infra/constructs/functions.ts accounts',
+  'infra/constructs/mail-sender.ts constructor',
+  'infra/constructs/watches.ts ofAccounts',
+  'infra/constructs/watches.ts ofFunction',
+  'lib/validators/deployment.ts',
+  'test/lib/confirmation.test.ts',
+];
+
+/** What is ours: what tools write is as long as it is. */
+function ourFiles(): [path: string, source: string][] {
+  return ['functions', 'lib', 'infra', 'test', '.ci']
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+    )
+    .filter((path) => /\.(ts|js|css|html)$/.test(path) && !/openapi-types\.ts$|\.d\.ts$/.test(path))
+    .map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]);
+}
+
+function tooLong(path: string, source: string): string[] {
+  const functions = /\.(ts|js)$/.test(path) ? functionSizes(path, source) : [];
+  return [
+    ...(source.split('\n').length - 1 > MOST_LINES.file ? [path] : []),
+    ...functions.filter(({ lines }) => lines > MOST_LINES.function).map(({ of }) => of),
+  ];
+}
+
+describe('A file', () => {
+  it('has at most 300 lines, and its functions 40, nested ones counted apart', () => {
+    const found = ourFiles().flatMap(([path, source]) => tooLong(path, source));
+    expect([...new Set(found)].filter((one) => !LONGER.includes(one))).toEqual([]);
+  });
+
+  it('that is too long is found, and a function that is too long', () => {
+    const lines = (count: number) => 'work();\n'.repeat(count);
+    expect(tooLong('lib/planted.css', lines(301))).toEqual(['lib/planted.css']);
+    expect(tooLong('lib/planted.ts', `function long() {\n${lines(39)}}\n`)).toEqual(['lib/planted.ts long']);
+    expect(tooLong('lib/planted.ts', `function fits() {\n${lines(38)}}\n`)).toEqual([]);
+    const nested = `function outer() {\n${lines(30)}const inner = () => {\n${lines(30)}};\n}\n`;
+    expect(tooLong('lib/planted.ts', nested)).toEqual([]);
+    expect(tooLong('test/planted.test.ts', `describe('all', () => {\n${lines(60)}});\n`)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { parseSync } from 'oxc-parser';
 
 interface Size {
-  /** Such as `lib/registration.ts:12 requestRegistration`. */
+  /** Such as `lib/registration.ts requestRegistration`. */
   of: string;
   lines: number;
 }
@@ -36,7 +36,7 @@ export function functionSizes(path: string, source: string): Size[] {
     for (const child of Object.values(node)) within += walk(child, named);
     if (!FUNCTIONS.has(node.type)) return within;
     const lines = lineOf(node.end - 1) - lineOf(node.start) + 1;
-    if (!lists.has(node)) sizes.push({ of: `${path}:${lineOf(node.start) + 1} ${named}`, lines: lines - within });
+    if (!lists.has(node)) sizes.push({ of: `${path} ${named}`, lines: lines - within });
     // What begins and ends on lines of its surroundings takes none of them away.
     return Math.max(0, lines - 2);
   }
