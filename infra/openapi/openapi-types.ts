@@ -20,7 +20,7 @@ export interface paths {
      * - the body: 5,900,000 bytes
      * - 10 documents, of 3 MB each and 4 MB together when decoded (1 MB is 1024² bytes)
      * - all other fields of the form together, as JSON: 200,000 bytes
-     * - 10,000 members in one object or array, 100,000 in all, and 32 objects and arrays within each other
+     * - 10,000 members in one object or array, 101,000 in all, and 32 objects and arrays within each other
      *
      * Limits (settings of the deployment; these are the defaults):
      *
@@ -1032,7 +1032,7 @@ export interface operations {
    * - the body: 5,900,000 bytes
    * - 10 documents, of 3 MB each and 4 MB together when decoded (1 MB is 1024² bytes)
    * - all other fields of the form together, as JSON: 200,000 bytes
-   * - 10,000 members in one object or array, 100,000 in all, and 32 objects and arrays within each other
+   * - 10,000 members in one object or array, 101,000 in all, and 32 objects and arrays within each other
    *
    * Limits (settings of the deployment; these are the defaults):
    *

@@ -10,8 +10,8 @@ import type { Event } from './request.ts';
 export const BODY_BOUNDS = {
   /** Members of one object, or elements of one array. */
   width: 10_000,
-  /** Of all objects and arrays together. */
-  members: 100_000,
+  /** Of all objects and arrays together: as many as 200 kB of custom fields can have, and some more for the rest. */
+  members: 101_000,
   /** Objects and arrays within each other. */
   depth: 32,
 } as const;

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { fingerprint } from '../../../lib/http/idempotency.ts';
+import { parseBody } from '../../../lib/http/json-body.ts';
 import { CUSTOM_FIELD_TYPES, type Form } from '../../../lib/validators/form.ts';
 import { checkCustomFields, registrationRequestSchema } from '../../../lib/validators/registration.ts';
 import { watched } from '../../support/watched.ts';
@@ -59,4 +60,15 @@ describe('The work that a body makes until it is refused', () => {
     const looks = await looksAt({ name: 'n'.repeat(1_000_000), text: 'n'.repeat(1_000_000), x: 'n'.repeat(1_000_000) });
     expect(looks).toBeLessThan(200);
   });
+});
+
+it('The densest body that the rules allow is within the bounds of a body', async () => {
+  const keys = Array.from({ length: 10 }, (_, index) => `k${index}`);
+  const form: Form = { id: 'FORM0001', fields: keys.map((key) => ({ key, type: 'dynamicSelect' })) };
+  const values = Object.fromEntries(keys.map((key) => [key, list(9_995, 0)]));
+  const text = JSON.stringify({ ...FIXED, ...values });
+  expect(JSON.stringify(values).length).toBeGreaterThan(199_900);
+  const result = await v.safeParseAsync(SCHEMA, parseBody({ body: text, isBase64Encoded: false }));
+  if (!result.success) throw new Error('The fixed fields are wrong.');
+  expect(await checkCustomFields(form, result.output.customFields)).toMatchObject({ ok: true });
 });
