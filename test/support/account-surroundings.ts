@@ -15,8 +15,8 @@ export const MANAGER_PASSWORD = 'Man4ger-of-tests';
 export const MASTER_CODE = 'master-c0de-of-tests';
 export const PASSWORD_KEY = Buffer.from('the password key of these tests!').toString('base64');
 
-export const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
-export const SENDER = 'no-reply@example.com';
+const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
+const SENDER = 'no-reply@example.com';
 export const SECRETS = new Map([
   ['test/password-key', JSON.stringify({ key: PASSWORD_KEY })],
   ['test/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],

@@ -4,7 +4,7 @@ import { endpoint, type Handler } from '../../lib/http/endpoint.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import { openObject } from '../../lib/validators/primitives.ts';
 
-export const context = { getRemainingTimeInMillis: () => 20_000 } as Context;
+const context = { getRemainingTimeInMillis: () => 20_000 } as Context;
 
 /** What the gateway hands over for a request with this body. */
 export function event(
