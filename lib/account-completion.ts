@@ -1,16 +1,25 @@
 import { askUntilCertain, type Opening, settledAfterDeath, type Work } from './account-work.ts';
+import { within } from './http/deadline.ts';
 import type { OpenedAccount } from './messages/notices.ts';
 import { PlatformFailure } from './platform/platform.ts';
-import type { KnownAccount } from './records/account-operations.ts';
+import type { EarlierWork, KnownAccount } from './records/account-operations.ts';
+import { accountOpened } from './records/events.ts';
+import { LeaseLost } from './records/operations.ts';
 import { describeError, quietly, type Telemetry } from './telemetry.ts';
 import type { TradingAccountRequest } from './validators/trading-account.ts';
 
 /**
- * Everything that an account needs once it is open: its record and its deposit, then the operation's end. What cannot be
- * done now is left to whoever takes the operation up next; nothing of it changes the answer.
+ * Everything that an account needs once it is open: its record and its deposit, then the operation's end; then others are
+ * told. What cannot be done now is left to whoever takes the operation up next; nothing of it changes the answer.
  * @param opening undefined when the platform cannot be asked
+ * @param notice tells the client, beside
  */
-export async function complete(work: Work, account: KnownAccount, opening: Opening | undefined): Promise<void> {
+export async function complete(
+  work: Work,
+  account: KnownAccount,
+  opening: Opening | undefined,
+  notice: () => Promise<void> = async () => {},
+): Promise<void> {
   const { services, operation } = work;
   const telemetry = work.telemetry.with({ login: account.login, connection_id: work.details.connection_id });
   const [deposit, recorded] = await Promise.all([
@@ -26,6 +35,39 @@ export async function complete(work: Work, account: KnownAccount, opening: Openi
     ...(deposit.deposit === 'sent' ? { deposit_settle_at: settleAt } : {}),
   };
   await quietly(telemetry, 'finish', (signal) => services.operations.finish(operation, ending, signal));
+  await Promise.all([notice(), recorded && account.told !== true && tell({ ...work, telemetry }, ending)]);
+}
+
+/** How long telling may take, in milliseconds. */
+const TELLING_MS = 2_000;
+
+/** Tells others that the account is open, and notes it. */
+async function tell({ services, operation, details, telemetry, signal }: Work, account: KnownAccount): Promise<void> {
+  const { login, opened_at } = account;
+  try {
+    const event = accountOpened({ ...details, login, opened_at });
+    await services.events.tell('AccountOpened', event, within(TELLING_MS, signal));
+  } catch (error) {
+    telemetry.event('EventFailed', describeError(error));
+    return;
+  }
+  await quietly(telemetry, 'told', async (settling) => {
+    try {
+      await services.operations.finish(operation, { ...account, told: true }, settling);
+    } catch (error) {
+      // Whoever has taken over tells it once more.
+      if (!(error instanceof LeaseLost)) throw error;
+    }
+  });
+}
+
+/** What is to become of the deposit of an account that was found open. */
+export function depositAfter({
+  deposit,
+  depositSettleAt,
+}: Partial<EarlierWork>): Pick<KnownAccount, 'deposit' | 'deposit_settle_at'> {
+  if (deposit === undefined) return {};
+  return depositSettleAt === undefined ? { deposit: 'due' } : { deposit: 'sent', deposit_settle_at: depositSettleAt };
 }
 
 /** Writes the account's record; @returns whether it is written */

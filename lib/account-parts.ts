@@ -8,6 +8,7 @@ import { derivePassword, parsePasswordKey } from './platform/passwords.ts';
 import { accountOperationsIn } from './records/account-operations.ts';
 import { accountsIn } from './records/accounts.ts';
 import { directoryIn } from './records/directory.ts';
+import { eventsOn } from './records/events.ts';
 import { loginsIn } from './records/logins.ts';
 
 /** How each notice is sent. */
@@ -59,6 +60,7 @@ export function accountParts(config: ReturnType<typeof accountConfig>): AccountS
     logins: loginsIn(operations),
     accounts: accountsIn(table(database, config.accountsTable)),
     notices: accountNotices(config),
+    events: eventsOn(async () => (await import('./aws/eventbridge.ts')).eventBus(config.eventBus)),
     platform: platformConnections({ readSecret }),
     passwords: {
       key: parsedSecret(readSecret, config.passwordSecret, parsePasswordKey),

@@ -8,6 +8,7 @@ import type { AccountOperations } from './records/account-operations.ts';
 import type { Accounts } from './records/accounts.ts';
 import type { Connection } from './records/crm-records.ts';
 import type { Directory } from './records/directory.ts';
+import type { Events } from './records/events.ts';
 import { isReserved, type Logins } from './records/logins.ts';
 import { LeaseLost, type Operation } from './records/operations.ts';
 import { quietly, type Telemetry } from './telemetry.ts';
@@ -20,6 +21,7 @@ export interface AccountServices {
   logins: Logins;
   accounts: Accounts;
   notices: AccountNotices;
+  events: Events;
   platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
   passwords: {
     /** The secret that generated passwords and fingerprints are derived from. */
@@ -66,6 +68,8 @@ export interface Work extends Times {
   /** Whether the caller gave an `Idempotency-Key`, and so may repeat the request. */
   hasKey: boolean;
   details: AccountDetails;
+  /** True: the master password cannot be derived. */
+  masterGiven: boolean;
   telemetry: Telemetry;
 }
 

@@ -22,6 +22,8 @@ const EVENTS = {
   AccountNotRecorded: 'error',
   DepositFailed: 'error',
   NoticeFailed: 'error',
+  /** Others of the broker were not told of what has happened; they are told later. */
+  EventFailed: 'error',
   PlatformRefused: 'error',
   PlatformUnavailable: 'error',
   OperationNotSettled: 'error',

@@ -1,4 +1,4 @@
-import { complete, notify } from './account-completion.ts';
+import { complete, depositAfter, notify } from './account-completion.ts';
 import { openAccount, settle } from './account-opening.ts';
 import {
   accountDetails,
@@ -57,6 +57,7 @@ export async function openTradingAccount(
     operation,
     hasKey: idempotencyKey !== undefined,
     details: accountDetails(version, userId, body, operation),
+    masterGiven: body.master_password !== undefined,
     telemetry: telemetry.with({ operation_id: operation.operationId, version, user_id: userId }),
   };
   const password = (role: PasswordRole) => services.passwords.derive({ key, nonce: operation.nonce, role, version });
@@ -138,8 +139,8 @@ async function settleEarlier(earlier: EarlierWork, request: ClaimedRequest): Pro
   // Our own table knows what has got that far, also of a server that cannot be asked.
   const recorded = await work.services.accounts.find(work.details, work.signal).catch(() => 'unreadable' as const);
   if (recorded !== undefined && recorded !== 'unreadable') {
-    const opening = await completeEarlier({ ...recorded, recorded: true, ...depositAfter(earlier) }, earlier, request);
-    if (opening !== undefined) await notify(opening, recorded.login, body);
+    const account = { ...recorded, recorded: true, ...depositAfter(earlier) };
+    await completeEarlier(account, earlier, request, (opening) => notify(opening, recorded.login, body));
     return { login: recorded.login, replayed: true };
   }
   const opening = await prepareToSettle(earlier, request);
@@ -164,16 +165,18 @@ async function prepareToSettle({ settleAt, deposit }: EarlierWork, request: Clai
   }
 }
 
-/** Completes an account that an earlier request has opened, as far as that can be done now; @returns what it was done with */
+/** Completes an account that an earlier request has opened, as far as that can be done now. */
 async function completeEarlier(
   account: KnownAccount,
   { deposit }: EarlierWork,
   request: ClaimedRequest,
-): Promise<Opening | undefined> {
+  notice: (opening: Opening) => Promise<void> = async () => {},
+): Promise<void> {
   const { version, work } = request;
   const opening = await prepare(request, (records) => findServer(version, records), deposit).catch(() => undefined);
-  await complete(work, account, opening);
-  return opening;
+  await complete(work, account, opening, async () => {
+    if (opening !== undefined) await notice(opening);
+  });
 }
 
 /** Everything after the account is open; nothing of it changes the answer. */
@@ -182,16 +185,8 @@ async function end(opening: Opening, login: number, body: TradingAccountRequest,
   telemetry.event('AccountOpened', { login, connection_id: details.connection_id });
   const opened_at = new Date(services.clock.now()).toISOString();
   const deposit = depositAfter({ ...earlier, deposit: order.deposit });
-  await complete(opening, { login, opened_at, recorded: false, ...deposit }, opening);
-  await notify(opening, login, body);
-}
-
-function depositAfter({
-  deposit,
-  depositSettleAt,
-}: Partial<EarlierWork>): Pick<KnownAccount, 'deposit' | 'deposit_settle_at'> {
-  if (deposit === undefined) return {};
-  return depositSettleAt === undefined ? { deposit: 'due' } : { deposit: 'sent', deposit_settle_at: depositSettleAt };
+  const account = { login, opened_at, recorded: false, ...deposit };
+  await complete(opening, account, opening, () => notify(opening, login, body));
 }
 
 /** @throws Problem, PlatformFailure or DatabaseFailure when the platform cannot be asked */
