@@ -162,6 +162,13 @@ function ofAccounts({ name: service, version: of }: Extract<Route, { version: un
       atLeast: 3,
     },
     {
+      id: 'EventFailed',
+      of,
+      loss: 'Other systems of the broker do not hear of new accounts: the event bus refuses or fails.',
+      metric: counted('EventFailed', 15),
+      atLeast: 3,
+    },
+    {
       id: 'PlatformRefused',
       of,
       loss: 'No client gets an account on a trading server that refuses us: our credentials, our rights or our address.',

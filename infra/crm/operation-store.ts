@@ -38,6 +38,7 @@ const OpenOperationSchema = v.object({
       login: v.number(),
       opened_at: v.string(),
       recorded: v.boolean(),
+      told: v.optional(v.literal(true)),
       deposit: v.optional(v.picklist(['due', 'sent', 'made', 'failed'])),
     }),
   ),

@@ -148,6 +148,7 @@ function missing({ account, settle_at }: OpenOperation): string {
   return [
     !account.recorded && 'its record',
     account.deposit !== 'made' && account.deposit !== undefined && 'its deposit',
+    account.told !== true && 'its event',
   ]
     .filter((one) => one !== false)
     .join(', ');

@@ -78,16 +78,16 @@ export interface AccountOperations {
 }
 
 /** An operation that is not finished is kept until it is, or until an operator has had a year to settle it. */
-export const UNFINISHED_SECONDS = 365 * 24 * 60 * 60;
+const UNFINISHED_SECONDS = 365 * 24 * 60 * 60;
 
 /**
  * What is not at its end has the attributes `due_shard` and `due_at` (epoch ms), and nothing else has them: an index over
  * the two names what is to be taken up when nobody retries, oldest first, and costs nothing where nothing is open. Of a
  * few shards, lest many operations meet in one place of the index.
  */
-export const SHARDS = 4;
+const SHARDS = 4;
 /** Only an operator can bring it to its end: never due by itself, but on the list of what is open. */
-export const FOR_AN_OPERATOR = Number.MAX_SAFE_INTEGER;
+const FOR_AN_OPERATOR = Number.MAX_SAFE_INTEGER;
 
 const KnownAccountSchema = v.object({
   login: v.number(),
@@ -136,26 +136,24 @@ export function accountOperationsIn(table: Table, now: () => number = Date.now):
 }
 
 function ending(operation: Operation, account: KnownAccount, at: number): Step {
-  const isIncomplete = !account.recorded || account.deposit === 'due' || account.deposit === 'sent';
+  const isPaying = account.deposit === 'due' || account.deposit === 'sent';
+  const isIncomplete = !account.recorded || isPaying || account.told !== true;
   if (isIncomplete) {
     const next = Math.max(at, account.deposit_settle_at ?? 0);
     return { set: { state: 'sent', account, lease_until: 0, ...due(operation, next) } };
   }
-  // Whoever writes this is about to tell.
-  if (account.told !== true) return { set: { state: 'sent', account, ...due(operation, at) } };
   const set = { state: 'finished', account };
   return account.deposit === 'failed'
     ? { set: { ...set, ...due(operation, FOR_AN_OPERATOR) } }
     : { set, remove: ['due_shard', 'due_at'], keptSeconds: KEPT_SECONDS };
 }
 
-/** The attributes of an operation that is due from then on (epoch ms). */
-export function due({ operationId }: Operation, at: number): Item {
+function due({ operationId }: Operation, at: number): Item {
   return { due_shard: `due#${Number.parseInt(operationId.slice(0, 2), 16) % SHARDS}`, due_at: at };
 }
 
 /** @throws Problem for what can neither be worked on nor answered from */
-export function toAccountClaim(claim: Claim): AccountClaim {
+function toAccountClaim(claim: Claim): AccountClaim {
   if (claim.kind === 'in_progress' && claim.known !== undefined) {
     const { account } = parse(claim.known.item);
     // Whoever completes it, its login is known.

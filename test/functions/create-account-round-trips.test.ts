@@ -66,7 +66,7 @@ describe.each(['tp5-live', 'tp5-range', 'reg-live', 'gw-live', 'gw-range'] as co
     expect(world.servers.tp5.sessions).toBe(sessions);
   });
 
-  it('makes five calls to the database in all, and one more where it reserves a login', async () => {
+  it('makes six calls to the database in all, and one more where it reserves a login', async () => {
     const calls = world.database.calls.length;
     await world.ask({ body: accountBody(on), key: `all-${on}` });
     expect(
@@ -79,6 +79,7 @@ describe.each(['tp5-live', 'tp5-range', 'reg-live', 'gw-live', 'gw-range'] as co
       'PutItem accounts',
       'PutItem operations',
       ...reserved,
+      'UpdateItem operations',
       'UpdateItem operations',
       'UpdateItem operations',
     ]);

@@ -267,3 +267,46 @@ describe('The notices', () => {
     expect((await world.run({ send_email: true, send_pop_up: true }, KEY)).body).toEqual(answer.body);
   });
 });
+
+describe('Others of the broker', () => {
+  const toldOf = () => world.told.map((detail) => ('login' in detail ? detail.login : undefined));
+
+  it('are told once of an account, by the operation that opened it, when its record is written', async () => {
+    const { login } = opened(await world.run({}, KEY));
+    await world.run({}, KEY);
+    expect(world.told).toEqual([
+      {
+        id: (await world.record(login))?.operation_id,
+        user_id: world.userId,
+        version: 'tp5',
+        connection_id: 'tp5-live-1',
+        login,
+        group: 'real\\standard',
+        leverage: 100,
+        enable_readonly: false,
+        enable_rebate: false,
+        opened_at: (await world.record(login))?.opened_at,
+      },
+    ]);
+  });
+
+  it('are told later when the bus fails: the answer is the same, and a retry tells', async () => {
+    world.eventsFail = new Error('The bus is away.');
+    const { login } = opened(await world.run({}, KEY));
+    expect(world.names()).toContain('EventFailed');
+    expect(toldOf()).toEqual([]);
+    world.eventsFail = undefined;
+    world.skip(60_000);
+    expect(opened(await world.run({}, KEY)).login).toBe(login);
+    expect(toldOf()).toEqual([login]);
+  });
+
+  it('are not told of an account whose record is missing, but when it is written', async () => {
+    world.accounts.failing = { at: 1 };
+    const { login } = opened(await world.run({}, KEY));
+    expect(toldOf()).toEqual([]);
+    await world.run({}, KEY);
+    expect(await world.record(login)).toBeDefined();
+    expect(toldOf()).toEqual([login]);
+  });
+});

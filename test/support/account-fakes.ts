@@ -109,6 +109,9 @@ export class FakeAccounts {
   directoryFails: Error | undefined;
   platformFails: Error | undefined;
   noticesFail: Error | undefined;
+  eventsFail: Error | undefined;
+  /** The details of the events. */
+  readonly told: object[] = [];
   settleMs = 200;
   /** Is added to the time of day. */
   skippedMs = 0;
@@ -141,6 +144,12 @@ export class FakeAccounts {
       notices: {
         email: async (client, account, language) => notice('email', client.email, account, language),
         popUp: async (userId, account, language) => notice('popup', userId, account, language),
+      },
+      events: {
+        tell: async (_type, detail) => {
+          if (this.eventsFail !== undefined) throw this.eventsFail;
+          this.told.push(detail);
+        },
       },
       platform: async () => {
         if (this.platformFails !== undefined) throw this.platformFails;

@@ -59,6 +59,7 @@ const parts = {
   notices: accountNotices(config),
   platform: async () => platform,
   passwords: { key: parsedSecret(async () => passwordKey, 'key', parsePasswordKey), derive: derivePassword },
+  events: { tell: async () => {} },
   clock: { settleMs: config.settleSeconds * 1_000, now: Date.now },
 };
 

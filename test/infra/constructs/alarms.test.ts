@@ -40,6 +40,7 @@ describe('Alarms', () => {
       'AccountNotRecorded',
       'AccountOutcomeUnknown',
       'DepositFailed',
+      'EventFailed',
       'NoticeFailed',
       'PlatformRefused',
       'PlatformUnavailable',
@@ -47,6 +48,7 @@ describe('Alarms', () => {
     const others = [
       'CodesInDoubt',
       'CodesNotSent-email',
+      'EventsUndelivered',
       'Flood',
       'LimitsUnchecked',
       'MailsBounce',

@@ -11,7 +11,7 @@ import { type TestDatabase, testDatabase } from '../../support/database.ts';
 const signal = () => AbortSignal.timeout(10_000);
 const DAY = 24 * 60 * 60 * 1_000;
 const LEASE = 1_000;
-const OPENED = { login: 500_007, opened_at: '2026-01-02T03:04:05.678Z', recorded: true };
+const OPENED = { login: 500_007, opened_at: '2026-01-02T03:04:05.678Z', recorded: true, told: true } as const;
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -149,6 +149,16 @@ describe('What is due', () => {
     expect(await dueOf(operation)).toBe(clock.now);
     await operations.finish(operation, OPENED, signal());
     expect(await dueOf(operation)).toBeUndefined();
+  });
+
+  it('is an account that others have yet to be told of', async () => {
+    const { clock, operations, claim } = world();
+    const operation = await sent(operations, await claim());
+    const { told, ...untold } = OPENED;
+    await operations.finish(operation, untold, signal());
+    expect(await dueOf(operation)).toBe(clock.now);
+    expect(await claim()).toMatchObject({ kind: 'opened', account: untold });
+    await expect(operations.finish(operation, { ...untold, told }, signal())).rejects.toThrow(LeaseLost);
   });
 
   it('is on the list, but never due by itself, when only an operator can bring it to its end', async () => {
