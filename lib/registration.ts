@@ -1,10 +1,11 @@
 import type { Answer, Request } from './http/endpoint.ts';
-import { fingerprint } from './http/idempotency.ts';
+import { fingerprints } from './http/idempotency.ts';
 import { invalid, Problem, type ProblemType } from './http/problem.ts';
 import { type Claim, LeaseLost, workable } from './records/operations.ts';
 import type { Verdict } from './records/send-limits.ts';
 import { keepAndSend } from './registration-message.ts';
 import { finishOperation, type RegistrationParts, type RegistrationWork } from './registration-work.ts';
+import type { Pepper } from './secrets/pepper.ts';
 import { quietly, type Telemetry } from './telemetry.ts';
 import type { Form } from './validators/form.ts';
 import { isObject } from './validators/primitives.ts';
@@ -60,9 +61,8 @@ async function claimAndCount(
 ) {
   const pepper = await parts.pepper(signal);
   const key = idempotencyKey === undefined ? undefined : ['registration', caller, idempotencyKey];
-  const fingerprints = pepper.keys.map((one) => fingerprint(withoutPasswords(sentBody), one));
   const [claim, admission] = await Promise.allSettled([
-    key && parts.operations.claim(key, fingerprints, endsAt - parts.now() + 1_000, signal),
+    key && parts.operations.claim(key, fingerprintsOf(sentBody, pepper), endsAt - parts.now() + 1_000, signal),
     parts.limits(pepper).admit({ key, recipient: body.recipient, source }, signal),
   ]);
   if (claim.status === 'rejected') throw claim.reason;
@@ -71,10 +71,8 @@ async function claimAndCount(
 }
 
 /** Fingerprints can be tried out much faster than a password's own hash: they hold nothing of it. */
-function withoutPasswords(sentBody: unknown): unknown {
-  if (!isObject(sentBody)) return sentBody;
-  const { password: _, repeat_password: __, ...rest } = sentBody;
-  return rest;
+function fingerprintsOf(sentBody: Record<string, unknown>, { keys }: Pepper): string[] {
+  return fingerprints(sentBody, keys, ['password', 'repeat_password']);
 }
 
 /** Answers a request whose key an earlier one has. One that may have sent never sends again: its answer was, or would have been, 204. */

@@ -12,7 +12,7 @@ import {
 import { type AccountServices, type Opening, outcomeUnknown, refused, timesFrom, type Work } from './account-work.ts';
 import { STOP_BEFORE_END_MS } from './http/deadline.ts';
 import type { Answer, Request } from './http/endpoint.ts';
-import { fingerprint, fingerprintKey } from './http/idempotency.ts';
+import { fingerprintKey, fingerprints } from './http/idempotency.ts';
 import { Problem } from './http/problem.ts';
 import type { PasswordRole } from './platform/platform.ts';
 import type { AccountClaim, EarlierWork, KnownAccount } from './records/account-operations.ts';
@@ -82,7 +82,7 @@ async function claimAndRead(
   const passwordKey = services.passwords.key(signal);
   const [claim, records] = await Promise.allSettled([
     passwordKey.then((key) =>
-      services.operations.claim(scope, [fingerprint(sentBody, fingerprintKey(key))], leaseMs, signal),
+      services.operations.claim(scope, fingerprints(sentBody, [fingerprintKey(key)]), leaseMs, signal),
     ),
     // Beside the key too, which a cold start has to ask for.
     services.directory.forAccount(

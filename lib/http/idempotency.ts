@@ -7,13 +7,17 @@ export function fingerprintKey(secret: string): string {
 }
 
 /**
- * The fingerprint that tells whether a retry carries the same body: HMAC-SHA-256 over the body with its keys in order,
- * so that white space and the order of members do not matter. Keyed, because the body may hold a password.
+ * The fingerprint that tells whether a retry carries the same body, under each of these keys: HMAC-SHA-256 over the body
+ * with its members in order, so that white space and their order do not matter. Keyed, because a body may hold a password.
+ * @param without members of the body that do not count
  */
-export function fingerprint(body: unknown, key: string): string {
-  return createHmac('sha256', key)
-    .update(`body\n${inOrder(body)}`)
-    .digest('base64url');
+export function fingerprints(
+  body: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+  without: readonly string[] = [],
+): string[] {
+  const text = `body\n${membersInOrder(body, without)}`;
+  return keys.map((key) => createHmac('sha256', key).update(text).digest('base64url'));
 }
 
 /** The same text for the same value, and for no other. Made by adding up: joined arrays would be copied at every level. */
@@ -24,12 +28,15 @@ function inOrder(value: unknown): string {
     for (const element of value) text += inOrder(element);
     return `${text}]`;
   }
-  if (isObject(value)) {
-    let text = '{';
-    for (const name of Object.keys(value).sort()) text += withLength(name) + inOrder(value[name]);
-    return `${text}}`;
+  return isObject(value) ? membersInOrder(value) : `${value},`;
+}
+
+function membersInOrder(object: Readonly<Record<string, unknown>>, without: readonly string[] = []): string {
+  let text = '{';
+  for (const name of Object.keys(object).sort()) {
+    if (!without.includes(name)) text += withLength(name) + inOrder(object[name]);
   }
-  return `${value},`;
+  return `${text}}`;
 }
 
 /** Tells its length instead of escaping it, which takes longer than to parse it. Halves of characters are not UTF-8. */

@@ -17,7 +17,7 @@ export type Event = APIGatewayProxyEventV2WithRequestContext<
 export interface Request<Body, Parameters = Record<never, string>> {
   body: Body;
   /** The body as it was sent, for the idempotency fingerprint. */
-  sentBody: unknown;
+  sentBody: Record<string, unknown>;
   parameters: Parameters;
   idempotencyKey: string | undefined;
   /** The address of the person who called: an IPv4 or IPv6 address without a port. */

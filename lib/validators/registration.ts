@@ -10,7 +10,7 @@ import {
 } from './custom-fields.ts';
 import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
-import type { FIXED_FIELDS, Form } from './form.ts';
+import { FIXED_FIELDS, type Form } from './form.ts';
 import { type Channel, isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
 import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneSchema, parsePhone } from './phone.ts';
 import {
@@ -131,19 +131,7 @@ export function registrationRequestSchema(served: ServedCountries) {
     v.rawCheck(checkBetweenFields),
     v.rawCheckAsync((context) => checkPhone(context, served)),
     v.transformAsync(async (body) => {
-      const {
-        email,
-        type,
-        name,
-        phone,
-        otp_type,
-        password,
-        repeat_password: _,
-        form_id,
-        referrer_id,
-        language,
-        ...customFields
-      } = body;
+      const { email, type, name, phone, otp_type, password, form_id, referrer_id, language } = body;
       const parsed = await parsedPhone(phone);
       return {
         /** As typed. */
@@ -160,12 +148,18 @@ export function registrationRequestSchema(served: ServedCountries) {
         referrer_id,
         language,
         /** Not checked yet. */
-        customFields,
+        customFields: withoutFixedFields(body),
       };
     }),
   );
 }
 export type RegistrationRequest = v.InferOutput<ReturnType<typeof registrationRequestSchema>>;
+
+/** What is left of the parsed body, which is a copy already: to make another takes longer than to parse it. */
+function withoutFixedFields(body: Record<string, unknown>): Record<string, unknown> {
+  for (const field of FIXED_FIELDS) delete body[field];
+  return body;
+}
 
 function recipientOf(channel: Channel, email: string, phone: ParsedPhone | undefined): Recipient {
   if (channel === 'email') return { channel, key: emailKey(email), to: email };

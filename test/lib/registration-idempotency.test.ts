@@ -61,7 +61,7 @@ describe('An Idempotency-Key', () => {
   });
 
   it('is told apart by everything but the passwords', async () => {
-    const fingerprintOf = async (sentBody: object) => {
+    const fingerprintOf = async (sentBody: Record<string, unknown>) => {
       const fake = fakeRegistration();
       await fake.run(registrationRequest({}, { ...KEYED, sentBody }));
       return fake.asked.fingerprints;

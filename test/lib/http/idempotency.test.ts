@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fingerprint, fingerprintKey } from '../../../lib/http/idempotency.ts';
+import { fingerprintKey, fingerprints } from '../../../lib/http/idempotency.ts';
+
+const fingerprint = (body: Record<string, unknown>, key: string) => fingerprints(body, [key])[0];
 
 describe('The fingerprint of a body', () => {
   it('does not depend on the order of members', () => {
@@ -15,6 +17,13 @@ describe('The fingerprint of a body', () => {
     expect(fingerprint({ a: '\ud800' }, 'k')).not.toBe(fingerprint({ a: '\ud801' }, 'k'));
     expect(fingerprint({ a: '\ud800' }, 'k')).not.toBe(fingerprint({ a: '\ufffd' }, 'k'));
     expect(fingerprint({ a: ['1', 1, null] }, 'k')).not.toBe(fingerprint({ a: [1, '1', null] }, 'k'));
+  });
+
+  it('is told under each key, and leaves out what does not count', () => {
+    const body = { a: 1, secret: 'x' };
+    expect(fingerprints(body, ['k', 'l'])).toEqual([fingerprint(body, 'k'), fingerprint(body, 'l')]);
+    expect(fingerprints(body, ['k'], ['secret'])).toEqual([fingerprint({ a: 1 }, 'k')]);
+    expect(fingerprint({ b: body }, 'k')).not.toBe(fingerprint({ b: { a: 1 } }, 'k'));
   });
 
   it('is the same for what is the same JSON, and differs otherwise', () => {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { fingerprint } from '../../../lib/http/idempotency.ts';
+import { fingerprints } from '../../../lib/http/idempotency.ts';
 import { parseBody } from '../../../lib/http/json-body.ts';
 import { CUSTOM_FIELD_TYPES, type Form } from '../../../lib/validators/form.ts';
 import { checkCustomFields, registrationRequestSchema } from '../../../lib/validators/registration.ts';
@@ -22,7 +22,7 @@ const members = (count: number) => Object.fromEntries(list(count, 0).map((_, ind
 /** How often something in the body is looked at until the request is refused. */
 async function looksAt(body: Record<string, unknown>): Promise<number> {
   const { value, looks } = watched({ ...FIXED, ...body });
-  fingerprint(value, 'key');
+  fingerprints(value, ['key']);
   const result = await v.safeParseAsync(SCHEMA, value);
   if (result.success) expect((await checkCustomFields(FORM, result.output.customFields)).ok).toBe(false);
   return looks();
