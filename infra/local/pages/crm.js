@@ -63,7 +63,7 @@ function eventRow({ type, at, detail }) {
     { class: 'event' },
     element(
       'details',
-      {},
+      { 'aria-label': type },
       element('summary', {}, element('span', { class: 'event-type' }, type), element('time', { datetime: at })),
       element('pre', { tabindex: 0, 'aria-label': `What ${type} tells` }, JSON.stringify(detail, null, 2)),
     ),
