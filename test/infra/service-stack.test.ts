@@ -3,7 +3,7 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ServiceStack } from '../../infra/service-stack.ts';
 import { readSettings } from '../../infra/settings.ts';
-import { type CfnResource, EVERYTHING, SENDER, synthesize } from '../support/stack.ts';
+import { type CfnResource, checkRules, EVERYTHING, SENDER, synthesize } from '../support/stack.ts';
 
 const BARE = { context: { 'aws:cdk:bundling-stacks': [] } };
 
@@ -16,6 +16,15 @@ beforeAll(() => {
 });
 
 describe('The whole stack', () => {
+  it.each<[string, Record<string, unknown>]>([
+    ['by default', {}],
+    ['with everything', EVERYTHING],
+    ['with clients of its own', { machineClients: 'crm' }],
+    ['for a stage that may vanish', { stage: 'test', retainData: false, release: 'linear' }],
+  ])('keeps the rules of AWS Solutions %s', (_, settings) => {
+    expect(() => checkRules(settings)).not.toThrow();
+  });
+
   it('tells operators what they need', () => {
     expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
       'AccessLogGroup',

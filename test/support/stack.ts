@@ -15,25 +15,28 @@ export interface CfnResource {
 
 const made = new Map<string, Template>();
 
-/** The stack of these settings as CloudFormation gets it, checked by the rules of AWS Solutions; no function is bundled. */
+/** The stack of these settings as CloudFormation gets it; no function is bundled, and no rule is asked. */
 export function synthesize(settings: Record<string, unknown> = {}): Template {
   const key = JSON.stringify(settings);
-  const found = made.get(key);
-  if (found !== undefined) return found;
-  const app = new App({ context: { ...flags, 'aws:cdk:bundling-stacks': [] }, analyticsReporting: false });
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-  const stack = new ServiceStack(app, 'broker-api-test', readSettings({ ...SENDER, ...settings }));
-  app.synth();
-  const template = Template.fromStack(stack);
+  const template = made.get(key) ?? Template.fromStack(stackOf(bareApp(), settings));
   made.set(key, template);
   return template;
 }
 
-/** The same as a text, of a stack that always has the same name; the rules are not asked. */
-export function templateOf(settings: Record<string, unknown>): string {
-  const app = new App({ context: { ...flags, 'aws:cdk:bundling-stacks': [] }, analyticsReporting: false });
-  const stack = new ServiceStack(app, 'broker-api-test', readSettings({ ...SENDER, ...settings }));
-  return JSON.stringify(Template.fromStack(stack).toJSON());
+/** Asks the rules of AWS Solutions and of CloudFormation. @throws Error where one is broken */
+export function checkRules(settings: Record<string, unknown>): void {
+  const app = bareApp();
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  stackOf(app, settings);
+  app.synth();
+}
+
+function bareApp(): App {
+  return new App({ context: { ...flags, 'aws:cdk:bundling-stacks': [] }, analyticsReporting: false });
+}
+
+function stackOf(app: App, settings: Record<string, unknown>): ServiceStack {
+  return new ServiceStack(app, 'broker-api-test', readSettings({ ...SENDER, ...settings }));
 }
 
 export const SENDER = { senderAddress: 'no-reply@acme.example' };

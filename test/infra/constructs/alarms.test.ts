@@ -52,6 +52,7 @@ describe('Alarms', () => {
       'Flood',
       'LimitsUnchecked',
       'MailsBounce',
+      'EventsUndelivered',
       'MailsComplainedOf',
     ];
     expect(names(template)).toEqual([...ofFunctions, ...ofAccounts, ...others, 'ServerErrors'].sort());
