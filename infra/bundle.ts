@@ -3,7 +3,7 @@ import { builtinModules } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type ImportKind, type Metafile, type Plugin } from 'esbuild';
-import { FUNCTIONS, type FunctionName } from './routes.ts';
+import { DEPLOYED_FUNCTIONS, type DeployedFunction } from './routes.ts';
 
 /**
  * The one way in which a function becomes what is deployed: CDK runs this file at synthesis, CI and the benchmarks run
@@ -33,7 +33,7 @@ export interface Bundle {
  * code loads with `import()` becomes a chunk of its own that a cold start does not read.
  * @param outdir is made anew
  */
-export function bundle(name: FunctionName, outdir: string): Promise<Bundle> {
+export function bundle(name: DeployedFunction, outdir: string): Promise<Bundle> {
   return bundleFile(`functions/${name}.ts`, outdir);
 }
 
@@ -136,10 +136,10 @@ function describe({ outputs }: Metafile): Bundle {
 }
 
 const USAGE = `node infra/bundle.ts <function|all> <folder>
-Functions: ${FUNCTIONS.join(', ')}. With "all" each gets its own folder below the given one.`;
+Functions: ${DEPLOYED_FUNCTIONS.join(', ')}. With "all" each gets its own folder below the given one.`;
 
 async function main([wanted, folder]: string[]): Promise<void> {
-  const names = FUNCTIONS.filter((name) => wanted === 'all' || wanted === name);
+  const names = DEPLOYED_FUNCTIONS.filter((name) => wanted === 'all' || wanted === name);
   if (names.length === 0 || folder === undefined) {
     process.stderr.write(`${USAGE}\n`);
     process.exitCode = 2;

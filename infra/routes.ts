@@ -42,21 +42,26 @@ export const ROUTES = [
   },
 ] as const satisfies readonly ApiRoute[];
 
-/** Routes that a deployment may lack; the local service has them. */
+/** Routes that a deployment has by a setting only; the local service has them. */
 export const EXTENSIONS = [
   {
+    setting: 'confirmation',
     path: '/public/v1/account/register/confirm',
     name: 'confirm-registration',
     timeoutSeconds: 20,
     access: 'open',
   },
-] as const satisfies readonly Omit<ApiRoute, 'operation'>[];
+] as const satisfies readonly (Omit<ApiRoute, 'operation'> & { setting: string })[];
 
 export type Route = (typeof ROUTES)[number];
+type Extension = (typeof EXTENSIONS)[number];
+/** Any route that a deployment may have. */
+export type DeployedRoute = Route | Extension;
 export type OperationId = Route['operation'];
 
 /** The functions, by the names of their files in `functions/`. */
 export const FUNCTIONS = ROUTES.map(({ name }) => name);
 export type FunctionName = Route['name'];
-/** The functions that the local service runs. */
-export type LocalFunction = FunctionName | (typeof EXTENSIONS)[number]['name'];
+/** All functions that a deployment may have, and the local service runs. */
+export const DEPLOYED_FUNCTIONS = [...ROUTES, ...EXTENSIONS].map(({ name }) => name);
+export type DeployedFunction = DeployedRoute['name'];

@@ -9,15 +9,16 @@ import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
 import { ServiceEvents } from './constructs/event-bus.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
-import { functionOf, type Surroundings } from './constructs/functions.ts';
+import { constructName, functionOf, type Surroundings } from './constructs/functions.ts';
 import { MailSender } from './constructs/mail-sender.ts';
 import { PublicApi } from './constructs/public-api.ts';
+import { RegistrationReader } from './constructs/registration-reader.ts';
 import { Release } from './constructs/release.ts';
 import type { ServiceFunction } from './constructs/service-function.ts';
-import { ROUTES, type Route } from './routes.ts';
+import { type DeployedRoute, EXTENSIONS, ROUTES } from './routes.ts';
 import type { Settings } from './settings.ts';
 
-type AnsweredRoute = { route: Route } & Pick<ServiceFunction, 'lambda' | 'live' | 'logGroup'>;
+type AnsweredRoute = { route: DeployedRoute } & Pick<ServiceFunction, 'lambda' | 'live' | 'logGroup'>;
 
 /** The whole service: its routes, the functions behind them, what these keep, send and may do, and who is told when it fails. */
 export class ServiceStack extends Stack {
@@ -31,13 +32,15 @@ export class ServiceStack extends Stack {
     Tags.of(this).add('stage', given.stage);
 
     const around = this.surroundings({ ...given, call: callsWithin(countryRules(this, given), given.call) });
-    const functions = ROUTES.map((route) => ({ route, ...functionOf(route, around) }));
+    const extensions = EXTENSIONS.filter(({ setting }) => given[setting]);
+    const functions = [...ROUTES, ...extensions].map((route) => ({ route, ...functionOf(route, around) }));
     const gateway = new PublicApi(this, 'Gateway', {
       ...around,
       name: this.stackName,
       routes: functions.map(({ route, live }) => ({ ...route, lambda: live })),
     });
     const alarms = this.watch(around, functions, gateway);
+    if (given.confirmation) new RegistrationReader(this, 'Reader', around.data);
 
     this.output('CrmTableName', 'The table of CRM records, for the operators’ command.', around.data.crm.tableName);
     this.output('PepperSecretArn', 'The secret to rotate.', around.data.pepper.secretArn);
@@ -46,7 +49,7 @@ export class ServiceStack extends Stack {
     this.output('AlarmTopicArn', 'Alarms are told on it.', alarms.topic.topicArn);
     this.output('AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
     for (const { route, lambda, logGroup } of functions) {
-      const name = route.operation.replace(/^./, (letter) => letter.toUpperCase());
+      const name = constructName(route);
       this.output(`${name}Function`, `The function behind ${route.path}.`, lambda.functionName);
       this.output(`${name}LogGroup`, 'Its log.', logGroup.logGroupName);
     }

@@ -107,6 +107,8 @@ export const SettingsSchema = closedObject({
     'domain',
   ),
   allowedOrigins,
+  /** True: the API has a route that confirms registrations. */
+  confirmation: v.optional(flag, false),
   /** Both: the account routes need a token of this issuer, for one of these audiences. Neither: IAM. */
   jwtIssuer: v.optional(text(ISSUER, 'must be an https address')),
   jwtAudience: v.optional(
@@ -216,6 +218,7 @@ const BELONGS_TO: readonly (readonly [string, string])[] = [
   ['jwtScope', 'jwtIssuer'],
   ['jwtUserClaim', 'jwtIssuer'],
   ['defaultEndpoint', 'customDomain'],
+  ['confirmedDays', 'confirmation'],
 ];
 
 /** Ways to say who may open accounts, of which there can be one. */

@@ -17,7 +17,7 @@ export function confirmationParts(
   const database = databaseClient();
   return {
     directory: directoryIn(table(database, config.crmTable)),
-    registrations: registrationsIn(table(database, config.registrationsTable)),
+    registrations: registrationsIn(table(database, config.registrationsTable), Date.now, config.confirmedDays),
     events: eventsOn(async () => (await import('./aws/eventbridge.ts')).eventBus(config.eventBus)),
     pepper: async (signal) => parsePepper(await readSecret(config.pepperSecret, signal)),
     countSource: confirmationLimit(table(database, config.limitsTable)),

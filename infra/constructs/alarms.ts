@@ -5,14 +5,14 @@ import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
-import type { FunctionName } from '../routes.ts';
+import type { DeployedFunction } from '../routes.ts';
 import { type Watch, type WatchedService, watches } from './watches.ts';
 
 /** Every alarm, and the topic that it is told on. Each says who is hurt; the README says what to do. */
 export class Alarms extends Construct {
   readonly topic: Topic;
   readonly all: Alarm[];
-  private readonly versions = new Map<Alarm, FunctionName>();
+  private readonly versions = new Map<Alarm, DeployedFunction>();
 
   constructor(scope: Construct, id: string, service: WatchedService) {
     super(scope, id);
@@ -21,7 +21,7 @@ export class Alarms extends Construct {
   }
 
   /** Those that take a new version of the function back. */
-  takingBack(name: FunctionName): Alarm[] {
+  takingBack(name: DeployedFunction): Alarm[] {
     return this.all.filter((alarm) => this.versions.get(alarm) === name);
   }
 

@@ -7,10 +7,17 @@ import {
   Table,
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb';
-import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  type CfnBucket,
+  type LifecycleRule,
+  ObjectOwnership,
+} from 'aws-cdk-lib/aws-s3';
 import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { DUE_INDEX } from '../../lib/validators/deployment.ts';
+import { DUE_INDEX, PENDING_DOCUMENT } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
 
 /** How many days back a table can be restored: as far as AWS goes, and no longer than the data itself was to be kept. */
@@ -75,8 +82,7 @@ export class DataStores extends Construct {
       encryption: BucketEncryption.S3_MANAGED,
       enforceSSL: true,
       minimumTLSVersion: 1.2,
-      // S3 rounds up to the next midnight: 24 to 48 hours. After 24 the registration that they belong to is gone.
-      lifecycleRules: [{ expiration: Duration.days(1), abortIncompleteMultipartUploadAfter: Duration.days(1) }],
+      lifecycleRules: expiry(settings),
       removalPolicy,
     });
     (this.documents.node.defaultChild as CfnBucket).overrideLogicalId('DocumentsBucket');
@@ -116,6 +122,17 @@ export class DataStores extends Construct {
         'It protects nothing that is kept for long, and with a new key retries of the last 24 hours would be refused.',
     });
   }
+}
+
+/**
+ * S3 rounds up to the next midnight: documents of pending registrations are kept for 24 to 48 hours. After 24 the
+ * registration that they belong to is gone, unless it was confirmed, which takes the tag away.
+ */
+function expiry({ confirmation, confirmedDays }: Settings): LifecycleRule[] {
+  const uploads = { abortIncompleteMultipartUploadAfter: Duration.days(1) };
+  if (!confirmation) return [{ expiration: Duration.days(1), ...uploads }];
+  const pending = { tagFilters: { [PENDING_DOCUMENT.Key]: PENDING_DOCUMENT.Value }, expiration: Duration.days(1) };
+  return [pending, { expiration: Duration.days(confirmedDays + 1), ...uploads }];
 }
 
 /** 64 letters and digits: 381 bits. A change of this makes Secrets Manager generate the value anew. */

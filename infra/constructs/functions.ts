@@ -4,17 +4,25 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import {
   AccountEnvironment,
-  DOCUMENTS_FOLDER,
+  ConfirmationEnvironment,
   environmentOf,
   RegistrationEnvironment,
 } from '../../lib/validators/deployment.ts';
-import type { Route } from '../routes.ts';
+import type { DeployedRoute } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 import type { DataStores } from './data-stores.ts';
 import type { ServiceEvents } from './event-bus.ts';
 import type { FixedEgress } from './fixed-egress.ts';
 import type { MailSender } from './mail-sender.ts';
-import { onTable, readSecretNamed, readSecrets, rightsOfChannels, secretArn } from './rights.ts';
+import {
+  acknowledgeDocuments,
+  onDocuments,
+  onTable,
+  readSecretNamed,
+  readSecrets,
+  rightsOfChannels,
+  secretArn,
+} from './rights.ts';
 import { ServiceFunction } from './service-function.ts';
 
 /** What the functions work with. */
@@ -32,15 +40,21 @@ export interface Surroundings {
 }
 
 /** The function that answers a route, with its rights and variables. */
-export function functionOf(route: Route, around: Surroundings): ServiceFunction {
-  return 'version' in route ? accounts(route, around) : registration(route, around);
+export function functionOf(route: DeployedRoute, around: Surroundings): ServiceFunction {
+  if ('version' in route) return accounts(route, around);
+  return 'setting' in route ? confirmation(route, around) : registration(route, around);
+}
+
+/** The name of its construct, and what its outputs begin with: `RequestRegistration`. */
+export function constructName({ name }: DeployedRoute): string {
+  return name.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 const OPERATION_STEPS = ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'];
 
-function registration(route: Route, around: Surroundings): ServiceFunction {
+function registration(route: DeployedRoute, around: Surroundings): ServiceFunction {
   const { stack, settings, data, mail, logRetention, removalPolicy } = around;
-  const made = new ServiceFunction(stack, 'RequestRegistration', {
+  const made = new ServiceFunction(stack, constructName(route), {
     name: route.name,
     timeoutSeconds: route.timeoutSeconds,
     description: 'Keeps a pending registration and sends its one-time password.',
@@ -56,7 +70,7 @@ function registration(route: Route, around: Surroundings): ServiceFunction {
       onTable(data.registrations, 'KeepRegistrations', ['PutItem', 'UpdateItem', 'DeleteItem']),
       onTable(data.limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
       onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
-      storeDocuments(data),
+      storeDocuments(around),
       readSecrets('ReadPepper', data.pepper.secretArn),
       ...rightsOfDoor(stack, settings),
     ],
@@ -69,16 +83,46 @@ function registration(route: Route, around: Surroundings): ServiceFunction {
       pepperSecret: data.pepper.secretArn,
     }),
   });
-  Validations.of(made).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*]`,
-    reason: 'Documents are named by their registration: their names are not known beforehand.',
-  });
+  acknowledgeDocuments(made);
   return made;
 }
 
-function accounts(route: Extract<Route, { version: unknown }>, around: Surroundings): ServiceFunction {
+function confirmation(route: DeployedRoute, around: Surroundings): ServiceFunction {
+  const { stack, settings, data, events, logRetention, removalPolicy } = around;
+  const made = new ServiceFunction(stack, constructName(route), {
+    name: route.name,
+    timeoutSeconds: route.timeoutSeconds,
+    description: 'Confirms a registration by its one-time password.',
+    logRetention,
+    removalPolicy,
+    memory: settings.memory.registration,
+    reservedConcurrency: settings.concurrency.registration,
+    provisionedConcurrency: settings.provisioned.registration,
+    rights: [
+      events.right,
+      onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
+      onTable(data.registrations, 'ConfirmRegistrations', ['GetItem', 'BatchGetItem', 'UpdateItem']),
+      onTable(data.limits, 'CountGuesses', ['GetItem', 'UpdateItem']),
+      onDocuments(data, 'KeepDocuments', ['DeleteObjectTagging']),
+      readSecrets('ReadPepper', data.pepper.secretArn),
+      ...rightsOfDoor(stack, { ...settings, captcha: undefined }),
+    ],
+    environment: environmentOf(ConfirmationEnvironment, {
+      ...settings,
+      ...sharedResources(around),
+      registrationsTable: data.registrations.tableName,
+      limitsTable: data.limits.tableName,
+      pepperSecret: data.pepper.secretArn,
+      eventBus: events.bus.eventBusName,
+    }),
+  });
+  acknowledgeDocuments(made);
+  return made;
+}
+
+function accounts(route: Extract<DeployedRoute, { version: unknown }>, around: Surroundings): ServiceFunction {
   const { stack, settings, data, mail, notifications, logRetention, removalPolicy } = around;
-  const made = new ServiceFunction(stack, `Create${route.version === 'tp5' ? 'Tp5' : 'Tp4'}Account`, {
+  const made = new ServiceFunction(stack, constructName(route), {
     name: route.name,
     timeoutSeconds: route.timeoutSeconds,
     description: `Opens an account of platform version ${route.version.slice(2)} for a client.`,
@@ -134,10 +178,7 @@ function rightsOfDoor(stack: Stack, { captcha, front }: Settings): PolicyStateme
   ];
 }
 
-function storeDocuments({ documents }: DataStores): PolicyStatement {
-  return new PolicyStatement({
-    sid: 'StoreDocuments',
-    actions: ['s3:PutObject'],
-    resources: [documents.arnForObjects(`${DOCUMENTS_FOLDER}/*`)],
-  });
+/** With a tag by which a document disappears after a day. */
+function storeDocuments({ data }: Surroundings): PolicyStatement {
+  return onDocuments(data, 'StoreDocuments', ['PutObject', 'PutObjectTagging']);
 }

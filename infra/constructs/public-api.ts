@@ -19,12 +19,12 @@ import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { Alias, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { Route } from '../routes.ts';
+import type { DeployedRoute } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 import { type Access, accessOf, callersPolicy } from './access.ts';
 
 /** A route and what answers it. */
-export type AnsweredRoute = Route & { lambda: Alias };
+export type AnsweredRoute = DeployedRoute & { lambda: Alias };
 
 export interface PublicApiProps {
   name: string;

@@ -2,7 +2,7 @@ import { Validations } from 'aws-cdk-lib';
 import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import type { Alias } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import type { FunctionName } from '../routes.ts';
+import type { DeployedFunction } from '../routes.ts';
 import type { Alarms } from './alarms.ts';
 
 const STEPS = {
@@ -18,7 +18,7 @@ export class Release extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    props: { steps: keyof typeof STEPS; functions: readonly { name: FunctionName; live: Alias }[]; alarms: Alarms },
+    props: { steps: keyof typeof STEPS; functions: readonly { name: DeployedFunction; live: Alias }[]; alarms: Alarms },
   ) {
     super(scope, id);
     const application = new LambdaApplication(this, 'Application');

@@ -1,8 +1,10 @@
-import { ArnFormat, Aws, type Stack } from 'aws-cdk-lib';
+import { ArnFormat, Aws, type Stack, Validations } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { CallSettings, WhatsAppSettings } from '../../lib/validators/deployment.ts';
+import type { IConstruct } from 'constructs';
+import { type CallSettings, DOCUMENTS_FOLDER, type WhatsAppSettings } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
+import type { DataStores } from './data-stores.ts';
 
 /** The actions on one table, without `dynamodb:`. */
 export function onTable(table: Table, sid: string, actions: string[]): PolicyStatement {
@@ -25,6 +27,22 @@ export function secretArn(stack: Stack, resourceName: string): string {
     resource: 'secret',
     resourceName,
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
+}
+
+/** The actions on the documents of registrations, without `s3:`. */
+export function onDocuments({ documents }: DataStores, sid: string, actions: string[]): PolicyStatement {
+  return new PolicyStatement({
+    sid,
+    actions: actions.map((action) => `s3:${action}`),
+    resources: [documents.arnForObjects(`${DOCUMENTS_FOLDER}/*`)],
+  });
+}
+
+export function acknowledgeDocuments(holder: IConstruct): void {
+  Validations.of(holder).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*]`,
+    reason: 'Documents are named by their registration: their names are not known beforehand.',
   });
 }
 

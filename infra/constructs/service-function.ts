@@ -17,11 +17,11 @@ import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ENTRY_FILE } from '../bundle.ts';
-import type { FunctionName } from '../routes.ts';
+import type { DeployedFunction } from '../routes.ts';
 
 export interface ServiceFunctionProps {
   /** The file in `functions/`. */
-  name: FunctionName;
+  name: DeployedFunction;
   description: string;
   environment: Record<string, string>;
   /** MB. */
@@ -123,7 +123,7 @@ const FUNCTIONS_FOLDER = fileURLToPath(new URL('../../functions', import.meta.ur
 const BUNDLER = fileURLToPath(new URL('../bundle.ts', import.meta.url));
 
 /** The function's code as infra/bundle.ts makes it; the container image is never used. */
-function bundled(name: FunctionName): Code {
+function bundled(name: DeployedFunction): Code {
   return Code.fromAsset(FUNCTIONS_FOLDER, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {

@@ -3,12 +3,12 @@ import { type IMetric, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Channel } from '../../lib/validators/otp-types.ts';
-import type { FunctionName, Route } from '../routes.ts';
+import type { DeployedFunction, DeployedRoute } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 
 /** A function as its alarms see it. */
 export interface Watched {
-  route: Route;
+  route: DeployedRoute;
   lambda: LambdaFunction;
 }
 
@@ -35,11 +35,17 @@ export interface Watch {
   atLeast: number;
   spans?: { bad: number; of: number };
   /** The function whose new version is taken back while this alarm rings. */
-  takesBack?: FunctionName;
+  takesBack?: DeployedFunction;
 }
 
 /** Counts of an event (lib/telemetry.ts) of one function, over so many minutes. */
-export function events(stage: string, service: FunctionName, name: string, minutes: number, channel?: Channel): Metric {
+export function events(
+  stage: string,
+  service: DeployedFunction,
+  name: string,
+  minutes: number,
+  channel?: Channel,
+): Metric {
   return new Metric({
     namespace: 'BrokerApi',
     metricName: name,
@@ -77,6 +83,7 @@ export function watches({
     ...ofRegistration(settings),
     ...functions.flatMap(({ route }) => ('version' in route ? ofAccounts(route, settings.stage) : [])),
     ...functions.flatMap((watched) => ofFunction(watched, settings.stage)),
+    ...functions.flatMap(({ route }) => ('operation' in route ? [ofRetries(route, settings.stage)] : [])),
     {
       id: 'ServerErrors',
       loss: 'Callers of all routes are answered with errors of ours (5xx).',
@@ -98,7 +105,7 @@ export function watches({
 }
 
 /** The function whose messages are counted. */
-export const SENDS_CODES: FunctionName = 'request-registration';
+export const SENDS_CODES: DeployedFunction = 'request-registration';
 
 function ofRegistration({ stage, channels }: Settings): Watch[] {
   return [
@@ -130,7 +137,10 @@ function ofRegistration({ stage, channels }: Settings): Watch[] {
   ];
 }
 
-function ofAccounts({ name: service, version: of }: Extract<Route, { version: unknown }>, stage: string): Watch[] {
+function ofAccounts(
+  { name: service, version: of }: Extract<DeployedRoute, { version: unknown }>,
+  stage: string,
+): Watch[] {
   const counted = (name: string, minutes: number) => events(stage, service, name, minutes);
   return [
     {
@@ -215,14 +225,6 @@ function ofFunction({ route, lambda }: Watched, stage: string): Watch[] {
       atLeast: 1,
     },
     {
-      id: 'NotSettled',
-      of,
-      takesBack: name,
-      loss: 'Callers who try again are told to wait, or to ask an operator: a request could not be marked as ended.',
-      metric: events(stage, name, 'OperationNotSettled', 15),
-      atLeast: 3,
-    },
-    {
       id: 'NearDeadline',
       of,
       takesBack: name,
@@ -232,6 +234,18 @@ function ofFunction({ route, lambda }: Watched, stage: string): Watch[] {
       spans: { bad: 2, of: 3 },
     },
   ];
+}
+
+/** The routes of the specification work a repeated request once; confirming may be repeated as it is. */
+function ofRetries({ name }: DeployedRoute, stage: string): Watch {
+  return {
+    id: 'NotSettled',
+    of: name,
+    takesBack: name,
+    loss: 'Callers who try again are told to wait, or to ask an operator: a request could not be marked as ended.',
+    metric: events(stage, name, 'OperationNotSettled', 15),
+    atLeast: 3,
+  };
 }
 
 /** SES looks at an account with 5 % bounces or 0.1 % complaints, and stops it at twice to five times that. */

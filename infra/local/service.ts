@@ -5,7 +5,7 @@ import type { CrmFile } from '../crm/crm-file.ts';
 import { type CrmItem, toItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
-import { EXTENSIONS, type LocalFunction, ROUTES } from '../routes.ts';
+import { type DeployedFunction, EXTENSIONS, ROUTES } from '../routes.ts';
 import { localClient, type StandIns, startAws } from './aws.ts';
 import type { Bus } from './bus.ts';
 import { type Database, TABLES } from './database.ts';
@@ -33,7 +33,7 @@ export interface ServiceOptions {
   /** False: the functions log to the standard output, as they do to CloudWatch. */
   quiet?: boolean;
   /** Loads a function; the bundled ones can be run this way. Called once the environment is set. */
-  load?: (name: LocalFunction) => Promise<LambdaHandler>;
+  load?: (name: DeployedFunction) => Promise<LambdaHandler>;
 }
 
 export interface LocalService {
@@ -177,7 +177,7 @@ async function startPlatforms({ connections }: CrmFile, secrets: ReadonlyMap<str
   return new Map(await Promise.all(entries));
 }
 
-async function loadRoutes(load: (name: LocalFunction) => Promise<LambdaHandler>): Promise<Route[]> {
+async function loadRoutes(load: (name: DeployedFunction) => Promise<LambdaHandler>): Promise<Route[]> {
   loads += 1;
   const routes: Route[] = [];
   for (const { path, name, timeoutSeconds, access } of [...ROUTES, ...EXTENSIONS]) {
@@ -188,7 +188,7 @@ async function loadRoutes(load: (name: LocalFunction) => Promise<LambdaHandler>)
 }
 
 /** Loads a function anew, so that what it makes at cold start belongs to this service and to no earlier one. */
-async function loadSource(name: LocalFunction): Promise<LambdaHandler> {
+async function loadSource(name: DeployedFunction): Promise<LambdaHandler> {
   const url = new URL(`../../functions/${name}.ts?service=${loads}`, import.meta.url);
   return ((await import(/* @vite-ignore */ url.href)) as { handler: LambdaHandler }).handler;
 }

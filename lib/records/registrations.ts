@@ -94,15 +94,8 @@ export const MOST_SIDE_BY_SIDE = 3;
 /** One id more is kept, for when the newest is taken back. */
 const SLOTS = ['id0', 'id1', 'id2', 'id3'] as const;
 
-/** How long a confirmed registration is kept for the CRM to read. */
-const CONFIRMED_DAYS = 30;
-
-/** @param confirmedDays how long a confirmed registration is kept */
-export function registrationsIn(
-  table: Table,
-  now: () => number = Date.now,
-  confirmedDays: number = CONFIRMED_DAYS,
-): Registrations {
+/** @param confirmedDays how long a confirmed registration is kept, for those who confirm */
+export function registrationsIn(table: Table, now: () => number = Date.now, confirmedDays = 30): Registrations {
   const stands = (item: Item | undefined) => typeof item?.expires_at === 'number' && item.expires_at * 1_000 > now();
 
   return {

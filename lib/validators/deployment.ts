@@ -205,13 +205,18 @@ const registration = {
   front: v.optional(FrontSchema),
 };
 
+const confirmation = {
+  /** How long a confirmed registration is kept for the CRM to read, with its documents. */
+  confirmedDays: v.optional(count(1, 365), 30),
+};
+
 const accounts = {
   /** The claim of a token that must equal the `user_id` of the path, for issuers that give tokens to clients. */
   jwtUserClaim: v.optional(text(/^[\w:/.-]{1,128}$/, 'must be the name of a claim')),
 };
 
 /** Every setting that reaches a function. */
-export const deploymentEntries = { ...shared, ...registration, ...accounts };
+export const deploymentEntries = { ...shared, ...registration, ...confirmation, ...accounts };
 
 const resource = v.pipe(v.string(), v.minLength(1, 'must not be empty'));
 const sharedResources = { crmTable: resource, operationsTable: resource, sesConfigurationSet: v.optional(resource) };
@@ -233,6 +238,7 @@ export const RegistrationEnvironment = v.object({
 export const ConfirmationEnvironment = v.object({
   stage: shared.stage,
   front: registration.front,
+  ...confirmation,
   crmTable: resource,
   registrationsTable: resource,
   limitsTable: resource,
@@ -256,6 +262,8 @@ export const AccountEnvironment = v.object({
 
 /** The folder of the bucket that documents are stored in; the function may write nowhere else. */
 export const DOCUMENTS_FOLDER = 'registrations';
+/** Of a document whose registration is not confirmed: it disappears after a day. */
+export const PENDING_DOCUMENT = { Key: 'registration', Value: 'pending' } as const;
 
 /** The index over the operations that are not at their end, oldest first in each shard (lib/records/account-operations.ts). */
 export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as const;

@@ -14,6 +14,8 @@ const OTHERS: Record<string, unknown> = {
   jwtAudience: [TOKENS, 'other'],
   jwtScope: [TOKENS, 'other'],
   jwtUserClaim: [TOKENS, 'other'],
+  confirmation: false,
+  confirmedDays: 31,
   machineClients: [{ callerRoles: undefined }, 'other'],
   callerRoles: 'other',
   channels: 'email',

@@ -20,6 +20,8 @@ describe('The settings of a deployment', () => {
       stage: 'prod',
       senderAddress: 'no-reply@acme.example',
       senderDomain: 'acme.example',
+      confirmation: false,
+      confirmedDays: 30,
       senderIdentity: 'domain',
       allowedOrigins: [],
       jwtScope: 'accounts:create',

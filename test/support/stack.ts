@@ -57,6 +57,7 @@ export const EVERYTHING = {
   concurrency: { registration: 50, accounts: 20 },
   provisioned: { registration: 2, accounts: 1 },
   release: 'canary',
+  confirmation: true,
   callerRoles: ['crm-backend'],
   customDomain: {
     name: 'api.acme.example',

@@ -64,9 +64,11 @@ describe('Alarms', () => {
       'CodesNotSent-call',
       'CodesNotSent-sms',
       'CodesNotSent-whatsapp',
+      ...['Crashes', 'InternalErrors', 'NearDeadline'].map((kind) => `${kind}-confirm-registration`),
       'Spend-call',
       'Spend-sms',
       'Spend-whatsapp',
+      'Throttles-confirm-registration',
     ]);
   });
 

@@ -98,6 +98,16 @@ describe('What is kept', () => {
     });
   });
 
+  it('of documents is kept with a registration that is confirmed, and gone within two days else', () => {
+    const [bucket] = Object.values(resources(synthesize({ confirmation: true, confirmedDays: 60 }), 'AWS::S3::Bucket'));
+    expect(bucket?.Properties.LifecycleConfiguration).toMatchObject({
+      Rules: [
+        { ExpirationInDays: 1, TagFilters: [{ Key: 'registration', Value: 'pending' }] },
+        { ExpirationInDays: 61, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } },
+      ],
+    });
+  });
+
   it('as a secret is generated, in the form that the functions read', () => {
     expect(resources(template, 'AWS::SecretsManager::Secret')).toMatchObject({
       PepperSecret: {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { accountConfig, registrationConfig } from '../../../lib/config.ts';
+import { accountConfig, confirmationConfig, registrationConfig } from '../../../lib/config.ts';
 import {
   ARN,
   EVERYTHING,
@@ -54,7 +54,7 @@ const REGISTRATION_RIGHTS = {
     on: ['<LimitsTable.Arn>'],
   },
   KeepOperations: KEEP_OPERATIONS,
-  StoreDocuments: { may: ['s3:PutObject'], on: ['<DocumentsBucket.Arn>/registrations/*'] },
+  StoreDocuments: { may: ['s3:PutObject', 's3:PutObjectTagging'], on: ['<DocumentsBucket.Arn>/registrations/*'] },
   ReadPepper: { may: ['secretsmanager:GetSecretValue'], on: ['<PepperSecret>'] },
   WriteOwnLog: ownLog,
   Trace: TRACE,
@@ -118,6 +118,44 @@ describe('The registration function', () => {
   });
 });
 
+describe('The function that confirms', () => {
+  it('is there by the setting alone', () => {
+    expect(Object.keys(functions(template)).sort()).toEqual([
+      'CreateTp4Account',
+      'CreateTp5Account',
+      'RequestRegistration',
+    ]);
+    expect(functions(full).ConfirmRegistration?.Properties).toMatchObject({ MemorySize: 1769, Timeout: 20 });
+  });
+
+  it('may do this and nothing else', () => {
+    expect(rightsOf(full, 'ConfirmRegistration')).toEqual({
+      TellEvents: { may: ['events:PutEvents'], on: ['<EventBus.Arn>'] },
+      ReadCrm: READ_CRM,
+      ConfirmRegistrations: {
+        may: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem'],
+        on: ['<RegistrationsTable.Arn>'],
+      },
+      CountGuesses: { may: ['dynamodb:GetItem', 'dynamodb:UpdateItem'], on: ['<LimitsTable.Arn>'] },
+      KeepDocuments: { may: ['s3:DeleteObjectTagging'], on: ['<DocumentsBucket.Arn>/registrations/*'] },
+      ReadPepper: { may: ['secretsmanager:GetSecretValue'], on: ['<PepperSecret>'] },
+      ReadFrontKey: { may: ['secretsmanager:GetSecretValue'], on: [ARN('secretsmanager', 'secret:front-??????')] },
+      WriteOwnLog: ownLog,
+      Trace: TRACE,
+    });
+  });
+
+  it('gets an environment that its configuration accepts', () => {
+    expect(confirmationConfig(environmentOf(full, 'ConfirmRegistration'))).toMatchObject({
+      stage: 'full',
+      confirmedDays: 30,
+      front: EVERYTHING.front,
+      registrationsTable: '<RegistrationsTable>',
+      eventBus: '<EventBus>',
+    });
+  });
+});
+
 describe('The account functions', () => {
   it.each(['CreateTp5Account', 'CreateTp4Account'])('may do this and nothing else: %s', (name) => {
     expect(rightsOf(template, name)).toEqual(ACCOUNT_RIGHTS);
@@ -156,61 +194,6 @@ describe('The account functions', () => {
   });
 });
 
-describe('A new version', () => {
-  const aliases = (of: Template) => Object.values(resources(of, 'AWS::Lambda::Alias'));
-
-  it('is what callers get at once, by the name of live, and the old ones stay', () => {
-    expect(aliases(template).map(({ Properties }) => Properties.Name)).toEqual(['live', 'live', 'live']);
-    for (const { UpdatePolicy } of aliases(template)) expect(UpdatePolicy).toBeUndefined();
-    for (const { DeletionPolicy } of Object.values(resources(template, 'AWS::Lambda::Version'))) {
-      expect(DeletionPolicy).toBe('Retain');
-    }
-    template.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', 0);
-    const called = Object.values(resources(template, 'AWS::ApiGatewayV2::Integration')).map(({ Properties }) =>
-      plain(Properties.IntegrationUri),
-    );
-    expect(called).toHaveLength(3);
-    for (const uri of called) expect(uri).toMatch(/Live/);
-  });
-
-  it.each([
-    ['canary', 'CodeDeployDefault.LambdaCanary10Percent5Minutes'],
-    ['linear', 'CodeDeployDefault.LambdaLinear10PercentEvery1Minute'],
-  ])(
-    'takes over by and by where the settings say %s, and is taken back by the alarms of its function',
-    (release, config) => {
-      const made = synthesize({ release });
-      const groups = Object.values(resources(made, 'AWS::CodeDeploy::DeploymentGroup')).map(
-        ({ Properties }) => Properties,
-      );
-      expect(groups).toHaveLength(3);
-      for (const group of groups) {
-        expect(group.DeploymentConfigName).toBe(config);
-        expect(group.AutoRollbackConfiguration).toMatchObject({
-          Enabled: true,
-          Events: expect.arrayContaining(['DEPLOYMENT_STOP_ON_ALARM', 'DEPLOYMENT_FAILURE']),
-        });
-        const { Alarms } = plain(group.AlarmConfiguration) as { Alarms: { Name: string }[] };
-        const names = Alarms.map(({ Name }) =>
-          /^<Alarms(InternalErrors|Crashes|NotSettled|NearDeadline)(\w+)\w{8}>$/.exec(Name),
-        );
-        expect(new Set(names.map((name) => name?.[1])).size).toBe(4);
-        expect(new Set(names.map((name) => name?.[2])).size).toBe(1);
-      }
-      for (const { UpdatePolicy } of aliases(made)) {
-        expect(UpdatePolicy).toMatchObject({ CodeDeployLambdaAliasUpdate: expect.anything() });
-      }
-    },
-  );
-
-  it('has as many environments warm as the settings say', () => {
-    const warm = (of: Template) => aliases(of).map(({ Properties }) => Properties.ProvisionedConcurrencyConfig);
-    expect(warm(template)).toEqual([undefined, undefined, undefined]);
-    const counts = [1, 1, 2].map((ProvisionedConcurrentExecutions) => ({ ProvisionedConcurrentExecutions }));
-    expect(warm(full)).toEqual(expect.arrayContaining(counts));
-  });
-});
-
 describe('Every function', () => {
   it('runs on Node 24 and arm64, is traced, logs as JSON into a log of its own that ends', () => {
     expect(Object.keys(functions(template))).toEqual(['RequestRegistration', 'CreateTp5Account', 'CreateTp4Account']);
@@ -237,23 +220,23 @@ describe('Every function', () => {
       update: 'UpdateItem',
       delete: 'DeleteItem',
     };
-    const granted: Record<string, unknown> = {
-      ...rightsOf(template, 'RequestRegistration'),
-      ...rightsOf(template, 'CreateTp5Account'),
-    };
-    for (const [right, files] of Object.entries({
-      ReadCrm: ['directory'],
-      KeepRegistrations: ['registrations'],
-      CountSends: ['counters', 'networks'],
-      KeepOperations: ['operations', 'logins'],
-      RecordAccounts: ['accounts'],
+    const granted = ['RequestRegistration', 'ConfirmRegistration', 'CreateTp5Account'].flatMap((name) =>
+      Object.values(rightsOf(full, name) as Record<string, { may: string[]; on?: string[] }>),
+    );
+    for (const [table, files] of Object.entries({
+      Crm: ['directory'],
+      Registrations: ['registrations'],
+      Limits: ['counters', 'networks'],
+      Operations: ['operations', 'logins'],
+      Accounts: ['accounts'],
     })) {
       const sources = files.map((file) => readFileSync(new URL(`lib/records/${file}.ts`, ROOT), 'utf8'));
       const made = [...sources.join('\n').matchAll(/\btable\s*\.(get|getMany|query|put|update|delete)\(/g)].map(
         ([, call]) => call ?? '',
       );
       const needed = [...new Set(made)].map((call) => `dynamodb:${calls[call as keyof typeof calls]}`).sort();
-      expect(granted[right], right).toMatchObject({ may: needed });
+      const may = granted.filter(({ on }) => on?.includes(`<${table}Table.Arn>`)).flatMap((right) => right.may);
+      expect([...new Set(may)].sort(), table).toEqual(needed);
     }
   });
 

@@ -54,6 +54,24 @@ describe('The API', () => {
     withTokens.resourceCountIs('AWS::IAM::ManagedPolicy', 0);
   });
 
+  it('has a route to confirm registrations by the setting alone, open and throttled like registration, and lets the CRM read them', () => {
+    const route = { RouteKey: 'POST /public/v1/account/register/confirm', AuthorizationType: 'NONE' };
+    full.hasResourceProperties('AWS::ApiGatewayV2::Route', route);
+    const [stage] = Object.values(resources(full, 'AWS::ApiGatewayV2::Stage'));
+    expect(Object.keys(stage?.Properties.RouteSettings as object)).toContain(route.RouteKey);
+    const reader = Object.entries(resources(full, 'AWS::IAM::ManagedPolicy')).find(([id]) => id.startsWith('Reader'));
+    expect(plain(reader?.[1].Properties.PolicyDocument)).toMatchObject({
+      Statement: [
+        { Action: 'dynamodb:GetItem', Resource: '<RegistrationsTable.Arn>' },
+        { Action: 's3:GetObject', Resource: '<DocumentsBucket.Arn>/registrations/*' },
+      ],
+    });
+    for (const output of ['ReadRegistrationsPolicy', 'RegistrationsTableName', 'DocumentsBucketName']) {
+      full.hasOutput(output, Match.anyValue());
+      expect(template.findOutputs(output)).toEqual({});
+    }
+  });
+
   it('lets in the roles that the settings name', () => {
     full.hasResourceProperties('AWS::IAM::ManagedPolicy', { Roles: ['crm-backend'] });
     template.hasResourceProperties('AWS::IAM::ManagedPolicy', { Roles: Match.absent() });
