@@ -52,7 +52,8 @@ export function nextTrader(): string {
 /** An address that no message was sent to. */
 export function newEmail(): string {
   count += 1;
-  return `trader${count}@example.com`;
+  // A domain of its own: of one domain few mails are sent in an hour.
+  return `trader${count}@company${count}.example`;
 }
 
 /** A number that no message was sent to, with a prefix of its own. */

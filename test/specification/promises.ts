@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import type { SimulatedAccount } from '../../infra/local/platforms/simulated-server.ts';
-import type { Item } from '../../lib/aws/dynamodb.ts';
+import type { StoredRegistration } from '../../lib/records/registrations.ts';
 import { asciiEmail, emailKey } from '../../lib/validators/email.ts';
+import type { Channel } from '../../lib/validators/otp-types.ts';
 import { type Answer, bodyOf, call, messagesTo, nextTrader, type Sending } from './caller.ts';
 import { DEMO_PLACES, RECORDS } from './records.ts';
 import type { Change, Version } from './table.ts';
@@ -10,7 +11,7 @@ import type { World } from './world.ts';
 
 /** A body of a registration as it was sent, and as it is to be kept. */
 type RegistrationBody = Record<string, unknown> & {
-  otp_type?: string;
+  otp_type?: Channel;
   email: string;
   phone?: { country_code: string; number: string };
 };
@@ -42,7 +43,7 @@ export async function register(world: World, change: Change, sending: Sending = 
 }
 
 /** The record has what was sent, and the password nowhere. */
-function checkKept(world: World, body: RegistrationBody, kept: Item = {}): void {
+function checkKept(world: World, body: RegistrationBody, kept: StoredRegistration | undefined): void {
   const { email, name, form_id, otp_type = 'email' } = body;
   expect(kept).toMatchObject({ email, type: 'trader', name, form_id, otp_type });
   const form = RECORDS.forms.find(({ id }) => id === form_id);
@@ -50,7 +51,7 @@ function checkKept(world: World, body: RegistrationBody, kept: Item = {}): void 
   const [documents, others] = [true, false].map((wanted) =>
     given.filter(({ type }) => (type === 'document') === wanted),
   );
-  expect(JSON.parse(String(kept.custom_fields))).toEqual(
+  expect(JSON.parse(String(kept?.custom_fields))).toEqual(
     Object.fromEntries(others?.map(({ key }) => [key, body[key]]) ?? []),
   );
   expect(JSON.stringify(kept)).not.toContain(JSON.stringify(body.password));
@@ -66,8 +67,8 @@ function documentsIn(value: unknown): { id: string; doc: string }[] {
 }
 
 /** Every document is an object of the store, whose bytes are those that were sent. */
-function checkDocuments({ service }: World, sent: { id: string; doc: string }[] = [], kept: Item): void {
-  const documents = kept.documents as { id: string; key: string }[];
+function checkDocuments({ service }: World, sent: { id: string; doc: string }[] = [], kept?: StoredRegistration): void {
+  const documents = kept?.documents ?? [];
   expect(documents.map(({ id }) => id)).toEqual(sent.map(({ id }) => id));
   for (const [index, { key }] of documents.entries()) {
     const stored = service.standIns.s3.objects.get(`${service.environment.DOCUMENTS_BUCKET}/${key}`);

@@ -2,6 +2,8 @@ import { afterAll, beforeAll } from 'vitest';
 import { localClient } from '../../infra/local/aws.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
 import { databaseClient, type Item, table } from '../../lib/aws/dynamodb.ts';
+import { registrationsIn } from '../../lib/records/registrations.ts';
+import type { Channel } from '../../lib/validators/otp-types.ts';
 import { RECORDS } from './records.ts';
 import type { Version } from './table.ts';
 
@@ -17,8 +19,12 @@ function itemsOf(service: LocalService) {
   const client = databaseClient(localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));
   const read = (name: string, key: Record<string, string>): Promise<Item | undefined> =>
     table(client, name).get(key, AbortSignal.timeout(5_000));
+  const registrations = registrationsIn(table(client, 'registrations'));
   return {
-    registration: (channel: string, address: string) => read('registrations', { pk: `${channel}#${address}` }),
+    registration: async (channel: Channel, address: string) => {
+      const [newest] = await registrations.newest(channel, address, AbortSignal.timeout(5_000));
+      return newest;
+    },
     account: (userId: string, version: Version, connectionId: string, login: number) =>
       read('accounts', { pk: userId, sk: `${version}#${connectionId}#${login}` }),
     close: () => client.destroy(),
