@@ -53,7 +53,7 @@ export const EXTENSIONS = [
   },
 ] as const satisfies readonly (Omit<ApiRoute, 'operation'> & { setting: string })[];
 
-export type Route = (typeof ROUTES)[number];
+type Route = (typeof ROUTES)[number];
 type Extension = (typeof EXTENSIONS)[number];
 /** Any route that a deployment may have. */
 export type DeployedRoute = Route | Extension;

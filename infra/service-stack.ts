@@ -1,4 +1,4 @@
-import { CfnOutput, RemovalPolicy, Stack, type StackProps, Tags } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import { CfnServiceLinkedRole } from 'aws-cdk-lib/aws-iam';
 import { Alias } from 'aws-cdk-lib/aws-kms';
 import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
@@ -15,6 +15,7 @@ import { PublicApi } from './constructs/public-api.ts';
 import { RegistrationReader } from './constructs/registration-reader.ts';
 import { Release } from './constructs/release.ts';
 import type { ServiceFunction } from './constructs/service-function.ts';
+import { output } from './constructs/stack-names.ts';
 import { type DeployedRoute, EXTENSIONS, ROUTES } from './routes.ts';
 import type { Settings } from './settings.ts';
 
@@ -42,16 +43,16 @@ export class ServiceStack extends Stack {
     const alarms = this.watch(around, functions, gateway);
     if (given.confirmation) new RegistrationReader(this, 'Reader', around.data);
 
-    this.output('CrmTableName', 'The table of CRM records, for the operators’ command.', around.data.crm.tableName);
-    this.output('PepperSecretArn', 'The secret to rotate.', around.data.pepper.secretArn);
+    output(this, 'CrmTableName', 'The table of CRM records, for the operators’ command.', around.data.crm.tableName);
+    output(this, 'PepperSecretArn', 'The secret to rotate.', around.data.pepper.secretArn);
     const { topicArn } = around.notifications;
-    this.output('NotificationsTopicArn', 'Whoever shows clients their popups subscribes to it.', topicArn);
-    this.output('AlarmTopicArn', 'Alarms are told on it.', alarms.topic.topicArn);
-    this.output('AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
+    output(this, 'NotificationsTopicArn', 'Whoever shows clients their popups subscribes to it.', topicArn);
+    output(this, 'AlarmTopicArn', 'Alarms are told on it.', alarms.topic.topicArn);
+    output(this, 'AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
     for (const { route, lambda, logGroup } of functions) {
       const name = constructName(route);
-      this.output(`${name}Function`, `The function behind ${route.path}.`, lambda.functionName);
-      this.output(`${name}LogGroup`, 'Its log.', logGroup.logGroupName);
+      output(this, `${name}Function`, `The function behind ${route.path}.`, lambda.functionName);
+      output(this, `${name}LogGroup`, 'Its log.', logGroup.logGroupName);
     }
   }
 
@@ -103,9 +104,5 @@ export class ServiceStack extends Stack {
     });
     (topic.node.defaultChild as CfnTopic).overrideLogicalId('ClientNotificationsTopic');
     return topic;
-  }
-
-  private output(name: string, description: string, value: string): void {
-    new CfnOutput(this, name, { description, value });
   }
 }

@@ -1,15 +1,10 @@
 import { isIPv4 } from 'node:net';
 import * as v from 'valibot';
-import {
-  deploymentEntries,
-  domainOf,
-  HOST_NAME,
-  HOST_NAME_MUST,
-  missingByChannels,
-} from '../lib/validators/deployment.ts';
+import { deploymentEntries, domainOf, missingByChannels } from '../lib/validators/deployment.ts';
 import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
 import type { Channel } from '../lib/validators/otp-types.ts';
 import { closedObject, isObject } from '../lib/validators/primitives.ts';
+import { amount, count, flag, HOST_NAME, HOST_NAME_MUST, list, text } from '../lib/validators/setting-types.ts';
 import { fromJson, fromText, leavesOf, readTexts } from '../lib/validators/texts.ts';
 
 /**
@@ -18,27 +13,6 @@ import { fromJson, fromText, leavesOf, readTexts } from '../lib/validators/texts
  * both places may say the same thing. `readSettings` lists every fault at once, by the setting's name. What reaches a
  * function is declared in `lib/validators/deployment.ts`; here stands what the stack alone needs.
  */
-
-function text(pattern: RegExp, must: string) {
-  return v.pipe(v.string(must), v.regex(pattern, must));
-}
-
-/** A number of at least and at most. */
-function amount(least: number, most: number) {
-  const must = `must be a number from ${least} to ${most}`;
-  return v.pipe(v.number(must), v.minValue(least, must), v.maxValue(most, must));
-}
-
-function count(least: number, most: number) {
-  const must = `must be a whole number from ${least} to ${most}`;
-  return v.pipe(v.number(must), v.integer(must), v.minValue(least, must), v.maxValue(most, must));
-}
-
-const flag = v.boolean('must be true or false');
-
-function list<const S extends v.GenericSchema>(item: S) {
-  return v.array(item, 'must be a list, or a text with commas');
-}
 
 const ORIGIN = /^(https:\/\/[a-z0-9.-]+|http:\/\/(localhost|127\.0\.0\.1))(:\d{1,5})?$/;
 const ISSUER = /^https:\/\/[^\s?#]+$/;

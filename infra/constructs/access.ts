@@ -1,10 +1,11 @@
-import { CfnOutput, Stack, Validations } from 'aws-cdk-lib';
+import { Validations } from 'aws-cdk-lib';
 import type { HttpApi, IHttpRouteAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { ManagedPolicy, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
 import { MachineClients } from './machine-clients.ts';
+import { output } from './stack-names.ts';
 
 /** How a caller of the account routes shows that it may. */
 export interface Access {
@@ -49,8 +50,6 @@ export function callersPolicy(scope: Construct, api: HttpApi, paths: string[], c
       reason: 'Accounts are opened for every client: the client is a part of the path.',
     });
   }
-  new CfnOutput(Stack.of(scope), 'OpenAccountsPolicy', {
-    description: 'The policy that lets a user or a role call the account routes.',
-    value: policy.managedPolicyArn,
-  });
+  const told = 'The policy that lets a user or a role call the account routes.';
+  output(scope, 'OpenAccountsPolicy', told, policy.managedPolicyArn);
 }

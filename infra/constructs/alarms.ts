@@ -6,7 +6,8 @@ import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import type { DeployedFunction } from '../routes.ts';
-import { type Watch, type WatchedService, watches } from './watches.ts';
+import type { Watch, WatchedService } from './watch.ts';
+import { watches } from './watches.ts';
 
 /** Every alarm, and the topic that it is told on. Each says who is hurt; the README says what to do. */
 export class Alarms extends Construct {

@@ -1,8 +1,8 @@
-import { CfnOutput } from 'aws-cdk-lib';
 import { CfnProtectConfiguration } from 'aws-cdk-lib/aws-smsvoice';
 import { Construct } from 'constructs';
 import { ALL_COUNTRIES, type CallSettings } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
+import { output } from './stack-names.ts';
 
 /** The countries that AWS sends texts to (Amazon SNS developer guide, supported countries), as rules can name them. */
 const COUNTRIES_OF_AWS = [
@@ -30,11 +30,9 @@ export class CountryRules extends Construct {
     const made = new CfnProtectConfiguration(this, 'Rules', { countryRuleSet: { sms: rules, voice: rules } });
     made.overrideLogicalId('ProtectConfiguration');
     this.protectConfiguration = made.attrProtectConfigurationId;
-    new CfnOutput(this, 'Output', {
-      description:
-        'To be made the default of the account and region, by hand and once, as texts by SNS obey no other: aws pinpoint-sms-voice-v2 set-account-default-protect-configuration --protect-configuration-id',
-      value: this.protectConfiguration,
-    }).overrideLogicalId('ProtectConfigurationId');
+    const told =
+      'To be made the default of the account and region, by hand and once, as texts by SNS obey no other: aws pinpoint-sms-voice-v2 set-account-default-protect-configuration --protect-configuration-id';
+    output(this, 'ProtectConfigurationId', told, this.protectConfiguration);
   }
 }
 

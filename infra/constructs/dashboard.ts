@@ -10,7 +10,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
-import { events, SENDS_CODES, SPENT, type Watched } from './watches.ts';
+import { events, SENDS_CODES, SPENT, type Watched } from './watch.ts';
 
 export interface DashboardProps {
   settings: Settings;

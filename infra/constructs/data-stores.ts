@@ -1,4 +1,4 @@
-import { Duration, Fn, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import {
   AttributeType,
   BillingMode,
@@ -19,6 +19,7 @@ import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { DUE_INDEX, PENDING_DOCUMENT } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
+import { ownEnding } from './stack-names.ts';
 
 /** How many days back a table can be restored: as far as AWS goes, and no longer than the data itself was to be kept. */
 const LASTING_DAYS = 35;
@@ -46,26 +47,17 @@ export class DataStores extends Construct {
   /** What generated passwords are derived from. */
   readonly passwordKey: Secret;
 
+  private readonly settings: Settings;
+  private readonly removalPolicy: RemovalPolicy;
+
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
-    const removalPolicy = settings.retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
+    this.settings = settings;
+    this.removalPolicy = settings.retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
 
-    const table = (name: string, days: number, more: { expires?: true; sortKey?: true } = {}) => {
-      const made = new Table(this, name, {
-        partitionKey: { name: 'pk', type: AttributeType.STRING },
-        ...(more.sortKey ? { sortKey: { name: 'sk', type: AttributeType.STRING } } : {}),
-        ...(more.expires ? { timeToLiveAttribute: 'expires_at' } : {}),
-        billingMode: BillingMode.PAY_PER_REQUEST,
-        encryption: TableEncryption.AWS_MANAGED,
-        pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true, recoveryPeriodInDays: days },
-        removalPolicy,
-      });
-      (made.node.defaultChild as CfnTable).overrideLogicalId(`${name}Table`);
-      return made;
-    };
-    this.crm = table('Crm', LASTING_DAYS);
-    this.accounts = table('Accounts', LASTING_DAYS, { sortKey: true });
-    this.operations = table('Operations', PASSING_DAYS, { expires: true });
+    this.crm = this.table('Crm', LASTING_DAYS);
+    this.accounts = this.table('Accounts', LASTING_DAYS, { sortKey: true });
+    this.operations = this.table('Operations', PASSING_DAYS, { expires: true });
     // Nothing but what is not at its end has these attributes: the index is empty where nothing is open.
     this.operations.addGlobalSecondaryIndex({
       indexName: DUE_INDEX.name,
@@ -73,55 +65,83 @@ export class DataStores extends Construct {
       sortKey: { name: DUE_INDEX.at, type: AttributeType.NUMBER },
       projectionType: ProjectionType.KEYS_ONLY,
     });
-    this.registrations = table('Registrations', PASSING_DAYS, { expires: true });
-    this.limits = table('Limits', PASSING_DAYS, { expires: true });
+    this.registrations = this.table('Registrations', PASSING_DAYS, { expires: true });
+    this.limits = this.table('Limits', PASSING_DAYS, { expires: true });
+    this.documents = this.bucket();
 
-    this.documents = new Bucket(this, 'Documents', {
+    const { platformSecrets, stage } = settings;
+    this.pepper = this.secret('Pepper', {
+      description: 'What one-time passwords are sealed with: versions by number, and which of them is current.',
+      template: { current: '1' },
+      key: '1',
+      notRotated: 'Rotated by hand, a version beside the old one: by the clock, codes under way would be worthless.',
+    });
+    this.passwordKey = this.secret('PasswordKey', {
+      secretName: `${platformSecrets}password-derivation-${stage}-${ownEnding(this)}`,
+      description: 'What generated account passwords are derived from.',
+      template: {},
+      key: 'key',
+      notRotated: 'It protects nothing that is kept for long, and with a new key retries would be refused for a day.',
+    });
+  }
+
+  private table(name: string, days: number, more: { expires?: true; sortKey?: true } = {}): Table {
+    const made = new Table(this, name, {
+      partitionKey: { name: 'pk', type: AttributeType.STRING },
+      ...(more.sortKey ? { sortKey: { name: 'sk', type: AttributeType.STRING } } : {}),
+      ...(more.expires ? { timeToLiveAttribute: 'expires_at' } : {}),
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      encryption: TableEncryption.AWS_MANAGED,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true, recoveryPeriodInDays: days },
+      removalPolicy: this.removalPolicy,
+    });
+    (made.node.defaultChild as CfnTable).overrideLogicalId(`${name}Table`);
+    return made;
+  }
+
+  private bucket(): Bucket {
+    const made = new Bucket(this, 'Documents', {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
       encryption: BucketEncryption.S3_MANAGED,
       enforceSSL: true,
       minimumTLSVersion: 1.2,
-      lifecycleRules: expiry(settings),
-      removalPolicy,
+      lifecycleRules: expiry(this.settings),
+      removalPolicy: this.removalPolicy,
     });
-    (this.documents.node.defaultChild as CfnBucket).overrideLogicalId('DocumentsBucket');
-    Validations.of(this.documents).acknowledge({
+    (made.node.defaultChild as CfnBucket).overrideLogicalId('DocumentsBucket');
+    Validations.of(made).acknowledge({
       id: 'AwsSolutions-S1',
       reason:
-        'Objects live for a day or two and are written by one function only, whose calls the access log and the trace show; a log bucket would keep their names for longer than the objects themselves.',
+        'Few objects, written by one function, whose calls the access log and the trace show; a log bucket would keep their names for longer than the objects themselves.',
     });
+    return made;
+  }
 
-    // Alone of its kind: a retained secret of an earlier stack may still hold the plain name.
-    const stackUuid = Fn.select(2, Fn.split('/', Stack.of(this).stackId));
-    this.pepper = new Secret(this, 'Pepper', {
-      description: 'What one-time passwords are sealed with: versions by number, and which of them is current.',
+  private secret(name: string, { secretName, description, template, key, notRotated }: MadeSecret): Secret {
+    const made = new Secret(this, name, {
+      ...(secretName === undefined ? {} : { secretName }),
+      description,
       generateSecretString: {
         ...RANDOM,
-        secretStringTemplate: JSON.stringify({ current: '1' }),
-        generateStringKey: '1',
+        secretStringTemplate: JSON.stringify(template),
+        generateStringKey: key,
       },
-      removalPolicy,
+      removalPolicy: this.removalPolicy,
     });
-    this.passwordKey = new Secret(this, 'PasswordKey', {
-      secretName: `${settings.platformSecrets}password-derivation-${settings.stage}-${Fn.select(0, Fn.split('-', stackUuid))}`,
-      description: 'What generated account passwords are derived from.',
-      generateSecretString: { ...RANDOM, secretStringTemplate: '{}', generateStringKey: 'key' },
-      removalPolicy,
-    });
-    (this.pepper.node.defaultChild as CfnSecret).overrideLogicalId('PepperSecret');
-    (this.passwordKey.node.defaultChild as CfnSecret).overrideLogicalId('PasswordKeySecret');
-    Validations.of(this.pepper).acknowledge({
-      id: 'AwsSolutions-SMG4',
-      reason:
-        'Rotated by hand, a version beside the old one (README): by the clock, codes under way would be worthless.',
-    });
-    Validations.of(this.passwordKey).acknowledge({
-      id: 'AwsSolutions-SMG4',
-      reason:
-        'It protects nothing that is kept for long, and with a new key retries of the last 24 hours would be refused.',
-    });
+    (made.node.defaultChild as CfnSecret).overrideLogicalId(`${name}Secret`);
+    Validations.of(made).acknowledge({ id: 'AwsSolutions-SMG4', reason: notRotated });
+    return made;
   }
+}
+
+interface MadeSecret {
+  secretName?: string;
+  description: string;
+  /** The secret is this object, with a random text under `key`. */
+  template: object;
+  key: string;
+  notRotated: string;
 }
 
 /**

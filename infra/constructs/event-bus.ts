@@ -1,8 +1,9 @@
-import { CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib';
+import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import { type CfnEventBus, EventBus } from 'aws-cdk-lib/aws-events';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { output } from './stack-names.ts';
 
 /** How long an event can be told again to a system that was not there, or forgot it. */
 const REPLAY_DAYS = 7;
@@ -36,9 +37,9 @@ export class ServiceEvents extends Construct {
       resources: [this.bus.eventBusArn],
     });
     this.undelivered = this.queue();
-    this.output('EventBusName', 'The bus of events, for the rules of other systems.', this.bus.eventBusName);
+    output(this, 'EventBusName', 'The bus of events, for the rules of other systems.', this.bus.eventBusName);
     const told = 'The dead-letter queue for the targets of those rules.';
-    this.output('UndeliveredEventsQueueArn', told, this.undelivered.queueArn);
+    output(this, 'UndeliveredEventsQueueArn', told, this.undelivered.queueArn);
   }
 
   private queue(): Queue {
@@ -59,9 +60,5 @@ export class ServiceEvents extends Construct {
     );
     Validations.of(queue).acknowledge({ id: 'AwsSolutions-SQS3', reason: 'It is the dead-letter queue.' });
     return queue;
-  }
-
-  private output(name: string, description: string, value: string): void {
-    new CfnOutput(this, `${name}Output`, { description, value }).overrideLogicalId(name);
   }
 }

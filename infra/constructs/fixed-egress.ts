@@ -1,4 +1,4 @@
-import { CfnOutput, type RemovalPolicy } from 'aws-cdk-lib';
+import type { RemovalPolicy } from 'aws-cdk-lib';
 import {
   CfnEIP,
   FlowLogDestination,
@@ -18,6 +18,7 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
+import { output } from './stack-names.ts';
 
 export interface FixedEgressProps {
   settings: Settings;
@@ -36,8 +37,37 @@ export class FixedEgress extends Construct {
   constructor(scope: Construct, id: string, props: FixedEgressProps) {
     super(scope, id);
     const allocationId = props.settings.egressAllocationId ?? this.address(props.removalPolicy);
+    const vpc = this.network(props, allocationId);
+    // The library's types of one thing disagree about what is optional.
+    this.vpc = vpc as IVpc;
+
+    const group = new SecurityGroup(this, 'Functions', {
+      vpc: this.vpc,
+      description: 'The account functions: call any server by TCP, are called by nobody.',
+      allowAllOutbound: false,
+    });
+    group.addEgressRule(Peer.anyIpv4(), Port.allTcp(), 'Trading servers, each on the port of its connection, and AWS');
+    this.securityGroup = group;
+
+    const tables = vpc.privateSubnets.map(({ routeTable }) => routeTable.routeTableId).join(',');
+    output(
+      this,
+      'VpcId',
+      'The network of the account functions, to be joined with that of trading servers.',
+      vpc.vpcId,
+    );
+    output(this, 'RouteTableIds', 'Of that network: where the way to trading servers is added.', tables);
+    output(
+      this,
+      'EgressAllocationId',
+      'To keep the address through another network: setting egressAllocationId.',
+      allocationId,
+    );
+  }
+
+  private network({ settings, logRetention, removalPolicy }: FixedEgressProps, allocationId: string): Vpc {
     const vpc = new Vpc(this, 'Vpc', {
-      ipAddresses: IpAddresses.cidr(props.settings.vpcCidr),
+      ipAddresses: IpAddresses.cidr(settings.vpcCidr),
       maxAzs: 2,
       natGateways: 1,
       natGatewayProvider: NatProvider.gateway({ eipAllocationIds: [allocationId] }),
@@ -51,30 +81,12 @@ export class FixedEgress extends Construct {
     vpc.addGatewayEndpoint('DynamoDb', { service: GatewayVpcEndpointAwsService.DYNAMODB });
     vpc.addFlowLog('Refused', {
       destination: FlowLogDestination.toCloudWatchLogs(
-        new LogGroup(this, 'FlowLog', { retention: props.logRetention, removalPolicy: props.removalPolicy }),
+        new LogGroup(this, 'FlowLog', { retention: logRetention, removalPolicy }),
       ),
       trafficType: FlowLogTrafficType.REJECT,
       maxAggregationInterval: FlowLogMaxAggregationInterval.TEN_MINUTES,
     });
-    // The library's types of one thing disagree about what is optional.
-    this.vpc = vpc as IVpc;
-
-    const group = new SecurityGroup(this, 'Functions', {
-      vpc: this.vpc,
-      description: 'The account functions: call any server by TCP, are called by nobody.',
-      allowAllOutbound: false,
-    });
-    group.addEgressRule(Peer.anyIpv4(), Port.allTcp(), 'Trading servers, each on the port of its connection, and AWS');
-    this.securityGroup = group;
-
-    const tables = vpc.privateSubnets.map(({ routeTable }) => routeTable.routeTableId).join(',');
-    this.output('VpcId', 'The network of the account functions, to be joined with that of trading servers.', vpc.vpcId);
-    this.output('RouteTableIds', 'Of that network: where the way to trading servers is added.', tables);
-    this.output(
-      'EgressAllocationId',
-      'To keep the address through another network: setting egressAllocationId.',
-      allocationId,
-    );
+    return vpc;
   }
 
   /** The trading servers list it: it stays the same whatever becomes of the network. */
@@ -83,11 +95,7 @@ export class FixedEgress extends Construct {
     address.overrideLogicalId('EgressAddress');
     address.applyRemovalPolicy(removalPolicy);
     const told = 'The address that trading servers must admit: every call of the account functions comes from it.';
-    this.output('EgressIpAddress', told, address.attrPublicIp);
+    output(this, 'EgressIpAddress', told, address.attrPublicIp);
     return address.attrAllocationId;
-  }
-
-  private output(name: string, description: string, value: string): void {
-    new CfnOutput(this, `${name}Output`, { description, value }).overrideLogicalId(name);
   }
 }

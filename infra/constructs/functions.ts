@@ -1,5 +1,5 @@
 import { type RemovalPolicy, type Stack, Validations } from 'aws-cdk-lib';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import {
@@ -18,6 +18,7 @@ import {
   acknowledgeDocuments,
   onDocuments,
   onTable,
+  publishOn,
   readSecretNamed,
   readSecrets,
   rightsOfChannels,
@@ -53,16 +54,12 @@ export function constructName({ name }: DeployedRoute): string {
 const OPERATION_STEPS = ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'];
 
 function registration(route: DeployedRoute, around: Surroundings): ServiceFunction {
-  const { stack, settings, data, mail, logRetention, removalPolicy } = around;
+  const { stack, settings, data, mail } = around;
   const made = new ServiceFunction(stack, constructName(route), {
     name: route.name,
     timeoutSeconds: route.timeoutSeconds,
     description: 'Keeps a pending registration and sends its one-time password.',
-    logRetention,
-    removalPolicy,
-    memory: settings.memory.registration,
-    reservedConcurrency: settings.concurrency.registration,
-    provisionedConcurrency: settings.provisioned.registration,
+    ...sharedProps(around, 'registration'),
     rights: [
       mail.right,
       ...rightsOfChannels(stack, settings),
@@ -88,16 +85,12 @@ function registration(route: DeployedRoute, around: Surroundings): ServiceFuncti
 }
 
 function confirmation(route: DeployedRoute, around: Surroundings): ServiceFunction {
-  const { stack, settings, data, events, logRetention, removalPolicy } = around;
+  const { stack, settings, data, events } = around;
   const made = new ServiceFunction(stack, constructName(route), {
     name: route.name,
     timeoutSeconds: route.timeoutSeconds,
     description: 'Confirms a registration by its one-time password.',
-    logRetention,
-    removalPolicy,
-    memory: settings.memory.registration,
-    reservedConcurrency: settings.concurrency.registration,
-    provisionedConcurrency: settings.provisioned.registration,
+    ...sharedProps(around, 'registration'),
     rights: [
       events.right,
       onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
@@ -121,24 +114,16 @@ function confirmation(route: DeployedRoute, around: Surroundings): ServiceFuncti
 }
 
 function accounts(route: Extract<DeployedRoute, { version: unknown }>, around: Surroundings): ServiceFunction {
-  const { stack, settings, data, mail, notifications, logRetention, removalPolicy } = around;
+  const { stack, settings, data, mail, notifications } = around;
   const made = new ServiceFunction(stack, constructName(route), {
     name: route.name,
     timeoutSeconds: route.timeoutSeconds,
     description: `Opens an account of platform version ${route.version.slice(2)} for a client.`,
-    logRetention,
-    removalPolicy,
-    memory: settings.memory.accounts,
-    reservedConcurrency: settings.concurrency.accounts,
-    provisionedConcurrency: settings.provisioned.accounts,
+    ...sharedProps(around, 'accounts'),
     network: around.egress,
     rights: [
       mail.right,
-      new PolicyStatement({
-        sid: 'PublishClientNotifications',
-        actions: ['sns:Publish'],
-        resources: [notifications.topicArn],
-      }),
+      publishOn(notifications, 'PublishClientNotifications'),
       around.events.right,
       onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
       onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
@@ -160,6 +145,16 @@ function accounts(route: Extract<DeployedRoute, { version: unknown }>, around: S
     reason: 'Operators add trading servers, each with a secret of its own, without a deployment.',
   });
   return made;
+}
+
+function sharedProps({ settings, logRetention, removalPolicy }: Surroundings, kind: 'registration' | 'accounts') {
+  return {
+    logRetention,
+    removalPolicy,
+    memory: settings.memory[kind],
+    reservedConcurrency: settings.concurrency[kind],
+    provisionedConcurrency: settings.provisioned[kind],
+  };
 }
 
 function sharedResources({ data, mail }: Surroundings) {

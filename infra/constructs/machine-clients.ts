@@ -1,4 +1,4 @@
-import { Aws, CfnOutput, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { Aws, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import {
   AccountRecovery,
   type CfnUserPool,
@@ -10,6 +10,7 @@ import {
   type UserPoolClient,
 } from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
+import { output } from './stack-names.ts';
 
 /** Cognito's scopes are always a server and a scope. */
 const SERVER = 'accounts';
@@ -37,10 +38,10 @@ export class MachineClients extends Construct {
     // Alone of its name in the region, over all accounts.
     const domainPrefix = `${Stack.of(this).stackName}-${Aws.ACCOUNT_ID}`;
     const domain = pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
-    this.output('UserPoolId', 'The user pool of the machine clients.', pool.userPoolId);
-    this.output('TokenUrl', 'Where machine clients get their tokens.', `${domain.baseUrl()}/oauth2/token`);
+    output(this, 'UserPoolId', 'The user pool of the machine clients.', pool.userPoolId);
+    output(this, 'TokenUrl', 'Where machine clients get their tokens.', `${domain.baseUrl()}/oauth2/token`);
     const told = clients.map(({ userPoolClientId }, index) => `${names[index]}=${userPoolClientId}`);
-    this.output('MachineClientIds', 'The clients by name, each with its id.', told.join(','));
+    output(this, 'MachineClientIds', 'The clients by name, each with its id.', told.join(','));
   }
 
   private pool(): UserPool {
@@ -74,9 +75,5 @@ export class MachineClients extends Construct {
       accessTokenValidity: Duration.hours(1),
       enableTokenRevocation: true,
     });
-  }
-
-  private output(name: string, description: string, value: string): void {
-    new CfnOutput(this, `${name}Output`, { description, value }).overrideLogicalId(name);
   }
 }

@@ -24,6 +24,26 @@ export class MailSender extends Construct {
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
     const { senderAddress, senderDomain, senderIdentity } = settings;
+    this.configurationSetName = this.configurationSet().configurationSetName;
+
+    const name = senderIdentity.endsWith('domain') ? senderDomain : senderAddress;
+    if (!senderIdentity.startsWith('existing')) this.verify(name, settings.retainData);
+    const stack = Stack.of(this);
+    this.right = new PolicyStatement({
+      sid: 'SendMail',
+      actions: ['ses:SendEmail'],
+      resources: [
+        // Where the address is verified by itself, SES asks for the right on it and not on its domain.
+        ...[...new Set([name, senderAddress])].map((resourceName) =>
+          stack.formatArn({ service: 'ses', resource: 'identity', resourceName }),
+        ),
+        stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName: this.configurationSetName }),
+      ],
+      conditions: { StringEquals: { 'ses:FromAddress': senderAddress } },
+    });
+  }
+
+  private configurationSet(): ConfigurationSet {
     const configurationSet = new ConfigurationSet(this, 'ConfigurationSet', {
       // A one-time password never travels in clear.
       tlsPolicy: ConfigurationSetTlsPolicy.REQUIRE,
@@ -45,23 +65,7 @@ export class MailSender extends Construct {
         EmailSendingEvent.DELIVERY_DELAY,
       ],
     });
-    this.configurationSetName = configurationSet.configurationSetName;
-
-    const name = senderIdentity.endsWith('domain') ? senderDomain : senderAddress;
-    if (!senderIdentity.startsWith('existing')) this.verify(name, settings.retainData);
-    const stack = Stack.of(this);
-    this.right = new PolicyStatement({
-      sid: 'SendMail',
-      actions: ['ses:SendEmail'],
-      resources: [
-        // Where the address is verified by itself, SES asks for the right on it and not on its domain.
-        ...[...new Set([name, senderAddress])].map((resourceName) =>
-          stack.formatArn({ service: 'ses', resource: 'identity', resourceName }),
-        ),
-        stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName: this.configurationSetName }),
-      ],
-      conditions: { StringEquals: { 'ses:FromAddress': senderAddress } },
-    });
+    return configurationSet;
   }
 
   private verify(name: string, retainData: boolean): void {

@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, Fn, type RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { Duration, type RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   ApiMapping,
@@ -22,6 +22,7 @@ import { Construct } from 'constructs';
 import type { DeployedRoute } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 import { type Access, accessOf, callersPolicy } from './access.ts';
+import { output, ownEnding } from './stack-names.ts';
 
 /** A route and what answers it. */
 export type AnsweredRoute = DeployedRoute & { lambda: Alias };
@@ -153,12 +154,10 @@ export class PublicApi extends Construct {
 
 /**
  * Below the prefix of logs that AWS services deliver: the rights of all others stand in one policy of the account, which
- * has an end. Alone of its kind: a retained log of an earlier stack may still hold a plain name.
+ * has an end.
  */
 function accessLogName(scope: Construct): string {
-  const { stackId, stackName } = Stack.of(scope);
-  const uuid = Fn.select(2, Fn.split('/', stackId));
-  return `/aws/vendedlogs/${stackName}/access-${Fn.select(0, Fn.split('-', uuid))}`;
+  return `/aws/vendedlogs/${Stack.of(scope).stackName}/access-${ownEnding(scope)}`;
 }
 
 function cors(allowOrigins: string[]) {
@@ -169,8 +168,4 @@ function cors(allowOrigins: string[]) {
     exposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
     maxAge: Duration.hours(1),
   };
-}
-
-function output(scope: Construct, name: string, description: string, value: string): void {
-  new CfnOutput(scope, `${name}Output`, { description, value }).overrideLogicalId(name);
 }

@@ -1,8 +1,8 @@
-import { CfnOutput } from 'aws-cdk-lib';
 import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { DataStores } from './data-stores.ts';
 import { acknowledgeDocuments, onDocuments, onTable } from './rights.ts';
+import { output } from './stack-names.ts';
 
 /** What the broker's CRM needs to make a client of a confirmed registration: its record by its id, and its documents. */
 export class RegistrationReader extends Construct {
@@ -16,12 +16,8 @@ export class RegistrationReader extends Construct {
       ],
     });
     acknowledgeDocuments(policy);
-    this.output('ReadRegistrationsPolicy', 'Lets the CRM read confirmed registrations.', policy.managedPolicyArn);
-    this.output('RegistrationsTableName', 'The table of registrations.', data.registrations.tableName);
-    this.output('DocumentsBucketName', 'Their documents.', data.documents.bucketName);
-  }
-
-  private output(name: string, description: string, value: string): void {
-    new CfnOutput(this, `${name}Output`, { description, value }).overrideLogicalId(name);
+    output(this, 'ReadRegistrationsPolicy', 'Lets the CRM read confirmed registrations.', policy.managedPolicyArn);
+    output(this, 'RegistrationsTableName', 'The table of registrations.', data.registrations.tableName);
+    output(this, 'DocumentsBucketName', 'Their documents.', data.documents.bucketName);
   }
 }

@@ -1,6 +1,7 @@
 import { ArnFormat, Aws, type Stack, Validations } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { IConstruct } from 'constructs';
 import { type CallSettings, DOCUMENTS_FOLDER, type WhatsAppSettings } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
@@ -28,6 +29,10 @@ export function secretArn(stack: Stack, resourceName: string): string {
     resourceName,
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   });
+}
+
+export function publishOn({ topicArn }: Topic, sid: string): PolicyStatement {
+  return new PolicyStatement({ sid, actions: ['sns:Publish'], resources: [topicArn] });
 }
 
 /** The actions on the documents of registrations, without `s3:`. */

@@ -3,6 +3,7 @@ import { hasPhoneNumbers } from './countries.ts';
 import { asciiEmail, EmailSchema } from './email.ts';
 import { type Channel, OTP_TYPES } from './otp-types.ts';
 import { closedObject } from './primitives.ts';
+import { count, E164, HOST_NAME, HOST_NAME_MUST, minutePrice, price, text, word } from './setting-types.ts';
 
 /**
  * The settings of a deployment that reach a function: what is allowed, and what stands where nothing is given. Each is
@@ -10,32 +11,11 @@ import { closedObject } from './primitives.ts';
  * the functions as one variable, and `lib/config.ts` reads it there.
  */
 
-function text(pattern: RegExp, must: string) {
-  return v.pipe(v.string(must), v.regex(pattern, must));
-}
-
-/** A text that is not empty. */
-const word = (must: string) => text(/^\S.{0,254}$/, must);
-
-/** A whole number of at least and at most. */
-function count(least: number, most: number) {
-  const must = `must be a whole number from ${least} to ${most}`;
-  return v.pipe(v.number(must), v.integer(must), v.minValue(least, must), v.maxValue(most, must));
-}
-
 /** One database item counts up to a hundred (lib/records/sliding-window.ts). */
 const limit = (usual: number) => v.optional(count(1, 100), usual);
 
-/** US dollars, as the services take them: a text such as `0.25`. */
-const price = text(/^(?=.*[1-9])\d{1,6}(\.\d{1,5})?$/, 'must be an amount in US dollars such as 0.25');
-const minutePrice = text(/^(?=.*[1-9])\d{1,2}(\.\d{1,5})?$/, 'must be an amount below 100 US dollars such as 0.25');
-
 const secretName = text(/^[\w/+=.@!-]{1,512}$/, 'must be the name of a secret of Secrets Manager');
 const template = text(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: small letters, digits, underscores');
-
-const E164 = /^\+[1-9]\d{6,14}$/;
-export const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
-export const HOST_NAME_MUST = 'must be a domain in lower case, such as acme.example';
 
 /** In the order of the specification, each once. */
 const ChannelsSchema = v.pipe(

@@ -32,7 +32,9 @@ describe('The operators’ page', () => {
   it('counts the alarms as they are', () => {
     const count = (context: Parameters<typeof synthesize>[0]) =>
       Object.keys(resources(synthesize(context), 'AWS::CloudWatch::Alarm')).length;
-    expect(readme).toContain(`each of the ${count({})} alarms (${count(EVERYTHING)} with every channel and the confirmation)`);
+    expect(readme).toContain(
+      `each of the ${count({})} alarms (${count(EVERYTHING)} with every channel and the confirmation)`,
+    );
     expect(page('lib/README.md')).toContain(`${count({})} alarms with e-mail alone`);
   });
 

@@ -48,7 +48,6 @@ describe('Alarms', () => {
     const others = [
       'CodesInDoubt',
       'CodesNotSent-email',
-      'EventsUndelivered',
       'Flood',
       'LimitsUnchecked',
       'MailsBounce',

@@ -1,0 +1,39 @@
+import * as v from 'valibot';
+
+/** What settings are made of. The message of each says what must be, and never what is. */
+
+export function text(pattern: RegExp, must: string) {
+  return v.pipe(v.string(must), v.regex(pattern, must));
+}
+
+/** A text that is not empty. */
+export const word = (must: string) => text(/^\S.{0,254}$/, must);
+
+/** A whole number of at least and at most. */
+export function count(least: number, most: number) {
+  const must = `must be a whole number from ${least} to ${most}`;
+  return v.pipe(v.number(must), v.integer(must), v.minValue(least, must), v.maxValue(most, must));
+}
+
+/** US dollars, as the services take them: a text such as `0.25`. */
+export const price = text(/^(?=.*[1-9])\d{1,6}(\.\d{1,5})?$/, 'must be an amount in US dollars such as 0.25');
+export const minutePrice = text(
+  /^(?=.*[1-9])\d{1,2}(\.\d{1,5})?$/,
+  'must be an amount below 100 US dollars such as 0.25',
+);
+
+export const E164 = /^\+[1-9]\d{6,14}$/;
+export const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
+export const HOST_NAME_MUST = 'must be a domain in lower case, such as acme.example';
+
+/** A number of at least and at most. */
+export function amount(least: number, most: number) {
+  const must = `must be a number from ${least} to ${most}`;
+  return v.pipe(v.number(must), v.minValue(least, must), v.maxValue(most, must));
+}
+
+export const flag = v.boolean('must be true or false');
+
+export function list<const S extends v.GenericSchema>(item: S) {
+  return v.array(item, 'must be a list, or a text with commas');
+}
