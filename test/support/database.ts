@@ -12,13 +12,17 @@ export interface TestDatabase extends Database {
   readonly tables: Record<keyof DatabaseTables, Table>;
 }
 
+/** For tests that are not about time: a busy machine may take its own. */
+const PATIENT = { requestHandler: { connectionTimeout: 30_000, requestTimeout: 30_000 } };
+
 /** A database of its own, with empty tables and a real client; it ends with the test that asked for it. */
-export async function testDatabase(ends: (close: () => Promise<void>) => void = onTestFinished): Promise<TestDatabase> {
+export async function testDatabase(
+  ends: (close: () => Promise<void>) => void = onTestFinished,
+  more: Parameters<typeof databaseClient>[0] = PATIENT,
+): Promise<TestDatabase> {
   const database = await startDatabase();
   await database.createTables(TABLES);
-  // A busy machine may take its time.
-  const requestHandler = { connectionTimeout: 30_000, requestTimeout: 30_000 };
-  const client = databaseClient({ ...clientSettings(database.url), requestHandler });
+  const client = databaseClient({ ...clientSettings(database.url), ...more });
   ends(async () => {
     client.destroy();
     await database.close();

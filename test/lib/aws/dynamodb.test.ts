@@ -8,7 +8,7 @@ let table: Table;
 const closes: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
-  database = await testDatabase((close) => closes.push(close));
+  database = await testDatabase((close) => closes.push(close), {});
   table = database.tables.registrations;
 });
 afterAll(() => Promise.all(closes.map((close) => close())));
