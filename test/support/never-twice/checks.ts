@@ -72,12 +72,20 @@ export async function checkEnd(history: History, intent: Intent): Promise<void> 
   const records = await history.world.records(intent.call.userId ?? '');
   if (records.length !== 1 || records[0]?.login !== answer.body.login)
     throw wrong(`${records.length} records of its account`);
-  const { server, account_type_id } = CONNECTIONS[intent.shape.connection];
-  const due = account_type_id === undefined ? 0 : DEPOSITS[server];
-  if (account.balance === due) return;
-  if (account.balance !== 0) throw wrong(`a balance of ${account.balance}`);
-  // One that was told to the operators is theirs.
+  const due = depositOf(intent);
+  if (account.balance !== due && account.balance !== 0) throw wrong(`a balance of ${account.balance}`);
+  if (isDepositOpen(history, intent)) throw wrong('the deposit is missing, and nobody was told');
+}
+
+function depositOf({ shape }: Intent): number {
+  const { server, account_type_id } = CONNECTIONS[shape.connection];
+  return account_type_id === undefined ? 0 : DEPOSITS[server];
+}
+
+/** True: the account is open without its deposit, and the operators have not been told. */
+export function isDepositOpen(history: History, intent: Intent): boolean {
+  const [account] = history.accounts(intent);
+  if (account === undefined || depositOf(intent) === 0 || account.balance !== 0) return false;
   const told = history.world.environments.log.join('').split('\n');
-  if (!told.some((line) => line.includes('"DepositFailed"') && line.includes(`"login":${account.login}`)))
-    throw wrong('the deposit is missing, and nobody was told');
+  return !told.some((line) => line.includes('"DepositFailed"') && line.includes(`"login":${account.login}`));
 }

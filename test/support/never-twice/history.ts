@@ -4,7 +4,7 @@ import { type AccountAnswer, type AccountCall, accountBody } from '../account-ca
 import { CONNECTIONS, type ConnectionId } from '../account-connections.ts';
 import type { AccountWorld, Pending } from '../account-world.ts';
 import { newClient } from '../world-pool.ts';
-import { checkAnswer, checkEnd, hasLogin } from './checks.ts';
+import { checkAnswer, checkEnd, hasLogin, isDepositOpen } from './checks.ts';
 import type { Circumstances } from './circumstances.ts';
 
 /** The function's time in a history; it works for one second of it, and its lease is a second longer. */
@@ -193,7 +193,8 @@ export class History {
     let last: AccountAnswer | undefined;
     while (Date.now() < until) {
       last = await this.ask(intent, undefined, LAST_MS);
-      if (last?.status === 200) return;
+      // Whether a lost deposit has arrived is certain only after a while, and told by a retry then.
+      if (last?.status === 200 && !isDepositOpen(this, intent)) return;
       if (blind && last?.status === 409 && last.body.type === 'account_outcome_unknown') return;
       if (login === 'contested' && last?.body.type === 'login_taken') return;
       await sleep(Math.min(1_000, Number(last?.headers['retry-after'] ?? 0.2) * 1_000));
