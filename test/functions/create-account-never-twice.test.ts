@@ -44,7 +44,6 @@ interface Case {
   accounts: number;
 }
 
-const LATEST: Case = { on: 'tp5-live', at: { database: 5 }, ends: 200, accounts: 1 };
 const CASES: [string, Case][] = [
   ['before its claim is answered', { on: 'tp5-live', at: { database: 2 }, ends: 200, accounts: 1 }],
   ['while it notes that it will send', { on: 'tp5-live', at: { database: 3 }, ends: 200, accounts: 1 }],
@@ -58,7 +57,7 @@ const CASES: [string, Case][] = [
     { on: 'tp5-live', at: { platform: 1 }, fault: { kind: 'silence' }, ends: 200, accounts: 1 },
   ],
   ['while the account is being recorded', { on: 'tp5-live', at: { database: 4 }, ends: 200, accounts: 1 }],
-  ['while its end is being written', LATEST],
+  ['while its end is being written', { on: 'tp5-live', at: { database: 5 }, ends: 200, accounts: 1 }],
   ['while it makes the deposit', { on: 'tp5-demo', at: { platform: 2 }, ends: 200, accounts: 1 }],
   [
     'while a gateway opens a login of its own',
@@ -116,9 +115,10 @@ describe.concurrent('A function that is killed', () => {
       await pending.kill();
       expect((await pending.outcome).kind).toBe('killed');
 
-      // A client that does not wait is told to, unless the kill came too late.
+      // A client that does not wait is told to, unless the kill came so late that the account's login was noted.
+      const isOpen = server.accounts().some((account) => account.email === email);
       const hasty = await world.ask(call);
-      if (one !== LATEST || hasty.status !== 200) expect(hasty.body.type).toBe('request_in_progress');
+      if (!isOpen || hasty.status !== 200) expect(hasty.body.type).toBe('request_in_progress');
       const { answer } = await persist(world, call);
       expect(answer.status).toBe(ends);
       if (ends === 409) expect(answer.body.type).toBe('account_outcome_unknown');
