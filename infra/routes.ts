@@ -46,18 +46,19 @@ export const ROUTES = [
 export const EXTENSIONS = [
   {
     setting: 'confirmation',
+    operation: 'confirmRegistration',
     path: '/public/v1/account/register/confirm',
     name: 'confirm-registration',
     timeoutSeconds: 20,
     access: 'open',
   },
-] as const satisfies readonly (Omit<ApiRoute, 'operation'> & { setting: string })[];
+] as const satisfies readonly (ApiRoute & { setting: string })[];
 
 type Route = (typeof ROUTES)[number];
 type Extension = (typeof EXTENSIONS)[number];
 /** Any route that a deployment may have. */
 export type DeployedRoute = Route | Extension;
-export type OperationId = Route['operation'];
+export type OperationId = DeployedRoute['operation'];
 
 /** The functions, by the names of their files in `functions/`. */
 export const FUNCTIONS = ROUTES.map(({ name }) => name);

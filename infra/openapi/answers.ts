@@ -1,4 +1,4 @@
-import type { OperationId } from '../routes.ts';
+import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
 import { problemExample } from './examples.ts';
 import { type Json, type JsonObject, ref } from './json.ts';
 import { problemName } from './problem-schemas.ts';
@@ -50,6 +50,12 @@ const GATEWAY_ANSWERS: readonly { status: number; message: string; when: string;
     when: 'the signature is absent or not valid, the principal may not invoke the route, or the token lacks the scope',
     of: accountOperations(),
   },
+  {
+    status: 404,
+    message: 'Not Found',
+    when: 'the deployment does not have this operation',
+    of: EXTENSIONS.map(({ operation }) => operation),
+  },
   { status: 413, message: 'Request Too Long', when: 'the request is over the limits of the gateway', of: OPERATIONS },
   { status: 429, message: 'Too Many Requests', when: 'the gateway is throttling', of: OPERATIONS },
   { status: 500, message: 'Internal Server Error', when: 'the function has crashed', of: OPERATIONS },
@@ -57,15 +63,16 @@ const GATEWAY_ANSWERS: readonly { status: number; message: string; when: string;
 ];
 
 function accountOperations(): OperationId[] {
-  return OPERATIONS.filter((operation) => operation !== 'requestRegistration');
+  return ROUTES.filter(({ access }) => access === 'accounts').map(({ operation }) => operation);
 }
 
-/** The headers of an answer to a request that succeeded. */
+/** The headers of an answer to a request that succeeded, of an operation that takes an `Idempotency-Key`. */
 export function successHeaders(): JsonObject {
   return { ...standardHeaders(), 'idempotent-replayed': ref('headers', 'IdempotentReplayed') };
 }
 
-function standardHeaders(): JsonObject {
+/** The headers of every answer of the service. */
+export function standardHeaders(): JsonObject {
   return Object.fromEntries(Object.entries(STANDARD_HEADERS).map(([name, header]) => [name, ref('headers', header)]));
 }
 

@@ -57,6 +57,15 @@ export async function register(
   await post(service, '/public/v1/account/register/request', person, { 'idempotency-key': key, ...headers });
 }
 
+/**
+ * Confirms a registration by the one-time password that the person got; the same body may be sent again.
+ * Only where the deployment has this extension.
+ * @throws Refused
+ */
+export async function confirm(service: Service, confirmation: Body<'confirmRegistration'>): Promise<void> {
+  await post(service, '/public/v1/account/register/confirm', confirmation, {});
+}
+
 interface AccountOperations {
   tp5: 'createTp5Account';
   tp4: 'createTp4Account';
@@ -85,7 +94,7 @@ const LONGEST_WAIT = 30;
 const PATIENCE_MS = 35_000;
 
 /**
- * Sends a request, and sends it again with the same key when its answer is lost and when the service asks for that.
+ * Sends a request, and sends the very same again when its answer is lost and when the service asks for that.
  * @returns the body of the answer
  */
 async function post(service: Service, path: string, body: object, headers: Record<string, string>): Promise<string> {

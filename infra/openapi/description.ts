@@ -7,11 +7,11 @@ import { OPERATIONS, PROBLEM_NOTES, PROBLEM_TYPES, statusesOf } from './problems
 /** What stands above all operations, as Markdown. */
 export function description(): string {
   return [
-    'Accepts registration requests of new users and sends each a one-time password by e-mail, SMS, call or WhatsApp; opens trading accounts for existing clients on trading-platform servers of version 5 (`tp5`) and version 4 (`tp4`).',
+    'Accepts registration requests of new users and sends each a one-time password by e-mail, SMS, call or WhatsApp; takes that password, where the deployment has this extension; opens trading accounts for existing clients on trading-platform servers of version 5 (`tp5`) and version 4 (`tp4`).',
     'Requests and answers are JSON in UTF-8, with an object at the root. A field that is not known is refused. New members may be added to answers: ignore those that you do not know.',
     'Every answer of the service has the headers `x-request-id` (name it when you ask for help), `cache-control: no-store` and `x-content-type-options: nosniff`.',
     '## Safe repeats',
-    `Send an \`Idempotency-Key\` of your own, one for each thing that you want done, and repeat the very same request with it as often as you like. It is kept for ${KEPT_SECONDS / 3_600} hours, for its route, caller and user.`,
+    `Where an operation takes an \`Idempotency-Key\`, send one of your own, one for each thing that you want done, and repeat the very same request with it as often as you like. It is kept for ${KEPT_SECONDS / 3_600} hours, for its route, caller and user.`,
     table(['A repeat', 'is answered'], REPEATS),
     '## Errors',
     'Every error of the service is a problem document (RFC 9457, `application/problem+json`). Switch on `type`, which never changes; `title` and `detail` are for people. `errors` lists every fault of the request at once.',
@@ -36,6 +36,7 @@ const REPEATS: readonly [repeat: string, answer: string][] = [
 
 const SHORT_NAMES: Readonly<Record<OperationId, string>> = {
   requestRegistration: 'registration',
+  confirmRegistration: 'confirmation',
   createTp5Account: 'tp5',
   createTp4Account: 'tp4',
 };

@@ -1,9 +1,10 @@
 import type * as v from 'valibot';
 import { PROBLEMS, type ProblemType } from '../../lib/http/problem.ts';
-import type { RegistrationBodySchema } from '../../lib/validators/registration.ts';
-import type { TradingAccountRequest } from '../../lib/validators/trading-account.ts';
+import { type ConfirmationBodySchema, MOST_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
+import { MOST_REGISTRATION_BYTES, type RegistrationBodySchema } from '../../lib/validators/registration.ts';
+import { MOST_ACCOUNT_BYTES, type TradingAccountRequest } from '../../lib/validators/trading-account.ts';
 import type { OperationId } from '../routes.ts';
-import type { JsonObject } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 
 interface Example<Body> {
   summary: string;
@@ -21,6 +22,7 @@ const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 /** Bodies that the service accepts; on the local service they go with its demo records. The first is shown first. */
 export const REQUEST_EXAMPLES: {
   requestRegistration: Record<string, Example<v.InferInput<typeof RegistrationBodySchema>>>;
+  confirmRegistration: Record<string, Example<v.InferInput<typeof ConfirmationBodySchema>>>;
   createTp5Account: Record<string, Example<TradingAccountRequest>>;
   createTp4Account: Record<string, Example<TradingAccountRequest>>;
 } = {
@@ -83,6 +85,21 @@ export const REQUEST_EXAMPLES: {
         field_location: { country: 'PT', state: 'Lisboa', city: 'Lisboa' },
         field_participants: [{ id: '1', name: 'Ann Lee', share: 50 }],
         field_leads: [{ name: 'Kim' }],
+      },
+    },
+  },
+  confirmRegistration: {
+    email: {
+      summary: 'The code came by e-mail',
+      value: { otp_type: 'email', email: 'maria@example.com', code: '012345', password: PASSWORD },
+    },
+    phone: {
+      summary: 'The code came to a phone',
+      value: {
+        otp_type: 'sms',
+        phone: { country_code: '44', number: '07911 123456' },
+        code: '012345',
+        password: PASSWORD,
       },
     },
   },
@@ -165,6 +182,30 @@ export const OPENED_ACCOUNT = { login: 954402, master_password: 'h7K-mWq4Yt%2', 
 const REQUEST_ID = 'JKJaXmPLvHcESHA=';
 const OPERATION = { operation_id: '7f1f4a52-0f5c-4f0e-9d0a-3c1b2a4d5e6f' };
 
+const ACCOUNT_FAULTS = [
+  { parameter: 'user_id', rule: 'length', detail: 'must be 8 characters' },
+  { pointer: '#/leverage', rule: 'maximum', detail: 'must be at most 5000' },
+];
+const FAULTS: Readonly<Record<OperationId, Json>> = {
+  requestRegistration: [
+    { pointer: '#/phone/number', rule: 'required', detail: 'is required when otp_type is sms' },
+    { pointer: '#/repeat_password', rule: 'password_mismatch', detail: 'must equal password' },
+  ],
+  confirmRegistration: [
+    { pointer: '#/code', rule: 'format', detail: 'must be six digits' },
+    { pointer: '#/password', rule: 'required', detail: 'is required' },
+  ],
+  createTp5Account: ACCOUNT_FAULTS,
+  createTp4Account: ACCOUNT_FAULTS,
+};
+
+const MOST_BYTES: Readonly<Record<OperationId, number>> = {
+  requestRegistration: MOST_REGISTRATION_BYTES,
+  confirmRegistration: MOST_CONFIRMATION_BYTES,
+  createTp5Account: MOST_ACCOUNT_BYTES,
+  createTp4Account: MOST_ACCOUNT_BYTES,
+};
+
 /** What an answer of this type looks like in this operation. */
 export function problemExample(type: ProblemType, status: number, operation: OperationId): JsonObject {
   const { detail, ...members } = membersOf(type, operation);
@@ -181,25 +222,13 @@ export function problemExample(type: ProblemType, status: number, operation: Ope
 function membersOf(type: ProblemType, operation: OperationId): JsonObject {
   switch (type) {
     case 'validation_failed':
-      return {
-        detail: '2 fields need attention.',
-        errors:
-          operation === 'requestRegistration'
-            ? [
-                { pointer: '#/phone/number', rule: 'required', detail: 'is required when otp_type is sms' },
-                { pointer: '#/repeat_password', rule: 'password_mismatch', detail: 'must equal password' },
-              ]
-            : [
-                { parameter: 'user_id', rule: 'length', detail: 'must be 8 characters' },
-                { pointer: '#/leverage', rule: 'maximum', detail: 'must be at most 5000' },
-              ],
-      };
+      return { detail: '2 fields need attention.', errors: FAULTS[operation] };
     case 'otp_type_unavailable':
       return { available: ['email', 'sms'] };
     case 'payload_too_large':
       return operation === 'requestRegistration'
         ? { errors: [{ pointer: '#/d0cUpl/0/doc', rule: 'size', detail: 'must be at most 3 MB' }] }
-        : { detail: 'The body may have at most 65536 bytes.' };
+        : { detail: `The body may have at most ${MOST_BYTES[operation]} bytes.` };
     case 'not_supported_by_connection':
       return {
         errors: [{ pointer: '#/login', rule: 'not_supported', detail: 'cannot be chosen on this connection' }],

@@ -3,11 +3,16 @@
  * hand. This file stands alone and may be copied; `client.ts` has short names for what is used most.
  */
 
+/** OneOf type helpers */
+type Without<T, U> = { [P in Exclude<keyof T, keyof U>]?: never };
+type XOR<T, U> = (T | U) extends object ? (Without<T, U> & U) | (Without<U, T> & T) : T | U;
+type OneOf<T extends any[]> = T extends [infer Only] ? Only : T extends [infer A, infer B, ...infer Rest] ? OneOf<[XOR<A, B>, ...Rest]> : never;
+
 export interface paths {
   "/public/v1/account/register/request": {
     /**
      * Send registration request for OTP
-     * @description Accepts a registration request for a new user and sends a one-time password through the channel named by `otp_type`: six digits, valid for 10 minutes; a new request replaces the code before.
+     * @description Accepts a registration request for a new user and sends a one-time password through the channel named by `otp_type`: six digits, valid for 10 minutes. The 3 newest registrations of a channel and address stand side by side, each with its own code, password and fields.
      *
      * Fields of the registration form stand at the root of the body, beside the fixed fields, each under its key in the form.
      *
@@ -62,6 +67,25 @@ export interface paths {
      * The body may have 65,536 bytes.
      */
     post: operations["createTp4Account"];
+  };
+  "/public/v1/account/register/confirm": {
+    /**
+     * Confirm a registration by its one-time password
+     * @description An extension: only deployments with the setting `confirmation` have it; at others the gateway answers 404 `Not Found`.
+     *
+     * Takes the one-time password of a registration and confirms it; the broker then makes a client of the person.
+     *
+     * Code and password must be those of one of the 3 newest registrations of this channel and address. A code may be guessed 5 times, and who does not know the password uses up no guess.
+     *
+     * Every refusal is the same `code_not_accepted`: it does not tell whether there is a registration, nor whether the address is a client's.
+     *
+     * After a lost answer send the same body again: for 24 hours the answer is 204 again. An `Idempotency-Key` is not needed, and not kept.
+     *
+     * At most 10 requests in 10 minutes from a source address, right or wrong. The body may have 10,000 bytes.
+     *
+     * Pages of the origins that the deployment names may call it (CORS).
+     */
+    post: operations["confirmRegistration"];
   };
 }
 
@@ -194,6 +218,46 @@ export interface components {
         name?: string;
         [key: string]: unknown;
       }[];
+    /** @description The channel and the address that the one-time password went to, that password, and the own one. */
+    ConfirmationRequest: OneOf<[{
+      /**
+       * @description The channel that the registration named.
+       * @constant
+       */
+      otp_type: "email";
+      /**
+       * Format: idn-email
+       * @description The email of the registration.
+       */
+      email: string;
+      /** @description The one-time password of the message. */
+      code: string;
+      /**
+       * Format: password
+       * @description The password of the registration.
+       */
+      password: string;
+    }, {
+      /**
+       * @description The channel that the registration named.
+       * @enum {string}
+       */
+      otp_type: "sms" | "call" | "whatsapp";
+      /** @description The phone of the registration. */
+      phone: {
+        /** @description The dial code, with or without `+`. */
+        country_code: string;
+        /** @description The number; a national trunk zero, spaces and dashes are fine. */
+        number: string;
+      };
+      /** @description The one-time password of the message. */
+      code: string;
+      /**
+       * Format: password
+       * @description The password of the registration.
+       */
+      password: string;
+    }]>;
     /** @description The account to open, with the password rules of platform version 5. */
     Tp5AccountRequest: {
       /** @description Id of the trading-platform server which hosts the account. */
@@ -345,7 +409,7 @@ export interface components {
      * malformed_json
      * @description The body is empty, or not JSON, or not an object at the root.
      *
-     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`.
+     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`, `confirmRegistration`.
      */
     MalformedJson: {
       /**
@@ -367,7 +431,7 @@ export interface components {
      * validation_failed
      * @description A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.
      *
-     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`.
+     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`, `confirmRegistration`.
      */
     ValidationFailed: {
       /**
@@ -612,6 +676,28 @@ export interface components {
       request_id: string;
     };
     /**
+     * code_not_accepted
+     * @description A wrong, expired or used code, no guesses left, no such registration, or a wrong password: one answer for all. The person asks for a new code.
+     *
+     * Answered by `confirmRegistration`.
+     */
+    CodeNotAccepted: {
+      /**
+       * @description The stable word to switch on.
+       * @constant
+       */
+      type: "code_not_accepted";
+      /** @description What the type means, for people. */
+      title: string;
+      /**
+       * @description The HTTP status.
+       * @constant
+       */
+      status: 400;
+      /** @description The same as the header `x-request-id`. */
+      request_id: string;
+    };
+    /**
      * not_supported_by_connection
      * @description This connection's protocol cannot do what was asked, such as a `login` of one's own; `errors` names the fields. Nothing was sent to the platform.
      *
@@ -727,7 +813,7 @@ export interface components {
      * payload_too_large
      * @description The body is over its limit; or, of a registration, a document or all fields of the form together: then `errors` names it.
      *
-     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`.
+     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`, `confirmRegistration`.
      */
     PayloadTooLarge: {
       /**
@@ -753,7 +839,7 @@ export interface components {
      * unsupported_media_type
      * @description The content type is not `application/json` or a `+json` type.
      *
-     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`.
+     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`, `confirmRegistration`.
      */
     UnsupportedMediaType: {
       /**
@@ -795,9 +881,9 @@ export interface components {
     };
     /**
      * too_many_requests
-     * @description A limit of the registration is reached. Try again after `Retry-After`.
+     * @description A limit is reached: see the operation. Try again after `Retry-After`.
      *
-     * Answered by `requestRegistration`.
+     * Answered by `requestRegistration`, `confirmRegistration`.
      */
     TooManyRequests: {
       /**
@@ -817,9 +903,9 @@ export interface components {
     };
     /**
      * internal_error
-     * @description A fault of ours. Safe to repeat with the same `Idempotency-Key`.
+     * @description A fault of ours. Safe to repeat, with the same `Idempotency-Key` where there was one.
      *
-     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`.
+     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`, `confirmRegistration`.
      */
     InternalError: {
       /**
@@ -1019,7 +1105,7 @@ export interface operations {
 
   /**
    * Send registration request for OTP
-   * @description Accepts a registration request for a new user and sends a one-time password through the channel named by `otp_type`: six digits, valid for 10 minutes; a new request replaces the code before.
+   * @description Accepts a registration request for a new user and sends a one-time password through the channel named by `otp_type`: six digits, valid for 10 minutes. The 3 newest registrations of a channel and address stand side by side, each with its own code, password and fields.
    *
    * Fields of the registration form stand at the root of the body, beside the fixed fields, each under its key in the form.
    *
@@ -1158,7 +1244,7 @@ export interface operations {
         };
       };
       /**
-       * @description - `too_many_requests`: A limit of the registration is reached. Try again after `Retry-After`.
+       * @description - `too_many_requests`: A limit is reached: see the operation. Try again after `Retry-After`.
        * - `Too Many Requests` (the gateway's own answer): the gateway is throttling.
        */
       429: {
@@ -1184,7 +1270,7 @@ export interface operations {
         };
       };
       /**
-       * @description - `internal_error`: A fault of ours. Safe to repeat with the same `Idempotency-Key`.
+       * @description - `internal_error`: A fault of ours. Safe to repeat, with the same `Idempotency-Key` where there was one.
        * - `Internal Server Error` (the gateway's own answer): the function has crashed.
        */
       500: {
@@ -1381,7 +1467,7 @@ export interface operations {
         };
       };
       /**
-       * @description - `internal_error`: A fault of ours. Safe to repeat with the same `Idempotency-Key`.
+       * @description - `internal_error`: A fault of ours. Safe to repeat, with the same `Idempotency-Key` where there was one.
        * - `Internal Server Error` (the gateway's own answer): the function has crashed.
        */
       500: {
@@ -1617,7 +1703,7 @@ export interface operations {
         };
       };
       /**
-       * @description - `internal_error`: A fault of ours. Safe to repeat with the same `Idempotency-Key`.
+       * @description - `internal_error`: A fault of ours. Safe to repeat, with the same `Idempotency-Key` where there was one.
        * - `Internal Server Error` (the gateway's own answer): the function has crashed.
        */
       500: {
@@ -1689,6 +1775,146 @@ export interface operations {
         };
         content: {
           "application/problem+json": components["schemas"]["AccountOutcomeUnknown"];
+        };
+      };
+    };
+  };
+  /**
+   * Confirm a registration by its one-time password
+   * @description An extension: only deployments with the setting `confirmation` have it; at others the gateway answers 404 `Not Found`.
+   *
+   * Takes the one-time password of a registration and confirms it; the broker then makes a client of the person.
+   *
+   * Code and password must be those of one of the 3 newest registrations of this channel and address. A code may be guessed 5 times, and who does not know the password uses up no guess.
+   *
+   * Every refusal is the same `code_not_accepted`: it does not tell whether there is a registration, nor whether the address is a client's.
+   *
+   * After a lost answer send the same body again: for 24 hours the answer is 204 again. An `Idempotency-Key` is not needed, and not kept.
+   *
+   * At most 10 requests in 10 minutes from a source address, right or wrong. The body may have 10,000 bytes.
+   *
+   * Pages of the origins that the deployment names may call it (CORS).
+   */
+  confirmRegistration: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ConfirmationRequest"];
+      };
+    };
+    responses: {
+      /** @description The registration is confirmed. */
+      204: {
+        headers: {
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
+        };
+        content: never;
+      };
+      /**
+       * @description - `malformed_json`: The body is empty, or not JSON, or not an object at the root.
+       * - `validation_failed`: A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.
+       * - `code_not_accepted`: A wrong, expired or used code, no guesses left, no such registration, or a wrong password: one answer for all. The person asks for a new code.
+       */
+      400: {
+        headers: {
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
+        };
+        content: {
+          "application/problem+json": components["schemas"]["MalformedJson"] | components["schemas"]["ValidationFailed"] | components["schemas"]["CodeNotAccepted"];
+        };
+      };
+      /** @description - `Not Found` (the gateway's own answer): the deployment does not have this operation. */
+      404: {
+        content: {
+          "application/json": components["schemas"]["GatewayMessage"];
+        };
+      };
+      /**
+       * @description - `payload_too_large`: The body is over its limit; or, of a registration, a document or all fields of the form together: then `errors` names it.
+       * - `Request Too Long` (the gateway's own answer): the request is over the limits of the gateway.
+       */
+      413: {
+        headers: {
+          /** @description Nothing may be stored. */
+          "cache-control"?: "no-store";
+          /**
+           * @description Names the request in the log and in traces; also `request_id` of a problem.
+           * @example JKJaXmPLvHcESHA=
+           */
+          "x-request-id"?: string;
+          /** @description The content type is what it says. */
+          "x-content-type-options"?: "nosniff";
+        };
+        content: {
+          "application/problem+json": components["schemas"]["PayloadTooLarge"];
+          "application/json": components["schemas"]["GatewayMessage"];
+        };
+      };
+      /** @description - `unsupported_media_type`: The content type is not `application/json` or a `+json` type. */
+      415: {
+        headers: {
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
+        };
+        content: {
+          "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+        };
+      };
+      /**
+       * @description - `too_many_requests`: A limit is reached: see the operation. Try again after `Retry-After`.
+       * - `Too Many Requests` (the gateway's own answer): the gateway is throttling.
+       */
+      429: {
+        headers: {
+          /** @description Nothing may be stored. */
+          "cache-control"?: "no-store";
+          /**
+           * @description Names the request in the log and in traces; also `request_id` of a problem.
+           * @example JKJaXmPLvHcESHA=
+           */
+          "x-request-id"?: string;
+          /** @description The content type is what it says. */
+          "x-content-type-options"?: "nosniff";
+          /**
+           * @description After how many seconds to try again.
+           * @example 60
+           */
+          "retry-after"?: number;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["TooManyRequests"];
+          "application/json": components["schemas"]["GatewayMessage"];
+        };
+      };
+      /**
+       * @description - `internal_error`: A fault of ours. Safe to repeat, with the same `Idempotency-Key` where there was one.
+       * - `Internal Server Error` (the gateway's own answer): the function has crashed.
+       */
+      500: {
+        headers: {
+          /** @description Nothing may be stored. */
+          "cache-control"?: "no-store";
+          /**
+           * @description Names the request in the log and in traces; also `request_id` of a problem.
+           * @example JKJaXmPLvHcESHA=
+           */
+          "x-request-id"?: string;
+          /** @description The content type is what it says. */
+          "x-content-type-options"?: "nosniff";
+        };
+        content: {
+          "application/problem+json": components["schemas"]["InternalError"];
+          "application/json": components["schemas"]["GatewayMessage"];
+        };
+      };
+      /** @description - `Service Unavailable` (the gateway's own answer): the function did not answer in time. */
+      503: {
+        content: {
+          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
     };

@@ -1,9 +1,12 @@
 import type * as v from 'valibot';
-import { CODE_VALID_MINUTES } from '../../lib/secrets/one-time-code.ts';
+import { MOST_IN_10_MINUTES } from '../../lib/records/confirmation-limit.ts';
+import { MOST_SIDE_BY_SIDE } from '../../lib/records/registrations.ts';
+import { CODE_VALID_MINUTES, MOST_GUESSES } from '../../lib/secrets/one-time-code.ts';
+import { MOST_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/headers.ts';
 import { MOST_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
-import { type OperationId, ROUTES } from '../routes.ts';
-import { errors, successHeaders } from './answers.ts';
+import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
+import { errors, standardHeaders, successHeaders } from './answers.ts';
 import { limits } from './description.ts';
 import { EXAMPLE_USER_ID, OPENED_ACCOUNT, REQUEST_EXAMPLES } from './examples.ts';
 import { type Json, type JsonObject, ref } from './json.ts';
@@ -33,10 +36,15 @@ function header(name: string, schema: v.GenericSchema<string>, more = ''): JsonO
 export function paths(): JsonObject {
   const described: Record<OperationId, () => JsonObject> = {
     requestRegistration: registration,
+    confirmRegistration: confirmation,
     createTp5Account: () => account('createTp5Account', '5'),
     createTp4Account: () => account('createTp4Account', '4'),
   };
-  return Object.fromEntries(ROUTES.map(({ path, operation }) => [path, { post: described[operation]() }]));
+  const all = [...ROUTES, ...EXTENSIONS].map((route) => {
+    const setting = 'setting' in route ? { 'x-deployment-setting': route.setting } : {};
+    return [route.path, { post: { ...described[route.operation](), ...setting } }] as const;
+  });
+  return Object.fromEntries(all);
 }
 
 function registration(): JsonObject {
@@ -45,7 +53,7 @@ function registration(): JsonObject {
     tags: ['Registration'],
     summary: 'Send registration request for OTP',
     description: [
-      `Accepts a registration request for a new user and sends a one-time password through the channel named by \`otp_type\`: six digits, valid for ${CODE_VALID_MINUTES} minutes; a new request replaces the code before.`,
+      `Accepts a registration request for a new user and sends a one-time password through the channel named by \`otp_type\`: six digits, valid for ${CODE_VALID_MINUTES} minutes. The ${MOST_SIDE_BY_SIDE} newest registrations of a channel and address stand side by side, each with its own code, password and fields.`,
       'Fields of the registration form stand at the root of the body, beside the fixed fields, each under its key in the form.',
       "The answer does not tell whether the address is a client's already: then its owner gets a notice instead of a code.",
       'Pages of the origins that the deployment names may call it (CORS).',
@@ -61,6 +69,29 @@ function registration(): JsonObject {
         headers: successHeaders(),
       },
       ...errors('requestRegistration'),
+    },
+  };
+}
+
+function confirmation(): JsonObject {
+  return {
+    operationId: 'confirmRegistration',
+    tags: ['Registration'],
+    summary: 'Confirm a registration by its one-time password',
+    description: [
+      'An extension: only deployments with the setting `confirmation` have it; at others the gateway answers 404 `Not Found`.',
+      'Takes the one-time password of a registration and confirms it; the broker then makes a client of the person.',
+      `Code and password must be those of one of the ${MOST_SIDE_BY_SIDE} newest registrations of this channel and address. A code may be guessed ${MOST_GUESSES} times, and who does not know the password uses up no guess.`,
+      "Every refusal is the same `code_not_accepted`: it does not tell whether there is a registration, nor whether the address is a client's.",
+      'After a lost answer send the same body again: for 24 hours the answer is 204 again. An `Idempotency-Key` is not needed, and not kept.',
+      `At most ${MOST_IN_10_MINUTES} requests in 10 minutes from a source address, right or wrong. The body may have ${bytes(MOST_CONFIRMATION_BYTES)}.`,
+      'Pages of the origins that the deployment names may call it (CORS).',
+    ].join('\n\n'),
+    security: [],
+    requestBody: body('confirmRegistration', 'ConfirmationRequest'),
+    responses: {
+      '204': { description: 'The registration is confirmed.', headers: standardHeaders() },
+      ...errors('confirmRegistration'),
     },
   };
 }

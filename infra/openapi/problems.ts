@@ -1,14 +1,17 @@
 import { PROBLEMS, type ProblemType } from '../../lib/http/problem.ts';
 import { KEPT_SECONDS } from '../../lib/records/operations.ts';
 import type { Rule } from '../../lib/validators/primitives.ts';
-import { type OperationId, ROUTES } from '../routes.ts';
+import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
 
 /** The operations by their `operationId` in the OpenAPI document. */
-export const OPERATIONS: readonly OperationId[] = ROUTES.map(({ operation }) => operation);
+export const OPERATIONS: readonly OperationId[] = [...ROUTES, ...EXTENSIONS].map(({ operation }) => operation);
 
 const EVERY: readonly OperationId[] = OPERATIONS;
 const REGISTRATION: readonly OperationId[] = ['requestRegistration'];
+const CONFIRMATION: readonly OperationId[] = ['confirmRegistration'];
 const ACCOUNTS: readonly OperationId[] = ['createTp5Account', 'createTp4Account'];
+/** Those that keep an `Idempotency-Key`. */
+const KEYED: readonly OperationId[] = [...REGISTRATION, ...ACCOUNTS];
 const TP5: readonly OperationId[] = ['createTp5Account'];
 const TP4: readonly OperationId[] = ['createTp4Account'];
 
@@ -73,8 +76,8 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
     members: { errors: 'always' },
   },
   code_not_accepted: {
-    operations: [],
-    when: 'Confirming a registration: wrong, expired or used code, no such registration, or a wrong password; one answer for all.',
+    operations: CONFIRMATION,
+    when: 'A wrong, expired or used code, no guesses left, no such registration, or a wrong password: one answer for all. The person asks for a new code.',
   },
   captcha_failed: {
     operations: REGISTRATION,
@@ -83,7 +86,7 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   user_not_found: { operations: ACCOUNTS, when: 'No client has this `user_id`.' },
   login_taken: { operations: ACCOUNTS, when: 'The custom `login` is in use.' },
   request_in_progress: {
-    operations: EVERY,
+    operations: KEYED,
     when: 'A request with the same `Idempotency-Key` is being worked on. Try again after `Retry-After`.',
     retryAfter: 'always',
   },
@@ -94,15 +97,18 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   },
   unsupported_media_type: { operations: EVERY, when: 'The content type is not `application/json` or a `+json` type.' },
   idempotency_key_reused: {
-    operations: EVERY,
+    operations: KEYED,
     when: `The \`Idempotency-Key\` was used with another body within the last ${KEPT_SECONDS / 3_600} hours.`,
   },
   too_many_requests: {
-    operations: REGISTRATION,
-    when: 'A limit of the registration is reached. Try again after `Retry-After`.',
+    operations: [...REGISTRATION, ...CONFIRMATION],
+    when: 'A limit is reached: see the operation. Try again after `Retry-After`.',
     retryAfter: 'always',
   },
-  internal_error: { operations: EVERY, when: 'A fault of ours. Safe to repeat with the same `Idempotency-Key`.' },
+  internal_error: {
+    operations: EVERY,
+    when: 'A fault of ours. Safe to repeat, with the same `Idempotency-Key` where there was one.',
+  },
   otp_delivery_failed: {
     operations: REGISTRATION,
     when: 'The message provider refused or failed, and nothing was sent. Safe to repeat.',
@@ -164,10 +170,7 @@ export const RULE_MEANINGS: Readonly<Record<Rule, string>> = {
   reserved: 'the login is reserved on another trading server',
 };
 
-/** Those that an operation of the document answers. */
-export const PROBLEM_TYPES = (Object.keys(PROBLEMS) as ProblemType[]).filter(
-  (type) => PROBLEM_NOTES[type].operations.length > 0,
-);
+export const PROBLEM_TYPES = Object.keys(PROBLEMS) as ProblemType[];
 
 /** The statuses that a problem of this type is answered with; the second one where it has one is that of a retry. */
 export function statusesOf(type: ProblemType): number[] {

@@ -1,3 +1,4 @@
+import { ConfirmationBodySchema } from '../../lib/validators/confirmation.ts';
 import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { TradingAccountAnswerSchema, tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
@@ -11,6 +12,10 @@ export function schemas(): JsonObject {
   return {
     RegistrationRequest: registrationRequest(),
     ...customFields(),
+    ConfirmationRequest: {
+      ...toSchema(ConfirmationBodySchema),
+      description: 'The channel and the address that the one-time password went to, that password, and the own one.',
+    },
     Tp5AccountRequest: {
       ...toSchema(tradingAccountRequestSchema('tp5')),
       description: 'The account to open, with the password rules of platform version 5.',

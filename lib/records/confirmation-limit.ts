@@ -7,7 +7,7 @@ import { atMost, slidingWindow } from './sliding-window.ts';
 import { sourceOf } from './source.ts';
 
 /** How often one source may guess at codes: so many times in ten minutes, whatever comes of it. */
-const MOST_IN_10_MINUTES = 10;
+export const MOST_IN_10_MINUTES = 10;
 
 /** Counts guesses by source, in counters of their own; nothing is thrown. */
 export function confirmationLimit(table: Table, now: () => number = Date.now) {

@@ -23,10 +23,20 @@ const shared = {
   ),
 };
 
+const OTP_TYPE = 'The channel that the registration named.';
+
 /** The body of a confirmation: the channel and the address that the code went to, the code, and the password. */
-const ConfirmationBodySchema = v.variant('otp_type', [
-  closedObject({ otp_type: v.literal('email'), email: EmailSchema, ...shared }),
-  closedObject({ otp_type: v.picklist(['sms', 'call', 'whatsapp']), phone: PhoneSchema, ...shared }),
+export const ConfirmationBodySchema = v.variant('otp_type', [
+  closedObject({
+    otp_type: v.pipe(v.literal('email'), v.description(OTP_TYPE)),
+    email: v.pipe(EmailSchema, v.description('The email of the registration.'), v.examples(['ann@example.com'])),
+    ...shared,
+  }),
+  closedObject({
+    otp_type: v.pipe(v.picklist(['sms', 'call', 'whatsapp']), v.description(OTP_TYPE)),
+    phone: v.pipe(PhoneSchema, v.description('The phone of the registration.')),
+    ...shared,
+  }),
 ]);
 
 interface Confirmed {

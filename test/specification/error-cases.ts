@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
+import { checkAnswer } from '../support/openapi.ts';
 import { scriptedTcp } from '../support/scripted-tcp.ts';
 import { ACCOUNT_ERRORS } from './account-errors.ts';
-import { call, newKey, newSource } from './caller.ts';
+import { call, JSON_TYPE, newEmail, newKey, newSource, request } from './caller.ts';
 import { type Case, meets, ofError, whileWrong } from './cases.ts';
 import { checkProblem } from './checks.ts';
 import { MANY_FAULTS } from './many-faults.ts';
@@ -34,10 +35,28 @@ const NEVER_SETTLED: Case = meets(
   },
 );
 
+const CONFIRM = '/public/v1/account/register/confirm';
+
+const NOT_ACCEPTED = meets(
+  { operation: 'registration', says: 'a code that nobody got', status: 400, type: 'code_not_accepted' },
+  async (world) => {
+    const body = { otp_type: 'email', email: newEmail(), code: '000000', password: 'correct horse battery' };
+    const headers = { ...JSON_TYPE, 'x-forwarded-for': newSource() };
+    const answer = await request(world, 'POST', CONFIRM, JSON.stringify(body), headers);
+    checkAnswer('POST', CONFIRM, answer.status, answer.headers, answer.text);
+    checkProblem(answer, 400, 'code_not_accepted');
+  },
+);
+
 export const ERROR_SECTIONS: readonly Section[] = [
   {
     title: '7, and the errors where it is silent',
-    cases: [...[...REGISTRATION_ERRORS, ...ACCOUNT_ERRORS, ...MANY_FAULTS].map(ofError), ...LOGIN_TAKEN, NEVER_SETTLED],
+    cases: [
+      ...[...REGISTRATION_ERRORS, ...ACCOUNT_ERRORS, ...MANY_FAULTS].map(ofError),
+      ...LOGIN_TAKEN,
+      NEVER_SETTLED,
+      NOT_ACCEPTED,
+    ],
   },
 ];
 

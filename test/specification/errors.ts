@@ -54,8 +54,5 @@ export const ERRORS: readonly [status: number, type: ProblemType][] = [
   [504, 'account_outcome_unknown'],
 ];
 
-/** Types of settings and routes that the service under test does without; their own tests show them. */
-export const NOT_OF_THIS_SERVICE: readonly ProblemType[] = ['code_not_accepted', 'captcha_failed'];
-
 /** So many calls go wrong that every repeat does too. */
 export const MANY_TIMES = 1_000;

@@ -107,6 +107,38 @@ export const EMAIL_ALONE: Part = {
   ],
 };
 
+const captchaToken = (token: string) => ({ operation, headers: { 'captcha-token': token } });
+
+/** With a captcha that is asked for. */
+export const WITH_CAPTCHA: Part = {
+  title: 'The specification, with a captcha',
+  begin: () => ({ environment: { CAPTCHA: JSON.stringify({ provider: 'turnstile', secret: 'local/captcha' }) } }),
+  sections: [
+    {
+      title: 'The captcha',
+      cases: [
+        decided('a token that its provider gave is accepted', async (world) => {
+          const token = world.service.captcha?.solve() ?? '';
+          expect((await call(world, captchaToken(token))).status).toBe(204);
+        }),
+        ofError({
+          ...captchaToken('token-of-nobody'),
+          says: 'a captcha-token that its provider refuses',
+          status: 403,
+          type: 'captcha_failed',
+        }),
+        ofError({
+          operation,
+          says: 'no captcha-token',
+          status: 400,
+          type: 'validation_failed',
+          faults: [{ header: 'captcha-token', rule: 'required' }],
+        }),
+      ],
+    },
+  ],
+};
+
 const SERVED = PHONE_CHANNELS.flatMap((otp_type) => {
   const common = { row: '2.1 phone.country_code', rule: 'decided: of a country that the deployment serves', operation };
   const phone = { country_code: '1', number: '4165551234' };

@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as v from 'valibot';
 import { openapi } from '../../infra/openapi/openapi.ts';
 import type { OperationId } from '../../infra/routes.ts';
+import { ConfirmationRequestSchema } from '../../lib/validators/confirmation.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
 import { registrationRequestSchema } from '../../lib/validators/registration.ts';
 import { tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
@@ -28,8 +29,9 @@ interface Media {
 interface Operation {
   operationId: OperationId;
   description: string;
+  'x-deployment-setting'?: string;
   security: Record<string, string[]>[];
-  parameters: { $ref: string }[];
+  parameters?: { $ref: string }[];
   requestBody: { required: boolean; content: Record<string, Media> };
   responses: Record<string, { description: string; content?: Record<string, Media> }>;
 }
@@ -48,6 +50,7 @@ export const operations = Object.entries(document.paths).map(([path, { post }]) 
 /** The validator of each operation's body. */
 const BODIES = {
   requestRegistration: registrationRequestSchema([ALL_COUNTRIES]),
+  confirmRegistration: ConfirmationRequestSchema,
   createTp5Account: tradingAccountRequestSchema('tp5'),
   createTp4Account: tradingAccountRequestSchema('tp4'),
 } as const;

@@ -65,7 +65,7 @@ describe('the API reference over HTTP', () => {
     for (const origin of [service.url, service.url.replace('localhost', '127.0.0.1')]) {
       const document = (await (await fetch(`${origin}/_local/openapi.json`)).json()) as Record<string, unknown>;
       expect(document).toMatchObject({ openapi: '3.1.1', servers: [{ url: origin }] });
-      expect(Object.keys(document.paths ?? {})).toHaveLength(3);
+      expect(Object.keys(document.paths ?? {})).toHaveLength(4);
     }
   });
 });

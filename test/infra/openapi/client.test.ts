@@ -2,13 +2,15 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
+import { oneTimeCode } from '../../../infra/local/one-time-code.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import type { Account, Body, Problem } from '../../../infra/openapi/client.ts';
-import { openAccount, Refused, register } from '../../../infra/openapi/client.ts';
+import { confirm, openAccount, Refused, register } from '../../../infra/openapi/client.ts';
 import { EXAMPLE_USER_ID, REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
 import type { components, operations } from '../../../infra/openapi/openapi-types.ts';
 import type { OperationId } from '../../../infra/routes.ts';
 import type { ProblemType } from '../../../lib/http/problem.ts';
+import type { ConfirmationBodySchema } from '../../../lib/validators/confirmation.ts';
 import type { FieldFault, Rule } from '../../../lib/validators/primitives.ts';
 import type { RegistrationBodySchema } from '../../../lib/validators/registration.ts';
 import type { TradingAccountAnswerSchema, TradingAccountRequest } from '../../../lib/validators/trading-account.ts';
@@ -16,6 +18,7 @@ import { checked } from '../../support/openapi.ts';
 
 const PATHS: Readonly<Record<OperationId, string>> = {
   requestRegistration: '/public/v1/account/register/request',
+  confirmRegistration: '/public/v1/account/register/confirm',
   createTp5Account: `/public/v1/users/${EXAMPLE_USER_ID}/tp5/accounts`,
   createTp4Account: `/public/v1/users/${EXAMPLE_USER_ID}/tp4/accounts`,
 };
@@ -24,6 +27,9 @@ describe('The generated types', () => {
   it('are those of the validators', () => {
     expectTypeOf<Body<'createTp5Account'>>().toEqualTypeOf<TradingAccountRequest>();
     expectTypeOf<Body<'createTp4Account'>>().toEqualTypeOf<TradingAccountRequest>();
+    type Confirmation = v.InferInput<typeof ConfirmationBodySchema>;
+    expectTypeOf<Confirmation>().toExtend<Body<'confirmRegistration'>>();
+    expectTypeOf<Body<'confirmRegistration'>>().toExtend<Confirmation>();
     expectTypeOf<Account>().toEqualTypeOf<v.InferOutput<typeof TradingAccountAnswerSchema>>();
     type Registration = v.InferInput<typeof RegistrationBodySchema>;
     expectTypeOf<Registration>().toExtend<Body<'requestRegistration'>>();
@@ -31,7 +37,7 @@ describe('The generated types', () => {
   });
 
   it('are those of the errors', () => {
-    expectTypeOf<Problem['type']>().toEqualTypeOf<Exclude<ProblemType, 'code_not_accepted'>>();
+    expectTypeOf<Problem['type']>().toEqualTypeOf<ProblemType>();
     expectTypeOf<components['schemas']['Rule']>().toEqualTypeOf<Rule>();
     expectTypeOf<components['schemas']['Fault']>().toExtend<FieldFault>();
     expectTypeOf<keyof operations>().toEqualTypeOf<OperationId>();
@@ -48,6 +54,7 @@ describe('The generated types', () => {
   it('fit the documented examples', () => {
     type Example<Name extends OperationId> = (typeof REQUEST_EXAMPLES)[Name][string]['value'];
     expectTypeOf<Example<'requestRegistration'>>().toExtend<Body<'requestRegistration'>>();
+    expectTypeOf<Example<'confirmRegistration'>>().toExtend<Body<'confirmRegistration'>>();
     expectTypeOf<Example<'createTp5Account'>>().toExtend<Body<'createTp5Account'>>();
     expectTypeOf<Example<'createTp4Account'>>().toExtend<Body<'createTp4Account'>>();
   });
@@ -62,6 +69,15 @@ describe('Against the local service', () => {
     await service.close();
   });
 
+  /** The code of the example is that of no registration. */
+  function withCode(confirmation: v.InferInput<typeof ConfirmationBodySchema>) {
+    const { otp_type, ...address } = confirmation;
+    const message = service.outbox
+      .list()
+      .findLast(({ kind, to }) => kind === otp_type && (!('email' in address) || to === address.email));
+    return { ...confirmation, code: (message && oneTimeCode(message)) ?? 'none' };
+  }
+
   const examples = Object.entries(REQUEST_EXAMPLES).flatMap(([operation, named]) =>
     Object.entries(named).map(([name, { value }]) => [operation as OperationId, name, value] as const),
   );
@@ -70,10 +86,10 @@ describe('Against the local service', () => {
     const answer = await fetch(`${service.url}${PATHS[operation]}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-forwarded-for': '192.0.2.1' },
-      body: JSON.stringify(body),
+      body: JSON.stringify('code' in body ? withCode(body) : body),
     });
     await checked(answer);
-    expect(answer.status, name).toBe(operation === 'requestRegistration' ? 204 : 200);
+    expect(answer.status, name).toBe(operation.endsWith('Registration') ? 204 : 200);
     if (operation === 'requestRegistration') {
       const { email } = body as { email: string };
       expect(
@@ -82,7 +98,7 @@ describe('Against the local service', () => {
     }
   });
 
-  it('the client registers a person once for one key', async () => {
+  it('the client registers a person once for one key, and confirms it', async () => {
     const person = {
       email: 'nia@example.com',
       type: 'trader' as const,
@@ -94,7 +110,17 @@ describe('Against the local service', () => {
     };
     await register({ baseUrl: service.url }, person, 'form-1');
     await register({ baseUrl: service.url }, person, 'form-1');
-    expect(service.outbox.list().filter(({ to }) => to === 'nia@example.com')).toHaveLength(1);
+    const messages = service.outbox.list().filter(({ to }) => to === 'nia@example.com');
+    expect(messages).toHaveLength(1);
+
+    const [message] = messages;
+    const { email, password } = person;
+    const code = (message && oneTimeCode(message)) ?? 'none';
+    service.bus.clear();
+    for (let i = 0; i < 2; i += 1) {
+      await confirm({ baseUrl: service.url }, { otp_type: 'email', email, code, password });
+    }
+    expect(service.bus.list()).toMatchObject([{ 'detail-type': 'RegistrationConfirmed' }]);
   });
 
   it('the client opens one account for one key', async () => {

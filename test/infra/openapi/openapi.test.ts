@@ -39,17 +39,23 @@ describe('The generated files', () => {
 });
 
 describe('The operations', () => {
-  it('are the three of the specification', () => {
+  it('are the three of the specification, and the extensions that a deployment may lack', () => {
     expect(operations.map(({ path, operationId }) => `${operationId} POST ${path}`)).toEqual([
       'requestRegistration POST /public/v1/account/register/request',
       'createTp5Account POST /public/v1/users/{user_id}/tp5/accounts',
       'createTp4Account POST /public/v1/users/{user_id}/tp4/accounts',
+      'confirmRegistration POST /public/v1/account/register/confirm',
     ]);
+    expect(operations.map((operation) => operation['x-deployment-setting'])).toEqual([
+      ...[undefined, undefined, undefined],
+      'confirmation',
+    ]);
+    expect(operations[3]?.responses['404']?.content?.['application/json']?.example).toEqual({ message: 'Not Found' });
   });
 
-  it('answer 204 without a body to a registration, and 200 with login and passwords to an account', () => {
-    const [registration, tp5, tp4] = operations;
-    expect(registration?.responses['204']).not.toHaveProperty('content');
+  it('answer 204 without a body to a registration and its confirmation, and 200 with login and passwords to an account', () => {
+    const [registration, tp5, tp4, confirmation] = operations;
+    for (const open of [registration, confirmation]) expect(open?.responses['204']).not.toHaveProperty('content');
     for (const account of [tp5, tp4]) {
       expect(account?.responses['200']?.content).toHaveProperty(['application/json', 'schema', '$ref']);
     }
@@ -60,13 +66,13 @@ describe('The operations', () => {
     ]);
   });
 
-  it('need IAM or a token with the scope accounts:create, but for the registration', () => {
+  it('need IAM or a token with the scope accounts:create, but for the registration and its confirmation', () => {
     const accountSecurity = [{ iam: [] }, { jwt: ['accounts:create'] }];
-    expect(operations.map(({ security }) => security)).toEqual([[], accountSecurity, accountSecurity]);
+    expect(operations.map(({ security }) => security)).toEqual([[], accountSecurity, accountSecurity, []]);
   });
 
-  it('take an optional Idempotency-Key', () => {
-    for (const operation of operations) {
+  it('of the specification take an optional Idempotency-Key', () => {
+    for (const operation of operations.slice(0, 3)) {
       expect(operation.parameters).toContainEqual({ $ref: '#/components/parameters/IdempotencyKey' });
     }
     expect(parameters.IdempotencyKey).toMatchObject({ name: 'Idempotency-Key', in: 'header', required: false });
