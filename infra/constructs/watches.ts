@@ -17,7 +17,7 @@ export function watches({
     ...ofRegistration(settings),
     ...functions.flatMap(({ route }) => ('version' in route ? ofAccounts(route, settings.stage) : [])),
     ...functions.flatMap((watched) => ofFunction(watched, settings.stage)),
-    ...functions.flatMap(({ route }) => ('operation' in route ? [ofRetries(route, settings.stage)] : [])),
+    ...functions.flatMap(({ route }) => ('setting' in route ? [] : [ofRetries(route, settings.stage)])),
     {
       id: 'ServerErrors',
       loss: 'Callers of all routes are answered with errors of ours (5xx).',

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import toTypes from 'openapi-typescript';
 import { HEADERS } from './answers.ts';
 import { description } from './description.ts';
+import { eventsDocument } from './events.ts';
 import type { JsonObject } from './json.ts';
 import { PARAMETERS, paths } from './operations.ts';
 import { schemas } from './schemas.ts';
@@ -66,6 +67,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
   const document = JSON.stringify(openapi(), null, 2);
   return {
     'openapi.json': `${document}\n`,
+    'events.json': `${JSON.stringify(eventsDocument(), null, 2)}\n`,
     'openapi/openapi-types.ts': await toTypes(JSON.parse(document), { commentHeader: TYPES_HEADER }),
   };
 }

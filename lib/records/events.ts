@@ -13,11 +13,13 @@ const time = (what: string) => v.pipe(v.string(), v.isoTimestamp(), v.descriptio
 const flag = (what: string) => v.pipe(v.boolean(), v.description(what));
 
 const RegistrationConfirmed = v.pipe(
-  v.strictObject({
+  v.object({
     id: id('The registration, under which its record and its documents are kept.'),
     otp_type: v.pipe(v.picklist(OTP_TYPES), v.description('The channel of the one-time password.')),
     verified: v.pipe(v.picklist(['email', 'phone']), v.description('Which address the person has shown to hold.')),
-    email_taken: flag("The e-mail address was a client's when the registration was asked for."),
+    email_taken: flag(
+      "The e-mail address was a client's when the registration was asked for, or when the code was given.",
+    ),
     form_id: id('The form.'),
     referrer_user_id: v.optional(id('The client who referred the person.')),
     requested_at: time('When it was asked for'),
@@ -28,7 +30,7 @@ const RegistrationConfirmed = v.pipe(
 );
 
 const AccountOpened = v.pipe(
-  v.strictObject({
+  v.object({
     id: id('The operation, which also stands in the comment of the account.'),
     user_id: id('The client.'),
     version: v.pipe(v.picklist(['tp5', 'tp4']), v.description('Of the platform.')),
@@ -52,10 +54,10 @@ type EventType = keyof typeof EVENT_SCHEMAS;
 export type EventDetail<T extends EventType> = v.InferOutput<(typeof EVENT_SCHEMAS)[T]>;
 
 /** Of every event of this service. */
-const EVENT_SOURCE = 'broker.api';
+export const EVENT_SOURCE = 'broker.api';
 
 export interface Events {
-  /** Tells of something that has happened, at least once. @throws Error; it may be told all the same */
+  /** Tells of something that has happened, at least once, by the members of its schema alone. @throws Error; it may be told all the same */
   tell<T extends EventType>(type: T, detail: EventDetail<T>, signal: AbortSignal): Promise<void>;
 }
 
@@ -66,7 +68,8 @@ export function eventsOn(open: () => Promise<PutEvent>): Events {
     async tell(detailType, detail, signal) {
       bus ??= open();
       const put = await bus;
-      await put({ source: EVENT_SOURCE, detailType, detail: JSON.stringify(detail) }, signal);
+      const told = v.parse(EVENT_SCHEMAS[detailType], detail);
+      await put({ source: EVENT_SOURCE, detailType, detail: JSON.stringify(told) }, signal);
     },
   };
 }

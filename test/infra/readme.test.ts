@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SETTING_NAMES } from '../../infra/settings.ts';
 import { LANGUAGES, wordsFor } from '../../lib/messages/words/languages.ts';
+import { hashPassword } from '../../lib/secrets/password-hash.ts';
 import { EVERYTHING, resources, synthesize } from '../support/stack.ts';
 
 const ROOT = new URL('../..', import.meta.url);
@@ -36,6 +37,14 @@ describe('The operators’ page', () => {
       `each of the ${count({})} alarms (${count(EVERYTHING)} with every channel and the confirmation)`,
     );
     expect(page('lib/README.md')).toContain(`${count({})} alarms with e-mail alone`);
+  });
+
+  it('shows how a back end verifies the hash of a password as it is kept', async () => {
+    const [, kept] = /^(\$argon2id\$[^$]+\$[^$]+\$)/.exec(await hashPassword('correct horse')) ?? [];
+    const [, section = ''] = /## Read confirmed registrations in the CRM(.*?)\n## /s.exec(readme) ?? [];
+    expect(section).toContain(`\`${kept}<salt>$<hash>\``);
+    expect([...section.matchAll(/^```(\w+)$/gm)].map(([, language]) => language)).toEqual(['php', 'java', 'csharp']);
+    expect(section.match(/normalize/gi)?.length).toBeGreaterThanOrEqual(3);
   });
 
   it('has every output of the stack that an operator needs', () => {

@@ -10,6 +10,7 @@ import { sealCode } from '../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventName, Telemetry } from '../../lib/telemetry.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { checkEvent } from '../support/events.ts';
 import { interleave } from '../support/interleave.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
@@ -91,7 +92,8 @@ function partsOf({ table, isClient = false, verdict = { kind: 'allowed' }, busDo
     directory: { isClient: async () => ({ email: isClient, phone: false }) },
     registrations: registrationsIn(table ?? database.tables.registrations, () => now),
     events: {
-      tell: async (_, detail) => {
+      tell: async (type, detail) => {
+        checkEvent(type, detail);
         if (busDown) throw new Error('The bus does not answer.');
         told.push(detail);
       },

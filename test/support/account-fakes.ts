@@ -19,6 +19,7 @@ import type {
 } from '../../lib/validators/trading-account.ts';
 import { FakePlatform } from './account-platform.ts';
 import type { TestDatabase } from './database.ts';
+import { checkEvent } from './events.ts';
 
 export const ANN: AccountClient = {
   id: 'CLIENT01',
@@ -146,7 +147,8 @@ export class FakeAccounts {
         popUp: async (userId, account, language) => notice('popup', userId, account, language),
       },
       events: {
-        tell: async (_type, detail) => {
+        tell: async (type, detail) => {
+          checkEvent(type, detail);
           if (this.eventsFail !== undefined) throw this.eventsFail;
           this.told.push(detail);
         },

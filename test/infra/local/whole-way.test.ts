@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM } from '../../../infra/local/chromium.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { inChromium } from '../../support/chromium.ts';
+import { checkEvent } from '../../support/events.ts';
 
 const PERSON = { name: 'Nia Newman', email: 'nia@example.com', password: 'correct horse' };
 
@@ -74,5 +75,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('a person on the whole way'),
       body: JSON.stringify({ login, password }),
     });
     expect(await answer.json()).toEqual({ access: 'master' });
+    await expect.poll(() => service.bus.list().length).toBe(2);
+    for (const event of service.bus.list()) checkEvent(event['detail-type'], event.detail, event.source);
   });
 });

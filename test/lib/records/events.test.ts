@@ -1,7 +1,7 @@
-import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { BusEntry } from '../../../lib/aws/eventbridge.ts';
-import { accountOpened, EVENT_SCHEMAS, eventsOn } from '../../../lib/records/events.ts';
+import { accountOpened, eventsOn } from '../../../lib/records/events.ts';
+import { checkEvent } from '../../support/events.ts';
 
 const RECORD = {
   user_id: 'u-1',
@@ -16,12 +16,38 @@ const RECORD = {
   opened_at: '2026-11-22T10:00:00.000Z',
 } as const;
 
+const signal = new AbortController().signal;
+
 describe('The event of an opened account', () => {
   it('has the operation for its id, and the members of the record', () => {
     const { operation_id: id, ...members } = RECORD;
     const detail = accountOpened(RECORD);
     expect(detail).toEqual({ id, ...members });
-    expect(v.parse(EVENT_SCHEMAS.AccountOpened, detail)).toEqual(detail);
+    checkEvent('AccountOpened', detail);
+  });
+});
+
+describe('An event', () => {
+  it('has the members of its schema, and none of what else is known', async () => {
+    const told: BusEntry[] = [];
+    const events = eventsOn(async () => async (entry) => void told.push(entry));
+    const detail = accountOpened(RECORD);
+    await events.tell('AccountOpened', Object.assign({ name: 'Ann Lee' }, detail), signal);
+    expect(JSON.parse(told[0]?.detail ?? '')).toEqual(detail);
+  });
+
+  it('that its schema does not know is not told', async () => {
+    const events = eventsOn(async () => async () => expect.fail());
+    const detail = { ...accountOpened(RECORD), login: 0.5 };
+    await expect(events.tell('AccountOpened', detail, signal)).rejects.toThrow();
+  });
+
+  it('that differs from the document is noticed by the tests', () => {
+    const { id: _, ...withoutId } = accountOpened(RECORD);
+    expect(() => checkEvent('AccountOpened', withoutId)).toThrow('id');
+    expect(() => checkEvent('AccountOpened', { ...accountOpened(RECORD), name: 'Ann Lee' })).toThrow('additional');
+    expect(() => checkEvent('AccountClosed', {})).toThrow('AccountClosed');
+    expect(() => checkEvent('AccountOpened', accountOpened(RECORD), 'others')).toThrow('/source');
   });
 });
 
@@ -34,14 +60,10 @@ describe('The bus', () => {
       return async (entry) => void told.push(entry);
     });
     expect(opened).toBe(0);
-    const signal = new AbortController().signal;
     await events.tell('AccountOpened', accountOpened(RECORD), signal);
     await events.tell('AccountOpened', accountOpened(RECORD), signal);
     expect(opened).toBe(1);
-    expect(told[0]).toEqual({
-      source: 'broker.api',
-      detailType: 'AccountOpened',
-      detail: JSON.stringify(accountOpened(RECORD)),
-    });
+    expect(told[0]).toMatchObject({ source: 'broker.api', detailType: 'AccountOpened' });
+    expect(told).toHaveLength(2);
   });
 });
