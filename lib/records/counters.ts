@@ -33,9 +33,6 @@ export type Count =
   /** The database did not answer: the place may be taken or not. */
   | { kind: 'failed' };
 
-/** How often a place is looked for that others move about while it is given back; every move is another request's success. */
-const MOST_ROUNDS = 8;
-
 export interface Counters {
   /** Reads counters without changing them, in one round trip, in the order in which they are asked for. @throws DatabaseFailure */
   look(counters: readonly Counter[], signal: AbortSignal): Promise<CounterState[]>;
@@ -45,10 +42,10 @@ export interface Counters {
    * @param turn the place is taken only if this is still the counter's turn
    */
   count(counter: Counter, name: string, at: number, signal: AbortSignal, turn?: number): Promise<Count>;
-  /** Gives a place back, if it is taken. @throws DatabaseFailure */
-  giveBack(counter: Counter, name: string, signal: AbortSignal): Promise<void>;
+  /** Gives a place back, if it is taken. @returns the counter without it @throws DatabaseFailure */
+  giveBack(counter: Counter, name: string, signal: AbortSignal): Promise<CounterState>;
   /** Gives a place another name, if it is taken: the old one has none any more. @throws DatabaseFailure */
-  rename(counter: Counter, name: string, newName: string, signal: AbortSignal): Promise<void>;
+  rename(counter: Counter, name: string, newName: string, signal: AbortSignal): Promise<CounterState>;
 }
 
 /** Counters in DynamoDB; each is an item that disappears when none of its places counts any more. */
@@ -68,25 +65,26 @@ export function countersIn(table: Table): Counters {
     }
   }
 
-  /** Changes a place where it stands, if it is there. */
+  /** Changes a place where it stands, if it is there. Where another request moved it meanwhile, it is looked for again. */
   async function change(
     counter: Counter,
     name: string,
     to: (place: Place, slot: number) => [set: string, values: Item],
     signal: AbortSignal,
-  ): Promise<void> {
-    for (let round = 0; round < MOST_ROUNDS; round += 1) {
-      const { places } = await read(counter, signal);
-      const slot = places.findIndex((place) => place.name === name);
-      const place = places[slot];
-      if (place === undefined) return;
+  ): Promise<CounterState> {
+    for (;;) {
+      const state = await read(counter, signal);
+      const slot = state.places.findIndex((place) => place.name === name);
+      const place = state.places[slot];
+      if (place === undefined) return state;
       const [set, values] = to(place, slot);
       const expression = {
         update: `SET ${set} ADD turn :one`,
         condition: `t${slot} = :entry`,
         values: { ...values, ':entry': place.entry },
       };
-      if ((await write(counter, expression, signal)) !== undefined) return;
+      const changed = await write(counter, expression, signal);
+      if (changed !== undefined) return changed;
     }
   }
 
@@ -167,10 +165,12 @@ export function placeOf({ window }: Counter, { places }: CounterState, name: str
   return places.find((place) => place.name === name && at - place.at < window.longestMs);
 }
 
-/** How long it takes until a counter has room, in milliseconds; 0: it has. */
+/**
+ * How long it takes until a counter has room, in milliseconds; 0: it has. Whoever asked a moment before the newest place
+ * was taken waits from then on: no longer than the window itself.
+ */
 export function waitMs({ window }: Counter, { places }: CounterState, at: number): number {
-  return window.waitMs(
-    places.map((place) => place.at),
-    at,
-  );
+  const times = places.map((place) => place.at);
+  if (window.waitMs(times, at) === 0) return 0;
+  return Math.max(1, window.waitMs(times, Math.max(at, ...times)));
 }

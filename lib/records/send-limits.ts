@@ -66,7 +66,9 @@ export interface SendLimits {
  *   request has seen. So of all requests that saw one turn a single one gets it, and only that one sends.
  * - Prefix, country and domain are counted beside the recipient, under a name made of the recipient and that turn. All
  *   requests that saw the turn mean the same place: it is taken once, whichever of them writes it, and belongs to the one
- *   that got the turn. The others leave it alone, unless that one has given its turn back by then.
+ *   that got the turn.
+ * - Whoever sends nothing looks at the recipient when all that it counted is written and its own turn given back. If the
+ *   turn is over and nobody has it, the place is nobody's: it is given back. So the last of them leaves nothing behind.
  *
  * @param now epoch milliseconds
  */
@@ -138,7 +140,7 @@ interface CountedMessage {
   sharedName: string;
   recipient: Count;
   /** Empty where the counters could not be looked at. */
-  shared: readonly Count[];
+  shared: readonly Counter[];
 }
 
 class CountedRequest implements Admission {
@@ -172,7 +174,7 @@ class CountedRequest implements Admission {
       counters.count(recipient, name, at, signal, turn),
       ...shared.map((counter) => counters.count(counter, sharedName, at, signal)),
     ]);
-    this.#message = { turn, sharedName, recipient: toRecipient, shared: toShared };
+    this.#message = { turn, sharedName, recipient: toRecipient, shared };
     return this.#verdict([toRecipient, ...toShared]);
   }
 
@@ -217,24 +219,20 @@ class CountedRequest implements Admission {
   }
 
   async #giveMessageBack(signal: AbortSignal): Promise<void> {
-    const { counters, name, message } = this.#known;
     const counted = this.#message;
     if (counted === undefined) return;
-    // The recipient's first: who comes to give a shared place back must see that the turn is given up.
-    if (counted.recipient.kind !== 'denied') await counters.giveBack(message.recipient, name, signal);
-    if (await this.#anotherHasTheTurn(counted, signal)) return;
-    const taken = message.shared.filter((_, index) => {
-      const kind = counted.shared[index]?.kind;
-      return kind !== undefined && kind !== 'denied';
-    });
-    await Promise.all(taken.map((counter) => counters.giveBack(counter, counted.sharedName, signal)));
+    const { turn, sharedName, shared } = counted;
+    const recipient = await this.#giveTurnBack(counted.recipient, signal);
+    const isOver = turn !== undefined && recipient.turn > turn && recipient.places.every((one) => one.turn !== turn);
+    if (isOver) await Promise.all(shared.map((one) => this.#known.counters.giveBack(one, sharedName, signal)));
   }
 
-  async #anotherHasTheTurn({ recipient, turn }: CountedMessage, signal: AbortSignal): Promise<boolean> {
-    if (recipient.kind === 'granted' || recipient.kind === 'held') return false;
-    const { counters, message } = this.#known;
-    const [state] = recipient.kind === 'denied' ? [recipient.state] : await counters.look([message.recipient], signal);
-    return state?.places.some((place) => place.turn === turn) ?? false;
+  /** @returns the recipient's counter as it stands after everything that this request has written */
+  async #giveTurnBack({ kind }: Count, signal: AbortSignal): Promise<CounterState> {
+    const { counters, name, message } = this.#known;
+    if (kind !== 'denied') return await counters.giveBack(message.recipient, name, signal);
+    const [state = NEVER_USED] = await counters.look([message.recipient], signal);
+    return state;
   }
 
   /** As the counter was looked at; 0 also where it was not, or where this name has a place. */

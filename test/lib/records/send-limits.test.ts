@@ -224,6 +224,13 @@ describe('A limit', () => {
     expect(await world.allowed(counting, { source, recipient: ANN })).toBe(true);
   });
 
+  it('lets a request that came a moment before the last message wait no longer than one after it', async () => {
+    const counting = world.limits();
+    await world.fill(counting, 1, { recipient: ANN });
+    world.now -= 400;
+    expect(await world.retryAfter(counting, { recipient: ANN })).toBe(60);
+  });
+
   it('keeps no address in the table, and each item disappears by itself', async () => {
     const recipients = [phone('+447400123456'), mail('ann@acme.example')];
     for (const recipient of recipients) {
