@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
@@ -75,6 +74,10 @@ export async function startDatabase({
     const fault = isAdministration(operation) ? undefined : faults.next();
     down.check();
     note(request, operation);
+    if (!isAdministration(operation)) {
+      request.pause();
+      await faults.onCall({ name: operation, fault });
+    }
     switch (fault?.kind) {
       case 'throttled':
         return fail(request, response, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException');
@@ -85,8 +88,7 @@ export async function startDatabase({
         request.socket.destroy();
         return;
       case 'slow':
-        request.pause();
-        await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
+        await faults.pause(fault.ms ?? 1_000, closing.signal);
         break;
       case 'reply_lost':
         loseAnswer(request, response);
@@ -105,7 +107,7 @@ export async function startDatabase({
     request.on('end', () => {
       const { method, url, headers, httpVersion } = request;
       const again = Object.assign(Readable.from([Buffer.concat(chunks)]), { method, url, headers, httpVersion });
-      sleep(ms, undefined, { signal: closing.signal, ref: false }).then(
+      faults.pause(ms, closing.signal).then(
         () => dynamo.emit('request', again, new ServerResponse(again as unknown as IncomingMessage)),
         () => {},
       );

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** What can be made to go wrong, by kind of target (`PUT /_local/faults/{target}`). */
 export const SERVICE_FAULT_KINDS = ['throttled', 'refused', 'down', 'slow'] as const;
 /** `reply_lost`: done, but nobody hears of it; `repeated`: done and answered, and once more `ms` later, as a late repeat. */
@@ -39,6 +41,16 @@ export interface Fault {
   code?: number;
 }
 
+/** A call that has come in at a target, before anything is made of it. */
+export interface IncomingCall {
+  /** The service's own name of it: an operation, a path, a command. */
+  name: string;
+  /** What will go wrong with it. */
+  fault: Fault | undefined;
+  /** Of a command to a trading server: what it asks for. */
+  parameters?: Readonly<Record<string, string>>;
+}
+
 /** The faults waiting at one target; each call takes its turn. */
 export class Faults {
   #waiting: (Fault & { after: number })[] = [];
@@ -50,6 +62,14 @@ export class Faults {
   constructor(steps: Faults['steps'] = {}) {
     this.steps = steps;
   }
+
+  /** How what is slow or late waits; a test may let the time pass at once. */
+  pause = async (ms: number, signal?: AbortSignal): Promise<void> => {
+    await sleep(ms, undefined, { signal, ref: false });
+  };
+
+  /** Awaited before a call is worked on: a test may look at it, or hold it up. */
+  onCall: (call: IncomingCall) => Promise<void> | undefined = () => undefined;
 
   /** Called when faults were set or cleared: `down` must close its port before the next call comes. */
   onChange: () => void = () => {};

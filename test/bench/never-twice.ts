@@ -5,7 +5,7 @@ import type { Counts } from '../support/never-twice/history.ts';
 import { runHistories, type Summary } from '../support/never-twice/run.ts';
 
 /**
- * `npm run never-twice -- --runs 1000`: histories of requests, retries, kills, pauses and faults against the functions as
+ * `npm run never-twice -- --runs 1000`: histories of requests, retries, kills, stops and faults against the functions as
  * they are deployed, counting accounts and deposits. `ranges`: with logins of the service's own, servers and clocks that
  * keep no promise; `times`: without. Ends with an error when a promise was broken.
  */
@@ -14,7 +14,7 @@ const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '1000' },
     kind: { type: 'string', multiple: true, default: Object.keys(KINDS) },
-    lanes: { type: 'string', default: '16' },
+    lanes: { type: 'string', default: '8' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
   },
 });
@@ -23,26 +23,28 @@ if (kinds.length !== values.kind.length) throw new Error(`--kind is one of ${Obj
 
 function progress(kind: Kind, runs: number) {
   let shown = Date.now();
-  return ({ histories, requests, kills, pauses, faults, accounts }: Counts, failed: number) => {
+  return ({ histories, requests, kills, stops, faults, accounts }: Counts, failed: number) => {
     if (Date.now() - shown < 10_000) return;
     shown = Date.now();
-    const done = `${kind}: ${histories + failed} of ${runs} histories, ${failed} violations`;
+    const done = `${kind}: ${histories} of ${runs} histories, ${failed} violations`;
     process.stdout.write(
-      `${done}: ${requests} requests, ${kills} kills, ${pauses} pauses, ${faults} faults, ${accounts} accounts\n`,
+      `${done}: ${requests} requests, ${kills} kills, ${stops} stops, ${faults} faults, ${accounts} accounts\n`,
     );
   };
 }
 
 function show({ kind, seed, counts, violations, seconds }: Summary): void {
-  for (const { history, message } of violations) process.stdout.write(`\nVIOLATION ${message}\n${history}\n`);
-  const { histories, requests, kills, pauses, faults, accounts, passwords, answers } = counts;
+  for (const { index, story, message } of violations) {
+    process.stdout.write(`\nVIOLATION ${message}\nhistory ${index}: ${JSON.stringify(story)}\n`);
+  }
+  const { histories, requests, kills, stops, faults, accounts, passwords, answers } = counts;
   process.stdout.write(`
 kind         ${kind}
 seed         ${seed}
-histories    ${histories + violations.length}
+histories    ${histories}
 requests     ${requests}
 kills        ${kills}
-pauses       ${pauses}
+stops       ${stops}
 faults       ${faults}
 accounts     ${accounts}
 passwords    ${passwords} searched for

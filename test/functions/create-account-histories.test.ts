@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => bundles.close());
 
-describe.concurrent('Requests, retries, kills, pauses and faults', () => {
+describe.concurrent('Requests, retries, kills, stops and faults', () => {
   const PROMISES: Record<Kind, string> = {
     ranges: 'with logins of the service’s own, whatever servers and clocks do',
     times: 'without them, while servers act in time',
@@ -27,7 +27,7 @@ describe.concurrent('Requests, retries, kills, pauses and faults', () => {
       // Enough has happened to prove something.
       expect(counts.histories).toBe(RUNS);
       expect(counts.requests).toBeGreaterThan(3 * RUNS);
-      expect(counts.kills + counts.pauses).toBeGreaterThan(0);
+      expect(counts.kills + counts.stops).toBeGreaterThan(0);
       expect(counts.accounts).toBeGreaterThan(0);
       expect(counts.passwords).toBeGreaterThan(0);
     },

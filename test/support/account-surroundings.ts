@@ -3,13 +3,14 @@ import { toItems } from '../../infra/crm/crm-items.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
 import { type localClient, startAws } from '../../infra/local/aws.ts';
 import { TABLES } from '../../infra/local/database.ts';
-import { startTextServer } from '../../infra/local/platforms/text-server.ts';
+import { startTextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
 import { startWebApiServer } from '../../infra/local/platforms/web-api-server.ts';
 import { AccountEnvironment, environmentOf } from '../../lib/validators/deployment.ts';
 import { TP4_GROUPS, TP5_GROUPS } from './account-connections.ts';
-import { type Bundles, Environments } from './environments.ts';
+import { type Bundles, Environments, type EnvironmentsOptions } from './environments.ts';
 import { marksOf, type PersonalData } from './secret-search.ts';
 import { localCertificate } from './web-api.ts';
+import { WorldClock } from './world-clock.ts';
 
 export const MANAGER_PASSWORD = 'Man4ger-of-tests';
 export const MASTER_CODE = 'master-c0de-of-tests';
@@ -30,17 +31,16 @@ export interface WorldClient extends PersonalData {
   language?: string;
 }
 
-export interface EnvironmentOptions {
+export interface EnvironmentOptions extends EnvironmentsOptions {
   bundles: Bundles;
   settleSeconds?: number;
   environment?: Record<string, string>;
-  /** By how much the wall clock of each new environment is wrong, in milliseconds. */
-  skewMs?: () => number;
 }
 
 /** What the functions call. */
 export async function startSurroundings() {
   const resources = { senderAddress: SENDER, topicArn: TOPIC, bucket: 'documents', eventBus: 'events' };
+  const gateway: TextServerOptions = { dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS };
   const [aws, tp5, reg, gw] = await Promise.all([
     startAws({ ...resources, secrets: new Map(SECRETS) }),
     startWebApiServer({
@@ -49,11 +49,14 @@ export async function startSurroundings() {
       certificate: await localCertificate(),
     }),
     startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
-    startTextServer({ dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS }),
+    startTextServer(gateway),
   ]);
   await aws.database.createTables(TABLES);
   const faults = { ...aws.faults, tp5: tp5.faults, reg: reg.faults, gw: gw.faults };
-  return { aws, faults, tp5, reg, gw };
+  const clock = new WorldClock();
+  for (const one of Object.values(faults)) one.pause = (ms, signal) => clock.sleep(ms, signal);
+  const clearFaults = () => Object.values(faults).map((one) => one.clear());
+  return { aws, clock, faults, clearFaults, tp5, reg, gw, gateway };
 }
 
 export function crmWriter(client: ReturnType<typeof localClient>) {
@@ -87,7 +90,7 @@ export function environmentsAround(
       ...environment,
       ...options.environment,
     },
-    options.skewMs === undefined ? {} : { skewMs: options.skewMs },
+    options,
   );
 }
 

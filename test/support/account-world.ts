@@ -4,6 +4,7 @@ import { type Database, TABLES } from '../../infra/local/database.ts';
 import type { Faults } from '../../infra/local/faults.ts';
 import type { Outbox } from '../../infra/local/outbox.ts';
 import type { SimulatedServer } from '../../infra/local/platforms/simulated-server.ts';
+import type { TextServerOptions } from '../../infra/local/platforms/text-server.ts';
 import type { WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import { derivePassword, parsePasswordKey } from '../../lib/platform/passwords.ts';
@@ -22,18 +23,19 @@ import {
 } from './account-surroundings.ts';
 import type { Environments, Outcome } from './environments.ts';
 import { placesOf, placesOfMarks } from './secret-search.ts';
+import type { WorldClock } from './world-clock.ts';
 
 export interface WorldOptions extends EnvironmentOptions {
   clients?: WorldClient[];
 }
 
 /** A call that is under way. */
-export interface Pending {
+interface Pending {
   /** Undefined when there is none, because the function was killed, out of time or crashed. */
   answer: Promise<AccountAnswer | undefined>;
   outcome: Promise<Outcome>;
   kill(): Promise<void>;
-  pause(ms: number): Promise<void>;
+  stop(ms: number): Promise<void>;
 }
 
 interface Written {
@@ -52,8 +54,11 @@ export interface AccountWorld {
   readonly database: Database;
   readonly faults: Record<'dynamodb' | 'secrets' | 'ses' | 'sns' | ServerName, Faults>;
   readonly servers: { tp5: WebApiServer; reg: SimulatedServer; gw: SimulatedServer };
+  /** What the gateway is like: it may be changed at any time. */
+  readonly gateway: TextServerOptions;
   readonly outbox: Outbox;
   readonly environments: Environments;
+  readonly clock: WorldClock;
   /** Every password that a request gave or an answer held, whatever came of it. */
   readonly passwords: ReadonlySet<string>;
   send(call: AccountCall): Pending;
@@ -75,18 +80,15 @@ export interface AccountWorld {
 }
 
 export async function startAccountWorld(options: WorldOptions): Promise<AccountWorld> {
-  const { aws, faults, tp5, reg, gw } = await startSurroundings();
+  const { aws, clock, faults, clearFaults, tp5, reg, gw, gateway } = await startSurroundings();
   const { database, outbox } = aws;
   const client = localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB');
 
   const crm = crmWriter(client);
   await crm.write({ connections: connectionRecords(tp5, reg, gw), account_types: ACCOUNT_TYPES });
   await crm.addClients(options.clients ?? []);
-
-  const environments = environmentsAround(aws, options);
+  const environments = environmentsAround(aws, { ...options, clock });
   const reader = databaseClient(client);
-  const clearFaults = () => Object.values(faults).map((one) => one.clear());
-
   const { send, ask, passwords, refusals } = callsOf(environments);
   const items = (table: keyof typeof TABLES) => itemsOf(reader, TABLES[table]);
 
@@ -120,8 +122,10 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     database,
     faults,
     servers: { tp5, reg, gw },
+    gateway,
     outbox,
     environments,
+    clock,
     passwords,
     send,
     ask,

@@ -1,4 +1,5 @@
 import { subscribe } from 'node:diagnostics_channel';
+import { openSync, readSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Context } from 'aws-lambda';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
@@ -10,9 +11,6 @@ export interface Invocation {
   ms: number;
 }
 
-/** What the process is told: an event to work on, or that its clock jumps. */
-export type Order = { kind: 'invoke'; invocation: Invocation } | { kind: 'jump'; ms: number };
-
 export type Message =
   | { kind: 'loaded' }
   | { kind: 'answer'; answer: unknown }
@@ -22,21 +20,27 @@ export type Message =
 
 /**
  * The process's side of `environments.ts`: like an execution environment of Lambda, it loads a function as it is deployed,
- * works on one event at a time, and may be stopped, go on, or end at any moment. Its wall clock may be wrong and may jump;
- * its timers are not, as those of the system are not.
+ * works on one event at a time, and may be stopped, go on, or end at any moment. By how much its wall clock differs from
+ * the machine's, in milliseconds, stands in a file: so it is right in the very moment in which it goes on. Its timers
+ * notice nothing of that, as those of the system do not.
  */
-const [, , functionName = '', url = '', skew = '0'] = process.argv;
+const [, , functionName = '', url = '', clockFile = ''] = process.argv;
 const say = (message: Message) => process.send?.(message);
 
-let skewMs = Number(skew);
+const clock = openSync(clockFile, 'r');
+const offset = new Float64Array(1);
 const wallClock = Date.now;
+function now(): number {
+  readSync(clock, offset, 0, 8, 0);
+  return Math.floor(wallClock() + (offset[0] ?? 0));
+}
 globalThis.Date = class extends Date {
   constructor(...given: unknown[]) {
     // @ts-expect-error: the arguments are those of Date, whichever of its forms
-    super(...(given.length === 0 ? [wallClock() + skewMs] : given));
+    super(...(given.length === 0 ? [now()] : given));
   }
   static override now(): number {
-    return wallClock() + skewMs;
+    return now();
   }
 } as DateConstructor;
 
@@ -48,7 +52,7 @@ subscribe('net.client.socket', (message) => {
 
 const { handler } = (await import(url)) as { handler: LambdaHandler };
 
-function invoke({ event, ms }: Invocation): void {
+process.on('message', ({ event, ms }: Invocation) => {
   // As Lambda's own clock has it, which no jump of this one changes.
   const endsAt = performance.now() + ms;
   const context = { functionName, getRemainingTimeInMillis: () => Math.max(0, endsAt - performance.now()) };
@@ -56,11 +60,6 @@ function invoke({ event, ms }: Invocation): void {
     (answer) => say({ kind: 'answer', answer }),
     () => say({ kind: 'crash' }),
   );
-}
-
-process.on('message', (order: Order) => {
-  if (order.kind === 'jump') skewMs += order.ms;
-  else invoke(order.invocation);
 });
 process.on('disconnect', () => process.exit());
 say({ kind: 'loaded' });

@@ -1,14 +1,16 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter, once } from 'node:events';
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { bundle, ENTRY_FILE } from '../../infra/bundle.ts';
 import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
-import type { Invocation, Message, Order } from './environment.ts';
+import type { Invocation, Message } from './environment.ts';
+import { WorldClock } from './world-clock.ts';
 
 /** The functions as they are deployed, bundled once into a folder that is deleted with `close`. */
 export interface Bundles {
@@ -29,13 +31,32 @@ export interface Run {
   outcome: Promise<Outcome>;
   /** Ends the environment that works on it, wherever it stands. Does nothing when the answer is there. */
   kill(): Promise<void>;
-  /** Stops the environment's process for so many milliseconds, wherever it stands, as a frozen machine does. */
-  pause(ms: number): Promise<void>;
+  /** Stops the environment's process, wherever it stands, as a frozen machine does; it goes on by itself when so many milliseconds have passed. */
+  stop(ms: number): Promise<void>;
 }
 
 export interface EnvironmentsOptions {
+  /** The time of the world that they are in. */
+  clock?: WorldClock;
   /** By how much the wall clock of each new environment is wrong, in milliseconds. */
   skewMs?: () => number;
+}
+
+/** A process with one function. */
+interface Environment {
+  process: ChildProcess;
+  clock: { path: string; file: number };
+  /** By how much its wall clock is wrong, in milliseconds. */
+  skewMs: number;
+}
+
+/** An event that is worked on. */
+interface Working {
+  environment?: Environment;
+  /** While its process is stopped: since when, in milliseconds of this machine. */
+  stoppedAt?: number;
+  /** For how long it was stopped, in milliseconds of this machine. */
+  stoppedMs: number;
 }
 
 const SCRIPT = fileURLToPath(new URL('./environment.ts', import.meta.url));
@@ -45,20 +66,28 @@ const SCRIPT = fileURLToPath(new URL('./environment.ts', import.meta.url));
  * later ones, and is gone, with its sessions and all it knew, when it is killed or out of time.
  */
 export class Environments {
-  readonly #folder: string;
+  readonly #bundles: Bundles;
   readonly #variables: Record<string, string>;
+  readonly #clock: WorldClock;
   readonly #skewMs: () => number;
-  readonly #idle = new Map<string, ChildProcess[]>();
-  readonly #all = new Set<ChildProcess>();
+  readonly #idle = new Map<string, Environment[]>();
+  readonly #all = new Set<Environment>();
+  readonly #working = new Set<Working>();
   /** Everything that was written to standard output and error. */
   readonly log: string[] = [];
   /** How many were started so far. */
   started = 0;
 
-  constructor({ folder }: Bundles, variables: Record<string, string>, { skewMs = () => 0 }: EnvironmentsOptions = {}) {
-    this.#folder = folder;
+  constructor(bundles: Bundles, variables: Record<string, string>, options: EnvironmentsOptions = {}) {
+    const { clock = new WorldClock(), skewMs = () => 0 } = options;
+    this.#bundles = bundles;
     this.#variables = variables;
+    this.#clock = clock;
     this.#skewMs = skewMs;
+    clock.onMove = () => {
+      for (const one of this.#all) this.#setClock(one);
+    };
+    clock.settled = () => this.#settled();
   }
 
   /** @param ms how long the function may take; its loading does not count */
@@ -67,7 +96,7 @@ export class Environments {
     const ended = new Promise<Outcome>((resolve) => {
       end = resolve;
     });
-    const working: Working = { pausedMs: 0 };
+    const working: Working = { stoppedMs: 0 };
     const outcome = this.#work(functionName, { event, ms }, ended, end, working);
     return {
       outcome,
@@ -75,13 +104,7 @@ export class Environments {
         end({ kind: 'killed' });
         await outcome;
       },
-      pause: async (pauseMs) => {
-        // The time that it has stands still with it, as on a machine that is frozen.
-        working.pausedMs += pauseMs;
-        working.process?.kill('SIGSTOP');
-        await sleep(pauseMs);
-        working.process?.kill('SIGCONT');
-      },
+      stop: (forMs) => this.#stop(working, forMs),
     };
   }
 
@@ -93,26 +116,55 @@ export class Environments {
     working: Working,
   ): Promise<Outcome> {
     const environment = this.#idleOf(functionName).pop() ?? (await inTurn(() => this.#start(functionName)));
-    working.process = environment;
+    working.environment = environment;
+    this.#working.add(working);
     const onMessage = (message: Message) => {
       if (message.kind === 'answer' || message.kind === 'crash') end(message);
     };
     const onExit = () => end({ kind: 'crash' });
-    environment.on('message', onMessage).on('exit', onExit);
+    environment.process.on('message', onMessage).on('exit', onExit);
     const timer = timeOut(invocation.ms, working, () => end({ kind: 'timed out' }));
-    environment.send({ kind: 'invoke', invocation } satisfies Order);
+    environment.process.send(invocation);
     const outcome = await ended;
-    delete working.process;
+    this.#goOn(working);
+    delete working.environment;
     timer.stop();
-    environment.off('message', onMessage).off('exit', onExit);
+    environment.process.off('message', onMessage).off('exit', onExit);
     if (outcome.kind === 'answer') this.#idleOf(functionName).push(environment);
     else await this.#end(environment);
+    this.#working.delete(working);
     return outcome;
   }
 
-  /** Moves the wall clock of every environment that is there. */
+  async #stop(working: Working, ms: number): Promise<void> {
+    const process = working.environment?.process;
+    if (process === undefined || working.stoppedAt !== undefined) return;
+    working.stoppedAt = performance.now();
+    process.kill('SIGSTOP');
+    while (!isStopped(process)) await sleep(1);
+    this.#clock.sleep(ms).then(() => this.#goOn(working));
+  }
+
+  #goOn(working: Working): void {
+    if (working.stoppedAt === undefined) return;
+    // The time that it has stands still with it, as on a machine that is frozen.
+    working.stoppedMs += performance.now() - working.stoppedAt;
+    delete working.stoppedAt;
+    working.environment?.process.kill('SIGCONT');
+  }
+
+  /** When whoever works has ended or is stopped, and what they sent has come in. */
+  async #settled(): Promise<void> {
+    while ([...this.#working].some(({ stoppedAt }) => stoppedAt === undefined)) await sleep(2);
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+  }
+
+  /** Puts the wall clock of every environment that is there wrong by so much. */
   jump(ms: number): void {
-    for (const environment of this.#all) environment.send({ kind: 'jump', ms } satisfies Order);
+    for (const environment of this.#all) {
+      environment.skewMs = ms;
+      this.#setClock(environment);
+    }
   }
 
   /** From now on every event meets a cold start. */
@@ -127,57 +179,76 @@ export class Environments {
     await Promise.all([...this.#all].map((environment) => this.#end(environment)));
   }
 
-  #idleOf(functionName: string): ChildProcess[] {
+  #idleOf(functionName: string): Environment[] {
     const idle = this.#idle.get(functionName) ?? [];
     this.#idle.set(functionName, idle);
     return idle;
   }
 
-  async #start(functionName: string): Promise<ChildProcess> {
+  #setClock({ clock, skewMs }: Environment): void {
+    writeSync(clock.file, new Float64Array([this.#clock.aheadMs + skewMs]), 0, 8, 0);
+  }
+
+  async #start(functionName: string): Promise<Environment> {
     this.started += 1;
-    const url = pathToFileURL(join(this.#folder, functionName, ENTRY_FILE)).href;
-    const environment = fork(SCRIPT, [functionName, url, String(this.#skewMs())], {
+    const { folder } = this.#bundles;
+    const url = pathToFileURL(join(folder, functionName, ENTRY_FILE)).href;
+    const path = join(folder, `clock-${clocks++}`);
+    const clock = { path, file: openSync(path, 'w') };
+    const child = fork(SCRIPT, [functionName, url, path], {
       env: this.#variables,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
+    const environment: Environment = { process: child, clock, skewMs: this.#skewMs() };
+    this.#setClock(environment);
     this.#all.add(environment);
-    for (const stream of [environment.stdout, environment.stderr]) {
+    for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => this.log.push(text));
     }
-    environment.on('error', () => {});
-    environment.on('message', (message: Message) => {
+    child.on('error', () => {});
+    child.on('message', (message: Message) => {
       if (message.kind === 'refused') tellOfRefusal(message.port);
     });
-    await Promise.race([once(environment, 'message'), once(environment, 'exit')]);
-    if (environment.exitCode !== null)
-      throw new Error(`${functionName} does not start: ${this.log.slice(-3).join('')}`);
+    await Promise.race([once(child, 'message'), once(child, 'exit')]);
+    if (child.exitCode !== null) throw new Error(`${functionName} does not start: ${this.log.slice(-3).join('')}`);
     return environment;
   }
 
-  async #end(environment: ChildProcess): Promise<void> {
-    this.#all.delete(environment);
-    if (environment.exitCode !== null || environment.signalCode !== null) return;
-    // With the last of what it wrote.
-    const gone = once(environment, 'close');
-    environment.kill('SIGKILL');
-    await gone;
+  async #end(environment: Environment): Promise<void> {
+    if (!this.#all.delete(environment)) return;
+    const { process, clock } = environment;
+    if (process.exitCode === null && process.signalCode === null) {
+      // With the last of what it wrote.
+      const gone = once(process, 'close');
+      process.kill('SIGKILL');
+      await gone;
+    }
+    closeSync(clock.file);
+    rmSync(clock.path, { force: true });
   }
 }
 
-/** What an event is worked on by. */
-interface Working {
-  process?: ChildProcess;
-  /** For how long it was stopped. */
-  pausedMs: number;
+let clocks = 0;
+
+/** Whether the signal that stops it has arrived: the third word of its state, behind a name in brackets. */
+function isStopped({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  if (exitCode !== null || signalCode !== null) return true;
+  try {
+    return /^\d+ \(.*\) [TZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    // It is gone, or this system does not say.
+    return true;
+  }
 }
 
 /** Ends the time of an event, later by as much as its process was stopped. */
 function timeOut(ms: number, working: Working, end: () => void): { stop(): void } {
-  const endsAt = Date.now() + ms;
+  const endsAt = performance.now() + ms;
   let timer = setTimeout(check, ms);
   function check() {
-    const leftMs = endsAt + working.pausedMs - Date.now();
-    if (leftMs <= 0) end();
+    const leftMs = endsAt + working.stoppedMs - performance.now();
+    if (working.stoppedAt !== undefined) timer = setTimeout(check, 50);
+    else if (leftMs <= 0) end();
     else timer = setTimeout(check, leftMs);
   }
   return { stop: () => clearTimeout(timer) };

@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import { type Fault, Faults } from '../faults.ts';
 import { listen } from '../listen.ts';
@@ -161,6 +161,7 @@ class SimulatedTextServer implements TextServer {
     this.commands += 1;
     const fault = this.#faultFor(line);
     this.#down?.check();
+    await this.faults.onCall({ name: line.split(' ', 1)[0] ?? '', fault });
     const work = () => (this.#isListed(socket) ? this.#accounts.work(line) : this.#unlisted());
     if (fault === undefined) return this.#answer(socket, work());
     switch (fault.kind) {
@@ -199,7 +200,7 @@ class SimulatedTextServer implements TextServer {
   }
 
   async #pause({ ms = ACTING_LATE_MS }: Fault): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#closing.signal });
+    await this.faults.pause(ms, this.#closing.signal);
   }
 
   #isListed({ remoteAddress = '' }: Socket): boolean {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server as HttpsServer } from 'node:https';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, Faults, STEP_FAULT_KINDS } from '../faults.ts';
 import { fromHereAlone, listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
@@ -170,6 +169,7 @@ class SimulatedWebApi implements WebApiServer {
     this.commands += 1;
     const fault = this.#faultFor(path);
     this.#down?.check();
+    await this.faults.onCall({ name: path, fault, parameters });
     await this.#work(fault, () => this.#accounts.work(path, parameters), session.socket, response);
   }
 
@@ -229,7 +229,7 @@ class SimulatedWebApi implements WebApiServer {
   }
 
   async #pause({ ms = ACTING_LATE_MS }: Fault): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#closing.signal });
+    await this.faults.pause(ms, this.#closing.signal);
   }
 
   /** undefined: what the path asks for is not allowed, or not there. */

@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultKind, Faults } from '../faults.ts';
 import { closed, fromHereAlone, listen } from '../listen.ts';
 import type { OutboxEntry } from '../outbox-entry.ts';
@@ -82,6 +81,7 @@ export async function serve(service: Service, { port = 0, faults, accessKeyId }:
     requests += 1;
     const fault = faults.next();
     down.check();
+    await faults.onCall({ name: service.signingName ?? '', fault });
     switch (fault?.kind) {
       case 'throttled':
         return service.throttled();
@@ -91,7 +91,7 @@ export async function serve(service: Service, { port = 0, faults, accessKeyId }:
         // On a connection that was kept from before.
         return 'down';
       case 'slow':
-        await sleep(fault.ms ?? 1_000, undefined, { signal: closing.signal });
+        await faults.pause(fault.ms ?? 1_000, closing.signal);
     }
     const { method = '', url: path = '/', headers } = request;
     return service.answer({ method, path, headers, body: bytes.toString('utf8'), bytes, fault: fault?.kind });

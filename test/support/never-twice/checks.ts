@@ -1,6 +1,25 @@
+import type { SimulatedAccount } from '../../../infra/local/platforms/simulated-server.ts';
+import type { Item } from '../../../lib/aws/dynamodb.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS } from '../account-connections.ts';
-import type { History, Intent } from './history.ts';
+import type { Intent } from './intents.ts';
+
+/** What can be seen of one request from outside the functions. */
+export interface Sight {
+  /** The accounts of its client on its server; each request has a client of its own. */
+  accounts: SimulatedAccount[];
+  /** Whoever's account that is. */
+  account(login: number): SimulatedAccount | undefined;
+  access(login: number, password: string): 'master' | 'investor' | 'none';
+  /** The records of its client's accounts. */
+  records: Item[];
+  /** How many commands that pay into the account came in, beside those that the server certainly refused. */
+  payments(login: number): number;
+  /** Whether the operators were told that the deposit is missing. */
+  isTold(login: number): boolean;
+  /** Whether anything was in the way of the command that pays. */
+  mayLackDeposit: boolean;
+}
 
 const NOTHING_OPENED = new Set([
   '502 platform_refused',
@@ -18,74 +37,92 @@ const ANSWERS = new Set([
   '504 account_outcome_unknown',
 ]);
 
-export function hasLogin({ shape }: Intent): boolean {
-  return shape.login !== 'none';
+export function wordOf({ status, body }: AccountAnswer): string {
+  return status === 200 ? '200' : `${status} ${body.type}`;
 }
 
 /** One answer: it is one of the contract's, true of the server at this moment, and the same as before. @throws Error */
-export function checkAnswer(history: History, intent: Intent, { status, headers, body }: AccountAnswer): void {
-  const word = status === 200 ? '200' : `${status} ${body.type}`;
-  history.counts.answers[word] = (history.counts.answers[word] ?? 0) + 1;
+export function checkAnswer(sight: Omit<Sight, 'records'>, intent: Intent, answer: AccountAnswer): void {
+  const { status, headers, body } = answer;
+  const word = wordOf(answer);
   const wrong = (what: string) => new Error(`${intent.name}: ${what}`);
   if (!ANSWERS.has(word)) throw wrong(`the contract has no answer ${word}`);
-  if (word === '409 login_taken' && intent.shape.login !== 'contested')
-    throw wrong('its own login is said to be taken');
+  if (word === '409 login_taken' && !intent.mayBeTaken) throw wrong('its own login is said to be taken');
   if (status === 504 && !/^[0-9a-f-]{36}$/.test(String(body.operation_id))) throw wrong('504 without operation_id');
   if (status === 503 && headers['retry-after'] === undefined) throw wrong('503 without Retry-After');
-  if (NOTHING_OPENED.has(word) && intent.running === 0 && history.accounts(intent).length > 0) {
+  if (NOTHING_OPENED.has(word) && intent.running === 0 && sight.accounts.length > intent.answers.length) {
     throw wrong(`${word}, but there is an account`);
   }
   if (status !== 200) return;
-  const [first] = intent.answers;
-  if (first !== undefined && JSON.stringify(first.body) !== JSON.stringify(body))
-    throw wrong('two answers that differ');
-  intent.answers.push({ status, headers, body });
-  checkAccess(history, intent, body);
+  checkAccess(sight, intent, body);
+  if (intent.answers.some((one) => JSON.stringify(one.body) === JSON.stringify(body))) return;
+  if (intent.answers.length === intent.epochs) throw wrong('two answers that differ');
+  intent.answers.push(answer);
 }
 
 /** The passwords open the account, and it is this client's. */
 function checkAccess(
-  history: History,
+  { access, account }: Pick<Sight, 'access' | 'account'>,
   intent: Intent,
   { login, master_password, investor_password }: AccountAnswer['body'],
 ) {
-  const server = history.world.servers[CONNECTIONS[intent.shape.connection].server];
-  const access = [master_password, investor_password].map((password) => server.access(Number(login), String(password)));
-  if (access.join() !== 'master,investor') throw new Error(`${intent.name}: the passwords open ${access.join()}`);
-  const account = server.accounts().find((one) => one.login === Number(login));
-  if (account?.email !== intent.email) throw new Error(`${intent.name}: was given a stranger's account`);
+  const opened = [master_password, investor_password].map((password) => access(Number(login), String(password)));
+  if (account(Number(login))?.email !== intent.email) throw new Error(`${intent.name}: was given a stranger's account`);
+  if (opened.join() !== 'master,investor') throw new Error(`${intent.name}: the passwords open ${opened.join()}`);
+}
+
+/** At any time: no more accounts than the key had times. @throws Error */
+export function checkAccounts({ accounts }: Pick<Sight, 'accounts'>, intent: Intent): void {
+  if (accounts.length > intent.epochs) throw new Error(`${intent.name}: ${accounts.length} accounts`);
+}
+
+/** When all is over: each account with its record and its deposit, or none. @throws Error */
+export function checkEnd(sight: Sight, intent: Intent): void {
+  const wrong = (what: string) => new Error(`${intent.name}: ${what}`);
+  const { accounts, records } = sight;
+  checkAccounts(sight, intent);
+  for (const { login, balance } of accounts) {
+    const due = depositOf(intent);
+    if (sight.payments(login) > 1) throw wrong(`${sight.payments(login)} commands that pay`);
+    if (balance !== due && balance !== 0) throw wrong(`a balance of ${balance}`);
+  }
+  if (intent.call.key === undefined) {
+    if (intent.lastWord !== undefined && NOTHING_OPENED.has(intent.lastWord) && accounts.length > 0) {
+      throw wrong(`${intent.lastWord}, but there is an account in the end`);
+    }
+    // Nobody has finished what was asked for without a key.
+    return;
+  }
+  if (intent.answers.length === 0) return;
+  if (accounts.length < intent.answers.length) throw wrong('answered, but without an account');
+  for (const { body } of intent.answers) checkAccess(sight, intent, body);
+  if (intent.isBlind && records.length < intent.answers.length) throw wrong('answered, but without a record');
+  if (!intent.isBlind) checkRecords(sight, intent);
+  if (isDepositOpen(sight, intent)) throw wrong('the deposit is missing, and nobody was told');
+  const empty = depositOf(intent) > 0 && accounts.some(({ balance }) => balance === 0);
+  if (empty && !sight.mayLackDeposit) throw wrong('the deposit is missing, and nothing was in its way');
+}
+
+/** Each account has a record, of the same operation. */
+function checkRecords({ accounts, records }: Sight, { name, shape }: Intent): void {
+  const wrong = (what: string) => new Error(`${name}: ${what}`);
+  if (records.length !== accounts.length) throw wrong(`${records.length} records of ${accounts.length} accounts`);
+  for (const { login, comment } of accounts) {
+    const record = records.find((one) => one.login === login);
+    if (record === undefined) throw wrong('a record of another account');
+    if (record.operation_id !== comment) throw wrong(`${shape.connection}: an account of another operation`);
+  }
 }
 
 const DEPOSITS = { tp5: 10_000, gw: 5_000, reg: 5_000 } as const;
-
-/** When all is over: one account with its record and its deposit, or none. @throws Error */
-export async function checkEnd(history: History, intent: Intent): Promise<void> {
-  const wrong = (what: string) => new Error(`${intent.name}: ${what}`);
-  const [account] = history.accounts(intent);
-  const [answer] = intent.answers;
-  if (account !== undefined) history.counts.accounts += 1;
-  if (answer === undefined) return;
-  if (account === undefined) throw wrong('answered, but without an account');
-  checkAccess(history, intent, answer.body);
-  // Nobody has finished what was asked for without a key.
-  if (intent.call.key === undefined) return;
-  const records = await history.world.records(intent.call.userId ?? '');
-  if (records.length !== 1 || records[0]?.login !== answer.body.login)
-    throw wrong(`${records.length} records of its account`);
-  const due = depositOf(intent);
-  if (account.balance !== due && account.balance !== 0) throw wrong(`a balance of ${account.balance}`);
-  if (isDepositOpen(history, intent)) throw wrong('the deposit is missing, and nobody was told');
-}
 
 function depositOf({ shape }: Intent): number {
   const { server, account_type_id } = CONNECTIONS[shape.connection];
   return account_type_id === undefined ? 0 : DEPOSITS[server];
 }
 
-/** True: the account is open without its deposit, and the operators have not been told. */
-export function isDepositOpen(history: History, intent: Intent): boolean {
-  const [account] = history.accounts(intent);
-  if (account === undefined || depositOf(intent) === 0 || account.balance !== 0) return false;
-  const told = history.world.environments.log.join('').split('\n');
-  return !told.some((line) => line.includes('"DepositFailed"') && line.includes(`"login":${account.login}`));
+/** True: an account is open without its deposit, and the operators have not been told. */
+export function isDepositOpen({ accounts, isTold }: Pick<Sight, 'accounts' | 'isTold'>, intent: Intent): boolean {
+  if (depositOf(intent) === 0) return false;
+  return accounts.some(({ login, balance }) => balance === 0 && !isTold(login));
 }

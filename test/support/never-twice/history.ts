@@ -1,214 +1,257 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault } from '../../../infra/local/faults.ts';
-import { type AccountAnswer, type AccountCall, accountBody } from '../account-calls.ts';
-import { CONNECTIONS, type ConnectionId } from '../account-connections.ts';
-import type { AccountWorld, Pending } from '../account-world.ts';
+import type { Fault, FaultKind } from '../../../infra/local/faults.ts';
+import type { AccountAnswer } from '../account-calls.ts';
+import { CONNECTIONS } from '../account-connections.ts';
+import type { AccountWorld } from '../account-world.ts';
 import { newClient } from '../world-pool.ts';
-import { checkAnswer, checkEnd, hasLogin, isDepositOpen } from './checks.ts';
+import { checkAccounts, checkAnswer, checkEnd, isDepositOpen, type Sight, wordOf } from './checks.ts';
 import type { Circumstances } from './circumstances.ts';
+import { type Intent, KEPT_MS, newIntent, newLogin } from './intents.ts';
+import { befall, listenTo, type Moment } from './moments.ts';
+import { Payments } from './payments.ts';
+import type { Round, Step, Story, Target } from './steps.ts';
 
-/** The function's time in a history; it works for one second of it, and its lease is a second longer. */
-const MS = 5_000;
+/** The function's time in a history, in milliseconds; it works for all of it but four seconds. */
+const MS = 5_500;
 /** At the end of a history nothing is in the way any more. */
 const LAST_MS = 12_000;
-const LAST_SECONDS = 90;
+/** So often each request is repeated then, */
+const MOST_RETRIES = 25;
+/** and so many of the answers may leave its outcome open. */
+const MOST_UNSETTLED = 4;
+/** Longer than whatever may still happen, in milliseconds. */
+const ALL_IS_OVER_MS = 400_000;
 
-/** What a request asks for. */
-export interface Shape {
-  connection: ConnectionId;
-  /** With an `Idempotency-Key`: without one it is sent once. */
-  keyed: boolean;
-  /** A login of the caller's own: no other request's, or the one that the request before asked for too. */
-  login: 'none' | 'own' | 'contested';
-  given: boolean;
-  readonly: boolean;
-  notices: boolean;
-}
-
-/** When something befalls a function: after some time, or as soon as the n-th call of the request has come in, and a moment later. */
-export interface Moment {
-  kind: 'time' | 'database' | 'platform';
-  count: number;
-  laterMs: number;
-  /** It is stopped for so long, and then goes on; absent: it is killed. */
-  pauseMs?: number | undefined;
-}
-
-/** One request with all its retries; its accounts are those with its client's e-mail address. */
-export interface Intent {
-  name: string;
-  shape: Shape;
-  email: string;
-  call: AccountCall;
-  /** Every 200. */
-  answers: AccountAnswer[];
-  /** How many tries are under way. */
-  running: number;
-}
+const REFUSING: ReadonlySet<FaultKind> = new Set(['throttled', 'refused', 'down', 'repeated']);
 
 export interface Counts {
   histories: number;
   requests: number;
   kills: number;
-  pauses: number;
+  stops: number;
   faults: number;
   accounts: number;
+  /** Keys that were used anew after their 24 hours. */
+  keysUsedAnew: number;
   /** Answers by status and type. */
   answers: Record<string, number>;
   passwords: number;
 }
 
-let logins = 700_000;
-
 /** Requests, and what befalls them, in one world. */
 export class History {
-  readonly world: AccountWorld;
-  readonly counts: Counts;
-  readonly circumstances: Circumstances;
-  readonly intents: Intent[] = [];
-  #lateUntil = 0;
-  /** Requests whose functions were stopped: nobody waits for them. */
+  readonly #world: AccountWorld;
+  readonly #counts: Counts;
+  readonly #circumstances: Circumstances;
+  readonly #intents: Intent[] = [];
+  readonly #payments: Payments;
+  /** Where something went wrong. */
+  readonly #faulty = new Set<Target>();
+  readonly #logFrom: number;
+  /** Functions that were stopped go on behind the backs of the others. */
   readonly #stopped: Promise<unknown>[] = [];
+  #failure: unknown;
 
   constructor(world: AccountWorld, counts: Counts, circumstances: Circumstances) {
-    this.world = world;
-    this.counts = counts;
-    this.circumstances = circumstances;
+    this.#world = world;
+    this.#counts = counts;
+    this.#circumstances = circumstances;
+    this.#logFrom = world.environments.log.length;
+    this.#payments = new Payments((listener) => listenTo(world.servers.tp5.faults, listener));
   }
 
-  async begin(shape: Shape): Promise<Intent> {
-    // Faults of the database are for the function, not for the test.
-    const { dynamodb } = this.world.faults;
-    const waiting = dynamodb.list();
-    dynamodb.clear();
-    const client = await newClient(this.world);
-    for (const fault of waiting) dynamodb.set(fault);
-    const intent: Intent = {
-      name: `request ${this.intents.length} (${client.id}, ${JSON.stringify(shape)})`,
-      shape,
-      email: client.email,
-      call: {
-        userId: client.id,
-        ...(shape.keyed ? { key: `key-${client.id}` } : {}),
-        body: accountBody(shape.connection, fields(shape, client.id)),
-      },
-      answers: [],
-      running: 0,
-    };
-    this.intents.push(intent);
-    return intent;
+  /** @throws Error when a promise was broken */
+  async play({ passwordCheck, steps }: Story): Promise<void> {
+    this.#counts.histories += 1;
+    this.#world.gateway.passwordCheck = passwordCheck;
+    try {
+      for (const step of steps) await this.#take(step);
+      await this.#end();
+    } finally {
+      // The next history meets nothing of this one.
+      this.#world.clearFaults();
+      await this.#world.clock.pass(ALL_IS_OVER_MS);
+      await Promise.allSettled(this.#stopped);
+      this.#payments.stop();
+    }
   }
 
-  accounts({ shape, email }: Pick<Intent, 'shape' | 'email'>) {
-    return this.world.servers[CONNECTIONS[shape.connection].server].accounts().filter((one) => one.email === email);
+  async #take(step: Step): Promise<void> {
+    switch (step.kind) {
+      case 'begin':
+        return this.#begin(step);
+      case 'retry': {
+        const keyed = this.#intents.filter(({ call }) => call.key !== undefined);
+        const intent = keyed[step.which % keyed.length];
+        return intent === undefined ? undefined : this.#askAll([intent], step.round);
+      }
+      case 'fault':
+        return this.#setFault(step.target, step.fault);
+      case 'heal':
+        return this.#world.clearFaults();
+      case 'retire':
+        return this.#world.environments.retire();
+      case 'jump':
+        return this.#world.environments.jump(step.ms);
+    }
+  }
+
+  async #begin({ shape, rivals, faults, rounds }: Step & { kind: 'begin' }): Promise<void> {
+    const login = newLogin(shape);
+    const knowsPasswords = this.#world.gateway.passwordCheck === 'known';
+    const intents: Intent[] = [];
+    for (const _ of rivals ? [1, 2] : [1]) {
+      const client = await newClient(this.#world);
+      const now = this.#world.clock.now();
+      intents.push(newIntent(shape, client, { login, isContested: rivals, knowsPasswords, now }));
+    }
+    this.#intents.push(...intents);
+    for (const { target, fault } of faults) this.#setFault(target, fault);
+    for (const round of rounds) await this.#askAll(intents, round);
+  }
+
+  #setFault(target: Target, fault: Fault): void {
+    this.#counts.faults += 1;
+    // What the database only refuses is not done, and no more is the command that it was to note.
+    if (target !== 'dynamodb' || !REFUSING.has(fault.kind)) this.#faulty.add(target);
+    this.#world.faults[target].set(fault);
   }
 
   /** Sends requests at once, and waits for those whose function is not to be stopped. */
-  async askAll(intent: Intent, round: readonly (Moment | undefined)[]): Promise<void> {
-    const asked = round.map((moment) => ({ moment, answer: this.ask(intent, moment) }));
-    const isStopped = ({ moment }: { moment: Moment | undefined }) => moment?.pauseMs !== undefined;
-    for (const one of asked.filter(isStopped)) {
-      // Told at the end of the history.
-      one.answer.catch(() => {});
-      this.#stopped.push(one.answer);
+  async #askAll(intents: readonly Intent[], { tries, passMs, beforeKeyEndsMs }: Round): Promise<void> {
+    const { clock } = this.#world;
+    const [first] = intents;
+    if (beforeKeyEndsMs !== undefined && first !== undefined) {
+      const until = first.begunAt + KEPT_MS - beforeKeyEndsMs;
+      if (until > clock.now()) await clock.pass(until - clock.now());
     }
-    await Promise.all(asked.filter((one) => !isStopped(one)).map(({ answer }) => answer));
+    const waited: Promise<unknown>[] = [];
+    for (const [index, moment] of tries.entries()) {
+      for (const intent of intents) {
+        // Of two that want one login something befalls the first.
+        const befalling = intent === first || index > 0 ? moment : null;
+        const asked = this.#ask(intent, befalling);
+        if (befalling?.stopMs === undefined) waited.push(asked);
+        else this.#stopped.push(asked.catch((error) => (this.#failure ??= error)));
+      }
+    }
+    await Promise.all(waited);
+    if (this.#failure !== undefined) throw this.#failure;
+    await clock.pass(passMs);
   }
 
   /** Sends a request, and lets that befall the function when it is still at work then. */
-  async ask(intent: Intent, moment?: Moment, ms = MS): Promise<AccountAnswer | undefined> {
-    this.counts.requests += 1;
+  async #ask(intent: Intent, moment: Moment | null, ms = MS): Promise<AccountAnswer | undefined> {
+    this.#use(intent);
+    this.#counts.requests += 1;
     intent.running += 1;
-    const since = { database: this.world.database.calls.length, platform: this.#commands(intent) };
-    const pending = this.world.send({ ...intent.call, ms });
-    const befalling = moment === undefined ? undefined : this.#befall(moment, since, intent, pending);
+    const pending = this.#world.send({ ...intent.call, ms });
+    const places = { database: this.#world.faults.dynamodb, server: this.#serverOf(intent).faults };
+    const befalling = moment === null ? false : befall(moment, places, pending);
     const answer = await pending.answer;
     const { kind } = await pending.outcome;
-    await befalling;
+    const struck = await befalling;
     intent.running -= 1;
     if (kind === 'crash') throw new Error(`${intent.name}: the function crashed`);
     // Lambda ends what takes too long: on a busy machine that is one more way to be killed.
-    if (kind === 'killed' || kind === 'timed out') this.counts.kills += 1;
-    if (answer !== undefined) checkAnswer(this, intent, answer);
-    this.#countAccounts();
+    if (kind === 'killed' || kind === 'timed out') this.#counts.kills += 1;
+    else if (struck) this.#counts.stops += 1;
+    if (struck || kind !== 'answer') intent.befallen = true;
+    if (answer !== undefined) this.#check(intent, answer);
+    for (const one of this.#intents) checkAccounts(this.#sight(one), one);
     return answer;
   }
 
-  async #befall(moment: Moment, since: Record<string, number>, intent: Intent, pending: Pending): Promise<void> {
-    const { kind, count, laterMs, pauseMs } = moment;
-    let over = false;
-    pending.outcome.then(() => {
-      over = true;
-    });
-    const began = Date.now();
-    const reached = () => {
-      if (kind === 'time') return Date.now() - began >= count * 25;
-      const now = kind === 'database' ? this.world.database.calls.length : this.#commands(intent);
-      return now - (since[kind] ?? 0) >= count;
-    };
-    while (!over && !reached()) await sleep(1);
-    if (laterMs > 0) await sleep(laterMs);
-    if (over) return;
-    if (pauseMs === undefined) return pending.kill();
-    this.counts.pauses += 1;
-    await pending.pause(pauseMs);
-  }
-
-  #commands({ shape }: Intent): number {
-    return this.world.servers[CONNECTIONS[shape.connection].server].commands;
-  }
-
-  #countAccounts(): void {
-    for (const intent of this.intents) {
-      const { length } = this.accounts(intent);
-      if (length > 1) throw new Error(`${intent.name}: ${length} accounts`);
+  /** A try with a key that may have been forgotten may open an account of its own. */
+  #use(intent: Intent): void {
+    const now = this.#world.clock.now();
+    const isForgotten = now >= intent.keptUntil;
+    if (isForgotten) {
+      intent.epochs += 1;
+      if (intent.epochs > 1) {
+        this.#counts.keysUsedAnew += 1;
+        // Its own first account has it.
+        intent.mayBeTaken = true;
+      }
+    }
+    // What was answered once is not done again, so its key is kept no longer for it.
+    if (isForgotten || intent.answers.length < intent.epochs) {
+      // Of two clocks that are wrong one may be ahead, and the other behind.
+      intent.keptUntil = now + KEPT_MS - 2 * this.#circumstances.skewMs;
     }
   }
 
-  setFault(target: keyof AccountWorld['faults'], fault: Fault): void {
-    this.counts.faults += 1;
-    if (fault.kind === 'slow' || fault.kind === 'late') this.#lateUntil = Date.now() + MS + (fault.ms ?? 0);
-    this.world.faults[target].set(fault);
+  #check(intent: Intent, answer: AccountAnswer): void {
+    const word = wordOf(answer);
+    this.#counts.answers[word] = (this.#counts.answers[word] ?? 0) + 1;
+    intent.lastWord = word;
+    checkAnswer(this.#sight(intent), intent, answer);
+  }
+
+  #serverOf({ shape }: Intent) {
+    return this.#world.servers[CONNECTIONS[shape.connection].server];
+  }
+
+  #sight(intent: Intent): Omit<Sight, 'records'> {
+    const server = this.#serverOf(intent);
+    const all = server.accounts();
+    return {
+      accounts: all.filter(({ email }) => email === intent.email),
+      account: (login) => all.find((one) => one.login === login),
+      access: (login, password) => server.access(login, password),
+      payments: (login) => this.#payments.of(login),
+      isTold: (login) => this.#isTold(login),
+      mayLackDeposit: this.#mayLackDeposit(intent),
+    };
+  }
+
+  #mayLackDeposit(intent: Intent): boolean {
+    const { server } = CONNECTIONS[intent.shape.connection];
+    return intent.befallen || this.#faulty.has(server) || this.#faulty.has('dynamodb');
+  }
+
+  #isTold(login: number): boolean {
+    const log = this.#world.environments.log.slice(this.#logFrom).join('').split('\n');
+    return log.some((line) => line.includes('"DepositFailed"') && line.includes(`"login":${login}`));
   }
 
   /** Faults are over and time passes: every request with a key comes to its end, by itself. */
-  async end(): Promise<void> {
-    this.world.clearFaults();
-    await Promise.all(this.intents.filter(({ call }) => call.key !== undefined).map((intent) => this.#finish(intent)));
+  async #end(): Promise<void> {
+    const { clock } = this.#world;
+    this.#world.clearFaults();
+    for (const intent of this.#intents) if (intent.call.key !== undefined) await this.#finish(intent);
+    await clock.pass(ALL_IS_OVER_MS);
     await Promise.all(this.#stopped);
-    // What a late server has not done by now it will not do any more.
-    const lastMs = Math.max(...this.circumstances.lateMs) + 200;
-    await sleep(Math.max(0, Math.min(this.#lateUntil - Date.now(), lastMs)));
-    this.#countAccounts();
-    for (const intent of this.intents) await checkEnd(this, intent);
-    this.counts.histories += 1;
+    if (this.#failure !== undefined) throw this.#failure;
+    for (const intent of this.#intents) {
+      const records = await this.#world.records(intent.call.userId ?? '');
+      checkEnd({ ...this.#sight(intent), records }, intent);
+      this.#counts.accounts += this.#sight(intent).accounts.length;
+    }
   }
 
+  /** What befalls nobody any more is repeated until it is answered, and as the answers say. */
   async #finish(intent: Intent): Promise<void> {
-    const until = Date.now() + LAST_SECONDS * 1_000;
-    // A protocol that cannot tell leaves it to an operator.
-    const { connection, login } = intent.shape;
-    const blind =
-      connection.startsWith('reg') || (connection.startsWith('gw-') && !hasLogin(intent) && !/range/.test(connection));
     let last: AccountAnswer | undefined;
-    while (Date.now() < until) {
-      last = await this.ask(intent, undefined, LAST_MS);
+    let unsettled = 0;
+    for (let retry = 0; retry < MOST_RETRIES; retry += 1) {
+      last = await this.#ask(intent, null, LAST_MS);
+      const word = last === undefined ? undefined : wordOf(last);
       // Whether a lost deposit has arrived is certain only after a while, and told by a retry then.
-      if (last?.status === 200 && !isDepositOpen(this, intent)) return;
-      if (blind && last?.status === 409 && last.body.type === 'account_outcome_unknown') return;
-      if (login === 'contested' && last?.body.type === 'login_taken') return;
-      await sleep(Math.min(1_000, Number(last?.headers['retry-after'] ?? 0.2) * 1_000));
+      if (word === '200' && !isDepositOpen(this.#sight(intent), intent)) return;
+      if (word === '409 login_taken' && intent.mayBeTaken) return;
+      if (word?.endsWith('account_outcome_unknown') === true) {
+        if (intent.isBlind && last?.status === 409) return this.#checkBlind(intent);
+        unsettled += 1;
+        if (unsettled > MOST_UNSETTLED) throw new Error(`${intent.name}: ${word}, which a look-up could settle`);
+      }
+      await this.#world.clock.pass(Number(last?.headers['retry-after'] ?? 1) * 1_000);
     }
     throw new Error(`${intent.name}: never answered; in the end ${last?.status} ${last?.body.type}`);
   }
-}
 
-function fields({ login, given, readonly, notices }: Shape, id: string): Record<string, unknown> {
-  if (login === 'own') logins += 1;
-  return {
-    ...(login === 'none' ? {} : { login: logins }),
-    ...(given ? { master_password: `Ma5#${id}`, investor_password: `Iv6!${id}` } : {}),
-    ...(readonly ? { enable_readonly: true } : {}),
-    ...(notices ? { send_email: true, send_pop_up: true } : {}),
-  };
+  /** What our own table knows must not be left to an operator. */
+  async #checkBlind(intent: Intent): Promise<void> {
+    const records = await this.#world.records(intent.call.userId ?? '');
+    if (records.length > 0) throw new Error(`${intent.name}: 409, and our own table knows its account`);
+  }
 }

@@ -1,18 +1,20 @@
 import fc from 'fast-check';
 import type { Bundles } from '../environments.ts';
 import { WorldPool } from '../world-pool.ts';
-import { KINDS, type Kind } from './circumstances.ts';
+import { KINDS, type Kind, SETTLE_SECONDS } from './circumstances.ts';
 import { type Counts, History } from './history.ts';
-import { type Command, historiesOf } from './steps.ts';
+import { type Story, storiesOf } from './steps.ts';
 
 /**
- * Histories of requests, retries, kills, pauses and faults, made up by fast-check and driven against the functions as they
+ * Histories of requests, retries, kills, stops and faults, made up by fast-check and driven against the functions as they
  * are deployed, each in a process of its own, with a database and trading servers that keep count: however it goes, no
  * request has two accounts, two deposits, or a stranger's account.
  */
 
 interface Violation {
-  history: string;
+  /** Which one of the seed's. */
+  index: number;
+  story: Story;
   message: string;
 }
 export interface Summary {
@@ -31,50 +33,57 @@ export interface HistoriesOptions {
   /** How many at a time, each with everything of its own. */
   lanes: number;
   seed: number;
+  /** Ends with the first violation. */
+  untilFirst?: boolean;
   progress?: (counts: Counts, violations: number) => void;
 }
 
-/** Runs so many histories; the same seed makes up the same ones, though not the same moments. */
-export async function runHistories({ bundles, kind, runs, lanes, seed, progress }: HistoriesOptions): Promise<Summary> {
+/** Runs so many histories; the same seed makes up the same ones. */
+export async function runHistories(options: HistoriesOptions): Promise<Summary> {
+  const { bundles, kind, runs, lanes, seed, untilFirst, progress } = options;
   const began = Date.now();
-  const counts: Counts = {
-    histories: 0,
-    requests: 0,
-    kills: 0,
-    pauses: 0,
-    faults: 0,
-    accounts: 0,
-    answers: {},
-    passwords: 0,
-  };
+  const counts = noCounts();
   const violations: Violation[] = [];
   const circumstances = KINDS[kind];
-  const { settleSeconds, skewMs } = circumstances;
+  const skews = fc.sample(fc.integer({ min: -circumstances.skewMs, max: circumstances.skewMs }), {
+    numRuns: 997,
+    seed,
+  });
+  let started = 0;
   const pool = new WorldPool(lanes, {
     bundles,
-    settleSeconds,
-    skewMs: () => Math.round((Math.random() * 2 - 1) * skewMs),
+    settleSeconds: SETTLE_SECONDS,
+    skewMs: () => skews[started++ % skews.length] ?? 0,
   });
-  const one = (commands: Command[]) =>
+  const one = (story: Story, index: number) =>
     pool.use(async (world) => {
+      if (untilFirst === true && violations.length > 0) return;
       try {
-        let history: History | undefined;
-        await fc.asyncModelRun(() => {
-          history = new History(world, counts, circumstances);
-          return { model: {}, real: history };
-        }, commands);
-        await history?.end();
+        await new History(world, counts, circumstances).play(story);
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
-        violations.push({ history: commands.join('\n'), message });
+        violations.push({ index, story, message: error instanceof Error ? error.message : String(error) });
       }
       progress?.(counts, violations.length);
     });
   try {
-    await Promise.all(fc.sample(historiesOf(circumstances), { numRuns: runs, seed }).map(one));
+    await Promise.all(fc.sample(storiesOf(circumstances), { numRuns: runs, seed }).map(one));
   } finally {
     counts.passwords = pool.worlds.reduce((sum, { passwords }) => sum + passwords.size, 0);
-    await pool.close().catch((error: Error) => violations.push({ history: 'all of them', message: error.message }));
+    await pool.close();
   }
   return { kind, seed, counts, violations, seconds: (Date.now() - began) / 1_000 };
+}
+
+function noCounts(): Counts {
+  return {
+    histories: 0,
+    requests: 0,
+    kills: 0,
+    stops: 0,
+    faults: 0,
+    accounts: 0,
+    keysUsedAnew: 0,
+    answers: {},
+    passwords: 0,
+  };
 }

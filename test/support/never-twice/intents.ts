@@ -1,0 +1,103 @@
+import { type AccountAnswer, type AccountCall, accountBody } from '../account-calls.ts';
+import type { ConnectionId } from '../account-connections.ts';
+
+/** What a request asks for. */
+export interface Shape {
+  connection: ConnectionId;
+  /** With an `Idempotency-Key`: without one it is sent once. */
+  keyed: boolean;
+  /** A login of the caller's own, of the connection's range or not. */
+  login: 'none' | 'outside' | 'inside';
+  given: boolean;
+  readonly: boolean;
+  notices: boolean;
+}
+
+/** One request with all its retries; its accounts are those with its client's e-mail address. */
+export interface Intent {
+  name: string;
+  shape: Shape;
+  email: string;
+  call: AccountCall;
+  /** Its own login may be another's. */
+  mayBeTaken: boolean;
+  /** What became of a lost answer nobody can tell, so that it is left to an operator. */
+  isBlind: boolean;
+  /** Every 200 that differs. */
+  answers: AccountAnswer[];
+  /** What was answered last. */
+  lastWord: string | undefined;
+  /** How many tries are under way. */
+  running: number;
+  /** A try was killed, stopped or out of time. */
+  befallen: boolean;
+  /** When its key was first used, and until when it is certainly kept, on the world's clock. */
+  begunAt: number;
+  keptUntil: number;
+  /** How often its key was used anew: each time it may open an account. */
+  epochs: number;
+}
+
+/** For how long a key is kept after the last request that did anything. */
+export const KEPT_MS = 24 * 60 * 60 * 1_000;
+
+let logins = 0;
+/** A login for requests that ask for one of their own. */
+export function newLogin({ connection, login }: Shape): number | undefined {
+  if (login === 'none') return undefined;
+  logins += 1;
+  return login === 'outside' ? 700_000 + logins : (RANGES[connection] ?? 0) + (logins % 2_000);
+}
+
+/** Where their ranges begin. */
+const RANGES: Partial<Record<ConnectionId, number>> = {
+  'tp5-range': 500_000,
+  'tp5-range-demo': 502_000,
+  'gw-range': 510_000,
+  'gw-range-demo': 512_000,
+};
+
+/** @param now on the world's clock */
+export function newIntent(
+  shape: Shape,
+  client: { id: string; email: string },
+  {
+    login,
+    isContested,
+    knowsPasswords,
+    now,
+  }: { login: number | undefined; isContested: boolean; knowsPasswords: boolean; now: number },
+): Intent {
+  const { connection, keyed } = shape;
+  const isGateway = connection.startsWith('gw');
+  const isOfRange = connection.includes('range') && shape.login !== 'outside';
+  const isAsked = shape.login === 'outside' && knowsPasswords;
+  return {
+    name: `${client.id} ${JSON.stringify(shape)}`,
+    shape,
+    email: client.email,
+    call: {
+      userId: client.id,
+      ...(keyed ? { key: `key-${client.id}` } : {}),
+      body: accountBody(connection, fields(shape, client.id, login)),
+    },
+    mayBeTaken: isContested || shape.login === 'inside',
+    isBlind: connection.startsWith('reg') || (isGateway && !isOfRange && !isAsked),
+    answers: [],
+    lastWord: undefined,
+    running: 0,
+    befallen: false,
+    begunAt: now,
+    keptUntil: 0,
+    epochs: 0,
+  };
+}
+
+function fields({ given, readonly, notices }: Shape, id: string, login: number | undefined): Record<string, unknown> {
+  return {
+    ...(login === undefined ? {} : { login }),
+    ...(given ? { master_password: `Ma5#${id}`, investor_password: `Iv6!${id}` } : {}),
+    ...(readonly ? { enable_readonly: true } : {}),
+    ...(notices ? { send_email: true, send_pop_up: true } : {}),
+  };
+}
