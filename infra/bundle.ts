@@ -58,8 +58,7 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
     target: 'node24',
     // Packages' ES modules, not their CommonJS: smaller by a third, and free of `require`.
     mainFields: ['module', 'main'],
-    // Asked for by a package that does without; it is here only because other tools need it.
-    external: ['supports-color'],
+    external: NEVER_LOADED,
     minify: true,
     // The messages in other scripts as they are, not as escapes of six bytes a character.
     charset: 'utf8',
@@ -78,6 +77,19 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
   }
   return describe(metafile);
 }
+
+/** What packages load only where something is missing that a function has. */
+const NEVER_LOADED = [
+  // Colours for a terminal.
+  'supports-color',
+  // Credentials: Lambda gives them in the environment, where the SDK looks first.
+  '@aws-sdk/credential-provider-http',
+  '@aws-sdk/credential-provider-ini',
+  '@aws-sdk/credential-provider-process',
+  '@aws-sdk/credential-provider-sso',
+  '@aws-sdk/credential-provider-web-identity',
+  '@smithy/credential-provider-imds',
+];
 
 /**
  * Whoever asks with `require` gets the module itself. What asks with `import()` gets a copy of its own, in which all

@@ -26,14 +26,14 @@ export const coldStart: Benchmark = {
 };
 
 /** Round trips as they are within a region, and to a trading server in another one; in milliseconds. */
-const ROUND_TRIPS_MS = { DYNAMODB: 3, SECRETS_MANAGER: 10, SES: 10 } as const;
+const ROUND_TRIPS_MS = { DYNAMODB: 3, SECRETS_MANAGER: 10, SES: 10, EVENTBRIDGE: 10 } as const;
 const TO_PLATFORM_MS = 20;
 
 export const coldStartFarAway: Benchmark = {
   name: 'cold-start-far-away',
   about:
     `The same with modelled networks: TLS and a round trip of ${ROUND_TRIPS_MS.DYNAMODB} ms to DynamoDB, ` +
-    `${ROUND_TRIPS_MS.SECRETS_MANAGER} ms to Secrets Manager and SES, ${TO_PLATFORM_MS} ms to the trading server. ${BARE_SDK}`,
+    `${ROUND_TRIPS_MS.SECRETS_MANAGER} ms to Secrets Manager, SES and EventBridge, ${TO_PLATFORM_MS} ms to the trading server. ${BARE_SDK}`,
   run: runFarAway,
 };
 

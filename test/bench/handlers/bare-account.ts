@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { BatchGetCommand, DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 
@@ -73,6 +74,8 @@ export function bareAccountHandler(
     const account = { pk: event.pathParameters.user_id, sk: `${version}#${order.connection_id}#${login}`, login };
     await database.send(new PutCommand({ TableName: env.ACCOUNTS_TABLE, Item: account }));
     await move('finished');
+    await tell({ ...account, operationId });
+    await move('told');
     if (order.send_email === true) await sendMail(login);
     if (order.send_pop_up === true) await sendPopUp(login);
     return {
@@ -84,6 +87,16 @@ export function bareAccountHandler(
 }
 
 export const BARE_PASSWORDS = { master_password: 'Tr4de-It-Now', investor_password: 'L00k-Only-Pls' };
+
+let events: EventBridgeClient | undefined;
+
+async function tell(account: object): Promise<void> {
+  const { EventBridgeClient, PutEventsCommand } = await import('@aws-sdk/client-eventbridge');
+  events ??= new EventBridgeClient({});
+  const Detail = JSON.stringify(account);
+  const Entries = [{ EventBusName: env.EVENT_BUS, Source: 'broker.api', DetailType: 'AccountOpened', Detail }];
+  await events.send(new PutEventsCommand({ Entries }));
+}
 
 async function sendMail(login: number): Promise<void> {
   const { SESClient, SendEmailCommand } = await import('@aws-sdk/client-ses');
