@@ -81,8 +81,6 @@ export const SettingsSchema = closedObject({
     'domain',
   ),
   allowedOrigins,
-  /** True: the API has a route that confirms registrations. */
-  confirmation: v.optional(flag, false),
   /** Both: the account routes need a token of this issuer, for one of these audiences. Neither: IAM. */
   jwtIssuer: v.optional(text(ISSUER, 'must be an https address')),
   jwtAudience: v.optional(

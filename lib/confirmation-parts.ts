@@ -4,6 +4,7 @@ import type { confirmationConfig } from './config.ts';
 import type { ConfirmationParts } from './confirmation.ts';
 import { confirmationLimit } from './records/confirmation-limit.ts';
 import { directoryIn } from './records/directory.ts';
+import { documentsIn } from './records/documents.ts';
 import { eventsOn } from './records/events.ts';
 import { registrationsIn } from './records/registrations.ts';
 import { isPasswordOf } from './secrets/password-hash.ts';
@@ -18,6 +19,7 @@ export function confirmationParts(
   return {
     directory: directoryIn(table(database, config.crmTable)),
     registrations: registrationsIn(table(database, config.registrationsTable), Date.now, config.confirmedDays),
+    documents: documentsIn(config.documentsBucket),
     events: eventsOn(async () => (await import('./aws/eventbridge.ts')).eventBus(config.eventBus)),
     pepper: async (signal) => parsePepper(await readSecret(config.pepperSecret, signal)),
     countSource: confirmationLimit(table(database, config.limitsTable)),

@@ -1,6 +1,7 @@
 import type { Answer, Request } from './http/endpoint.ts';
 import { Problem } from './http/problem.ts';
 import type { Directory } from './records/directory.ts';
+import type { Documents } from './records/documents.ts';
 import type { Events } from './records/events.ts';
 import { MOST_SIDE_BY_SIDE, type Registrations, type StoredRegistration } from './records/registrations.ts';
 import type { Verdict } from './records/send-limits.ts';
@@ -13,6 +14,7 @@ import type { ConfirmationRequest } from './validators/confirmation.ts';
 export interface ConfirmationParts {
   directory: Pick<Directory, 'isClient'>;
   registrations: Registrations;
+  documents: Pick<Documents, 'keep'>;
   events: Events;
   pepper(signal: AbortSignal): Promise<Pepper>;
   /** Counts a request of this source. */
@@ -88,16 +90,24 @@ async function guess(
   });
 }
 
-/** Of right guesses that race one writes this; the others are answered alike. */
+/**
+ * Of right guesses that race one writes this; the others are answered alike. The documents are kept before: wherever this
+ * breaks off, a confirmed registration has all of its documents.
+ */
 async function confirm(
   parts: ConfirmationParts,
   registration: StoredRegistration,
   signal: AbortSignal,
 ): Promise<StoredRegistration> {
-  const known = await parts.directory.isClient({ emailKey: registration.email_key }, signal);
+  const [looked, kept] = await Promise.allSettled([
+    parts.directory.isClient({ emailKey: registration.email_key }, signal),
+    parts.documents.keep(registration.documents, signal),
+  ]);
+  if (looked.status === 'rejected') throw looked.reason;
+  if (kept.status === 'rejected') throw kept.reason;
   const confirmation = {
     confirmed_at: new Date(parts.now()).toISOString(),
-    email_taken: known.email || registration.delivery?.email_taken === true,
+    email_taken: looked.value.email || registration.delivery?.email_taken === true,
     told: false,
   };
   const won = await parts.registrations.confirm(registration.registration_id, confirmation, signal);

@@ -47,7 +47,7 @@ export function registrationParts(
     directory: directoryIn(table(database, config.crmTable)),
     operations: operationsIn(table(database, config.operationsTable)),
     registrations: registrationsIn(table(database, config.registrationsTable)),
-    documents: documentsIn(config.documentsBucket),
+    documents: documentsIn(config.documentsBucket, { tagged: config.confirmation === true }),
     channels: installedChannels(config, CHANNEL_OPENERS),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
     limits: sendLimits(table(database, config.limitsTable), config.limits),

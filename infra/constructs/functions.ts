@@ -105,6 +105,7 @@ function confirmation(route: DeployedRoute, around: Surroundings): ServiceFuncti
       ...sharedResources(around),
       registrationsTable: data.registrations.tableName,
       limitsTable: data.limits.tableName,
+      documentsBucket: data.documents.bucketName,
       pepperSecret: data.pepper.secretArn,
       eventBus: events.bus.eventBusName,
     }),
@@ -173,7 +174,7 @@ function rightsOfDoor(stack: Stack, { captcha, front }: Settings): PolicyStateme
   ];
 }
 
-/** With a tag by which a document disappears after a day. */
-function storeDocuments({ data }: Surroundings): PolicyStatement {
-  return onDocuments(data, 'StoreDocuments', ['PutObject', 'PutObjectTagging']);
+/** Where registrations can be confirmed, with a tag by which a document disappears after a day. */
+function storeDocuments({ data, settings }: Surroundings): PolicyStatement {
+  return onDocuments(data, 'StoreDocuments', ['PutObject', ...(settings.confirmation ? ['PutObjectTagging'] : [])]);
 }

@@ -44,6 +44,7 @@ export const SETTINGS = {
     registrationsTable: TABLES.registrations,
     limitsTable: TABLES.limits,
     documentsBucket: BUCKET,
+    confirmation: true,
     pepperSecret: PEPPER_SECRET,
   }),
   EVENT_BUS,

@@ -1,7 +1,7 @@
-import { PutObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { DeleteObjectTaggingCommand, PutObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { failureReason } from './failure-reason.ts';
 
-/** An object could not be stored; `reason` is the service's error name. */
+/** An object could not be stored, or its tags not be taken away; `reason` is the service's error name. */
 export class StorageFailure extends Error {
   override readonly name = 'StorageFailure';
   readonly reason: string;
@@ -20,16 +20,20 @@ export interface NewObject {
   sha256: string;
   /** ASCII; 2 KB together. */
   metadata: Record<string, string>;
+  /** By which a rule of the bucket may know it. */
+  tag?: { readonly Key: string; readonly Value: string } | undefined;
 }
 
 export interface ObjectStore {
   /** @throws StorageFailure; the object may stand there all the same */
   put(object: NewObject, signal: AbortSignal): Promise<void>;
+  /** Takes all tags of an object away, also where it has none. @throws StorageFailure; they may be gone all the same */
+  deleteTags(key: string, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * One private bucket, which encrypts and expires what is in it. A failed put is repeated twice: the same object under the same
- * key is the same object.
+ * One private bucket, which encrypts and expires what is in it. A failed call is repeated twice: the same object under the
+ * same key is the same object.
  */
 export function objectStore(bucket: string, config: S3ClientConfig = {}): ObjectStore {
   const client = new S3Client({
@@ -37,8 +41,15 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}): Object
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
     ...config,
   });
+  async function orFail(call: Promise<unknown>): Promise<void> {
+    try {
+      await call;
+    } catch (error) {
+      throw new StorageFailure(failureReason(error), error);
+    }
+  }
   return {
-    async put({ key, body, mediaType, sha256, metadata }, abortSignal) {
+    async put({ key, body, mediaType, sha256, metadata, tag }, abortSignal) {
       const command = new PutObjectCommand({
         Bucket: bucket,
         Key: key,
@@ -48,12 +59,13 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}): Object
         ContentDisposition: 'attachment',
         ChecksumSHA256: sha256,
         Metadata: metadata,
+        ...(tag === undefined ? {} : { Tagging: new URLSearchParams([[tag.Key, tag.Value]]).toString() }),
       });
-      try {
-        await client.send(command, { abortSignal });
-      } catch (error) {
-        throw new StorageFailure(failureReason(error), error);
-      }
+      await orFail(client.send(command, { abortSignal }));
+    },
+
+    async deleteTags(key, abortSignal) {
+      await orFail(client.send(new DeleteObjectTaggingCommand({ Bucket: bucket, Key: key }), { abortSignal }));
     },
   };
 }

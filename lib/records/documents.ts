@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { ObjectStore } from '../aws/s3.ts';
+import type { NewObject, ObjectStore } from '../aws/s3.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
-import { DOCUMENTS_FOLDER } from '../validators/deployment.ts';
+import { DOCUMENTS_FOLDER, PENDING_DOCUMENT } from '../validators/deployment.ts';
 import type { FieldFault } from '../validators/primitives.ts';
 import { toPointer } from '../validators/primitives.ts';
 
@@ -29,14 +29,26 @@ export interface Documents {
    * @throws StorageFailure
    */
   store(registrationId: string, documents: readonly CheckedDocument[], signal: AbortSignal): Promise<StoredDocument[]>;
+  /**
+   * Keeps stored documents for as long as the bucket keeps anything, instead of a day; also those that are kept already.
+   * @throws StorageFailure
+   */
+  keep(documents: readonly Pick<StoredDocument, 'key'>[], signal: AbortSignal): Promise<void>;
+}
+
+interface DocumentOptions {
+  /** Documents that nobody keeps disappear after a day, by a tag; else all of them disappear alike. */
+  tagged?: boolean;
+  open?: (bucket: string) => Promise<ObjectStore>;
 }
 
 /** Documents as objects in S3, whose client is loaded when the first document comes. */
 export function documentsIn(
   bucket: string,
-  open: (bucket: string) => Promise<ObjectStore> = async (name) => (await import('../aws/s3.ts')).objectStore(name),
+  { tagged = false, open = async (name) => (await import('../aws/s3.ts')).objectStore(name) }: DocumentOptions = {},
 ): Documents {
   let objects: ObjectStore | undefined;
+  const tag = tagged ? PENDING_DOCUMENT : undefined;
 
   return {
     async inspect(documents) {
@@ -57,23 +69,35 @@ export function documentsIn(
       if (documents.length === 0) return [];
       objects ??= await open(bucket);
       const store = objects;
-      const results = await Promise.allSettled(
-        documents.map((document, place) =>
-          put(store, `${DOCUMENTS_FOLDER}/${registrationId}/${place + 1}`, document, signal),
-        ),
+      return await allEnded(
+        documents.map((document, place) => {
+          const key = `${DOCUMENTS_FOLDER}/${registrationId}/${place + 1}`;
+          return put(store, { key, tag }, document, signal);
+        }),
       );
-      // Only now: no upload goes on behind the answer.
-      return results.map((result) => {
-        if (result.status === 'rejected') throw result.reason;
-        return result.value;
-      });
+    },
+
+    async keep(documents, signal) {
+      if (documents.length === 0) return;
+      objects ??= await open(bucket);
+      const store = objects;
+      await allEnded(documents.map(({ key }) => store.deleteTags(key, signal)));
     },
   };
 }
 
+/** Fails only when all have ended: no call goes on behind the answer. */
+async function allEnded<T>(calls: readonly Promise<T>[]): Promise<T[]> {
+  const results = await Promise.allSettled(calls);
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
+}
+
 async function put(
   store: ObjectStore,
-  key: string,
+  { key, tag }: Pick<NewObject, 'key' | 'tag'>,
   document: CheckedDocument,
   signal: AbortSignal,
 ): Promise<StoredDocument> {
@@ -85,7 +109,7 @@ async function put(
     'document-id': encoded(id, 384),
     field: encoded(fieldKey, 384),
   };
-  await store.put({ key, body: bytes, mediaType: media_type, sha256, metadata }, signal);
+  await store.put({ key, body: bytes, mediaType: media_type, sha256, metadata, tag }, signal);
   return { field_key: fieldKey, index, id, key, media_type, bytes: bytes.length, sha256 };
 }
 

@@ -240,4 +240,5 @@ const ReadSchema = v.object({
   address: v.string(),
   password_hash: v.string(),
   code: SealedCodeSchema,
+  documents: v.array(v.object({ key: v.string() })),
 });

@@ -3,7 +3,7 @@ import { hasPhoneNumbers } from './countries.ts';
 import { asciiEmail, EmailSchema } from './email.ts';
 import { type Channel, OTP_TYPES } from './otp-types.ts';
 import { closedObject } from './primitives.ts';
-import { count, E164, HOST_NAME, HOST_NAME_MUST, minutePrice, price, text, word } from './setting-types.ts';
+import { count, E164, flag, HOST_NAME, HOST_NAME_MUST, minutePrice, price, text, word } from './setting-types.ts';
 
 /**
  * The settings of a deployment that reach a function: what is allowed, and what stands where nothing is given. Each is
@@ -183,6 +183,8 @@ const registration = {
   limits: v.optional(LimitsSchema, {}),
   captcha: v.optional(CaptchaSchema),
   front: v.optional(FrontSchema),
+  /** True: the API has a route that confirms registrations. */
+  confirmation: v.optional(flag),
 };
 
 const confirmation = {
@@ -222,6 +224,7 @@ export const ConfirmationEnvironment = v.object({
   crmTable: resource,
   registrationsTable: resource,
   limitsTable: resource,
+  documentsBucket: resource,
   pepperSecret: resource,
   /** The bus that is told of confirmed registrations. */
   eventBus: resource,

@@ -20,7 +20,6 @@ describe('The settings of a deployment', () => {
       stage: 'prod',
       senderAddress: 'no-reply@acme.example',
       senderDomain: 'acme.example',
-      confirmation: false,
       confirmedDays: 30,
       senderIdentity: 'domain',
       allowedOrigins: [],

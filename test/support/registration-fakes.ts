@@ -144,6 +144,7 @@ function fakeRecords(
     documents: {
       inspect: () => step('inspect', settings.wrongDocuments ?? []),
       store: () => step('documents', []),
+      keep: () => Promise.reject(new Error('not asked for here')),
     },
   };
 }

@@ -48,12 +48,15 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
     if (size > MOST_METADATA_BYTES) {
       return s3Error(400, 'MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size');
     }
+    const tags = [...new URLSearchParams(String(headers['x-amz-tagging'] ?? ''))];
+    const tagFault = faultOfTags(tags);
+    if (tagFault !== undefined) return tagFault;
     objects.set(name, {
       body,
       contentType: headers['content-type'] ?? 'binary/octet-stream',
       metadata,
       contentDisposition: headers['content-disposition'],
-      tags: Object.fromEntries(new URLSearchParams(String(headers['x-amz-tagging'] ?? ''))),
+      tags: Object.fromEntries(tags),
     });
     return { status: 200, headers: { etag: `"${createHash('md5').update(body).digest('hex')}"` }, body: '' };
   }
@@ -84,6 +87,19 @@ function metadataIn(headers: Call['headers']): Record<string, string> {
     if (header.startsWith('x-amz-meta-')) metadata[header.slice('x-amz-meta-'.length)] = String(value);
   }
   return metadata;
+}
+
+const MOST_TAGS = 10;
+/** Letters of any script, digits, spaces and some signs. */
+const TAG_KEY = /^(?!aws:)[\p{L}\p{N}\p{Z}+\-=._:/@]{1,128}$/u;
+const TAG_VALUE = /^[\p{L}\p{N}\p{Z}+\-=._:/@]{0,256}$/u;
+
+/** The error that S3 has for the tags that come with an object. */
+function faultOfTags(tags: readonly [key: string, value: string][]): Answer | undefined {
+  if (new Map(tags).size < tags.length) return s3Error(400, 'InvalidArgument', 'The header repeats a tag.');
+  if (tags.length > MOST_TAGS) return s3Error(400, 'BadRequest', 'Object tags cannot be greater than 10');
+  if (tags.every(([key, value]) => TAG_KEY.test(key) && TAG_VALUE.test(value))) return undefined;
+  return s3Error(400, 'InvalidTag', 'The TagKey or TagValue you have provided is invalid');
 }
 
 /** The error that S3 has for content which is not what its checksums say. */

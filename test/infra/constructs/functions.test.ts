@@ -54,7 +54,7 @@ const REGISTRATION_RIGHTS = {
     on: ['<LimitsTable.Arn>'],
   },
   KeepOperations: KEEP_OPERATIONS,
-  StoreDocuments: { may: ['s3:PutObject', 's3:PutObjectTagging'], on: ['<DocumentsBucket.Arn>/registrations/*'] },
+  StoreDocuments: { may: ['s3:PutObject'], on: ['<DocumentsBucket.Arn>/registrations/*'] },
   ReadPepper: { may: ['secretsmanager:GetSecretValue'], on: ['<PepperSecret>'] },
   WriteOwnLog: ownLog,
   Trace: TRACE,
@@ -94,6 +94,10 @@ describe('The registration function', () => {
       SendWhatsApp: {
         may: ['social-messaging:SendWhatsAppMessage'],
         on: [ARN('social-messaging', 'phone-number-id/0a1b')],
+      },
+      StoreDocuments: {
+        may: ['s3:PutObject', 's3:PutObjectTagging'],
+        on: ['<DocumentsBucket.Arn>/registrations/*'],
       },
       ReadCaptchaKey: { may: ['secretsmanager:GetSecretValue'], on: [ARN('secretsmanager', 'secret:captcha-??????')] },
       ReadFrontKey: { may: ['secretsmanager:GetSecretValue'], on: [ARN('secretsmanager', 'secret:front-??????')] },
@@ -151,6 +155,7 @@ describe('The function that confirms', () => {
       confirmedDays: 30,
       front: EVERYTHING.front,
       registrationsTable: '<RegistrationsTable>',
+      documentsBucket: '<DocumentsBucket>',
       eventBus: '<EventBus>',
     });
   });
@@ -258,6 +263,7 @@ describe('Every function', () => {
       call: { originationIdentity: 'phone-0a1b', configurationSet: 'calls', maxPricePerMinute: '0.30' },
       whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code', noticeTemplate: 'notice' },
       documentsBucket: '<DocumentsBucket>',
+      confirmation: true,
     });
     for (const name of ['CreateTp5Account', 'CreateTp4Account']) {
       expect(accountConfig(environmentOf(full, name))).toMatchObject({

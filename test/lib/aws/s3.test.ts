@@ -49,6 +49,44 @@ describe('An object', () => {
   });
 });
 
+describe('The tags of an object', () => {
+  const tagsOf = (key: string) => s3.objects.get(`documents/${key}`)?.tags;
+
+  it('come with it, and can be taken away, also twice', async () => {
+    await store.put({ ...object('tagged'), tag: { Key: 'a b', Value: 'c=d/ü' } }, signal);
+    expect(tagsOf('tagged')).toEqual({ 'a b': 'c=d/ü' });
+    await store.deleteTags('tagged', signal);
+    await store.deleteTags('tagged', signal);
+    expect(tagsOf('tagged')).toEqual({});
+    expect(s3.objects.get('documents/tagged')?.contentType).toBe('application/pdf');
+  });
+
+  it.each([
+    ['without a name', '', 'pending'],
+    ['with a name of AWS', 'aws:tag', 'pending'],
+    ['with a name that is too long', 'x'.repeat(129), 'pending'],
+    ['with a value that is too long', 'registration', 'x'.repeat(257)],
+    ['with a letter that S3 does not take', 'registration', '<pending>'],
+  ])('%s are refused', async (_, Key, Value) => {
+    const put = store.put({ ...object('refused'), tag: { Key, Value } }, signal);
+    await expect(put).rejects.toMatchObject({ reason: 'InvalidTag' });
+    expect(tagsOf('refused')).toBeUndefined();
+  });
+
+  it('cannot be taken away where there is no object', async () => {
+    await expect(store.deleteTags('nothing', signal)).rejects.toMatchObject({ reason: 'NoSuchKey' });
+  });
+
+  it('are tried to be taken away three times', async () => {
+    await store.put({ ...object('kept'), tag: { Key: 'registration', Value: 'pending' } }, signal);
+    faults.set({ kind: 'throttled', times: 2 });
+    await store.deleteTags('kept', signal);
+    expect(tagsOf('kept')).toEqual({});
+    faults.set({ kind: 'throttled', times: 3 });
+    await expect(store.deleteTags('kept', signal)).rejects.toMatchObject({ reason: 'SlowDown' });
+  });
+});
+
 describe('A failing object store', () => {
   it.each([
     ['throttled', 'SlowDown'],

@@ -24,8 +24,17 @@ function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
       await put(object);
       objects.push(object);
     },
+    deleteTags: () => Promise.reject(new Error('not asked for here')),
   };
-  return { objects, documents: documentsIn('documents', async () => store) };
+  return { objects, documents: documentsIn('documents', { open: async () => store }) };
+}
+
+/** Documents in the stand-in of S3. */
+async function realStore(options: { tagged?: boolean }) {
+  const s3 = await startS3({ faults: new Faults(), buckets: ['documents'] });
+  onTestFinished(() => s3.close());
+  const open = async (bucket: string) => objectStore(bucket, clientSettings(s3.url));
+  return { s3, documents: documentsIn('documents', { ...options, open }) };
 }
 
 describe('A document where the form accepts', () => {
@@ -223,12 +232,14 @@ describe('A stored document', () => {
 
   it('opens the object store, and a registration without one does not', async () => {
     let opened = 0;
-    const documents = documentsIn('documents', async () => {
+    const open = async () => {
       opened += 1;
-      return { put: async () => {} };
-    });
+      return { put: async () => {}, deleteTags: async () => {} };
+    };
+    const documents = documentsIn('documents', { open });
     expect(await documents.inspect([])).toEqual([]);
     expect(await documents.store('r-1', [], signal)).toEqual([]);
+    await documents.keep([], signal);
     expect(opened).toBe(0);
     await documents.store('r-1', [document(FILES.pdf)], signal);
     await documents.store('r-2', [document(FILES.pdf)], signal);
@@ -236,9 +247,7 @@ describe('A stored document', () => {
   });
 
   it('stands in S3 as it was sent', async () => {
-    const s3 = await startS3({ faults: new Faults(), buckets: ['documents'] });
-    onTestFinished(() => s3.close());
-    const documents = documentsIn('documents', async (bucket) => objectStore(bucket, clientSettings(s3.url)));
+    const { s3, documents } = await realStore({});
     await documents.store('r-1', [document(FILES.png, { name: 'ü.png' })], signal);
     expect(s3.objects.get('documents/registrations/r-1/1')).toMatchObject({
       body: FILES.png,
@@ -246,5 +255,35 @@ describe('A stored document', () => {
       contentDisposition: 'attachment',
       metadata: { 'file-name': '%C3%BC.png', 'document-id': 'passport', field: 'd0cUpl' },
     });
+  });
+});
+
+describe('A document of a registration that may be confirmed', () => {
+  const KEYS = ['registrations/r-1/1', 'registrations/r-1/2'];
+
+  it('has the tag by which it disappears, until it is kept', async () => {
+    const { s3, documents } = await realStore({ tagged: true });
+    const stored = await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], signal);
+    const tags = () => KEYS.map((key) => s3.objects.get(`documents/${key}`)?.tags);
+    expect(tags()).toEqual([{ registration: 'pending' }, { registration: 'pending' }]);
+    await documents.keep(stored, signal);
+    expect(tags()).toEqual([{}, {}]);
+    await documents.keep(stored, signal);
+    expect(s3.objects.get(`documents/${KEYS[0]}`)?.body.equals(FILES.png)).toBe(true);
+  });
+
+  it('has no tag where none can be confirmed', async () => {
+    const { s3, documents } = await realStore({});
+    await documents.store('r-1', [document(FILES.png)], signal);
+    expect(s3.objects.get(`documents/${KEYS[0]}`)?.tags).toEqual({});
+  });
+
+  it('that is not there cannot be kept', async () => {
+    const { documents } = await realStore({ tagged: true });
+    const keeping = documents.keep(
+      KEYS.map((key) => ({ key })),
+      signal,
+    );
+    await expect(keeping).rejects.toMatchObject({ reason: 'NoSuchKey' });
   });
 });
