@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { FILES } from '../support/document-files.ts';
+import { checkEvent } from '../support/events.ts';
 import type { Person } from '../support/persons.ts';
 import {
+  CONFIRM_PATH,
   codeIn,
   newSource,
   PASSWORD,
@@ -9,6 +12,8 @@ import {
   registrationOf,
   registrationWorld,
 } from '../support/registration-world.ts';
+
+const PNG = FILES.png.toString('base64');
 
 let world: RegistrationWorld;
 beforeAll(async () => {
@@ -20,7 +25,7 @@ afterAll(() => world.close());
 function confirm(body: Record<string, unknown>, source = newSource()) {
   return world.send({
     method: 'POST',
-    path: '/public/v1/account/register/confirm',
+    path: CONFIRM_PATH,
     headers: { 'content-type': 'application/json', 'x-forwarded-for': source },
     body: JSON.stringify({ password: PASSWORD, ...body }),
   });
@@ -40,7 +45,29 @@ describe('A confirmation', () => {
       expect(reply).toMatchObject({ status: 204, text: '' });
       expect(reply.header('cache-control')).toBe('no-store');
     }
-    expect(await world.record(channel, person)).toMatchObject({ confirmation: { told: true, email_taken: false } });
+    const record = await world.record(channel, person);
+    expect(record).toMatchObject({ confirmation: { told: true, email_taken: false } });
+    const events = world.service.bus.list().filter(({ detail }) => detail.id === record?.registration_id);
+    expect(events).toHaveLength(1);
+    for (const event of events) checkEvent(event['detail-type'], event.detail, event.source);
+  });
+
+  it('keeps the documents, or is refused and can be repeated where S3 does not let it', async () => {
+    const person = world.stranger();
+    const doc = { id: 'passport', name: 'passport.png', doc: PNG };
+    await world.post(registrationOf(person, { form_id: 'FORM0001', k3J9xQ: 'none', d0cUpl: [doc, doc] }));
+    const code = codeIn(world.sentTo('email', person)[0]);
+    const body = { ...addressOf(person, 'email'), code };
+    const { documents = [] } = (await world.record('email', person)) ?? {};
+    const tags = () => documents.map(({ key }) => world.service.standIns.s3.objects.get(`documents/${key}`)?.tags);
+    expect(tags()).toEqual([{ registration: 'pending' }, { registration: 'pending' }]);
+
+    world.service.faults('s3').set({ kind: 'refused', times: 2 });
+    expect(await confirm(body)).toMatchObject({ status: 500, json: { type: 'internal_error' } });
+    expect(await world.record('email', person)).not.toHaveProperty('confirmation');
+
+    expect((await confirm(body)).status).toBe(204);
+    expect(tags()).toEqual([{}, {}]);
   });
 
   it('of a client’s address and of a stranger’s gets the same answer to every code', async () => {

@@ -16,6 +16,7 @@ import { checkAnswer } from './openapi.ts';
 import { crmRecords, newPersons, type Person, type Persons } from './persons.ts';
 
 export const PATH = '/public/v1/account/register/request';
+export const CONFIRM_PATH = '/public/v1/account/register/confirm';
 export const PASSWORD = 'correct horse battery';
 
 export interface Reply {
@@ -169,8 +170,8 @@ export async function registrationWorld({
           const pairs = rawHeaders.flatMap((name, at): [string, string][] =>
             at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : [],
           );
-          if (method === 'POST' && path === PATH) {
-            checkAnswer(method, PATH, response.statusCode ?? 0, new Headers(pairs), answer);
+          if (method === 'POST' && [PATH, CONFIRM_PATH].includes(path)) {
+            checkAnswer(method, path, response.statusCode ?? 0, new Headers(pairs), answer);
           }
           resolve({
             status: response.statusCode ?? 0,

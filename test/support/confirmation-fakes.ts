@@ -1,0 +1,215 @@
+import { ConditionFailed, DatabaseFailure, type Table } from '../../lib/aws/dynamodb.ts';
+import { type ConfirmationParts, confirmRegistration } from '../../lib/confirmation.ts';
+import { Problem } from '../../lib/http/problem.ts';
+import { confirmationLimit } from '../../lib/records/confirmation-limit.ts';
+import { directoryIn } from '../../lib/records/directory.ts';
+import { documentsIn } from '../../lib/records/documents.ts';
+import type { EventDetail } from '../../lib/records/events.ts';
+import { type Delivery, type PendingRegistration, registrationsIn } from '../../lib/records/registrations.ts';
+import type { Verdict } from '../../lib/records/send-limits.ts';
+import { sealCode } from '../../lib/secrets/one-time-code.ts';
+import { parsePepper } from '../../lib/secrets/pepper.ts';
+import type { EventName, Telemetry } from '../../lib/telemetry.ts';
+import type { TestDatabase } from './database.ts';
+import { checkEvent } from './events.ts';
+
+export const NOW = Date.UTC(2026, 0, 1, 12);
+export const MINUTE = 60_000;
+export const DAY = 24 * 60 * MINUTE;
+const PEPPER = parsePepper(JSON.stringify({ current: '1', '1': 'p'.repeat(32) }));
+const forever = new AbortController().signal;
+
+/** Does a call of the use case to something outside, by its name; a test may have it go wrong. */
+export type Step = <T>(name: string, call: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+
+export interface Given {
+  code?: string;
+  password?: string;
+  delivery?: Delivery;
+  /** How many documents it has. */
+  documents?: number;
+}
+
+interface Change {
+  table?: Table;
+  isClient?: boolean;
+  verdict?: Verdict;
+  /** Given, the directory and the limit are real too. */
+  step?: Step;
+  signal?: AbortSignal;
+}
+
+const atOnce: Step = (_, call) => call();
+
+let serial = 0;
+
+/** The use case, for one address of its own, with fakes around it; what it keeps stands in a database. */
+export class FakeConfirmations {
+  readonly #database: TestDatabase;
+  readonly #source: string;
+  readonly address: string;
+  /** Epoch milliseconds. */
+  now = NOW;
+  /** How many passwords were hashed. */
+  hashes = 0;
+  told: EventDetail<'RegistrationConfirmed'>[] = [];
+  readonly events: EventName[] = [];
+  /** The keys of documents that disappear after a day. */
+  readonly passing = new Set<string>();
+  /** How often S3 was called. */
+  objectCalls = 0;
+
+  constructor(database: TestDatabase) {
+    this.#database = database;
+    serial += 1;
+    this.address = `ann${serial}@example.com`;
+    this.#source = `10.0.${serial >> 8}.${serial & 255}`;
+    database.calls.length = 0;
+  }
+
+  /** Keeps a registration as a request does. @returns its id */
+  async register({ code = '012345', password = 'right password', delivery, documents = 0 }: Given = {}) {
+    const { address, now } = this;
+    serial += 1;
+    const registrationId = `r${serial}`;
+    const keys = Array.from({ length: documents }, (_, place) => `registrations/${registrationId}/${place + 1}`);
+    const record: PendingRegistration = {
+      registration_id: registrationId,
+      type: 'trader',
+      otp_type: 'email',
+      address,
+      email: address,
+      email_key: address,
+      name: 'Ann',
+      password_hash: `hash of ${password}`,
+      form_id: 'FORM0001',
+      referrer_user_id: 'CLIENT01',
+      custom_fields: '{}',
+      documents: keys.map((key, index) => ({ ...DOCUMENT, index, key })),
+      code: sealCode(code, { registrationId, channel: 'email', address }, PEPPER, now),
+      requested_at: new Date(now).toISOString(),
+    };
+    for (const key of keys) this.passing.add(key);
+    await this.registrations.put(record, now, forever);
+    const sent = delivery ?? { kind: 'code', outcome: 'sent', email_taken: false };
+    await this.registrations.noteDelivery(registrationId, sent, forever);
+    this.#database.calls.length = 0;
+    return registrationId;
+  }
+
+  /** What stands in the database, without any fault. */
+  get registrations() {
+    return registrationsIn(this.#database.tables.registrations, () => this.now);
+  }
+
+  /** @returns 204, or the type of the problem */
+  async confirm({ code = '012345', password = 'right password' }: Given = {}, change: Change = {}) {
+    const body = { channel: 'email', address: this.address, code, password } as const;
+    const request = { body, sentBody: {}, parameters: {}, idempotencyKey: undefined, caller: undefined };
+    const telemetry: Telemetry = { event: (name) => this.events.push(name), with: () => telemetry };
+    const source = { source: this.#source, endsAt: this.now };
+    try {
+      await confirmRegistration(this.#parts(change), { ...request, ...source }, telemetry, change.signal ?? forever);
+      return 204;
+    } catch (error) {
+      if (error instanceof Problem) return error.type;
+      throw error;
+    }
+  }
+
+  #parts({ table, isClient = false, verdict = { kind: 'allowed' }, step = atOnce }: Change): ConfirmationParts {
+    const { tables } = this.#database;
+    const now = () => this.now;
+    const walked = step !== atOnce;
+    return {
+      directory: walked
+        ? directoryIn(stepping('crm', tables.crm, step))
+        : { isClient: async () => ({ email: isClient, phone: false }) },
+      registrations: registrationsIn(stepping('registrations', table ?? tables.registrations, step), now),
+      documents: documentsIn('documents', { open: async () => this.#objects(step) }),
+      events: {
+        tell: (type, detail, signal) =>
+          step('bus', async () => this.#hear(type, detail as EventDetail<'RegistrationConfirmed'>), signal),
+      },
+      pepper: (signal) => step('secret', async () => PEPPER, signal),
+      countSource: walked ? confirmationLimit(stepping('limits', tables.limits, step), now) : async () => verdict,
+      isPassword: async (hash, password) => {
+        this.hashes += 1;
+        return hash === undefined || hash === `hash of ${password}`;
+      },
+      now,
+    };
+  }
+
+  #hear(type: string, detail: EventDetail<'RegistrationConfirmed'>): void {
+    checkEvent(type, detail);
+    this.told.push(detail);
+  }
+
+  #objects(step: Step) {
+    return {
+      put: () => Promise.reject(new Error('not asked for')),
+      deleteTags: (key: string, signal: AbortSignal) =>
+        step(
+          'documents',
+          async () => {
+            this.objectCalls += 1;
+            this.passing.delete(key);
+          },
+          signal,
+        ),
+    };
+  }
+}
+
+const DOCUMENT = { field_key: 'd0cUpl', id: 'passport', media_type: 'image/png', bytes: 1, sha256: '' };
+
+/** A table whose calls are steps: `registrations.update`. */
+function stepping(name: string, table: Table, step: Step): Table {
+  return {
+    get: (...args) => step(`${name}.get`, () => table.get(...args), args[1]),
+    getMany: (...args) => step(`${name}.getMany`, () => table.getMany(...args), args[1]),
+    query: (...args) => step(`${name}.query`, () => table.query(...args), args[2]),
+    put: (...args) => step(`${name}.put`, () => table.put(...args), args[1]),
+    update: (...args) => step(`${name}.update`, () => table.update(...args), args[2]),
+    delete: (...args) => step(`${name}.delete`, () => table.delete(...args), args[1]),
+  };
+}
+
+/** What goes wrong at a step. `slow` and `unanswered`: it is waited for until there is no time left. */
+export const FAULTS = ['refused', 'slow', 'answer lost', 'unanswered', 'killed before', 'killed after'] as const;
+export type StepFault = (typeof FAULTS)[number];
+
+const DONE: readonly StepFault[] = ['answer lost', 'unanswered', 'killed after'];
+
+/**
+ * Steps of one confirmation, of which one goes wrong.
+ * @param at the name of the step, with its number where others have the same: `registrations.update 2`
+ */
+export function stepsWith(at?: string, fault?: StepFault) {
+  const names: string[] = [];
+  const time = new AbortController();
+  const death = Promise.withResolvers<'killed'>();
+  const step: Step = async (name, call, signal) => {
+    const number = names.filter((other) => other.startsWith(`${name} `)).length + 1;
+    names.push(`${name} ${number}`);
+    if (fault === undefined || `${name} ${number}` !== at) return call();
+    if (DONE.includes(fault)) await call().catch(orThrowUnlessRefused);
+    if (fault === 'refused' || fault === 'answer lost') throw new DatabaseFailure('ServiceUnavailable');
+    if (fault === 'killed before' || fault === 'killed after') {
+      death.resolve('killed');
+      return new Promise(() => {});
+    }
+    const over = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(new DatabaseFailure('TimeoutError')));
+    });
+    time.abort();
+    return over;
+  };
+  return { names, step, signal: time.signal, died: death.promise };
+}
+
+/** A condition may keep a write from being done. */
+function orThrowUnlessRefused(error: unknown): void {
+  if (!(error instanceof ConditionFailed)) throw error;
+}
