@@ -170,7 +170,7 @@ function toProblem(failure: PlatformFailure, telemetry: Telemetry): Problem {
 }
 
 /** One question to the platform. */
-export const FINDING_MS = 5_000;
+export const FINDING_MS = 7_000;
 /** Between two questions, at most; a platform that is not there is asked no sooner. */
 export const PAUSE_MS = 1_000;
 /** How long is asked for what cannot become certain within this request. */

@@ -8,13 +8,14 @@ import { type Answer, dial, type TextConnection } from './exchange.ts';
 export interface TextLimits {
   /** How long connecting may take, in milliseconds. */
   connectTimeoutMs: number;
-  /** How long the answer to an opening may take, in milliseconds; a question gets at most five seconds of it. */
+  /** How long the answer to an opening may take, in milliseconds; a question gets at most three seconds of it. */
   answerTimeoutMs: number;
   /** The time of day, in epoch milliseconds. */
   now: () => number;
 }
 
-const QUESTION_MS = 5_000;
+/** Two of them, whether an account exists and whose it is, take less than `FINDING_MS` of `account-work.ts`. */
+const QUESTION_MS = 3_000;
 
 /** Connects to one server, and asks what creates nothing. Each command has a connection of its own. */
 export class TextClient {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { FINDING_MS } from '../../../../lib/account-work.ts';
+import { within } from '../../../../lib/http/deadline.ts';
 import { atOnce } from '../../../support/departures.ts';
 import { anOrder, aScript, aServer, failureOf, forever, HASTY, textPlatform } from '../../../support/text-protocol.ts';
 
@@ -89,6 +91,14 @@ describe('looking up on a gateway', () => {
 });
 
 describe('a gateway that cannot tell', () => {
+  it('silence to WCHECKPASS is told within the time of one question to the platform', async () => {
+    const server = await aServer({ dialect: gateway, passwordCheck: 'silent' });
+    const platform = textPlatform(gateway, server.port, { answerTimeoutMs: 14_000 });
+    await platform.open(anOrder({ login: 777 }), atOnce, forever);
+    const finding = platform.find(anOrder({ login: 777 }), within(FINDING_MS));
+    await expect(finding).resolves.toEqual({ kind: 'cannot_tell' });
+  });
+
   it.each([
     ['an error that speaks of the command', 'ERROR\r\ninvalid CMD\r\nend'],
     ['an error that speaks of the command’s name', 'ERROR\r\nCHECKPASSWORD is unknown\r\nend'],
