@@ -7,7 +7,7 @@ import { runHistories, type Summary } from '../support/never-twice/run.ts';
 /**
  * `npm run never-twice -- --runs 1000`: histories of requests, retries, kills, stops and faults against the functions as
  * they are deployed, counting accounts and deposits. `ranges`: with logins of the service's own, servers and clocks that
- * keep no promise; `times`: without. Ends with an error when a promise was broken.
+ * keep no promise; `times`: without. `--first` ends with the first violation. Ends with an error when a promise was broken.
  */
 
 const { values } = parseArgs({
@@ -15,6 +15,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '1000' },
     kind: { type: 'string', multiple: true, default: Object.keys(KINDS) },
     lanes: { type: 'string', default: '8' },
+    first: { type: 'boolean', default: false },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
   },
 });
@@ -60,7 +61,14 @@ answers
 const bundles = await accountBundles();
 for (const kind of kinds) {
   const runs = Number(values.runs);
-  const options = { bundles, kind, runs, lanes: Number(values.lanes), seed: Number(values.seed) };
+  const options = {
+    bundles,
+    kind,
+    runs,
+    lanes: Number(values.lanes),
+    seed: Number(values.seed),
+    untilFirst: values.first,
+  };
   const summary = await runHistories({ ...options, progress: progress(kind, runs) });
   show(summary);
   if (summary.violations.length > 0) process.exitCode = 1;

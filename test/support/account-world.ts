@@ -1,4 +1,4 @@
-import { QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { localClient } from '../../infra/local/aws.ts';
 import { type Database, TABLES } from '../../infra/local/database.ts';
 import type { Faults } from '../../infra/local/faults.ts';
@@ -8,6 +8,7 @@ import type { TextServerOptions } from '../../infra/local/platforms/text-server.
 import type { WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import { derivePassword, parsePasswordKey } from '../../lib/platform/passwords.ts';
+import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
 import { ACCOUNT_TYPES, connectionRecords, type ServerName } from './account-connections.ts';
 import {
@@ -68,6 +69,8 @@ export interface AccountWorld {
   clearFaults(): void;
   /** The records of a client's accounts. */
   records(userId: string): Promise<Item[]>;
+  /** The operations that are to be taken up again, by their ids; not those that only an operator can end. */
+  openOperations(): Promise<Set<string>>;
   /** Everything that was kept, logged, counted, sent or told until now, by what it is. */
   written(): Promise<Written>;
   /**
@@ -131,6 +134,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     ask,
     addClients: crm.addClients,
     records: (userId) => accountsOf(reader, userId),
+    openOperations: () => openIn(reader),
     written,
     leaks,
     clearFaults,
@@ -200,6 +204,19 @@ async function accountsOf(reader: ReturnType<typeof databaseClient>, userId: str
   const KeyConditionExpression = 'pk = :pk';
   const values = { ExpressionAttributeValues: { ':pk': userId }, KeyConditionExpression };
   return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
+}
+
+async function openIn(reader: ReturnType<typeof databaseClient>): Promise<Set<string>> {
+  const { Items = [] } = await reader.send(
+    new ScanCommand({ TableName: TABLES.operations, IndexName: DUE_INDEX.name }),
+  );
+  const due = Items.filter((item) => Number(item[DUE_INDEX.at]) < Number.MAX_SAFE_INTEGER);
+  const found = await Promise.all(
+    due.map(({ pk }) =>
+      reader.send(new GetCommand({ TableName: TABLES.operations, Key: { pk }, ConsistentRead: true })),
+    ),
+  );
+  return new Set(found.flatMap(({ Item }) => (Item === undefined ? [] : [String(Item.operation_id)])));
 }
 
 function passwordsIn({ master_password, investor_password }: Record<string, unknown>): string[] {

@@ -3,6 +3,9 @@ import type { Faults } from '../faults.ts';
 /** How late a slow or late server is, where its fault does not say, in milliseconds. */
 export const ACTING_LATE_MS = 1_000;
 
+/** The return code of the fault `retcode` that no list has: the command is carried out all the same. */
+export const UNHEARD_OF_CODE = 9_999;
+
 /** An account on a simulated trading server, as `/_local/platforms/{connection_id}/accounts` shows it. */
 export interface SimulatedAccount {
   login: number;

@@ -10,6 +10,7 @@ import {
   type SimulatedAccount,
   type SimulatedGroup,
   type SimulatedServer,
+  UNHEARD_OF_CODE,
 } from './simulated-server.ts';
 import { type AccountDetails, TextAccounts } from './text-accounts.ts';
 
@@ -53,6 +54,8 @@ export interface TextServer extends SimulatedServer {
 /** The longest line that is read; a longer one is thrown away. */
 const MAX_LINE = 1_023;
 const ENDS = { line: 'end\r\n', bare: 'end', none: '' };
+/** An `ERROR` that is in no list, of a command that was carried out. */
+const UNHEARD_OF = ['ERROR', 'internal error 9999'];
 const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
 
 /**
@@ -86,7 +89,8 @@ const RETURN_CODES: Record<number, string> = {
  * `illegal IP` and the plug-in closes in silence. `slow`: works the command off later, whether the client still waits
  * or not. `late`: ends the connection, and works the command off later all the same. `reply_lost`: works it off, then
  * resets. Both wait for a command that opens an account. `session_dropped`: resets before. `silence`: neither works nor
- * answers. `garbage`: works it off and answers nonsense. `retcode`: the `ERROR` of `RETURN_CODES`, without working.
+ * answers. `garbage`: works it off and answers nonsense. `retcode`: the `ERROR` of `RETURN_CODES`, without working; with the code
+ * 9999 an `ERROR` that is in no list, after working.
  */
 export async function startTextServer(options: TextServerOptions): Promise<TextServer> {
   const server = new SimulatedTextServer(options);
@@ -187,6 +191,10 @@ class SimulatedTextServer implements TextServer {
       case 'garbage':
         work();
         return this.#send(socket, GARBAGE);
+      case 'retcode':
+        if (fault.code !== UNHEARD_OF_CODE) return this.#answer(socket, this.#refusal(fault));
+        work();
+        return this.#answer(socket, UNHEARD_OF);
       default:
         return this.#answer(socket, this.#refusal(fault));
     }

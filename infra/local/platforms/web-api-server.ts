@@ -5,7 +5,13 @@ import { type Fault, Faults, STEP_FAULT_KINDS } from '../faults.ts';
 import { fromHereAlone, listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
 import { type Certificate, certificate } from './certificate.ts';
-import { ACTING_LATE_MS, type Crowd, type SimulatedAccount, type SimulatedServer } from './simulated-server.ts';
+import {
+  ACTING_LATE_MS,
+  type Crowd,
+  type SimulatedAccount,
+  type SimulatedServer,
+  UNHEARD_OF_CODE,
+} from './simulated-server.ts';
 import { type Reply, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
 import { readParameters } from './web-api-parameters.ts';
 import { type Session, type SessionOptions, WebApiSessions } from './web-api-sessions.ts';
@@ -40,7 +46,7 @@ const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
  * Faults count commands, beside authentication, `test/access` and `quit`. `throttled`: code 12. `refused`: code 8, no
  * permission. `slow`: works the command off later, whether the client still waits or not. `late`: ends the connection,
  * and works the command off later all the same. `reply_lost`: works it off and resets the connection. Both wait for a
- * command that changes something. `session_dropped`: resets before. `retcode`: that code, without working. `silence`:
+ * command that changes something. `session_dropped`: resets before. `retcode`: that code, without working, but for 9999. `silence`:
  * neither works nor answers. `garbage`: works it off and answers bytes that are not even HTTP.
  *
  * With the step `authentication` they count `auth/start` and `auth/answer` instead, and `refused` is 403, as for a wrong
@@ -217,6 +223,7 @@ class SimulatedWebApi implements WebApiServer {
         socket.destroy();
         return;
       default:
+        if (fault.kind === 'retcode' && fault.code === UNHEARD_OF_CODE) execute();
         return this.#answer(response, refusal(fault));
     }
   }

@@ -1,9 +1,9 @@
-import type { Fault, FaultKind } from '../../../infra/local/faults.ts';
+import type { Fault } from '../../../infra/local/faults.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS } from '../account-connections.ts';
 import type { AccountWorld } from '../account-world.ts';
 import { newClient } from '../world-pool.ts';
-import { checkAccounts, checkAnswer, checkEnd, isDepositOpen, type Sight, wordOf } from './checks.ts';
+import { checkAccounts, checkAnswer, checkEnd, isDepositOpen, type Momentary, wordOf } from './checks.ts';
 import type { Circumstances } from './circumstances.ts';
 import { type Intent, KEPT_MS, newIntent, newLogin } from './intents.ts';
 import { befall, listenTo, type Moment } from './moments.ts';
@@ -20,8 +20,6 @@ const MOST_RETRIES = 25;
 const MOST_UNSETTLED = 4;
 /** Longer than whatever may still happen, in milliseconds. */
 const ALL_IS_OVER_MS = 400_000;
-
-const REFUSING: ReadonlySet<FaultKind> = new Set(['throttled', 'refused', 'down', 'repeated']);
 
 export interface Counts {
   histories: number;
@@ -46,6 +44,8 @@ export class History {
   readonly #payments: Payments;
   /** Where something went wrong. */
   readonly #faulty = new Set<Target>();
+  /** The database did what it was asked and did not say so. */
+  #isLossy = false;
   readonly #logFrom: number;
   /** Functions that were stopped go on behind the backs of the others. */
   readonly #stopped: Promise<unknown>[] = [];
@@ -111,8 +111,8 @@ export class History {
 
   #setFault(target: Target, fault: Fault): void {
     this.#counts.faults += 1;
-    // What the database only refuses is not done, and no more is the command that it was to note.
-    if (target !== 'dynamodb' || !REFUSING.has(fault.kind)) this.#faulty.add(target);
+    this.#faulty.add(target);
+    if (target === 'dynamodb' && (fault.kind === 'slow' || fault.kind === 'reply_lost')) this.#isLossy = true;
     this.#world.faults[target].set(fault);
   }
 
@@ -191,27 +191,39 @@ export class History {
     return this.#world.servers[CONNECTIONS[shape.connection].server];
   }
 
-  #sight(intent: Intent): Omit<Sight, 'records'> {
+  #sight(intent: Intent): Momentary {
     const server = this.#serverOf(intent);
-    const all = server.accounts();
+    const { accounts, all } = this.#accountsOf(intent);
     return {
-      accounts: all.filter(({ email }) => email === intent.email),
+      accounts,
       account: (login) => all.find((one) => one.login === login),
       access: (login, password) => server.access(login, password),
       payments: (login) => this.#payments.of(login),
-      isTold: (login) => this.#isTold(login),
+      isTold: (login) => this.#isLogged(login, '"DepositFailed"'),
       mayLackDeposit: this.#mayLackDeposit(intent),
     };
   }
 
-  #mayLackDeposit(intent: Intent): boolean {
-    const { server } = CONNECTIONS[intent.shape.connection];
-    return intent.befallen || this.#faulty.has(server) || this.#faulty.has('dynamodb');
+  #accountsOf(intent: Intent) {
+    const all = this.#serverOf(intent).accounts();
+    return { all, accounts: all.filter(({ email }) => email === intent.email) };
   }
 
-  #isTold(login: number): boolean {
+  #mayLackDeposit(intent: Intent): boolean {
+    const { server } = CONNECTIONS[intent.shape.connection];
+    return intent.befallen || this.#faulty.has(server) || (this.#isLossy && this.#isNoteLost(intent));
+  }
+
+  /** Whether it may be noted that the command leaves, and nobody knows. */
+  #isNoteLost(intent: Intent): boolean {
+    const { accounts } = this.#accountsOf(intent);
+    return accounts.some(({ login }) => this.#isLogged(login, '"OperationNotSettled"', '"step":"deposit"'));
+  }
+
+  #isLogged(login: number, ...words: string[]): boolean {
     const log = this.#world.environments.log.slice(this.#logFrom).join('').split('\n');
-    return log.some((line) => line.includes('"DepositFailed"') && line.includes(`"login":${login}`));
+    const wanted = [`"login":${login},`, ...words];
+    return log.some((line) => wanted.every((word) => line.includes(word)) && !line.includes('LeaseLost'));
   }
 
   /** Faults are over and time passes: every request with a key comes to its end, by itself. */
@@ -222,9 +234,10 @@ export class History {
     await clock.pass(ALL_IS_OVER_MS);
     await Promise.all(this.#stopped);
     if (this.#failure !== undefined) throw this.#failure;
+    const openOperations = await this.#world.openOperations();
     for (const intent of this.#intents) {
       const records = await this.#world.records(intent.call.userId ?? '');
-      checkEnd({ ...this.#sight(intent), records }, intent);
+      checkEnd({ ...this.#sight(intent), records, openOperations }, intent);
       this.#counts.accounts += this.#sight(intent).accounts.length;
     }
   }
@@ -237,7 +250,7 @@ export class History {
       last = await this.#ask(intent, null, LAST_MS);
       const word = last === undefined ? undefined : wordOf(last);
       // Whether a lost deposit has arrived is certain only after a while, and told by a retry then.
-      if (word === '200' && !isDepositOpen(this.#sight(intent), intent)) return;
+      if (word === '200' && (await this.#isComplete(intent))) return;
       if (word === '409 login_taken' && intent.mayBeTaken) return;
       if (word?.endsWith('account_outcome_unknown') === true) {
         if (intent.isBlind && last?.status === 409) return this.#checkBlind(intent);
@@ -247,6 +260,12 @@ export class History {
       await this.#world.clock.pass(Number(last?.headers['retry-after'] ?? 1) * 1_000);
     }
     throw new Error(`${intent.name}: never answered; in the end ${last?.status} ${last?.body.type}`);
+  }
+
+  async #isComplete(intent: Intent): Promise<boolean> {
+    const open = await this.#world.openOperations();
+    const { accounts } = this.#accountsOf(intent);
+    return !isDepositOpen(this.#sight(intent), intent) && !accounts.some(({ comment }) => open.has(comment));
   }
 
   /** What our own table knows must not be left to an operator. */

@@ -8,8 +8,8 @@ import type { Run } from '../environments.ts';
  * for is done, and the function does not know it yet.
  */
 export interface Moment {
-  /** `time`: steps of 25 ms. `note`: a write to an operation that is there already. */
-  of: 'time' | 'database' | 'note' | 'command';
+  /** `time`: steps of 25 ms. `put`: a new item: the operation, a reservation, the record. `note`: a later write to an operation. */
+  of: 'time' | 'database' | 'put' | 'note' | 'command';
   count: number;
   /** It is stopped for so long, in milliseconds of the world's time, and then goes on; absent: it is killed. */
   stopMs?: number | undefined;
@@ -51,7 +51,7 @@ export async function befall(
   let stopListening = () => {};
   const struck = new Promise<boolean>((resolve) => {
     stopListening = listenTo(of === 'command' ? server : database, async ({ name }) => {
-      if (of === 'note' && name !== 'UpdateItem') return;
+      if ((of === 'note' && name !== 'UpdateItem') || (of === 'put' && name !== 'PutItem')) return;
       seen += 1;
       if (seen === count) resolve(await strike());
     });
@@ -76,6 +76,6 @@ export const noted: fc.Arbitrary<Moment> = fc.record({
 });
 /** Right when a command has come in. */
 export const killed: fc.Arbitrary<Moment> = fc.record({
-  of: fc.constantFrom('note' as const, 'command' as const),
+  of: fc.constantFrom('put' as const, 'note' as const, 'command' as const),
   count: fc.integer({ min: 1, max: 3 }),
 });

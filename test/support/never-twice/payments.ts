@@ -1,7 +1,8 @@
 import type { IncomingCall } from '../../../infra/local/faults.ts';
+import { UNHEARD_OF_CODE } from '../../../infra/local/platforms/simulated-server.ts';
 
 /** Return codes which do not say whether the command was carried out. */
-const UNDECIDED = [2, 7, 9, 14, 16, 17, 9999];
+const UNDECIDED = [2, 7, 9, 14, 16, 17, UNHEARD_OF_CODE];
 
 /** Counts the commands that pay, beside those that the server refuses for certain: these may be sent again. */
 export class Payments {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { ENDINGS, type Fault, type FaultKind, PLATFORM_FAULT_KINDS } from '../../../infra/local/faults.ts';
+import { UNHEARD_OF_CODE } from '../../../infra/local/platforms/simulated-server.ts';
 import type { Question } from '../../../infra/local/platforms/text-server.ts';
 import { CONNECTIONS, type ConnectionId, type ServerName } from '../account-connections.ts';
 import type { Circumstances } from './circumstances.ts';
@@ -159,8 +160,8 @@ function platformFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
     after: fc.constantFrom(0, 0, 0, 1, 1, 2),
     ms: fc.constantFrom(...lateMs),
     ending: fc.constantFrom(...ENDINGS),
-    // Without those that are answered as if the request itself were wrong; 9999 is in no list.
-    code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018, 9999),
+    // Without those that are answered as if the request itself were wrong.
+    code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018, UNHEARD_OF_CODE, UNHEARD_OF_CODE),
   });
 }
 
