@@ -10,7 +10,7 @@ export interface Spread {
 export interface Figure {
   what: string;
   /** Of `ours` and `base`; a ratio has none. */
-  unit: 'ms' | 'µs' | 'MB' | 'kB' | '/s' | '%' | 'calls' | 'USD';
+  unit: 'ms' | 'µs' | 'MB' | 'kB' | '/s' | '%' | 'calls' | 'kinds' | 'USD';
   ours: Spread;
   /** What it is compared with, measured in the same run, turn and turn about. */
   base?: Spread & { of: string };

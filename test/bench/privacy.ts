@@ -1,29 +1,40 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Benchmark, BenchmarkRun, Figure } from './figures.ts';
+import type { ConfirmationPrivacy } from './confirmation-privacy.ts';
+import { type Benchmark, type BenchmarkRun, type Figure, figure } from './figures.ts';
 import type { RegistrationPrivacy } from './registration-privacy.ts';
-
-const SCRIPT = fileURLToPath(new URL('registration-privacy.ts', import.meta.url));
+import type { Telling } from './telling.ts';
 
 export const privacy: Benchmark = {
   name: 'privacy',
   about:
     'The time of a registration with a client’s address beside that with a stranger’s, in pairs, over HTTP, with the ' +
-    'password hash and without it. "Slower" is the share of pairs in which the client’s takes longer: 50 % tells nothing.',
-  run,
+    'password hash and without it; and of refused confirmations, beside that of a wrong code for a stranger’s address. ' +
+    '"Slower" is the share of pairs in which the first takes longer: 50 % tells nothing.',
+  async run(options) {
+    const { times } = await figuresOf<RegistrationPrivacy>('registration-privacy.ts', options);
+    const confirming = await figuresOf<ConfirmationPrivacy>('confirmation-privacy.ts', options);
+    return [
+      ...times.flatMap(ofTimes),
+      figure('confirming: answers, by their bytes', 'kinds', [confirming.answers], { of: 'ours', most: 1 }),
+      figure('confirming: database calls, in their order', 'kinds', [confirming.calls], { of: 'ours', most: 1 }),
+      ...confirming.times.flatMap(ofTimes),
+    ];
+  },
 };
 
 /** In a process of its own, because it needs another local service than the other benchmarks. */
-async function run({ quick }: BenchmarkRun): Promise<Figure[]> {
-  const args = [SCRIPT, '--json', ...(quick ? ['--quick'] : [])];
+async function figuresOf<T>(script: string, { quick }: BenchmarkRun): Promise<T> {
+  const args = [fileURLToPath(new URL(script, import.meta.url)), '--json', ...(quick ? ['--quick'] : [])];
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 10_000_000 });
-  const { times } = JSON.parse(stdout) as RegistrationPrivacy;
-  return times.flatMap(({ what, client, stranger, ratio, share, pairs }): Figure[] => {
-    const only = (value: number) => ({ median: value, low: value, high: value, runs: pairs });
-    return [
-      { what, unit: 'ms', ours: only(client), base: { of: 'a stranger', ...only(stranger) }, ratio: only(ratio) },
-      { what: `${what}: slower`, unit: '%', ours: only(share * 100) },
-    ];
-  });
+  return JSON.parse(stdout) as T;
+}
+
+function ofTimes({ what, ours, base, of, ratio, share, pairs }: Telling): Figure[] {
+  const only = (value: number) => ({ median: value, low: value, high: value, runs: pairs });
+  return [
+    { what, unit: 'ms', ours: only(ours), base: { of, ...only(base) }, ratio: only(ratio) },
+    { what: `${what}: slower`, unit: '%', ours: only(share * 100) },
+  ];
 }

@@ -22,6 +22,7 @@ import type { Channel } from '../../lib/validators/otp-types.ts';
 import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../../lib/validators/registration.ts';
 import { longestRow, trace } from '../support/database-trace.ts';
 import { type RegistrationWorld, registrationOf, registrationWorld } from '../support/registration-world.ts';
+import { lineOf, type Telling, telling } from './telling.ts';
 
 /**
  * What somebody with a stop-watch learns of who is a client, and how many database calls stand one after another before
@@ -34,20 +35,6 @@ export interface RoundTrips {
   oneAfterTheOther: number;
   /** All database calls of the request. */
   calls: number;
-}
-
-export interface Telling {
-  what: string;
-  /** Milliseconds. */
-  client: number;
-  stranger: number;
-  /** Of the medians. */
-  ratio: number;
-  /** How likely a client's request takes longer than a stranger's; 0.5: the time tells nothing. */
-  share: number;
-  /** Of a difference at least as large between addresses of one kind (Mann-Whitney, two-sided). */
-  p: number;
-  pairs: number;
 }
 
 export interface RegistrationPrivacy {
@@ -125,8 +112,7 @@ async function compare(
       if (pair >= 0) times[kind].push(took);
     }
   }
-  const [client, stranger] = [median(times.client), median(times.stranger)];
-  return { what, client, stranger, ratio: client / stranger, pairs, ...mannWhitney(times.client, times.stranger) };
+  return telling(what, times.client, 'a stranger', times.stranger);
 }
 
 /** A request with this header is worked on without the hash, whose time would hide that of all the rest. */
@@ -165,43 +151,12 @@ function handlerWith(hash: (password: string) => Promise<string>): LambdaHandler
   }) as LambdaHandler;
 }
 
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  const [above = Number.NaN, below = above] = [sorted[middle], sorted[middle - (sorted.length % 2 === 0 ? 1 : 0)]];
-  return (above + below) / 2;
-}
-
-/** The rank test that asks nothing of how times are spread: many requests, few of them very slow. */
-function mannWhitney(ours: readonly number[], theirs: readonly number[]): { share: number; p: number } {
-  const all = [...ours.map((time) => ({ time, ours: 1 })), ...theirs.map((time) => ({ time, ours: 0 }))];
-  all.sort((a, b) => a.time - b.time);
-  const ranks = all.reduce((sum, one, index) => sum + one.ours * (index + 1), 0);
-  const product = ours.length * theirs.length;
-  const wins = ranks - (ours.length * (ours.length + 1)) / 2;
-  const deviation = Math.sqrt((product * (ours.length + theirs.length + 1)) / 12);
-  const z = Math.abs(wins - product / 2) / deviation;
-  return { share: wins / product, p: 2 * upperTail(z) };
-}
-
-/** Of the normal distribution (Abramowitz and Stegun, 26.2.17; to seven digits). */
-function upperTail(z: number): number {
-  const t = 1 / (1 + 0.2316419 * z);
-  const series = [0.31938153, -0.356563782, 1.781477937, -1.821255978, 1.330274429];
-  const sum = series.reduce((total, factor, index) => total + factor * t ** (index + 1), 0);
-  return (Math.exp(-(z ** 2) / 2) / Math.sqrt(2 * Math.PI)) * sum;
-}
-
 function inLines({ roundTrips, times }: RegistrationPrivacy): string {
   return [
     'Database calls one after the other until the message is sent (all of the request):',
     ...roundTrips.map(({ what, oneAfterTheOther, calls }) => `  ${oneAfterTheOther} (${calls})  ${what}`),
     'Time of a request for a client’s address and for a stranger’s:',
-    ...times.map(
-      ({ what, client, stranger, ratio, share, p, pairs }) =>
-        `  ${client.toFixed(2)} ms, ${stranger.toFixed(2)} ms, ratio ${ratio.toFixed(4)}, ` +
-        `client slower in ${(share * 100).toFixed(1)} %, p ${p.toFixed(3)}  ${what} (${pairs} pairs)`,
-    ),
+    ...times.map(lineOf),
   ].join('\n');
 }
 
