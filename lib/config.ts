@@ -33,6 +33,24 @@ export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
   return withSender(read(AccountEnvironment, environment));
 }
 
+export type LogLevel = 'INFO' | 'WARN' | 'ERROR' | 'CRITICAL';
+const LOG_LEVELS: readonly string[] = ['INFO', 'WARN', 'ERROR', 'CRITICAL', 'SILENT'];
+
+/**
+ * Whether lines of a level are logged. No setting of a deployment, where all are: the local service has `LOG_LEVEL`, which
+ * names the least level, or is `SILENT`.
+ */
+export function logFilter(environment: NodeJS.ProcessEnv = process.env): (level: LogLevel) => boolean {
+  const { LOG_LEVEL = 'INFO' } = environment;
+  const least = LOG_LEVELS.indexOf(LOG_LEVEL);
+  return (level) => LOG_LEVELS.indexOf(level) >= least;
+}
+
+/** The id of the trace that X-Ray keeps of the invocation; Lambda gives it anew for each. */
+export function traceId(environment: NodeJS.ProcessEnv = process.env): string | undefined {
+  return /Root=([^;]+)/.exec(environment._X_AMZN_TRACE_ID ?? '')?.[1];
+}
+
 function withSender<
   T extends { brand: Parameters<typeof brandOf>[0]; senderAddress: string; sesConfigurationSet?: string | undefined },
 >(values: T) {

@@ -1,35 +1,35 @@
 import { readFileSync } from 'node:fs';
-import { SourceMap } from 'node:module';
+import type { SourceMap } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { Logger } from '@aws-lambda-powertools/logger';
+import { type LogLevel, logFilter, traceId } from './config.ts';
 
 /**
  * What happened, in words that alarms and operators know. Each event is one log line and one count of the metric of
  * the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
-  OtpSent: 'info',
-  OtpDeliveryFailed: 'error',
-  OtpOutcomeUnknown: 'error',
-  LimitReached: 'warn',
-  LimitUncheckable: 'error',
+  OtpSent: 'INFO',
+  OtpDeliveryFailed: 'ERROR',
+  OtpOutcomeUnknown: 'ERROR',
+  LimitReached: 'WARN',
+  LimitUncheckable: 'ERROR',
   /** The captcha's provider could not be asked. */
-  CaptchaUnavailable: 'error',
-  AccountOpened: 'info',
+  CaptchaUnavailable: 'ERROR',
+  AccountOpened: 'INFO',
   /** The platform did not answer an opening; it is looked up at once. */
-  AnswerLost: 'warn',
-  AccountOutcomeUnknown: 'error',
-  AccountNotRecorded: 'error',
-  DepositFailed: 'error',
-  NoticeFailed: 'error',
+  AnswerLost: 'WARN',
+  AccountOutcomeUnknown: 'ERROR',
+  AccountNotRecorded: 'ERROR',
+  DepositFailed: 'ERROR',
+  NoticeFailed: 'ERROR',
   /** Others of the broker were not told of what has happened; they are told later. */
-  EventFailed: 'error',
-  PlatformRefused: 'error',
-  PlatformUnavailable: 'error',
-  OperationNotSettled: 'error',
-  RequestRefused: 'info',
-  InternalError: 'critical',
-} as const;
+  EventFailed: 'ERROR',
+  PlatformRefused: 'ERROR',
+  PlatformUnavailable: 'ERROR',
+  OperationNotSettled: 'ERROR',
+  RequestRefused: 'INFO',
+  InternalError: 'CRITICAL',
+} as const satisfies Record<string, LogLevel>;
 export type EventName = keyof typeof EVENTS;
 
 /** The only fields that may stand in a log line, and what their values are. None of them holds what a person typed. */
@@ -68,15 +68,29 @@ export interface Telemetry {
   with(fields: EventFields): Telemetry;
 }
 
-/** The log of one function (Powertools for AWS Lambda), of which CloudWatch makes the metrics too. */
+/** The log of one function, a line of JSON for each event, of which CloudWatch makes the metrics too. */
 export function telemetry(service: string, stage: string): Telemetry {
-  const logger = new Logger({ serviceName: service });
+  const isLogged = logFilter();
 
   function scoped(base: EventFields): Telemetry {
     return {
       event(name, fields = {}) {
+        const level = EVENTS[name];
+        if (!isLogged(level)) return;
+        const now = new Date();
         const kept = allowed({ ...base, ...fields });
-        logger[EVENTS[name]](name, { ...kept, stage, [name]: 1, _aws: metric(name, 'channel' in kept) });
+        const line = {
+          level,
+          message: name,
+          timestamp: now.toISOString(),
+          service,
+          xray_trace_id: traceId(),
+          ...kept,
+          stage,
+          [name]: 1,
+          _aws: metric(name, now.getTime(), 'channel' in kept),
+        };
+        process.stdout.write(`${JSON.stringify(line)}\n`);
       },
       with: (fields) => scoped({ ...base, ...fields }),
     };
@@ -88,9 +102,9 @@ export function telemetry(service: string, stage: string): Telemetry {
 const DIMENSIONS = ['service', 'stage'];
 
 /** What makes a log line count (CloudWatch's embedded metric format): the metric has the name of the event. */
-function metric(name: EventName, byChannel: boolean) {
+function metric(name: EventName, Timestamp: number, byChannel: boolean) {
   return {
-    Timestamp: Date.now(),
+    Timestamp,
     CloudWatchMetrics: [
       {
         Namespace: 'BrokerApi',
@@ -143,6 +157,8 @@ function inSource(line: string): string {
 
 function sourceMapOf(url: string): SourceMap | undefined {
   try {
+    // Fetched here, because Node has more to load for it than for all the rest of this file.
+    const { SourceMap } = process.getBuiltinModule('node:module');
     return new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(url)}.map`, 'utf8')));
   } catch {
     return undefined;

@@ -25,7 +25,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
     ],
   },
   { of: /^lib\/config\.ts$/, may: [/^valibot$/, /^lib\/validators\//] },
-  { of: /^lib\/telemetry\.ts$/, may: [/^@aws-lambda-powertools\//, /^node:(fs|module|url)$/] },
+  { of: /^lib\/telemetry\.ts$/, may: [/^node:(fs|module|url)$/, /^lib\/config\.ts$/] },
   {
     of: /^lib\/aws\//,
     may: [
@@ -123,7 +123,6 @@ const VENDORS = [
   '@aws-sdk/client-secrets-manager',
   '@aws-sdk/client-pinpoint-sms-voice-v2',
   '@aws-sdk/client-socialmessaging',
-  '@aws-lambda-powertools/logger',
   '@middy/core',
   '@middy/http-json-body-parser',
   'file-type',

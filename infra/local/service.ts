@@ -58,7 +58,7 @@ export interface LocalService {
 }
 
 /** Keeps the functions from logging. */
-const QUIET = { POWERTOOLS_LOG_LEVEL: 'SILENT' };
+const QUIET = { LOG_LEVEL: 'SILENT' };
 
 /** How long the CRM waits for a registration. */
 const READ_MS = 5_000;

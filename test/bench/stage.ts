@@ -106,7 +106,7 @@ async function setStage(): Promise<Stage> {
 }
 
 function withoutQuiet(environment: Readonly<Record<string, string>>): Record<string, string> {
-  const { POWERTOOLS_LOG_LEVEL: _, ...rest } = environment;
+  const { LOG_LEVEL: _, ...rest } = environment;
   return rest;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { accountConfig, registrationConfig } from '../../lib/config.ts';
+import { accountConfig, logFilter, registrationConfig, traceId } from '../../lib/config.ts';
 
 const common = {
   STAGE: 'test',
@@ -104,5 +104,23 @@ describe('The environment of a function', () => {
     expect(accountConfig(account).settleSeconds).toBe(60);
     expect(accountConfig({ ...account, SETTLE_SECONDS: '5' }).settleSeconds).toBe(5);
     expect(() => accountConfig({ ...account, SETTLE_SECONDS: 'soon' })).toThrow('SETTLE_SECONDS');
+  });
+});
+
+describe('The log', () => {
+  const levels = ['INFO', 'WARN', 'ERROR', 'CRITICAL'] as const;
+
+  it.each([
+    [undefined, ['INFO', 'WARN', 'ERROR', 'CRITICAL']],
+    ['ERROR', ['ERROR', 'CRITICAL']],
+    ['SILENT', []],
+  ])('has the levels from LOG_LEVEL on: %s', (LOG_LEVEL, logged) => {
+    expect(levels.filter(logFilter({ LOG_LEVEL }))).toEqual(logged);
+  });
+
+  it('names the trace that X-Ray keeps of the invocation', () => {
+    const environment = { _X_AMZN_TRACE_ID: 'Root=1-5759e988-bd862e3f;Parent=53995c3f42cd8ad8;Sampled=1' };
+    expect(traceId(environment)).toBe('1-5759e988-bd862e3f');
+    expect(traceId({})).toBeUndefined();
   });
 });

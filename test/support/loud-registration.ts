@@ -8,7 +8,7 @@ const limits = { sourcePer10Minutes: 100, sourcePerHour: 100, prefixPerHour: 100
 const { service } = await registrationWorld({
   quiet: false,
   environment: {
-    POWERTOOLS_LOG_LEVEL: 'DEBUG',
+    LOG_LEVEL: 'INFO',
     LIMITS: JSON.stringify(limits),
   },
 });

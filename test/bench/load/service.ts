@@ -82,7 +82,7 @@ async function spawnService(settings: Record<string, string>): Promise<ChildProc
       npm_lifecycle_event: 'start',
       PORT: '0',
       ...settings,
-      POWERTOOLS_LOG_LEVEL: 'ERROR',
+      LOG_LEVEL: 'ERROR',
     },
   });
 }
