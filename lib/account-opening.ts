@@ -46,11 +46,11 @@ export async function openAccount(opening: Opening, asked?: number): Promise<Ope
 }
 
 /** The logins to ask for: the caller's own, or of the range from the one on that an earlier worker may have asked for. */
-function candidates({ order, found, operation }: Opening, asked: number | undefined): number[] {
+function candidates({ order, found, operation }: Opening, asked: number | undefined): Iterable<number> {
   if (order.login !== undefined) return [order.login];
   const range = loginRangeOf(found.connection);
-  const all = range === undefined ? [] : loginCandidates(operation, range);
-  if (asked === undefined) return all;
+  if (asked === undefined) return range === undefined ? [] : loginCandidates(operation, range);
+  const all = range === undefined ? [] : [...loginCandidates(operation, range)];
   // The range may be another one by now.
   return all.includes(asked) ? all.slice(all.indexOf(asked)) : [asked, ...all];
 }

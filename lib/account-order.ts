@@ -68,14 +68,16 @@ const MOST_CANDIDATES = 16;
  * The logins of a range that an operation asks for, one after the other: always the same ones for the same operation,
  * and uniform over the range, so that operations seldom meet.
  */
-export function loginCandidates({ nonce }: Pick<Operation, 'nonce'>, { from, to }: LoginRange): number[] {
+export function* loginCandidates({ nonce }: Pick<Operation, 'nonce'>, { from, to }: LoginRange): Generator<number> {
   const size = BigInt(to - from + 1);
-  const candidates = Array.from({ length: MOST_CANDIDATES }, (_, index) => {
+  const given = new Set<number>();
+  for (let index = 0; index < MOST_CANDIDATES; index += 1) {
     const digest = createHmac('sha256', nonce).update(`account-login\n${index}\n`).digest('hex');
     // Of 256 bits the remainder favours no login that anyone could notice.
-    return from + Number(BigInt(`0x${digest}`) % size);
-  });
-  return [...new Set(candidates)];
+    const login = from + Number(BigInt(`0x${digest}`) % size);
+    if (!given.has(login)) yield login;
+    given.add(login);
+  }
 }
 
 /** A record that waits for its login. */

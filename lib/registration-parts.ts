@@ -1,9 +1,7 @@
 import { databaseClient, table } from './aws/dynamodb.ts';
 import { parsedSecret, type ReadSecret } from './aws/secrets.ts';
-import { sesMailer } from './aws/ses.ts';
 import type { registrationConfig } from './config.ts';
 import { installed, installedChannels, type Openers } from './messages/channels.ts';
-import { emailChannel } from './messages/email.ts';
 import { directoryIn } from './records/directory.ts';
 import { documentsIn } from './records/documents.ts';
 import { operationsIn } from './records/operations.ts';
@@ -14,9 +12,15 @@ import { makeCode } from './secrets/one-time-code.ts';
 import { hashPassword, isPasswordOf } from './secrets/password-hash.ts';
 import { parsePepper } from './secrets/pepper.ts';
 
-/** How each channel is opened. All but `email` are loaded on first use: their SDK clients stay out of the cold start. */
+/** How each channel is opened: loaded on first use, while the password is hashed. Its SDK client stays out of what is read at start. */
 export const CHANNEL_OPENERS: Openers = {
-  email: ({ email, brand }) => emailChannel(email, brand, sesMailer()),
+  async email({ email, brand }) {
+    const [{ emailChannel }, { sesMailer }] = await Promise.all([
+      import('./messages/email.ts'),
+      import('./aws/ses.ts'),
+    ]);
+    return emailChannel(email, brand, sesMailer());
+  },
   async sms({ sms, brand }) {
     const [{ smsChannel }, { snsPublisher }] = await Promise.all([import('./messages/sms.ts'), import('./aws/sns.ts')]);
     return smsChannel(sms, brand, snsPublisher());

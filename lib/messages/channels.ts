@@ -20,18 +20,17 @@ export interface InstalledChannels {
 }
 
 /** How each channel is opened. */
-export type Openers = Record<Channel, (settings: ChannelSettings) => OtpChannel | Promise<OtpChannel>>;
+export type Openers = Record<Channel, (settings: ChannelSettings) => Promise<OtpChannel>>;
 
 /** The channels of this deployment, each opened once. */
 export function installedChannels(settings: ChannelSettings, openers: Openers): InstalledChannels {
   const { channels: available } = settings;
-  // The client of the channel that everyone has is made at cold start, where the time is not the caller's.
-  const open = new Map<Channel, Promise<OtpChannel>>([['email', Promise.resolve(openers.email(settings))]]);
+  const open = new Map<Channel, Promise<OtpChannel>>();
   return {
     available,
     async channel(name) {
       if (!available.includes(name)) throw new DeliveryFailure('misconfigured', 'ChannelNotInstalled');
-      const opened = open.get(name) ?? Promise.resolve(openers[name](settings));
+      const opened = open.get(name) ?? openers[name](settings);
       open.set(name, opened);
       return opened;
     },

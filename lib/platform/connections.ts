@@ -2,8 +2,6 @@ import * as v from 'valibot';
 import type { ReadSecret } from '../aws/secrets.ts';
 import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../records/crm-records.ts';
 import { PlatformFailure, type TradingPlatform } from './platform.ts';
-import { TextProtocolPlatform } from './text/text-protocol.ts';
-import { WebApiPlatform } from './web-api/web-api.ts';
 
 /**
  * The platform of a connection, kept across invocations, its session with it. A changed record or a rotated secret
@@ -18,14 +16,17 @@ export function platformConnections({
   const kept = new Map<string, { record: string; secret: string; platform: TradingPlatform }>();
 
   return async (connection, signal) => {
-    const secret = await readSecret(connection.secret, signal).catch((error: unknown) => {
-      throw new PlatformFailure('platform_unavailable', { reason: 'secret_unreadable', cause: error });
-    });
+    const [open, secret] = await Promise.all([
+      opener(connection),
+      readSecret(connection.secret, signal).catch((error: unknown) => {
+        throw new PlatformFailure('platform_unavailable', { reason: 'secret_unreadable', cause: error });
+      }),
+    ]);
     const record = JSON.stringify(connection);
     const known = kept.get(connection.id);
     if (known?.record === record && known.secret === secret) return known.platform;
 
-    const platform = openPlatform(connection, secret);
+    const platform = open(secret);
     kept.set(connection.id, { record, secret, platform });
     // It waits for what it has in hand; that its goodbye may fail is nobody's concern.
     known?.platform.close().catch(() => {});
@@ -33,10 +34,19 @@ export function platformConnections({
   };
 }
 
-function openPlatform(connection: Connection, secret: string): TradingPlatform {
-  return connection.protocol === 'web-api'
-    ? new WebApiPlatform(connection, parseSecret(WebApiSecretSchema, secret))
-    : new TextProtocolPlatform(connection, parseSecret(TextProtocolSecretSchema, secret));
+let webApi: Promise<typeof import('./web-api/web-api.ts')> | undefined;
+let text: Promise<typeof import('./text/text-protocol.ts')> | undefined;
+
+/** The connection's protocol is loaded on first use, while the secret is asked for. */
+async function opener(connection: Connection): Promise<(secret: string) => TradingPlatform> {
+  if (connection.protocol === 'web-api') {
+    webApi ??= import('./web-api/web-api.ts');
+    const { WebApiPlatform } = await webApi;
+    return (secret) => new WebApiPlatform(connection, parseSecret(WebApiSecretSchema, secret));
+  }
+  text ??= import('./text/text-protocol.ts');
+  const { TextProtocolPlatform } = await text;
+  return (secret) => new TextProtocolPlatform(connection, parseSecret(TextProtocolSecretSchema, secret));
 }
 
 function parseSecret<const S extends v.GenericSchema>(schema: S, text: string): v.InferOutput<S> {

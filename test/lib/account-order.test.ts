@@ -92,7 +92,7 @@ describe('A connection takes', () => {
 
 describe('The logins that an operation asks for', () => {
   const range = { from: 500_000, to: 599_999 };
-  const candidates = (nonce: string, of = range) => loginCandidates({ nonce }, of);
+  const candidates = (nonce: string, of = range) => [...loginCandidates({ nonce }, of)];
 
   it('are a few of the range, always the same ones, and others for another operation', () => {
     const logins = candidates('a nonce');

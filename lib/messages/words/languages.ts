@@ -40,8 +40,12 @@ export function pickLanguage(tag: string | undefined): Language {
   }
 }
 
+const loaded = new Map<Language, Promise<{ words: Words }>>();
+
 /** @param tag BCP 47, as asked for */
 export async function wordsFor(tag: string | undefined): Promise<Words> {
-  const { words } = await FILES[pickLanguage(tag)]();
-  return words;
+  const language = pickLanguage(tag);
+  const file = loaded.get(language) ?? FILES[language]();
+  loaded.set(language, file);
+  return (await file).words;
 }

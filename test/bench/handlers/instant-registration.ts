@@ -32,7 +32,7 @@ const parts = {
   registrations: registrationsIn(instantTable()),
   documents: documentsIn(config.documentsBucket),
   channels: installedChannels(config, {
-    email: ({ email, brand }) => emailChannel(email, brand, async () => ({ messageId: 'message-1' })),
+    email: async ({ email, brand }) => emailChannel(email, brand, async () => ({ messageId: 'message-1' })),
     sms: none,
     call: none,
     whatsapp: none,
