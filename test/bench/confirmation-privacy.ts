@@ -15,8 +15,8 @@ import {
   newSource,
   PASSWORD,
   type RegistrationWorld,
-  type Reply,
   registrationWorld,
+  whatIsTold,
 } from '../support/registration-world.ts';
 import { lineOf, type Telling, telling } from './telling.ts';
 
@@ -132,7 +132,7 @@ async function refused(walk: Walk, kind: Kind, hashed: boolean): Promise<number>
   });
   const took = performance.now() - began;
   if (reply.json.type !== 'code_not_accepted') throw new Error(`The request was answered with ${reply.status}.`);
-  answers.add(whatIsTold(reply));
+  answers.add(JSON.stringify(whatIsTold(reply)));
   calls.add(database.calls.map(({ operation, table }) => `${operation} ${table}`).join());
   return took;
 }
@@ -166,13 +166,6 @@ async function seed({ world, hash }: Walk, { holds, guesses = 0 }: Kind, address
   await registrations.put(record, Date.now(), signal);
   const delivery = { kind: holds, outcome: 'sent', email_taken: holds === 'owner_notice' } as const;
   await registrations.noteDelivery(registration_id, delivery, signal);
-}
-
-/** An answer without what differs between any two. */
-function whatIsTold({ status, headers, text, header }: Reply): string {
-  const own = ['date', 'x-request-id', 'apigw-requestid'];
-  const shown = headers.map(([name, value]) => (own.includes(name.toLowerCase()) ? name : `${name}: ${value}`));
-  return [status, ...shown, text.replaceAll(header('x-request-id') ?? '', '')].join('\n');
 }
 
 function inAnyOrder<T>(values: readonly T[]): T[] {

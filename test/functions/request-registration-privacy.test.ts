@@ -5,9 +5,9 @@ import {
   codeIn,
   hasCode,
   type RegistrationWorld,
-  type Reply,
   registrationOf,
   registrationWorld,
+  whatIsTold,
 } from '../support/registration-world.ts';
 
 const PROVIDERS = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
@@ -17,16 +17,6 @@ beforeAll(async () => {
   world = await registrationWorld({ clients: 60 });
 });
 afterAll(() => world.close());
-
-/** What an answer is made of, but for what differs between any two answers. */
-function whatIsTold(reply: Reply) {
-  const own = ['date', 'x-request-id', 'apigw-requestid'];
-  return {
-    status: reply.status,
-    headers: reply.headers.map(([name, value]) => (own.includes(name.toLowerCase()) ? name : `${name}: ${value}`)),
-    body: reply.text.replaceAll(reply.header('x-request-id') ?? '', '<request id>'),
-  };
-}
 
 /** Whom a branch is for, and what is done to get there. */
 interface Branch {

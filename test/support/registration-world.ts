@@ -230,6 +230,16 @@ export async function registrationWorld({
   };
 }
 
+/** What an answer is made of, but for what differs between any two answers. */
+export function whatIsTold(reply: Reply) {
+  const own = ['date', 'x-request-id', 'apigw-requestid'];
+  return {
+    status: reply.status,
+    headers: reply.headers.map(([name, value]) => (own.includes(name.toLowerCase()) ? name : `${name}: ${value}`)),
+    body: reply.text.replaceAll(reply.header('x-request-id') ?? '', '<request id>'),
+  };
+}
+
 /** Waits for something that is about to happen. */
 export async function until(condition: () => boolean): Promise<void> {
   const end = Date.now() + 10_000;
