@@ -1,6 +1,8 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { openSync, readSync } from 'node:fs';
+import { enableCompileCache, flushCompileCache } from 'node:module';
 import type { Socket } from 'node:net';
+import { dirname } from 'node:path';
 import type { Context } from 'aws-lambda';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
@@ -50,7 +52,10 @@ subscribe('net.client.socket', (message) => {
   });
 });
 
+// So that the next process starts sooner; most end without a chance to write it.
+enableCompileCache(dirname(clockFile));
 const { handler } = (await import(url)) as { handler: LambdaHandler };
+flushCompileCache();
 
 process.on('message', ({ event, ms }: Invocation) => {
   // As Lambda's own clock has it, which no jump of this one changes.

@@ -272,6 +272,7 @@ export class History {
   async #checkBlind(intent: Intent): Promise<void> {
     const records = await this.#world.records(intent.call.userId ?? '');
     // Those of an earlier use of the key were answered.
-    if (records.length > intent.answers.length) throw new Error(`${intent.name}: 409, and our own table knows its account`);
+    if (records.length > intent.answers.length)
+      throw new Error(`${intent.name}: 409, and our own table knows its account`);
   }
 }

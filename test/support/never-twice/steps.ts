@@ -45,7 +45,7 @@ export function storiesOf(circumstances: Circumstances): fc.Arbitrary<Story> {
     target: fc.constantFrom(...targets),
     fault: platformFault,
   });
-  const begin = beginOf(circumstances, platformFault);
+  const begin = beginOf(circumstances);
   const other = otherOf(circumstances);
   return fc.record({
     passwordCheck: fc.constantFrom<Question[]>('known', 'known', 'refused', 'silent'),
@@ -73,52 +73,94 @@ function shapeOf({ connections }: Circumstances): fc.Arbitrary<Shape> {
     });
 }
 
+/** What befalls a new request, its rounds one after the other. */
+interface Script {
+  /** Of its server, and of the database. */
+  fault: Fault | null;
+  databaseFault: Fault | null;
+  rounds: Round[];
+}
+
 /** A moment, the end of a lease, of the settling time, of that after a death: a little before each, so that it comes amid the next round. */
-const passMs = fc.constantFrom(0, 0, 900, 6_900, 12_000, 64_900, 130_000, 139_900);
-const still = fc.constant(null);
+const passMs = fc.constantFrom(0, 0, 900, 6_900, 12_000, 25_000, 64_900, 130_000, 139_900);
+const none = fc.constant(null);
 const anyRound: fc.Arbitrary<Round> = fc.record({
-  tries: fc.array(fc.oneof(still, still, moment), { minLength: 1, maxLength: 2 }),
+  tries: fc.array(fc.oneof(none, none, moment), { minLength: 1, maxLength: 2 }),
   passMs,
 });
 const calm: fc.Arbitrary<Round> = fc.record({ tries: fc.constantFrom([null], [null, null]), passMs });
+const afterMs = (...ms: number[]) => fc.record({ tries: none.map((one) => [one]), passMs: fc.constantFrom(...ms) });
 
-/** One try is stopped right before its command leaves; others take over, and then it goes on. */
-const takenOver: fc.Arbitrary<Round[]> = fc
-  .tuple(noted, calm, calm)
-  .map(([one, ...later]) => [{ tries: [one], passMs: 139_900 }, ...later]);
-/** It dies at the very moment at which a command leaves or has come in. */
-const died: fc.Arbitrary<Round[]> = fc
-  .tuple(killed, fc.constantFrom(6_900, 64_900, 130_000), anyRound, calm)
-  .map(([one, ms, ...later]) => [{ tries: [one], passMs: ms }, ...later]);
+function scriptsOf(circumstances: Circumstances): fc.Arbitrary<Script> {
+  const fault = platformFaultOf(circumstances);
+  const anything = fc.record({
+    fault: fc.oneof(fault, fault, none),
+    databaseFault: fc.oneof(databaseFault, none, none),
+    rounds: fc.array(anyRound, { minLength: 2, maxLength: 3 }),
+  });
+  /** It is retried while the command may yet be carried out, by a server that is very late. */
+  const late = fc.record({
+    fault: lateFaultOf(circumstances),
+    databaseFault: none,
+    rounds: fc.tuple(afterMs(900, 12_000), afterMs(12_000, 25_000), calm),
+  });
+  /** One try is stopped right before its command leaves; others take over, and then it goes on. */
+  const takenOver = fc.record({
+    fault: none,
+    databaseFault: none,
+    rounds: fc.tuple(noted, afterMs(100), calm).map(([one, ...later]) => [{ tries: [one], passMs: 139_900 }, ...later]),
+  });
+  /** It dies at the very moment at which a command leaves or has come in. */
+  const died = fc.record({
+    fault: fc.oneof(none, none, lateFaultOf(circumstances)),
+    databaseFault: none,
+    rounds: fc
+      .tuple(killed, fc.constantFrom(6_900, 12_000, 130_000), afterMs(12_000, 130_000), anyRound)
+      .map(([one, ms, ...later]) => [{ tries: [one], passMs: ms }, ...later]),
+  });
+  return fc.oneof(anything, anything, late, late, takenOver, takenOver, died, died, atKeysEnd(fault), failingNotes);
+}
+
 /** It is retried right before its key ends, and right after. */
-const atKeysEnd: fc.Arbitrary<Round[]> = fc
-  .tuple(anyRound, fc.constantFrom(2_000, 20_000), anyRound, calm)
-  .map(([first, beforeKeyEndsMs, second, last]) => [
-    { ...first, passMs: 0 },
-    { ...second, beforeKeyEndsMs, passMs: beforeKeyEndsMs + 6_000 },
-    last,
-  ]);
-const rounds: fc.Arbitrary<Round[]> = fc.oneof(
-  fc.array(anyRound, { minLength: 2, maxLength: 3 }),
-  fc.array(anyRound, { minLength: 2, maxLength: 3 }),
-  takenOver,
-  died,
-  atKeysEnd,
-);
+function atKeysEnd(fault: fc.Arbitrary<Fault>): fc.Arbitrary<Script> {
+  const before = fc.constantFrom(2_000, 8_000, 8_000);
+  return fc.record({
+    fault: fc.oneof(fault, none),
+    databaseFault: none,
+    rounds: fc
+      .tuple(fc.oneof(killed, moment, none), before, fc.oneof(killed, moment, none), calm)
+      .map(([first, beforeKeyEndsMs, second, last]) => [
+        { tries: [first], passMs: 0 },
+        { tries: [second], beforeKeyEndsMs, passMs: beforeKeyEndsMs + 6_000 },
+        last,
+      ]),
+  });
+}
 
-function beginOf(circumstances: Circumstances, platformFault: fc.Arbitrary<Fault>): fc.Arbitrary<Step> {
-  const inItsWay = fc.tuple(fc.oneof(platformFault, platformFault, still), fc.oneof(databaseFault, still, still));
+/** The database fails once the account is open, or is about to be. */
+const failingNotes: fc.Arbitrary<Script> = fc.record({
+  fault: none,
+  databaseFault: fc.record({
+    kind: fc.constantFrom<FaultKind[]>('refused', 'refused', 'throttled', 'reply_lost', 'repeated'),
+    times: fc.integer({ min: 1, max: 5 }),
+    after: fc.integer({ min: 3, max: 6 }),
+    ms: fc.constantFrom(300, 20_000),
+  }),
+  rounds: fc.tuple(afterMs(0, 6_900), fc.oneof(anyRound, calm), calm),
+});
+
+function beginOf(circumstances: Circumstances): fc.Arbitrary<Step> {
   return fc
-    .tuple(shapeOf(circumstances), inItsWay, rounds, fc.boolean())
-    .map(([shape, [ofServer, ofDatabase], all, wanted]) => ({
+    .tuple(shapeOf(circumstances), scriptsOf(circumstances), fc.boolean())
+    .map(([shape, { fault, databaseFault, rounds }, wanted]) => ({
       kind: 'begin',
       shape,
       rivals: wanted && shape.login !== 'none',
       faults: [
-        ...(ofServer === null ? [] : [{ target: CONNECTIONS[shape.connection].server, fault: ofServer }]),
-        ...(ofDatabase === null ? [] : [{ target: 'dynamodb' as const, fault: ofDatabase }]),
+        ...(fault === null ? [] : [{ target: CONNECTIONS[shape.connection].server, fault }]),
+        ...(databaseFault === null ? [] : [{ target: 'dynamodb' as const, fault: databaseFault }]),
       ],
-      rounds: shape.keyed ? all : [{ tries: all[0]?.tries.slice(0, 1) ?? [null], passMs: 0 }],
+      rounds: shape.keyed ? rounds : [{ tries: rounds[0]?.tries.slice(0, 1) ?? [null], passMs: 0 }],
     }));
 }
 
@@ -162,6 +204,16 @@ function platformFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
     ending: fc.constantFrom(...ENDINGS),
     // Without those that are answered as if the request itself were wrong.
     code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018, UNHEARD_OF_CODE, UNHEARD_OF_CODE),
+  });
+}
+
+/** The command is carried out when nobody waits any more. */
+function lateFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
+  return fc.record({
+    kind: fc.constantFrom<FaultKind[]>('late', 'late', 'slow'),
+    times: fc.constantFrom(1, 2),
+    ms: fc.constantFrom(...lateMs.filter((ms) => ms > 10_000)),
+    ending: fc.constantFrom(...ENDINGS),
   });
 }
 
