@@ -54,6 +54,11 @@ export const EXTENSIONS = [
   },
 ] as const satisfies readonly (ApiRoute & { setting: string })[];
 
+/** Functions that the clock calls, and no caller. */
+export const SCHEDULED = [
+  { name: 'settle-operations', everyMinutes: 1, timeoutSeconds: 55 },
+] as const satisfies readonly { name: string; everyMinutes: number; timeoutSeconds: number }[];
+
 type Route = (typeof ROUTES)[number];
 type Extension = (typeof EXTENSIONS)[number];
 /** Any route that a deployment may have. */
@@ -64,5 +69,6 @@ export type OperationId = DeployedRoute['operation'];
 export const FUNCTIONS = ROUTES.map(({ name }) => name);
 export type FunctionName = Route['name'];
 /** All functions that a deployment may have, and the local service runs. */
-export const DEPLOYED_FUNCTIONS = [...ROUTES, ...EXTENSIONS].map(({ name }) => name);
-export type DeployedFunction = DeployedRoute['name'];
+export const DEPLOYED_FUNCTIONS = [...ROUTES, ...EXTENSIONS, ...SCHEDULED].map(({ name }) => name);
+export type ScheduledFunction = (typeof SCHEDULED)[number];
+export type DeployedFunction = (DeployedRoute | ScheduledFunction)['name'];

@@ -9,17 +9,19 @@ import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
 import { ServiceEvents } from './constructs/event-bus.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
-import { constructName, functionOf, type Surroundings } from './constructs/functions.ts';
+import { constructName, functionOf, type Surroundings, settlement } from './constructs/functions.ts';
 import { MailSender } from './constructs/mail-sender.ts';
 import { PublicApi } from './constructs/public-api.ts';
 import { RegistrationReader } from './constructs/registration-reader.ts';
 import { Release } from './constructs/release.ts';
 import type { ServiceFunction } from './constructs/service-function.ts';
 import { output } from './constructs/stack-names.ts';
-import { type DeployedRoute, EXTENSIONS, ROUTES } from './routes.ts';
+import { type DeployedRoute, EXTENSIONS, ROUTES, SCHEDULED, type ScheduledFunction } from './routes.ts';
 import type { Settings } from './settings.ts';
 
-type AnsweredRoute = { route: DeployedRoute } & Pick<ServiceFunction, 'lambda' | 'live' | 'logGroup'>;
+type Deployed = Pick<ServiceFunction, 'lambda' | 'live' | 'logGroup'>;
+type AnsweredRoute = { route: DeployedRoute } & Deployed;
+type Settler = { scheduled: ScheduledFunction } & Deployed;
 
 /** The whole service: its routes, the functions behind them, what these keep, send and may do, and who is told when it fails. */
 export class ServiceStack extends Stack {
@@ -35,12 +37,13 @@ export class ServiceStack extends Stack {
     const around = this.surroundings({ ...given, call: callsWithin(countryRules(this, given), given.call) });
     const extensions = EXTENSIONS.filter(({ setting }) => given[setting]);
     const functions = [...ROUTES, ...extensions].map((route) => ({ route, ...functionOf(route, around) }));
+    const scheduled = SCHEDULED.map((one) => ({ scheduled: one, ...settlement(one, around) }));
     const gateway = new PublicApi(this, 'Gateway', {
       ...around,
       name: this.stackName,
       routes: functions.map(({ route, live }) => ({ ...route, lambda: live })),
     });
-    const alarms = this.watch(around, functions, gateway);
+    const alarms = this.watch(around, functions, scheduled, gateway);
     if (given.confirmation) new RegistrationReader(this, 'Reader', around.data);
 
     output(this, 'CrmTableName', 'The table of CRM records, for the operators’ command.', around.data.crm.tableName);
@@ -49,11 +52,14 @@ export class ServiceStack extends Stack {
     output(this, 'NotificationsTopicArn', 'Whoever shows clients their popups subscribes to it.', topicArn);
     output(this, 'AlarmTopicArn', 'Alarms are told on it.', alarms.topic.topicArn);
     output(this, 'AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
-    for (const { route, lambda, logGroup } of functions) {
-      const name = constructName(route);
-      output(this, `${name}Function`, `The function behind ${route.path}.`, lambda.functionName);
-      output(this, `${name}LogGroup`, 'Its log.', logGroup.logGroupName);
-    }
+    for (const one of functions) this.show(constructName(one.route), `behind ${one.route.path}`, one);
+    for (const one of scheduled) this.show(constructName(one.scheduled), 'that settles what nobody retries', one);
+  }
+
+  /** Says where a function and its log are found. */
+  private show(name: string, what: string, { lambda, logGroup }: Deployed): void {
+    output(this, `${name}Function`, `The function ${what}.`, lambda.functionName);
+    output(this, `${name}LogGroup`, 'Its log.', logGroup.logGroupName);
   }
 
   /** What the functions work with. */
@@ -82,10 +88,11 @@ export class ServiceStack extends Stack {
   private watch(
     { settings, mail, events }: Surroundings,
     functions: readonly AnsweredRoute[],
+    scheduled: readonly Settler[],
     { api }: PublicApi,
   ): Alarms {
     const { configurationSetName } = mail;
-    const watched = { settings, functions, configurationSetName, undelivered: events.undelivered };
+    const watched = { settings, functions, scheduled, configurationSetName, undelivered: events.undelivered };
     const alarms = new Alarms(this, 'Alarms', { ...watched, serverErrors: api.metricServerError() });
     new Dashboard(this, 'Dashboard', { ...watched, alarms: alarms.all, api });
     if (settings.release !== 'all') {

@@ -1,29 +1,36 @@
-import { askUntilCertain, type Opening, settledAfterDeath, type Work } from './account-work.ts';
+import type { NamedRecords } from './account-order.ts';
+import { askUntilCertain, settledAfterDeath, type Work } from './account-work.ts';
 import { within } from './http/deadline.ts';
 import type { OpenedAccount } from './messages/notices.ts';
-import { PlatformFailure } from './platform/platform.ts';
-import type { EarlierWork, KnownAccount } from './records/account-operations.ts';
+import { PlatformFailure, type TradingPlatform } from './platform/platform.ts';
+import type { AskedNotices, EarlierWork, KnownAccount } from './records/account-operations.ts';
 import { accountOpened } from './records/events.ts';
 import { LeaseLost } from './records/operations.ts';
 import { describeError, quietly, type Telemetry } from './telemetry.ts';
-import type { TradingAccountRequest } from './validators/trading-account.ts';
+
+/** The server that pays deposits. */
+interface Payer {
+  platform: TradingPlatform;
+  /** What the account is to be funded with, in units of its currency. */
+  deposit: number | undefined;
+}
 
 /**
  * Everything that an account needs once it is open: its record and its deposit, then the operation's end; then others are
  * told. What cannot be done now is left to whoever takes the operation up next; nothing of it changes the answer.
- * @param opening undefined when the platform cannot be asked
- * @param notice tells the client, beside
+ * @param payer undefined when the platform cannot be asked
+ * @param notice tells the client, where that is this worker's; never once more, so not before the end is written
  */
 export async function complete(
   work: Work,
   account: KnownAccount,
-  opening: Opening | undefined,
+  payer: Payer | undefined,
   notice: () => Promise<void> = async () => {},
 ): Promise<void> {
   const { services, operation } = work;
   const telemetry = work.telemetry.with({ login: account.login, connection_id: work.details.connection_id });
   const [deposit, recorded] = await Promise.all([
-    opening === undefined ? account : seeToDeposit({ ...opening, telemetry }, account),
+    payer === undefined ? account : seeToDeposit({ ...work, telemetry }, payer, account),
     account.recorded || record(work, account, telemetry),
   ]);
   const { deposit_settle_at, ...known } = account;
@@ -34,7 +41,8 @@ export async function complete(
     deposit: deposit.deposit,
     ...(deposit.deposit === 'sent' ? { deposit_settle_at: settleAt } : {}),
   };
-  await quietly(telemetry, 'finish', (signal) => services.operations.finish(operation, ending, signal));
+  const ended = await quietly(telemetry, 'finish', (signal) => services.operations.finish(operation, ending, signal));
+  if (!ended) return;
   await Promise.all([notice(), recorded && account.told !== true && tell({ ...work, telemetry }, ending)]);
 }
 
@@ -88,21 +96,26 @@ async function record(
 type Deposit = Pick<KnownAccount, 'deposit' | 'deposit_settle_at'>;
 
 /** The command that pays leaves once for an operation, whatever becomes of it; from then on the balance is looked at, and told. */
-async function seeToDeposit(opening: Opening, account: KnownAccount): Promise<Deposit> {
-  if (account.deposit === 'due') return pay(opening, account.login);
+async function seeToDeposit(work: Work, payer: Payer, account: KnownAccount): Promise<Deposit> {
+  if (account.deposit === 'due') return pay(work, payer, account.login);
   if (account.deposit !== 'sent') return account;
-  return lookForDeposit(opening, account.login, account.deposit_settle_at ?? 0);
+  return lookForDeposit(work, payer, account.login, account.deposit_settle_at ?? 0);
 }
 
-async function pay(opening: Opening, login: number): Promise<Deposit> {
-  const { services, operation, order, platform, platformEndsAt, platformSignal, telemetry } = opening;
+async function pay(work: Work, payer: Payer, login: number): Promise<Deposit> {
+  const { services, operation, platformEndsAt, platformSignal, telemetry } = work;
   let left = false;
   const note = async () => {
-    await services.operations.markPaying(operation, settledAfterDeath(opening, platformEndsAt), platformSignal);
+    await services.operations.markPaying(operation, settledAfterDeath(work, platformEndsAt), platformSignal);
     left = true;
   };
   try {
-    await platform.fund(order, login, { note, notAfter: platformEndsAt }, platformSignal);
+    await payer.platform.fund(
+      { deposit: payer.deposit ?? 0 },
+      login,
+      { note, notAfter: platformEndsAt },
+      platformSignal,
+    );
     return { deposit: 'made' };
   } catch (error) {
     if (!left) {
@@ -112,14 +125,14 @@ async function pay(opening: Opening, login: number): Promise<Deposit> {
     const isKnown = error instanceof PlatformFailure && error.kind !== 'account_outcome_unknown';
     if (isKnown) return depositFailed(telemetry, error);
     telemetry.event('AnswerLost', { step: 'deposit', ...describeError(error) });
-    return lookForDeposit(opening, login, services.clock.now() + services.clock.settleMs);
+    return lookForDeposit(work, payer, login, services.clock.now() + services.clock.settleMs);
   }
 }
 
 /** @param settleAt from when on (epoch ms) an account that is empty stays empty */
-async function lookForDeposit(opening: Opening, login: number, settleAt: number): Promise<Deposit> {
-  const { platform, telemetry } = opening;
-  const holdsFunds = await askUntilCertain(opening, settleAt, async (isCertain, signal) => {
+async function lookForDeposit(work: Work, { platform }: Payer, login: number, settleAt: number): Promise<Deposit> {
+  const { telemetry } = work;
+  const holdsFunds = await askUntilCertain(work, settleAt, async (isCertain, signal) => {
     try {
       // A protocol that cannot say will not say later either.
       const answer = (await platform.holdsFunds(login, signal)) ?? 'cannot_tell';
@@ -143,20 +156,24 @@ function depositFailed(telemetry: Telemetry, error: unknown): Deposit {
 }
 
 /** Sends the notices that the request asks for; one that fails is counted. */
-export async function notify(opening: Opening, login: number, body: TradingAccountRequest): Promise<void> {
-  const { services, found, order, details, signal } = opening;
-  const telemetry = opening.telemetry.with({ login, connection_id: details.connection_id });
-  const { client, connection } = found;
+export async function notify(
+  work: Work,
+  { client, connection }: NamedRecords,
+  login: number,
+  asked: AskedNotices,
+): Promise<void> {
+  const { services, details, signal } = work;
+  const telemetry = work.telemetry.with({ login, connection_id: details.connection_id });
   const account: OpenedAccount = {
     login,
     version: details.version,
-    group: order.group,
-    leverage: order.leverage,
-    readonly: order.readonly,
+    group: details.group,
+    leverage: details.leverage,
+    readonly: details.enable_readonly,
     demo: connection.demo,
     ...(connection.name === undefined ? {} : { serverName: connection.name }),
   };
-  const language = body.language ?? client.language;
+  const language = asked.language ?? client.language;
   const noticed = async (notice: string, send: () => Promise<void>) => {
     try {
       await send();
@@ -165,7 +182,7 @@ export async function notify(opening: Opening, login: number, body: TradingAccou
     }
   };
   await Promise.all([
-    body.send_email === true && noticed('email', () => services.notices.email(client, account, language, signal)),
-    body.send_pop_up === true && noticed('popup', () => services.notices.popUp(client.id, account, language, signal)),
+    asked.send_email === true && noticed('email', () => services.notices.email(client, account, language, signal)),
+    asked.send_pop_up === true && noticed('popup', () => services.notices.popUp(client.id, account, language, signal)),
   ]);
 }

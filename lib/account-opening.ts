@@ -231,11 +231,11 @@ async function send(opening: Opening, login: number | undefined): Promise<Outcom
 
 /** Writes down what leaves now, side by side; @throws when nothing may be sent */
 async function noteDeparture(opening: Opening, login: number | undefined): Promise<void> {
-  const { services, operation, details, masterGiven, found, order, openingEndsAt, signal } = opening;
+  const { services, operation, details, masterGiven, notices, found, order, openingEndsAt, signal } = opening;
   const sent = {
     settleAt: settledAfterDeath(opening, openingEndsAt),
     login,
-    details: { ...details, deposit: order.deposit, master_given: masterGiven },
+    details: { ...details, ...notices, deposit: order.deposit, master_given: masterGiven },
   };
   const [marked, reserved] = await Promise.allSettled([
     services.operations.markSent(operation, sent, signal),

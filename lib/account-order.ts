@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Problem } from './http/problem.ts';
 import type { AccountOrder, TradingPlatform } from './platform/platform.ts';
-import type { AccountRecord } from './records/accounts.ts';
+import type { AccountDetails } from './records/accounts.ts';
 import { type AccountType, type Connection, isGroupOfManagers, type LoginRange } from './records/crm-records.ts';
 import type { AccountClient, Directory } from './records/directory.ts';
 import type { Operation } from './records/operations.ts';
@@ -79,9 +79,6 @@ export function* loginCandidates({ nonce }: Pick<Operation, 'nonce'>, { from, to
     given.add(login);
   }
 }
-
-/** A record that waits for its login. */
-export type AccountDetails = Omit<AccountRecord, 'login' | 'opened_at'>;
 
 /** What a new account is funded with; on a demo connection only. */
 export function depositOf({ connection, accountType }: NamedRecords): number | undefined {

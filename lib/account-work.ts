@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AccountDetails, NamedRecords } from './account-order.ts';
+import type { NamedRecords } from './account-order.ts';
 import { within } from './http/deadline.ts';
 import { Problem } from './http/problem.ts';
 import type { AccountNotices } from './messages/notices.ts';
 import { type AccountOrder, type PasswordRole, PlatformFailure, type TradingPlatform } from './platform/platform.ts';
-import type { AccountOperations } from './records/account-operations.ts';
-import type { Accounts } from './records/accounts.ts';
+import type { AccountOperations, AskedNotices } from './records/account-operations.ts';
+import type { AccountDetails, Accounts } from './records/accounts.ts';
 import type { Connection } from './records/crm-records.ts';
 import type { Directory } from './records/directory.ts';
 import type { Events } from './records/events.ts';
@@ -65,16 +65,21 @@ export function timesFrom(startedAt: number, stopsAt: number, signal: AbortSigna
 export interface Work extends Times {
   services: AccountServices;
   operation: Operation;
-  /** Whether the caller gave an `Idempotency-Key`, and so may repeat the request. */
-  hasKey: boolean;
   details: AccountDetails;
-  /** True: the master password cannot be derived. */
-  masterGiven: boolean;
   telemetry: Telemetry;
 }
 
+/** The same, for a caller who waits for the answer. */
+export interface RequestWork extends Work {
+  /** Whether the caller gave an `Idempotency-Key`, and so may repeat the request. */
+  hasKey: boolean;
+  /** True: the master password cannot be derived. */
+  masterGiven: boolean;
+  notices: AskedNotices;
+}
+
 /** The same, when the platform can be asked. */
-export interface Opening extends Work {
+export interface Opening extends RequestWork {
   found: NamedRecords;
   order: AccountOrder;
   platform: TradingPlatform;
@@ -110,7 +115,7 @@ export interface UnknownOutcome {
  * @returns the problem to throw
  */
 export async function outcomeUnknown(
-  { services, operation, hasKey, telemetry }: Work,
+  { services, operation, hasKey, telemetry }: RequestWork,
   { settleAt, retryAt = settleAt, status, canTell = true }: UnknownOutcome,
 ): Promise<Problem> {
   telemetry.event('AccountOutcomeUnknown', { status });

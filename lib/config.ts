@@ -5,6 +5,7 @@ import {
   ConfirmationEnvironment,
   missingByChannels,
   RegistrationEnvironment,
+  SettlementEnvironment,
   variableOf,
 } from './validators/deployment.ts';
 import { readTexts } from './validators/texts.ts';
@@ -49,6 +50,11 @@ export function logFilter(environment: NodeJS.ProcessEnv = process.env): (level:
 /** The id of the trace that X-Ray keeps of the invocation; Lambda gives it anew for each. */
 export function traceId(environment: NodeJS.ProcessEnv = process.env): string | undefined {
   return /Root=([^;]+)/.exec(environment._X_AMZN_TRACE_ID ?? '')?.[1];
+}
+
+/** @throws ConfigurationError with every fault */
+export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
+  return withSender(read(SettlementEnvironment, environment));
 }
 
 function withSender<

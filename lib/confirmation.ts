@@ -3,11 +3,11 @@ import { Problem } from './http/problem.ts';
 import type { Directory } from './records/directory.ts';
 import type { Documents } from './records/documents.ts';
 import type { Events } from './records/events.ts';
-import { MOST_SIDE_BY_SIDE, type Registrations, type StoredRegistration } from './records/registrations.ts';
+import { MOST_SIDE_BY_SIDE, type Registrations, type StoredRegistration, TELLING_MS } from './records/registrations.ts';
 import type { Verdict } from './records/send-limits.ts';
 import { isSealedCode } from './secrets/one-time-code.ts';
 import type { Pepper } from './secrets/pepper.ts';
-import { quietly, type Telemetry } from './telemetry.ts';
+import { describeError, quietly, type Telemetry } from './telemetry.ts';
 import type { ConfirmationRequest } from './validators/confirmation.ts';
 
 /** What a confirmation needs; tests pass fakes. */
@@ -26,9 +26,6 @@ export interface ConfirmationParts {
 
 /** How long the answer to a confirmation is given again, in milliseconds. */
 const REPEATED_MS = 24 * 60 * 60_000;
-
-/** How long whoever has confirmed a registration may take to tell it, in milliseconds. */
-const TELLING_MS = 30_000;
 
 /**
  * Confirms the registration whose password and code these are. Every refusal has the same answer, the same calls and
@@ -112,6 +109,20 @@ async function confirm(
   };
   const won = await parts.registrations.confirm(registration.registration_id, confirmation, signal);
   return won ? { ...registration, confirmation } : registration;
+}
+
+/** Tells of the registrations that were confirmed and not told by whoever confirmed them; what fails is told later. */
+export async function tellUntold(
+  parts: Pick<ConfirmationParts, 'events' | 'registrations'>,
+  telemetry: Telemetry,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for (const registration of await parts.registrations.untold(signal))
+      await tellConfirmed(parts, registration, signal);
+  } catch (error) {
+    telemetry.event('EventFailed', describeError(error));
+  }
 }
 
 /** Tells of a confirmed registration, and notes that it was told; what fails here can be told again. */

@@ -168,15 +168,17 @@ function sourceMapOf(url: string): SourceMap | undefined {
 /** How long a step may take that is done though the request's time is up, in milliseconds. */
 const SETTLING_MS = 2_000;
 
-/** Does a step whose failure changes nothing in the answer: it is logged and counted. */
+/** Does a step whose failure changes nothing in the answer: it is logged and counted. @returns whether it is done */
 export async function quietly(
   telemetry: Telemetry,
   step: string,
   work: (signal: AbortSignal) => Promise<void>,
-): Promise<void> {
+): Promise<boolean> {
   try {
     await work(AbortSignal.timeout(SETTLING_MS));
+    return true;
   } catch (error) {
     telemetry.event('OperationNotSettled', { step, ...describeError(error) });
+    return false;
   }
 }

@@ -9,7 +9,14 @@ import {
   type NamedRecords,
   toOrder,
 } from './account-order.ts';
-import { type AccountServices, type Opening, outcomeUnknown, refused, timesFrom, type Work } from './account-work.ts';
+import {
+  type AccountServices,
+  type Opening,
+  outcomeUnknown,
+  type RequestWork,
+  refused,
+  timesFrom,
+} from './account-work.ts';
 import { STOP_BEFORE_END_MS } from './http/deadline.ts';
 import type { Answer, Request } from './http/endpoint.ts';
 import { fingerprintKey, fingerprints } from './http/idempotency.ts';
@@ -28,7 +35,7 @@ type Passwords = Pick<TradingAccountAnswer, 'master_password' | 'investor_passwo
 interface ClaimedRequest {
   version: PlatformVersion;
   body: TradingAccountRequest;
-  work: Work;
+  work: RequestWork;
   passwords: Passwords;
   /** Rejected when they cannot be read. */
   records: PromiseSettledResult<FoundRecords>;
@@ -51,13 +58,14 @@ export async function openTradingAccount(
   const userId = parameters.user_id;
   const { claim, key, records } = await claimAndRead(services, version, request, times.signal);
   const { operation } = claim;
-  const work: Work = {
+  const work: RequestWork = {
     ...times,
     services,
     operation,
     hasKey: idempotencyKey !== undefined,
     details: accountDetails(version, userId, body, operation),
     masterGiven: body.master_password !== undefined,
+    notices: { send_email: body.send_email, send_pop_up: body.send_pop_up, language: body.language },
     telemetry: telemetry.with({ operation_id: operation.operationId, version, user_id: userId }),
   };
   const password = (role: PasswordRole) => services.passwords.derive({ key, nonce: operation.nonce, role, version });
@@ -129,29 +137,29 @@ async function openNew(request: ClaimedRequest): Promise<Outcome> {
     throw await refused(work, error);
   }
   const { login } = await openAccount(opening);
-  await end(opening, login, body);
+  await end(opening, login);
   return { login, replayed: false };
 }
 
 /** Finds out what an earlier request came to that may have opened the account, and goes on from there. */
 async function settleEarlier(earlier: EarlierWork, request: ClaimedRequest): Promise<Outcome> {
-  const { work, body } = request;
+  const { work } = request;
   // Our own table knows what has got that far, also of a server that cannot be asked.
   const recorded = await work.services.accounts.find(work.details, work.signal).catch(() => 'unreadable' as const);
   if (recorded !== undefined && recorded !== 'unreadable') {
     const account = { ...recorded, recorded: true, ...depositAfter(earlier) };
-    await completeEarlier(account, earlier, request, (opening) => notify(opening, recorded.login, body));
+    await completeEarlier(account, earlier, request, (opening) => tellClient(opening, recorded.login));
     return { login: recorded.login, replayed: true };
   }
   const opening = await prepareToSettle(earlier, request);
   if (earlier.login !== undefined && opening.platform.loginIsKey) {
     const { login, found } = await openAccount(opening, earlier.login);
-    await end(opening, login, body, earlier);
+    await end(opening, login, earlier);
     return { login, replayed: found };
   }
   const login = await settle(opening, earlier, recorded === 'unreadable' ? 504 : 409);
   if (login === undefined) return openNew(request);
-  await end(opening, login, body, earlier);
+  await end(opening, login, earlier);
   return { login, replayed: true };
 }
 
@@ -174,19 +182,27 @@ async function completeEarlier(
 ): Promise<void> {
   const { version, work } = request;
   const opening = await prepare(request, (records) => findServer(version, records), deposit).catch(() => undefined);
-  await complete(work, account, opening, async () => {
+  await complete(work, account, opening && payerOf(opening), async () => {
     if (opening !== undefined) await notice(opening);
   });
 }
 
 /** Everything after the account is open; nothing of it changes the answer. */
-async function end(opening: Opening, login: number, body: TradingAccountRequest, earlier?: EarlierWork): Promise<void> {
+async function end(opening: Opening, login: number, earlier?: EarlierWork): Promise<void> {
   const { telemetry, services, details, order } = opening;
   telemetry.event('AccountOpened', { login, connection_id: details.connection_id });
   const opened_at = new Date(services.clock.now()).toISOString();
   const deposit = depositAfter({ ...earlier, deposit: order.deposit });
   const account = { login, opened_at, recorded: false, ...deposit };
-  await complete(opening, account, opening, () => notify(opening, login, body));
+  await complete(opening, account, payerOf(opening), () => tellClient(opening, login));
+}
+
+function payerOf({ platform, order }: Opening) {
+  return { platform, deposit: order.deposit };
+}
+
+function tellClient(opening: Opening, login: number): Promise<void> {
+  return notify(opening, opening.found, login, opening.notices);
 }
 
 /** @throws Problem, PlatformFailure or DatabaseFailure when the platform cannot be asked */

@@ -58,14 +58,16 @@ export class DataStores extends Construct {
     this.crm = this.table('Crm', LASTING_DAYS);
     this.accounts = this.table('Accounts', LASTING_DAYS, { sortKey: true });
     this.operations = this.table('Operations', PASSING_DAYS, { expires: true });
-    // Nothing but what is not at its end has these attributes: the index is empty where nothing is open.
-    this.operations.addGlobalSecondaryIndex({
-      indexName: DUE_INDEX.name,
-      partitionKey: { name: DUE_INDEX.shard, type: AttributeType.STRING },
-      sortKey: { name: DUE_INDEX.at, type: AttributeType.NUMBER },
-      projectionType: ProjectionType.KEYS_ONLY,
-    });
     this.registrations = this.table('Registrations', PASSING_DAYS, { expires: true });
+    for (const table of [this.operations, this.registrations]) {
+      // Nothing but what is not at its end has these attributes: the index is empty where nothing is open.
+      table.addGlobalSecondaryIndex({
+        indexName: DUE_INDEX.name,
+        partitionKey: { name: DUE_INDEX.shard, type: AttributeType.STRING },
+        sortKey: { name: DUE_INDEX.at, type: AttributeType.NUMBER },
+        projectionType: ProjectionType.KEYS_ONLY,
+      });
+    }
     this.limits = this.table('Limits', PASSING_DAYS, { expires: true });
     this.documents = this.bucket();
 

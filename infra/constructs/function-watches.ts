@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
-import type { DeployedRoute } from '../routes.ts';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { DeployedRoute, ScheduledFunction } from '../routes.ts';
 import { events, type Watch, type Watched } from './watch.ts';
 
 /** How a function fares, whatever it is for. */
@@ -66,17 +67,38 @@ export function ofAccounts(route: Extract<DeployedRoute, { version: unknown }>, 
   return [...ofOpenedAccounts(route.version, counted), ...ofPlatforms(route.version, counted)];
 }
 
+/** What becomes of accounts whose callers did not come back. */
+export function ofSettlement({ name }: ScheduledFunction, lambda: LambdaFunction, stage: string): Watch[] {
+  const counted = (event: string, minutes: number) => events(stage, name, event, minutes);
+  const period = Duration.minutes(15);
+  return [
+    {
+      id: 'AccountOutcomeUnknown',
+      loss: 'A client may have an account that nobody knows of: the trading server did not say whether it opened it, and cannot be asked.',
+      metric: counted('AccountOutcomeUnknown', 5),
+      atLeast: 1,
+    },
+    ...ofOpenedAccounts(name, counted),
+    {
+      id: 'SettlementFails',
+      loss: 'Accounts whose callers did not come back stay without record, deposit or event: the function that sees to them fails.',
+      metric: lambda.metricErrors({ period, statistic: 'Sum' }),
+      atLeast: 3,
+    },
+    {
+      id: 'NotSettled',
+      of: name,
+      loss: 'Accounts whose callers did not come back stay without record, deposit or event: single ones cannot be worked on.',
+      metric: counted('OperationNotSettled', 15),
+      atLeast: 3,
+    },
+  ];
+}
+
 type Counted = (name: string, minutes: number) => IMetric;
 
 function ofOpenedAccounts(of: string, counted: Counted): Watch[] {
   return [
-    {
-      id: 'AccountOutcomeUnknown',
-      of,
-      loss: 'A client may have an account that nobody knows of: the trading server did not say in time whether it opened it.',
-      metric: counted('AccountOutcomeUnknown', 5),
-      atLeast: 1,
-    },
     {
       id: 'AccountNotRecorded',
       of,

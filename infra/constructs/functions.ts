@@ -7,8 +7,9 @@ import {
   ConfirmationEnvironment,
   environmentOf,
   RegistrationEnvironment,
+  SettlementEnvironment,
 } from '../../lib/validators/deployment.ts';
-import type { DeployedRoute } from '../routes.ts';
+import type { DeployedRoute, ScheduledFunction } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 import type { DataStores } from './data-stores.ts';
 import type { ServiceEvents } from './event-bus.ts';
@@ -17,6 +18,7 @@ import type { MailSender } from './mail-sender.ts';
 import {
   acknowledgeDocuments,
   onDocuments,
+  onDueIndex,
   onTable,
   publishOn,
   readSecretNamed,
@@ -24,6 +26,7 @@ import {
   rightsOfChannels,
   secretArn,
 } from './rights.ts';
+import { Schedule } from './schedule.ts';
 import { ServiceFunction } from './service-function.ts';
 
 /** What the functions work with. */
@@ -47,7 +50,7 @@ export function functionOf(route: DeployedRoute, around: Surroundings): ServiceF
 }
 
 /** The name of its construct, and what its outputs begin with: `RequestRegistration`. */
-export function constructName({ name }: DeployedRoute): string {
+export function constructName({ name }: DeployedRoute | ScheduledFunction): string {
   return name.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
@@ -115,37 +118,76 @@ function confirmation(route: DeployedRoute, around: Surroundings): ServiceFuncti
 }
 
 function accounts(route: Extract<DeployedRoute, { version: unknown }>, around: Surroundings): ServiceFunction {
-  const { stack, settings, data, mail, notifications } = around;
-  const made = new ServiceFunction(stack, constructName(route), {
+  const made = new ServiceFunction(around.stack, constructName(route), {
     name: route.name,
     timeoutSeconds: route.timeoutSeconds,
     description: `Opens an account of platform version ${route.version.slice(2)} for a client.`,
     ...sharedProps(around, 'accounts'),
     network: around.egress,
+    rights: rightsOfAccounts(around),
+    environment: environmentOf(AccountEnvironment, { ...around.settings, ...accountResources(around) }),
+  });
+  acknowledgePlatformSecrets(made, around.settings);
+  return made;
+}
+
+/** The function that settles what nobody retries, and the clock that calls it. */
+export function settlement(scheduled: ScheduledFunction, around: Surroundings): ServiceFunction {
+  const { stack, settings, data } = around;
+  const made = new ServiceFunction(stack, constructName(scheduled), {
+    name: scheduled.name,
+    timeoutSeconds: scheduled.timeoutSeconds,
+    description: 'Brings to its end what nobody retries.',
+    memory: settings.memory.accounts,
+    logRetention: around.logRetention,
+    removalPolicy: around.removalPolicy,
+    network: around.egress,
     rights: [
-      mail.right,
-      publishOn(notifications, 'PublishClientNotifications'),
-      around.events.right,
-      onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
-      onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
-      onTable(data.accounts, 'RecordAccounts', ['PutItem', 'Query']),
-      readSecrets('ReadPlatformSecrets', secretArn(stack, `${settings.platformSecrets}*`)),
+      ...rightsOfAccounts(around),
+      onDueIndex(data.operations, 'FindOperations'),
+      onDueIndex(data.registrations, 'FindRegistrations'),
+      onTable(data.registrations, 'NoteTold', ['GetItem', 'UpdateItem']),
     ],
-    environment: environmentOf(AccountEnvironment, {
+    environment: environmentOf(SettlementEnvironment, {
       ...settings,
-      ...sharedResources(around),
-      accountsTable: data.accounts.tableName,
-      passwordSecret: data.passwordKey.secretArn,
-      notificationsTopicArn: notifications.topicArn,
-      eventBus: around.events.bus.eventBusName,
+      ...accountResources(around),
+      registrationsTable: data.registrations.tableName,
     }),
   });
+  acknowledgePlatformSecrets(made, settings);
+  new Schedule(made, 'Schedule', { live: made.live, everyMinutes: scheduled.everyMinutes });
+  return made;
+}
+
+function rightsOfAccounts({ stack, settings, data, mail, notifications, events }: Surroundings): PolicyStatement[] {
+  return [
+    mail.right,
+    publishOn(notifications, 'PublishClientNotifications'),
+    events.right,
+    onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
+    onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
+    onTable(data.accounts, 'RecordAccounts', ['PutItem', 'Query']),
+    readSecrets('ReadPlatformSecrets', secretArn(stack, `${settings.platformSecrets}*`)),
+  ];
+}
+
+function accountResources(around: Surroundings) {
+  const { data, notifications, events } = around;
+  return {
+    ...sharedResources(around),
+    accountsTable: data.accounts.tableName,
+    passwordSecret: data.passwordKey.secretArn,
+    notificationsTopicArn: notifications.topicArn,
+    eventBus: events.bus.eventBusName,
+  };
+}
+
+function acknowledgePlatformSecrets(made: ServiceFunction, settings: Settings): void {
   const secrets = `secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${settings.platformSecrets}*`;
   Validations.of(made).acknowledge({
     id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:${secrets}]`,
     reason: 'Operators add trading servers, each with a secret of its own, without a deployment.',
   });
-  return made;
 }
 
 function sharedProps({ settings, logRetention, removalPolicy }: Surroundings, kind: 'registration' | 'accounts') {

@@ -3,7 +3,12 @@ import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { IConstruct } from 'constructs';
-import { type CallSettings, DOCUMENTS_FOLDER, type WhatsAppSettings } from '../../lib/validators/deployment.ts';
+import {
+  type CallSettings,
+  DOCUMENTS_FOLDER,
+  DUE_INDEX,
+  type WhatsAppSettings,
+} from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
 import type { DataStores } from './data-stores.ts';
 
@@ -14,6 +19,12 @@ export function onTable(table: Table, sid: string, actions: string[]): PolicySta
     actions: actions.map((action) => `dynamodb:${action}`),
     resources: [table.tableArn],
   });
+}
+
+/** To find what is due in a table. */
+export function onDueIndex(table: Table, sid: string): PolicyStatement {
+  const resources = [`${table.tableArn}/index/${DUE_INDEX.name}`];
+  return new PolicyStatement({ sid, actions: ['dynamodb:Query'], resources });
 }
 
 /** To read the secret of this name, whatever its random ending. */

@@ -3,7 +3,7 @@ import { type IMetric, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Channel } from '../../lib/validators/otp-types.ts';
-import type { DeployedFunction, DeployedRoute } from '../routes.ts';
+import type { DeployedFunction, DeployedRoute, ScheduledFunction } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 
 /** A function as its alarms see it. */
@@ -12,10 +12,17 @@ export interface Watched {
   lambda: LambdaFunction;
 }
 
+/** A function that the clock calls, as its alarms see it. */
+interface WatchedSchedule {
+  scheduled: ScheduledFunction;
+  lambda: LambdaFunction;
+}
+
 /** What is watched. */
 export interface WatchedService {
   settings: Settings;
   functions: readonly Watched[];
+  scheduled: readonly WatchedSchedule[];
   /** The server errors of the gateway. */
   serverErrors: Metric;
   configurationSetName: string;

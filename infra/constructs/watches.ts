@@ -2,13 +2,14 @@ import { Duration } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import type { Settings } from '../settings.ts';
-import { ofAccounts, ofFunction, ofRetries } from './function-watches.ts';
+import { ofAccounts, ofFunction, ofRetries, ofSettlement } from './function-watches.ts';
 import { events, SENDS_CODES, SPENT, type Watch, type WatchedService } from './watch.ts';
 
 /** All that is watched, each with who is hurt. */
 export function watches({
   settings,
   functions,
+  scheduled,
   serverErrors,
   configurationSetName,
   undelivered,
@@ -18,6 +19,7 @@ export function watches({
     ...functions.flatMap(({ route }) => ('version' in route ? ofAccounts(route, settings.stage) : [])),
     ...functions.flatMap((watched) => ofFunction(watched, settings.stage)),
     ...functions.flatMap(({ route }) => ('setting' in route ? [] : [ofRetries(route, settings.stage)])),
+    ...scheduled.flatMap((watched) => ofSettlement(watched.scheduled, watched.lambda, settings.stage)),
     {
       id: 'ServerErrors',
       loss: 'Callers of all routes are answered with errors of ours (5xx).',

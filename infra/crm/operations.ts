@@ -1,30 +1,35 @@
+import { depositAfter } from '../../lib/account-completion.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import { PlatformFailure, type TradingPlatform } from '../../lib/platform/platform.ts';
+import type { KnownAccount } from '../../lib/records/account-operations.ts';
 import type { Connection } from '../../lib/records/crm-records.ts';
+import type { OpenOperation } from '../../lib/records/due-operations.ts';
 import { isReserved } from '../../lib/records/logins.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
 import { findConnection } from './find-connection.ts';
 import { table } from './listing.ts';
-import { type OpenOperation, operationStore } from './operation-store.ts';
+import { callSignal, type OperationStore, operationStore, takeUp } from './operation-store.ts';
 import type { Target } from './target.ts';
 
 const ASK_MS = 20_000;
 
 /** Lists the openings of accounts that are not at their end, the oldest first. */
 export async function listOperations(target: Target, { json }: { json?: boolean }, terminal: Terminal): Promise<void> {
-  const open = await (await operationStore(target)).open();
+  const all = await (await operationStore(target)).due.open(callSignal());
+  // What is absent is looked for again for a day, and needs nobody's care.
+  const open = all.filter(({ account, isAbsent }) => account !== undefined || !isAbsent);
   if (json === true) return terminal.print(`${JSON.stringify(open.map(facts), null, 2)}\n`);
   const rows = open.map((one) => {
-    const { user_id, connection_id, group } = one.details;
-    return [one.operation_id, user_id, connection_id, group, String(loginOf(one) ?? ''), missing(one)];
+    const { operation_id, user_id, connection_id, group } = one.details;
+    return [operation_id, user_id, connection_id, group, String(loginOf(one) ?? ''), missing(one)];
   });
   terminal.print(table([['ID', 'USER', 'CONNECTION', 'GROUP', 'LOGIN', 'WHAT IS MISSING'], ...rows]));
 }
 
 /** Shows what is known of an operation, what its server says, and what can be done. */
 export async function showOperation(target: Target, id: string, terminal: Terminal): Promise<void> {
-  const operation = await findOperation(target, id);
+  const operation = await findOperation(await operationStore(target), id);
   terminal.print(`${JSON.stringify(facts(operation), null, 2)}\n`);
   terminal.print(`The server: ${await said(target, operation)}\n${advice(operation)}\n`);
 }
@@ -39,53 +44,56 @@ export interface Settlement {
 export async function settleOperation(target: Target, id: string, how: Settlement, terminal: Terminal): Promise<void> {
   if ([how.login, how.none, how.deposit].filter((one) => one !== undefined).length !== 1)
     throw wrong('Say what was found: --login N, --none or --deposit.');
-  const operation = await findOperation(target, id);
-  if (how.none === true) await settleAsNone(target, operation);
-  else if (how.deposit === true) await settleDeposit(target, operation);
-  else await settleAsOpened(target, operation, Number(how.login));
+  const store = await operationStore(target);
+  const operation = await findOperation(store, id);
+  if (how.none === true) await settleAsNone(store, operation);
+  else if (how.deposit === true) await settleDeposit(target, store, operation);
+  else await settleAsOpened(target, store, operation, Number(how.login));
   terminal.print(`The operation ${id} is settled.\n`);
 }
 
-async function settleAsOpened(target: Target, operation: OpenOperation, login: number): Promise<void> {
+async function settleAsOpened(target: Target, store: OperationStore, open: OpenOperation, login: number) {
   if (!Number.isSafeInteger(login) || login < 1) throw wrong('--login takes the login of the account.');
-  if (operation.account !== undefined) throw new CommandError(`Its account is known: ${operation.account.login}.`);
-  const { details, operation_id, deposit_settle_at } = operation;
-  const finding = await ask(target, operation, (platform, signal) =>
-    platform.find({ operationId: operation_id, group: details.group, login }, signal),
+  if (open.account !== undefined) throw new CommandError(`Its account is known: ${open.account.login}.`);
+  const { operation_id, group } = open.details;
+  const finding = await ask(target, open, (platform, signal) =>
+    platform.find({ operationId: operation_id, group, login }, signal),
   );
   if (finding?.kind === 'absent') throw new CommandError(`The server knows no account ${login}; nothing was settled.`);
-  const deposit = deposit_settle_at === undefined ? ('due' as const) : ('sent' as const);
-  const taken = await (await operationStore(target)).take(operation);
-  await taken.finish({
-    login,
-    opened_at: new Date().toISOString(),
-    recorded: true,
-    ...(details.deposit === undefined ? {} : { deposit }),
-  });
+  const account = { login, opened_at: new Date().toISOString(), recorded: true, ...depositAfter(open.earlier) };
+  await finish(store, open, account);
 }
 
-async function settleAsNone(target: Target, operation: OpenOperation): Promise<void> {
-  if (operation.account !== undefined) throw new CommandError(`Its account is known: ${operation.account.login}.`);
-  if (operation.settle_at > Date.now())
-    throw new CommandError(`Until ${iso(operation.settle_at)} the account may yet be opened; nothing was settled.`);
-  const taken = await (await operationStore(target)).take(operation);
-  await taken.release();
+async function settleAsNone(store: OperationStore, open: OpenOperation): Promise<void> {
+  const { account, earlier } = open;
+  if (account !== undefined) throw new CommandError(`Its account is known: ${account.login}.`);
+  if (earlier.settleAt > Date.now())
+    throw new CommandError(`Until ${iso(earlier.settleAt)} the account may yet be opened; nothing was settled.`);
+  const { operation } = await takeUp(store, open);
+  await store.operations.release(operation, callSignal());
 }
 
 /** The money itself is not this command's: it looks whether it is there, and says that nothing is missing any more. */
-async function settleDeposit(target: Target, operation: OpenOperation): Promise<void> {
-  const { account } = operation;
+async function settleDeposit(target: Target, store: OperationStore, open: OpenOperation): Promise<void> {
+  const { account } = open;
   if (account === undefined) throw new CommandError('Its account is not known: settle it with --login or --none.');
-  const holdsFunds = await ask(target, operation, (platform, signal) => platform.holdsFunds(account.login, signal));
+  const holdsFunds = await ask(target, open, (platform, signal) => platform.holdsFunds(account.login, signal));
   if (holdsFunds === false)
     throw new CommandError(`The account ${account.login} is empty: make the deposit on the server first.`);
-  const taken = await (await operationStore(target)).take(operation);
-  await taken.finish({ ...account, deposit: 'made' });
+  await finish(store, open, { ...account, deposit: 'made' });
 }
 
-async function findOperation(target: Target, id: string): Promise<OpenOperation> {
-  const open = await (await operationStore(target)).open();
-  const found = open.find(({ operation_id }) => operation_id === id);
+/** Writes the account's record; what is still missing is left to the settler. */
+async function finish(store: OperationStore, open: OpenOperation, account: KnownAccount): Promise<void> {
+  const { operation, details } = await takeUp(store, open);
+  const { login, opened_at } = account;
+  await store.accounts.put({ ...details, login, opened_at }, callSignal());
+  await store.operations.finish(operation, { ...account, recorded: true }, callSignal());
+}
+
+async function findOperation({ due }: OperationStore, id: string): Promise<OpenOperation> {
+  const open = await due.open(callSignal());
+  const found = open.find(({ details }) => details.operation_id === id);
   if (found === undefined)
     throw new CommandError(`No operation ${id} is open; ${counted(open.length, 'operation')} are.`);
   return found;
@@ -110,8 +118,10 @@ async function ask<T>(
 }
 
 async function said(target: Target, operation: OpenOperation): Promise<string> {
-  const { operation_id, details, login } = operation;
-  if (operation.account !== undefined) return `the account ${operation.account.login} was opened.`;
+  const { details, earlier, account } = operation;
+  const { operation_id } = details;
+  const { login } = earlier;
+  if (account !== undefined) return `the account ${account.login} was opened.`;
   const finding = await ask(target, operation, (platform, signal, connection) => {
     const chosen = login === undefined ? {} : { login, reserved: isReserved(connection, login) };
     return platform.find({ operationId: operation_id, group: details.group, ...chosen }, signal);
@@ -130,20 +140,22 @@ async function said(target: Target, operation: OpenOperation): Promise<string> {
   }
 }
 
-function advice(operation: OpenOperation): string {
-  if (operation.account !== undefined) return `When nothing is missing: settle ${operation.operation_id} --deposit`;
+function advice({ account, details, earlier }: OpenOperation): string {
+  const id = details.operation_id;
+  if (account?.deposit === 'failed') return `When the deposit was made: settle ${id} --deposit`;
+  if (account !== undefined) return 'What is missing is seen to each minute.';
   return [
-    `When the account is there: settle ${operation.operation_id} --login N`,
-    `When it is not, after ${iso(operation.settle_at)}: settle ${operation.operation_id} --none`,
+    `When the account is there: settle ${id} --login N`,
+    `When it is not, after ${iso(earlier.settleAt)}: settle ${id} --none`,
   ].join('\n');
 }
 
-function loginOf({ account, login }: OpenOperation): number | undefined {
-  return account?.login ?? login;
+function loginOf({ account, earlier }: OpenOperation): number | undefined {
+  return account?.login ?? earlier.login;
 }
 
-function missing({ account, settle_at }: OpenOperation): string {
-  if (account === undefined) return `whether it was opened; certain after ${iso(settle_at)}`;
+function missing({ account, earlier }: OpenOperation): string {
+  if (account === undefined) return `whether it was opened; certain after ${iso(earlier.settleAt)}`;
   if (account.deposit === 'failed') return 'the deposit, which an operator has to see to';
   return [
     !account.recorded && 'its record',
@@ -155,8 +167,9 @@ function missing({ account, settle_at }: OpenOperation): string {
 }
 
 /** What people may see of an operation. */
-function facts({ operation_id, details, settle_at, login, account }: OpenOperation): object {
-  return { operation_id, ...details, login, settle_at: iso(settle_at), account };
+function facts({ details, earlier, account }: OpenOperation): object {
+  const { deposit, login, settleAt } = earlier;
+  return { ...details, deposit, login, settle_at: iso(settleAt), account };
 }
 
 function iso(time: number): string {

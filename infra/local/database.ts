@@ -154,7 +154,7 @@ export async function startDatabase({
 function tableInput(kind: keyof DatabaseTables, TableName: string) {
   const sortKey = SORT_KEYS[kind];
   const names = sortKey === undefined ? ['pk'] : ['pk', sortKey];
-  const index = kind === 'operations' ? OVER_WHAT_IS_DUE : undefined;
+  const index = kind === 'operations' || kind === 'registrations' ? OVER_WHAT_IS_DUE : undefined;
   return {
     TableName,
     BillingMode: 'PAY_PER_REQUEST' as const,

@@ -1,3 +1,4 @@
+import type { Context } from 'aws-lambda';
 import { databaseClient, table as databaseTable } from '../../lib/aws/dynamodb.ts';
 import { registrationConfig } from '../../lib/config.ts';
 import { registrationsIn } from '../../lib/records/registrations.ts';
@@ -5,7 +6,7 @@ import type { CrmFile } from '../crm/crm-file.ts';
 import { type CrmItem, toItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
-import { type DeployedFunction, EXTENSIONS, ROUTES } from '../routes.ts';
+import { type DeployedFunction, EXTENSIONS, ROUTES, SCHEDULED } from '../routes.ts';
 import { localClient, type StandIns, startAws } from './aws.ts';
 import type { Bus } from './bus.ts';
 import { type Database, TABLES } from './database.ts';
@@ -13,6 +14,7 @@ import { DEMO_RECORDS } from './demo-records.ts';
 import { Faults } from './faults.ts';
 import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
+import { toContext } from './gateway-event.ts';
 import { LocalCrm } from './local-crm.ts';
 import { localRoutes } from './local-routes.ts';
 import { makeSecrets, resourcesOf, SETTINGS, setEnvironment } from './local-settings.ts';
@@ -34,6 +36,8 @@ export interface ServiceOptions {
   quiet?: boolean;
   /** Loads a function; the bundled ones can be run this way. Called once the environment is set. */
   load?: (name: DeployedFunction) => Promise<LambdaHandler>;
+  /** True: what a deployment's clock calls is called by the clock here too. */
+  clock?: boolean;
 }
 
 export interface LocalService {
@@ -53,6 +57,8 @@ export interface LocalService {
   standIns: StandIns;
   /** What the functions were given. */
   environment: Readonly<Record<string, string>>;
+  /** Calls the functions that a deployment's clock calls, once. */
+  tick(): Promise<void>;
   /** Ends everything at once. */
   close(): Promise<void>;
 }
@@ -111,9 +117,12 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
   };
   open(setEnvironment(environment));
   const local = { ...surroundings, ...aws, firstCalls: firstCalls(records), environment };
+  loads += 1;
+  const load = options.load ?? loadSource;
+  const tick = open(await startClock(load, options.clock === true));
   const { url, port } = open(
     await startGateway({
-      routes: await loadRoutes(options.load ?? loadSource),
+      routes: await loadRoutes(load),
       port: options.port ?? 0,
       allowedOrigins: options.allowedOrigins ?? [],
       beside: (app) => localRoutes(app, local),
@@ -125,7 +134,24 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
     return found;
   };
   const { outbox, bus, database, standIns } = aws;
-  return { url, port, outbox, bus, captcha, faults, platforms, database, standIns, environment };
+  return { url, port, outbox, bus, captcha, faults, platforms, database, standIns, environment, tick: tick.now };
+}
+
+/** @param runs false: the functions are called only when `now` is */
+async function startClock(load: (name: DeployedFunction) => Promise<LambdaHandler>, runs: boolean) {
+  const calls: (() => Promise<unknown>)[] = [];
+  const timers: NodeJS.Timeout[] = [];
+  for (const { name, everyMinutes, timeoutSeconds } of SCHEDULED) {
+    const handler = (await load(name)) as (event: unknown, context: Context) => Promise<unknown>;
+    const call = () => handler({}, toContext(name, Date.now() + timeoutSeconds * 1_000));
+    calls.push(call);
+    // A call that fails is logged by the function, and not repeated: the next one comes soon.
+    if (runs) timers.push(setInterval(() => void call().catch(() => {}), everyMinutes * 60_000));
+  }
+  return {
+    now: async () => void (await Promise.all(calls.map((call) => call()))),
+    close: () => timers.forEach(clearInterval),
+  };
 }
 
 /** Starts all that the functions call, with the CRM's records written, and the CRM that hears what they tell. */
@@ -178,7 +204,6 @@ async function startPlatforms({ connections }: CrmFile, secrets: ReadonlyMap<str
 }
 
 async function loadRoutes(load: (name: DeployedFunction) => Promise<LambdaHandler>): Promise<Route[]> {
-  loads += 1;
   const routes: Route[] = [];
   for (const { path, name, timeoutSeconds, access } of [...ROUTES, ...EXTENSIONS]) {
     const [method, timeoutMs, cors] = ['POST', timeoutSeconds * 1_000, access === 'open'] as const;

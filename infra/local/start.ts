@@ -34,6 +34,7 @@ try {
     environment: settingsOf(process.env),
     allowedOrigins: originsOf(process.env.ALLOWED_ORIGINS),
     quiet: false,
+    clock: true,
     ...(process.env.CRM_FILE ? { records: await readCrmFile(process.env.CRM_FILE) } : {}),
   };
   // Loaded after that, so that a fault in the file or the port is told at once; compiled once and for all starts.

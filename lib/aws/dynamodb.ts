@@ -36,6 +36,13 @@ export interface Expression {
   values?: Item;
 }
 
+/** An index over two attributes: text, and a number that its items are sorted by. */
+interface Index {
+  readonly name: string;
+  readonly shard: string;
+  readonly at: string;
+}
+
 /** One table, read and written item by item; every call is one round trip, where nothing else is said, and ends with its signal. */
 export interface Table {
   get(key: Key, signal: AbortSignal): Promise<Item | undefined>;
@@ -43,6 +50,12 @@ export interface Table {
   getMany(keys: Key[], signal: AbortSignal): Promise<Item[]>;
   /** The items of one partition whose sort key (`sk`) begins so; a round trip for each megabyte. */
   query(pk: string, begins: string, signal: AbortSignal): Promise<Item[]>;
+  /**
+   * The keys of one partition of an index, up to a number of its sort key, the smallest first. An index lags behind its
+   * table by a moment.
+   * @param most so many at most
+   */
+  queryIndex(index: Index, partition: string, upTo: number, most: number, signal: AbortSignal): Promise<Item[]>;
   /** @returns the item that it replaced */
   put(item: Item, signal: AbortSignal, expression?: Expression): Promise<Item | undefined>;
   /** @returns the item as it stands after the update */
@@ -99,6 +112,18 @@ export function table(client: DynamoDBDocumentClient, TableName: string): Table 
         from = answer.LastEvaluatedKey;
       } while (from !== undefined);
       return found;
+    },
+
+    queryIndex: async (index, partition, upTo, Limit, abortSignal) => {
+      const command = new QueryCommand({
+        TableName,
+        IndexName: index.name,
+        KeyConditionExpression: '#shard = :shard AND #at <= :upTo',
+        ExpressionAttributeNames: { '#shard': index.shard, '#at': index.at },
+        ExpressionAttributeValues: { ':shard': partition, ':upTo': upTo },
+        Limit,
+      });
+      return (await call(() => client.send(command, { abortSignal }))).Items ?? [];
     },
 
     put: async (Item, abortSignal, expression) => {

@@ -89,7 +89,7 @@ export interface TradingPlatform {
    * where the server certainly did nothing. A no-operation where the deposit travels with the opening.
    * @throws PlatformFailure `account_outcome_unknown` when the deposit may yet arrive
    */
-  fund(order: AccountOrder, login: number, departure: Departure, signal: AbortSignal): Promise<void>;
+  fund(order: Pick<AccountOrder, 'deposit'>, login: number, departure: Departure, signal: AbortSignal): Promise<void>;
   /** Whether the account holds money; undefined where the protocol cannot say. */
   holdsFunds(login: number, signal: AbortSignal): Promise<boolean | undefined>;
   /** Connects and logs in, without creating anything. */

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import { DatabaseFailure, type Item, type Table } from '../aws/dynamodb.ts';
+import type { AccountDetails } from './accounts.ts';
+import { DUE_ATTRIBUTES, due, NEVER } from './due.ts';
 import { type Claim, KEPT_SECONDS, type Operation, operationsIn, type Step, workable } from './operations.ts';
 
 /** What is known of the deposit of an account that is open. */
@@ -25,6 +27,22 @@ export interface KnownAccount {
   deposit?: DepositState | undefined;
   /** Of a deposit that was sent: from when on an account that is empty stays empty; epoch ms. */
   deposit_settle_at?: number | undefined;
+}
+
+/** How the client is to be told of the account. */
+export interface AskedNotices {
+  send_email?: boolean | undefined;
+  send_pop_up?: boolean | undefined;
+  /** BCP 47; absent: the client's own. */
+  language?: string | undefined;
+}
+
+/** Plain facts with which an operation can be finished without its caller; nothing personal, no password. */
+interface SentDetails extends AccountDetails, AskedNotices {
+  /** What the account is to be funded with, in units of its currency. */
+  deposit?: number | undefined;
+  /** True: the master password was the caller's own, and cannot be derived. */
+  master_given: boolean;
 }
 
 /** What an earlier worker may have done. */
@@ -58,13 +76,10 @@ export interface AccountOperations {
     leaseMs: number,
     signal: AbortSignal,
   ): Promise<AccountClaim>;
-  /**
-   * Notes that from now on the account may exist.
-   * @param details plain facts with which the operation can be finished without its caller; nothing personal, no password
-   */
+  /** Notes that from now on the account may exist. */
   markSent(
     operation: Operation,
-    sent: { settleAt: number; login?: number | undefined; details: Item },
+    sent: { settleAt: number; login?: number | undefined; details: SentDetails },
     signal: AbortSignal,
   ): Promise<void>;
   /** Notes that the command that pays leaves now, for the only time. @param settleAt as in EarlierWork */
@@ -78,16 +93,7 @@ export interface AccountOperations {
 }
 
 /** An operation that is not finished is kept until it is, or until an operator has had a year to settle it. */
-const UNFINISHED_SECONDS = 365 * 24 * 60 * 60;
-
-/**
- * What is not at its end has the attributes `due_shard` and `due_at` (epoch ms), and nothing else has them: an index over
- * the two names what is to be taken up when nobody retries, oldest first, and costs nothing where nothing is open. Of a
- * few shards, lest many operations meet in one place of the index.
- */
-const SHARDS = 4;
-/** Only an operator can bring it to its end: never due by itself, but on the list of what is open. */
-const FOR_AN_OPERATOR = Number.MAX_SAFE_INTEGER;
+export const UNFINISHED_SECONDS = 365 * 24 * 60 * 60;
 
 const KnownAccountSchema = v.object({
   login: v.number(),
@@ -97,6 +103,7 @@ const KnownAccountSchema = v.object({
   deposit: v.optional(v.picklist(['due', 'sent', 'made', 'failed'])),
   deposit_settle_at: v.optional(v.number()),
 });
+/** What is read of an operation, whoever takes it up. */
 const StoredWork = v.object({
   settle_at: v.optional(v.number(), 0),
   login: v.optional(v.number()),
@@ -114,8 +121,12 @@ export function accountOperationsIn(table: Table, now: () => number = Date.now):
     },
 
     markSent(operation, { settleAt, login, details }, signal) {
-      const set = { state: 'sent', settle_at: settleAt, login, details, ...due(operation, settleAt) };
-      return operations.write(operation, { set, remove: login === undefined ? ['login'] : [] }, signal);
+      const set = { state: 'sent', settle_at: settleAt, login, details, ...due(operation.operationId, settleAt) };
+      return operations.write(
+        operation,
+        { set, remove: login === undefined ? ['login', 'is_absent'] : ['is_absent'] },
+        signal,
+      );
     },
 
     markPaying(operation, settleAt, signal) {
@@ -127,7 +138,7 @@ export function accountOperationsIn(table: Table, now: () => number = Date.now):
     finish: (operation, account, signal) => operations.write(operation, ending(operation, account, now()), signal),
 
     giveUp(operation, settleAt, signal) {
-      const set = { lease_until: 0, settle_at: settleAt, ...due(operation, settleAt) };
+      const set = { lease_until: 0, settle_at: settleAt, ...due(operation.operationId, settleAt) };
       return operations.write(operation, { set }, signal);
     },
 
@@ -140,16 +151,12 @@ function ending(operation: Operation, account: KnownAccount, at: number): Step {
   const isIncomplete = !account.recorded || isPaying || account.told !== true;
   if (isIncomplete) {
     const next = Math.max(at, account.deposit_settle_at ?? 0);
-    return { set: { state: 'sent', account, lease_until: 0, ...due(operation, next) } };
+    return { set: { state: 'sent', account, lease_until: 0, ...due(operation.operationId, next) } };
   }
   const set = { state: 'finished', account };
   return account.deposit === 'failed'
-    ? { set: { ...set, ...due(operation, FOR_AN_OPERATOR) } }
-    : { set, remove: ['due_shard', 'due_at'], keptSeconds: KEPT_SECONDS };
-}
-
-function due({ operationId }: Operation, at: number): Item {
-  return { due_shard: `due#${Number.parseInt(operationId.slice(0, 2), 16) % SHARDS}`, due_at: at };
+    ? { set: { ...set, ...due(operation.operationId, NEVER) } }
+    : { set, remove: DUE_ATTRIBUTES, keptSeconds: KEPT_SECONDS };
 }
 
 /** @throws Problem for what can neither be worked on nor answered from */
@@ -162,17 +169,23 @@ function toAccountClaim(claim: Claim): AccountClaim {
   const ours = workable(claim);
   if (ours.kind === 'fresh') return ours;
   const { operation } = ours;
-  const { account, settle_at, login, deposit_settle_at, details } = parse(ours.item);
+  const { account, earlier } = workIn(ours.item);
   if (ours.kind === 'finished') {
     if (account === undefined) throw new DatabaseFailure('OperationMalformed');
     return { kind: 'finished', operation, login: account.login };
   }
+  return account === undefined
+    ? { kind: 'undecided', operation, earlier }
+    : { kind: 'opened', operation, account, earlier };
+}
+
+/** What an earlier worker may have done, as the operation's item tells. */
+export function workIn(item: Item): { earlier: EarlierWork; account: KnownAccount | undefined } {
+  const { account, settle_at, login, deposit_settle_at, details } = parse(item);
   const earlier = { settleAt: settle_at, login, depositSettleAt: deposit_settle_at, deposit: details.deposit };
-  if (account === undefined) return { kind: 'undecided', operation, earlier };
   // Its note may stand although the worker got no answer to it.
-  const mayHaveLeft = account.deposit === 'due' && deposit_settle_at !== undefined;
-  const known = mayHaveLeft ? { ...account, deposit: 'sent' as const, deposit_settle_at } : account;
-  return { kind: 'opened', operation, account: known, earlier };
+  const mayHaveLeft = account?.deposit === 'due' && deposit_settle_at !== undefined;
+  return { earlier, account: mayHaveLeft ? { ...account, deposit: 'sent', deposit_settle_at } : account };
 }
 
 function parse(item: Item): v.InferOutput<typeof StoredWork> {

@@ -19,6 +19,9 @@ export interface AccountRecord {
   opened_at: string;
 }
 
+/** A record that waits for its login. */
+export type AccountDetails = Omit<AccountRecord, 'login' | 'opened_at'>;
+
 export interface Accounts {
   /** Writes the record; the same account written again is the same record. */
   put(record: AccountRecord, signal: AbortSignal): Promise<void>;

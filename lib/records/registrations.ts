@@ -4,6 +4,7 @@ import { ConditionFailed, type Item, type Table } from '../aws/dynamodb.ts';
 import { MOST_GUESSES, type SealedCode, SealedCodeSchema } from '../secrets/one-time-code.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { StoredDocument } from './documents.ts';
+import { DUE_ATTRIBUTES, due, dueUntil } from './due.ts';
 
 /**
  * A pending registration, with a code, a password and data of its own. It disappears 24 hours after the request, and is
@@ -85,8 +86,16 @@ export interface Registrations {
   ): Promise<StoredRegistration | undefined>;
   /** Confirms a registration, which is kept for so long from then on. @returns false when it was confirmed before */
   confirm(registrationId: string, confirmation: Confirmation, signal: AbortSignal): Promise<boolean>;
+  /** Others of the broker know that it is confirmed. */
   noteTold(registrationId: string, signal: AbortSignal): Promise<void>;
+  /** The confirmed ones, the oldest first, of which whoever confirmed them has not noted in time that they are told. */
+  untold(signal: AbortSignal): Promise<StoredRegistration[]>;
 }
+
+/** How long whoever confirms a registration may take to tell it, in milliseconds. */
+export const TELLING_MS = 30_000;
+/** So many of a shard are told in one run. */
+const MOST_UNTOLD = 100;
 
 const DAY_SECONDS = 24 * 60 * 60;
 /** So many registrations of one channel and address stand side by side: a late first message still counts after a resend. */
@@ -152,14 +161,17 @@ export function registrationsIn(table: Table, now: () => number = Date.now, conf
     },
 
     async confirm(registrationId, confirmation, signal) {
+      const { due_shard, due_at } = due(registrationId, now() + TELLING_MS);
       const expression = {
-        update: 'SET confirmation = :confirmation, confirmed_by = :me, expires_at = :expires_at',
+        update: `SET confirmation = :confirmation, confirmed_by = :me, expires_at = :expires_at, due_shard = :due_shard, due_at = :due_at`,
         // Our own write, if its answer was lost and the database's client repeated it.
         condition: 'attribute_exists(pk) AND (attribute_not_exists(confirmation) OR confirmed_by = :me)',
         values: {
           ':confirmation': confirmation,
           ':me': randomUUID(),
           ':expires_at': Math.floor(now() / 1_000) + confirmedDays * DAY_SECONDS,
+          ':due_shard': due_shard,
+          ':due_at': due_at,
         },
       };
       return (await unlessRefused(table.update(keyOf(registrationId), expression, signal))) !== undefined;
@@ -167,11 +179,20 @@ export function registrationsIn(table: Table, now: () => number = Date.now, conf
 
     async noteTold(registrationId, signal) {
       const expression = {
-        update: 'SET confirmation.told = :told',
+        update: `SET confirmation.told = :told REMOVE ${DUE_ATTRIBUTES.join(', ')}`,
         condition: 'attribute_exists(confirmation)',
         values: { ':told': true },
       };
       await table.update(keyOf(registrationId), expression, signal);
+    },
+
+    async untold(signal) {
+      const found = [];
+      for (const pk of await dueUntil(table, now(), MOST_UNTOLD, signal)) {
+        const registration = toRegistration(await table.get({ pk }, signal));
+        if (registration?.confirmation?.told === false) found.push(registration);
+      }
+      return found;
     },
   };
 }

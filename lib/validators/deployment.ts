@@ -243,6 +243,9 @@ export const AccountEnvironment = v.object({
   settleSeconds: v.optional(count(0, 9_999), 60),
 });
 
+/** What the function that settles operations is given. */
+export const SettlementEnvironment = v.object({ ...AccountEnvironment.entries, registrationsTable: resource });
+
 /** The folder of the bucket that documents are stored in; the function may write nowhere else. */
 export const DOCUMENTS_FOLDER = 'registrations';
 /** Of a document whose registration is not confirmed: it disappears after a day. */

@@ -41,6 +41,8 @@ describe('The whole stack', () => {
       'PepperSecretArn',
       'RequestRegistrationFunction',
       'RequestRegistrationLogGroup',
+      'SettleOperationsFunction',
+      'SettleOperationsLogGroup',
       'UndeliveredEventsQueueArn',
     ]);
   });

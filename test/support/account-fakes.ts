@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import type { AccountServices } from '../../lib/account-work.ts';
 import { DatabaseFailure, type Item, type Table } from '../../lib/aws/dynamodb.ts';
 import { STOP_BEFORE_END_MS, within } from '../../lib/http/deadline.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
 import { Problem } from '../../lib/http/problem.ts';
 import { derivePassword } from '../../lib/platform/passwords.ts';
+import { PlatformFailure } from '../../lib/platform/platform.ts';
 import { accountOperationsIn } from '../../lib/records/account-operations.ts';
 import { accountsIn } from '../../lib/records/accounts.ts';
 import type { AccountType, Connection, WebApiConnection } from '../../lib/records/crm-records.ts';
 import type { AccountClient, Directory } from '../../lib/records/directory.ts';
+import { dueOperationsIn } from '../../lib/records/due-operations.ts';
 import { loginsIn } from '../../lib/records/logins.ts';
+import { type SettlementServices, settleOperations } from '../../lib/settlement.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import { openTradingAccount } from '../../lib/trading-account.ts';
 import type {
@@ -64,8 +66,11 @@ export class FaultyTable implements Table {
   readonly #table: Table;
   /** Such as `update`, oldest first. */
   readonly calls: string[] = [];
-  /** Numbers of calls, from 1 on. `late`: it is done, and only its answer is lost. */
-  failing: { at: number; late?: boolean } | undefined;
+  /**
+   * Numbers of calls, from 1 on. `late`: it is done, and only its answer is lost. `dies`: it is done, and whoever made it
+   * is killed before the answer.
+   */
+  failing: { at: number; late?: boolean; dies?: () => void } | undefined;
 
   constructor(table: Table) {
     this.#table = table;
@@ -74,11 +79,17 @@ export class FaultyTable implements Table {
   async #call<T>(name: string, work: () => Promise<T>): Promise<T> {
     const number = this.calls.push(name);
     if (this.failing?.at !== number) return work();
-    if (this.failing.late === true) await work().catch(() => {});
+    const { late, dies } = this.failing;
+    if (late === true || dies !== undefined) await work().catch(() => {});
+    if (dies !== undefined) {
+      dies();
+      return new Promise<never>(() => {});
+    }
     throw new DatabaseFailure('ServiceUnavailable');
   }
 
   query: Table['query'] = (...args) => this.#call('query', () => this.#table.query(...args));
+  queryIndex: Table['queryIndex'] = (...args) => this.#call('queryIndex', () => this.#table.queryIndex(...args));
   get: Table['get'] = (...args) => this.#call('get', () => this.#table.get(...args));
   getMany: Table['getMany'] = (...args) => this.#call('getMany', () => this.#table.getMany(...args));
   put: Table['put'] = (...args) => this.#call('put', () => this.#table.put(...args));
@@ -125,7 +136,7 @@ export class FakeAccounts {
 
   now = () => Date.now() + this.skippedMs;
 
-  get services(): AccountServices {
+  get services(): SettlementServices {
     const notice = (kind: FakeNotice['kind'], to: string, account: object, language: string | undefined) => {
       if (this.noticesFail !== undefined) throw this.noticesFail;
       this.notices.push({ kind, to, language, account });
@@ -140,6 +151,7 @@ export class FakeAccounts {
         },
       },
       operations: accountOperationsIn(this.operations, this.now),
+      due: dueOperationsIn(this.operations, this.now),
       logins: loginsIn(this.operations),
       accounts: accountsIn(this.accounts),
       notices: {
@@ -181,6 +193,11 @@ export class FakeAccounts {
     return openTradingAccount(this.services, version, request, this.#telemetry({}), within(ms));
   }
 
+  /** One run over what is due in this world's database. @param ms how long the function has */
+  settle(ms = 55_000): Promise<void> {
+    return settleOperations(this.services, this.#telemetry({}), this.now() + ms);
+  }
+
   /** The problem that a request ends with. */
   async refused(...args: Parameters<FakeAccounts['run']>): Promise<Problem> {
     const outcome = await this.run(...args).then(
@@ -189,6 +206,21 @@ export class FakeAccounts {
     );
     if (outcome instanceof Problem) return outcome;
     throw outcome instanceof Error ? outcome : new Error('It was answered.');
+  }
+
+  /**
+   * The answer of the server is lost, it cannot be asked, and the caller gets 504 and never comes back.
+   * @param exists whether the server has opened the account
+   */
+  async leaveUnanswered(exists: boolean, changes: Partial<TradingAccountRequest> = {}, key = 'key-1'): Promise<void> {
+    const failure = new PlatformFailure('account_outcome_unknown', { reason: 'answer_timeout' });
+    this.platform.opening = exists ? { kind: 'reply_lost', failure } : { kind: 'fails', sent: true, failure };
+    this.platform.finding = () => new PlatformFailure('platform_unavailable', { reason: 'connect_timeout' });
+    const { status } = await this.refused(changes, { key, ms: 900 });
+    if (status !== 504) throw new Error(`It was answered with ${status}.`);
+    this.platform.opening = { kind: 'opens' };
+    this.platform.finding = undefined;
+    this.events.length = 0;
   }
 
   /** Until nobody holds a lease any more: as if so much time had passed. */

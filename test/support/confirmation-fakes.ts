@@ -169,6 +169,7 @@ function stepping(name: string, table: Table, step: Step): Table {
   return {
     get: (...args) => step(`${name}.get`, () => table.get(...args), args[1]),
     getMany: (...args) => step(`${name}.getMany`, () => table.getMany(...args), args[1]),
+    queryIndex: (...args) => step(`${name}.queryIndex`, () => table.queryIndex(...args), args[4]),
     query: (...args) => step(`${name}.query`, () => table.query(...args), args[2]),
     put: (...args) => step(`${name}.put`, () => table.put(...args), args[1]),
     update: (...args) => step(`${name}.update`, () => table.update(...args), args[2]),

@@ -19,6 +19,7 @@ export async function interleave<T>(
   const ordered: Table = {
     get: (...args) => inTurn(() => table.get(...args)),
     getMany: (...args) => inTurn(() => table.getMany(...args)),
+    queryIndex: (...args) => inTurn(() => table.queryIndex(...args)),
     query: (...args) => inTurn(() => table.query(...args)),
     put: (...args) => inTurn(() => table.put(...args)),
     update: (...args) => inTurn(() => table.update(...args)),

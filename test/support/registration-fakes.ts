@@ -97,6 +97,35 @@ interface Notes {
 
 type NotedStep = <T>(name: Step, result: T) => Promise<T>;
 
+function fakeRegistrations(
+  step: NotedStep,
+  settings: FakeSettings,
+  kept: Notes['kept'],
+): RegistrationParts['registrations'] {
+  const notAskedFor = () => Promise.reject(new Error('not asked for here'));
+  return {
+    put: async (record) => {
+      await step('record', undefined);
+      kept.record = record;
+    },
+    remove: () => step('undo record', undefined),
+    noteDelivery: async (_, delivery) => {
+      await step('note', undefined);
+      kept.delivery = delivery;
+    },
+    get: async (id) => {
+      await step('get record', undefined);
+      const { keptHash } = settings;
+      return keptHash === undefined ? undefined : { ...keptRegistration(id), password_hash: keptHash };
+    },
+    newest: notAskedFor,
+    countGuess: notAskedFor,
+    confirm: notAskedFor,
+    noteTold: notAskedFor,
+    untold: notAskedFor,
+  };
+}
+
 function fakeRecords(
   step: NotedStep,
   settings: FakeSettings,
@@ -121,26 +150,7 @@ function fakeRecords(
       finish: () => step('finish', undefined),
       release: () => step('release', undefined),
     },
-    registrations: {
-      put: async (record) => {
-        await step('record', undefined);
-        kept.record = record;
-      },
-      remove: () => step('undo record', undefined),
-      noteDelivery: async (_, delivery) => {
-        await step('note', undefined);
-        kept.delivery = delivery;
-      },
-      get: async (id) => {
-        await step('get record', undefined);
-        const { keptHash } = settings;
-        return keptHash === undefined ? undefined : { ...keptRegistration(id), password_hash: keptHash };
-      },
-      newest: () => Promise.reject(new Error('not asked for here')),
-      countGuess: () => Promise.reject(new Error('not asked for here')),
-      confirm: () => Promise.reject(new Error('not asked for here')),
-      noteTold: () => Promise.reject(new Error('not asked for here')),
-    },
+    registrations: fakeRegistrations(step, settings, kept),
     documents: {
       inspect: () => step('inspect', settings.wrongDocuments ?? []),
       store: () => step('documents', []),

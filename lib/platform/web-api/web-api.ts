@@ -63,8 +63,12 @@ export class WebApiPlatform implements TradingPlatform {
       : findLogin(this.#client, trace.login, trace, signal);
   }
 
-  async fund(order: AccountOrder, login: number, departure: Departure, signal: AbortSignal): Promise<void> {
-    const { deposit = 0 } = order;
+  async fund(
+    { deposit = 0 }: Pick<AccountOrder, 'deposit'>,
+    login: number,
+    departure: Departure,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (deposit <= 0) return;
     let noted = false;
     const pay = async () => {

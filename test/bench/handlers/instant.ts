@@ -7,6 +7,7 @@ export function instantTable(items: readonly Item[] = []): Table {
     get: async ({ pk }) => byKey.get(pk),
     getMany: async (keys) => keys.map(({ pk }) => byKey.get(pk)).filter((item) => item !== undefined),
     query: async () => [],
+    queryIndex: async () => [],
     put: async () => undefined,
     update: async () => ({}),
     delete: async () => {},

@@ -36,15 +36,16 @@ describe('Alarms', () => {
     const ofFunctions = ['Crashes', 'InternalErrors', 'NearDeadline', 'NotSettled', 'Throttles'].flatMap((kind) =>
       ['create-tp4-account', 'create-tp5-account', 'request-registration'].map((name) => `${kind}-${name}`),
     );
-    const ofAccounts = [
-      'AccountNotRecorded',
+    const ofOpened = ['AccountNotRecorded', 'DepositFailed', 'EventFailed', 'NoticeFailed'];
+    const ofAccounts = [...ofOpened, 'PlatformRefused', 'PlatformUnavailable'].flatMap((kind) => [
+      `${kind}-tp4`,
+      `${kind}-tp5`,
+    ]);
+    const ofSettlement = [
       'AccountOutcomeUnknown',
-      'DepositFailed',
-      'EventFailed',
-      'NoticeFailed',
-      'PlatformRefused',
-      'PlatformUnavailable',
-    ].flatMap((kind) => [`${kind}-tp4`, `${kind}-tp5`]);
+      'SettlementFails',
+      ...[...ofOpened, 'NotSettled'].map((kind) => `${kind}-settle-operations`),
+    ];
     const others = [
       'CodesInDoubt',
       'CodesNotSent-email',
@@ -54,7 +55,7 @@ describe('Alarms', () => {
       'EventsUndelivered',
       'MailsComplainedOf',
     ];
-    expect(names(template)).toEqual([...ofFunctions, ...ofAccounts, ...others, 'ServerErrors'].sort());
+    expect(names(template)).toEqual([...ofFunctions, ...ofAccounts, ...ofSettlement, ...others, 'ServerErrors'].sort());
   });
 
   it('are raised for the channels that are installed, and for what they cost', () => {

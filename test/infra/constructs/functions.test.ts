@@ -128,6 +128,7 @@ describe('The function that confirms', () => {
       'CreateTp4Account',
       'CreateTp5Account',
       'RequestRegistration',
+      'SettleOperations',
     ]);
     expect(functions(full).ConfirmRegistration?.Properties).toMatchObject({ MemorySize: 1769, Timeout: 20 });
   });
@@ -201,7 +202,12 @@ describe('The account functions', () => {
 
 describe('Every function', () => {
   it('runs on Node 24 and arm64, is traced, logs as JSON into a log of its own that ends', () => {
-    expect(Object.keys(functions(template))).toEqual(['RequestRegistration', 'CreateTp5Account', 'CreateTp4Account']);
+    expect(Object.keys(functions(template))).toEqual([
+      'RequestRegistration',
+      'CreateTp5Account',
+      'CreateTp4Account',
+      'SettleOperations',
+    ]);
     for (const { Properties } of Object.values(functions(template))) {
       expect(Properties).toMatchObject({
         Runtime: 'nodejs24.x',
@@ -212,7 +218,7 @@ describe('Every function', () => {
       });
     }
     const logs = Object.values(resources(template, 'AWS::Logs::LogGroup'));
-    expect(logs).toHaveLength(4);
+    expect(logs).toHaveLength(5);
     for (const { Properties } of logs) expect(Properties.RetentionInDays).toBe(90);
   });
 

@@ -14,7 +14,7 @@ describe('A new version', () => {
   const aliases = (of: Template) => Object.values(resources(of, 'AWS::Lambda::Alias'));
 
   it('is what callers get at once, by the name of live, and the old ones stay', () => {
-    expect(aliases(template).map(({ Properties }) => Properties.Name)).toEqual(['live', 'live', 'live']);
+    expect(aliases(template).map(({ Properties }) => Properties.Name)).toEqual(Array(4).fill('live'));
     for (const { UpdatePolicy } of aliases(template)) expect(UpdatePolicy).toBeUndefined();
     for (const { DeletionPolicy } of Object.values(resources(template, 'AWS::Lambda::Version'))) {
       expect(DeletionPolicy).toBe('Retain');
@@ -51,15 +51,19 @@ describe('A new version', () => {
         expect(new Set(names.map((name) => name?.[1])).size).toBe(4);
         expect(new Set(names.map((name) => name?.[2])).size).toBe(1);
       }
-      for (const { UpdatePolicy } of aliases(made)) {
-        expect(UpdatePolicy).toMatchObject({ CodeDeployLambdaAliasUpdate: expect.anything() });
-      }
+      // What the clock calls has no callers to spare.
+      const policies = aliases(made).map(({ UpdatePolicy }) => UpdatePolicy);
+      const shifted = policies.filter((policy) => policy !== undefined);
+      expect(policies).toHaveLength(4);
+      expect(shifted).toEqual(
+        Array(3).fill(expect.objectContaining({ CodeDeployLambdaAliasUpdate: expect.anything() })),
+      );
     },
   );
 
   it('has as many environments warm as the settings say', () => {
     const warm = (of: Template) => aliases(of).map(({ Properties }) => Properties.ProvisionedConcurrencyConfig);
-    expect(warm(template)).toEqual([undefined, undefined, undefined]);
+    expect(warm(template)).toEqual(Array(4).fill(undefined));
     const counts = [1, 1, 2, 2].map((ProvisionedConcurrentExecutions) => ({ ProvisionedConcurrentExecutions }));
     expect(warm(full)).toEqual(expect.arrayContaining(counts));
   });

@@ -35,7 +35,19 @@ const itemOf = async ({ pk }: Operation): Promise<Item> =>
   (await database.tables.operations.get({ pk }, signal())) ?? {};
 
 async function sent(operations: AccountOperations, claim: AccountClaim, changes: object = {}): Promise<Operation> {
-  const note = { settleAt: 1_800_000_100_000, details: { deposit: 10_000 }, ...changes };
+  const details = {
+    user_id: 'CLIENT01',
+    version: 'tp5' as const,
+    connection_id: 'tp5-demo-1',
+    group: 'demo\\standard',
+    leverage: 100,
+    enable_readonly: false,
+    enable_rebate: false,
+    operation_id: claim.operation.operationId,
+    deposit: 10_000,
+    master_given: false,
+  };
+  const note = { settleAt: 1_800_000_100_000, details, ...changes };
   await operations.markSent(claim.operation, note, signal());
   return claim.operation;
 }

@@ -112,3 +112,23 @@ describe('A pending registration', () => {
     expect(calls[1]).toEqual(calls[0]);
   });
 });
+
+describe('A confirmed registration of which nobody has noted that it is told', () => {
+  const confirmation = { confirmed_at: new Date(NOW).toISOString(), email_taken: false, told: false };
+  const untold = async () => (await registrations.untold(signal())).map(({ registration_id }) => registration_id);
+
+  it('is to be told once whoever confirmed it has had the time, the oldest first, until it is noted', async () => {
+    now = NOW;
+    const [first, second] = [await keep('untold@example.com'), await keep('untold@example.com')];
+    await registrations.confirm(second.registration_id, confirmation, signal());
+    expect(await untold()).toEqual([]);
+    now += 10_000;
+    await registrations.confirm(first.registration_id, confirmation, signal());
+    now += 31_000;
+    expect(await untold()).toEqual([second.registration_id, first.registration_id]);
+    await registrations.noteTold(second.registration_id, signal());
+    expect(await untold()).toEqual([first.registration_id]);
+    await registrations.noteTold(first.registration_id, signal());
+    expect(await untold()).toEqual([]);
+  });
+});

@@ -1,0 +1,19 @@
+import { settlementConfig } from '../lib/config.ts';
+import { tellUntold } from '../lib/confirmation.ts';
+import { within } from '../lib/http/deadline.ts';
+import { settleOperations } from '../lib/settlement.ts';
+import { settlementParts } from '../lib/settlement-parts.ts';
+import { telemetry } from '../lib/telemetry.ts';
+
+const config = settlementConfig();
+const { services, registrations } = settlementParts(config);
+const log = telemetry('settle-operations', config.stage);
+/** For registrations, in milliseconds; accounts have the rest. */
+const TELLING_MS = 10_000;
+
+/** Each minute: tells of confirmed registrations that were not told, and brings to its end what nobody retries. */
+export async function handler(_event: unknown, context: { getRemainingTimeInMillis(): number }): Promise<void> {
+  const endsAt = Date.now() + context.getRemainingTimeInMillis();
+  await tellUntold({ events: services.events, registrations }, log, within(TELLING_MS));
+  await settleOperations(services, log, endsAt);
+}

@@ -1,0 +1,44 @@
+import type { Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { settlementConfig } from '../../../lib/config.ts';
+import { EVERYTHING, environmentOf, functions, plain, resources, rightsOf, synthesize } from '../../support/stack.ts';
+
+let template: Template;
+let full: Template;
+
+beforeAll(() => {
+  template = synthesize();
+  full = synthesize(EVERYTHING);
+});
+
+describe('The function that settles operations', () => {
+  it('may do what the account functions may, find what is due, and note what was told', () => {
+    expect(rightsOf(template, 'SettleOperations')).toEqual({
+      ...rightsOf(template, 'CreateTp5Account'),
+      WriteOwnLog: expect.anything(),
+      FindOperations: { may: ['dynamodb:Query'], on: ['<OperationsTable.Arn>/index/due'] },
+      FindRegistrations: { may: ['dynamodb:Query'], on: ['<RegistrationsTable.Arn>/index/due'] },
+      NoteTold: { may: ['dynamodb:GetItem', 'dynamodb:UpdateItem'], on: ['<RegistrationsTable.Arn>'] },
+    });
+  });
+
+  it('is called by the clock each minute and by no route, and ends before the next call', () => {
+    const [schedule = expect.fail()] = Object.values(resources(template, 'AWS::Scheduler::Schedule'));
+    expect(schedule.Properties).toMatchObject({
+      ScheduleExpression: 'rate(1 minute)',
+      State: 'ENABLED',
+      Target: { RetryPolicy: { MaximumRetryAttempts: 0 } },
+    });
+    const { Arn } = plain(schedule.Properties.Target) as { Arn: string };
+    expect(Arn).toContain('SettleOperationsLive');
+    expect(functions(template).SettleOperations?.Properties).toMatchObject({ Timeout: 55 });
+  });
+
+  it('gets an environment that its configuration accepts', () => {
+    expect(settlementConfig(environmentOf(full, 'SettleOperations'))).toMatchObject({
+      stage: 'full',
+      registrationsTable: '<RegistrationsTable>',
+      eventBus: '<EventBus>',
+    });
+  });
+});
