@@ -7,6 +7,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    // The files of a worker load each module once: loading them anew for every file takes as long as the tests.
+    isolate: false,
     // What is waited for comes by itself, on a busy machine later.
     expect: { poll: { timeout: 10_000 } },
     // CI counts the tests from the file.

@@ -1,11 +1,6 @@
-import { App } from 'aws-cdk-lib';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ServiceStack } from '../../infra/service-stack.ts';
-import { readSettings } from '../../infra/settings.ts';
-import { type CfnResource, checkRules, EVERYTHING, SENDER, synthesize } from '../support/stack.ts';
-
-const BARE = { context: { 'aws:cdk:bundling-stacks': [] } };
+import { type CfnResource, checkRules, EVERYTHING, inBareApp, synthesize } from '../support/stack.ts';
 
 let template: Template;
 let full: Template;
@@ -48,8 +43,7 @@ describe('The whole stack', () => {
   });
 
   it('cannot be deleted by mistake where its data is kept', () => {
-    const isProtected = (retainData: boolean) =>
-      new ServiceStack(new App(BARE), 'stack', readSettings({ ...SENDER, retainData })).terminationProtection;
+    const isProtected = (retainData: boolean) => inBareApp({}, { retainData }, (stack) => stack.terminationProtection);
     expect([isProtected(true), isProtected(false)]).toEqual([true, false]);
   });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { SETTING_NAMES } from '../../infra/settings.ts';
-import { EVERYTHING, synthesize } from '../support/stack.ts';
+import { checkRules, EVERYTHING, synthesize } from '../support/stack.ts';
 
 const TOKENS = { callerRoles: undefined, jwtIssuer: 'https://login.acme.example', jwtAudience: 'accounts' };
 
@@ -79,6 +79,12 @@ it.each(SETTING_NAMES)('The setting %s arrives in the template', (name) => {
   const [beside, other] = Array.isArray(given) ? given : [{}, given];
   const settings = { ...EVERYTHING, ...beside };
   expect(templateOf({ ...settings, ...changed(name, other) })).not.toBe(templateOf(settings));
+});
+
+it('Other values keep the rules of AWS and CloudFormation too', { timeout: 120_000 }, () => {
+  const groups = ['channels', 'confirmation', 'vpc', 'defaultEndpoint', 'retainData'];
+  const others = Object.entries(OTHERS).filter(([name, value]) => !groups.includes(name) && !Array.isArray(value));
+  expect(() => checkRules({ ...EVERYTHING, ...Object.fromEntries(others) })).not.toThrow();
 });
 
 /** Channels cannot go without their groups. */

@@ -1,4 +1,7 @@
-import { App, Validations } from 'aws-cdk-lib';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App, type AppProps, type Stack, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { AwsSolutionsChecks } from 'cdk-nag';
@@ -18,25 +21,42 @@ const made = new Map<string, Template>();
 /** The stack of these settings as CloudFormation gets it; no function is bundled, and no rule is asked. */
 export function synthesize(settings: Record<string, unknown> = {}): Template {
   const key = JSON.stringify(settings);
-  const template = made.get(key) ?? Template.fromStack(stackOf(bareApp(), settings));
+  const template =
+    made.get(key) ??
+    inBareApp({ builtinCloudFormationValidation: false }, settings, (stack) => Template.fromStack(stack));
   made.set(key, template);
   return template;
 }
 
 /** Asks the rules of AWS Solutions and of CloudFormation. @throws Error where one is broken */
 export function checkRules(settings: Record<string, unknown>): void {
-  const app = bareApp();
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-  stackOf(app, settings);
-  app.synth();
+  inBareApp({}, settings, (_, app) => {
+    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+    app.synth();
+  });
 }
 
-function bareApp(): App {
-  return new App({ context: { ...flags, 'aws:cdk:bundling-stacks': [] }, analyticsReporting: false });
-}
+/** What is left out takes time, and is for whoever looks for a fault in the app. */
+const BARE: AppProps = {
+  context: { ...flags, 'aws:cdk:bundling-stacks': [] },
+  analyticsReporting: false,
+  treeMetadata: false,
+  stackTraces: false,
+};
 
-function stackOf(app: App, settings: Record<string, unknown>): ServiceStack {
-  return new ServiceStack(app, 'broker-api-test', readSettings({ ...SENDER, ...settings }));
+/** Puts a stack together in an app of its own, whose output vanishes. */
+export function inBareApp<T>(
+  props: AppProps,
+  settings: Record<string, unknown>,
+  use: (stack: Stack, app: App) => T,
+): T {
+  const outdir = mkdtempSync(join(tmpdir(), 'broker-api-stack-'));
+  try {
+    const app = new App({ ...BARE, ...props, outdir });
+    return use(new ServiceStack(app, 'broker-api-test', readSettings({ ...SENDER, ...settings })), app);
+  } finally {
+    rmSync(outdir, { recursive: true });
+  }
 }
 
 export const SENDER = { senderAddress: 'no-reply@acme.example' };
