@@ -31,6 +31,12 @@ export async function operationStore({ database, tables }: Target): Promise<Oper
   };
 }
 
+/** What is not at its end, the oldest first; not what is absent, which is looked for again for a day and needs nobody's care. */
+export async function listed({ due }: OperationStore): Promise<OpenOperation[]> {
+  const open = await due.open(callSignal());
+  return open.filter(({ account, isAbsent }) => account !== undefined || !isAbsent);
+}
+
 /** @throws CommandError where somebody works on it */
 export async function takeUp({ due }: OperationStore, { operation }: OpenOperation): Promise<OpenOperation> {
   const taken = await due.takeUp(operation.pk, 'operator', LEASE_MS, callSignal());

@@ -9,16 +9,14 @@ import { isReserved } from '../../lib/records/logins.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
 import { findConnection } from './find-connection.ts';
 import { table } from './listing.ts';
-import { callSignal, type OperationStore, operationStore, takeUp } from './operation-store.ts';
+import { callSignal, listed, type OperationStore, operationStore, takeUp } from './operation-store.ts';
 import type { Target } from './target.ts';
 
 const ASK_MS = 20_000;
 
 /** Lists the openings of accounts that are not at their end, the oldest first. */
 export async function listOperations(target: Target, { json }: { json?: boolean }, terminal: Terminal): Promise<void> {
-  const all = await (await operationStore(target)).due.open(callSignal());
-  // What is absent is looked for again for a day, and needs nobody's care.
-  const open = all.filter(({ account, isAbsent }) => account !== undefined || !isAbsent);
+  const open = await listed(await operationStore(target));
   if (json === true) return terminal.print(`${JSON.stringify(open.map(facts), null, 2)}\n`);
   const rows = open.map((one) => {
     const { operation_id, user_id, connection_id, group } = one.details;

@@ -11,7 +11,7 @@ import { mailChecks } from './mail-checks.ts';
 import { messageChecks } from './message-checks.ts';
 import { secretChecks } from './secret-checks.ts';
 import { serverLooks } from './server-looks.ts';
-import { connectionChecks, stackChecks } from './stack-checks.ts';
+import { connectionChecks, settlementCheck, stackChecks } from './stack-checks.ts';
 
 /** `npm run doctor`: one table of what works, what is missing, and the command that mends it. Changes nothing. */
 export async function runDoctor(args: readonly string[], print: (text: string) => void): Promise<number> {
@@ -36,7 +36,9 @@ export async function runDoctor(args: readonly string[], print: (text: string) =
 }
 
 function ofLocal(local: string): Promise<Finding[]> {
-  return withServers({ local }, async (servers) => examine(await connectionChecks(servers), servers));
+  return withServers({ local }, async (servers) =>
+    examine([...(await connectionChecks(servers)), settlementCheck()], servers),
+  );
 }
 
 async function ofAws(name?: string): Promise<Finding[]> {
@@ -48,8 +50,8 @@ async function ofAws(name?: string): Promise<Finding[]> {
   const outputs = (await aws.stack(stack).catch(() => undefined))?.outputs;
   const findings = await examine(await checksOf(settings, stack, outputs !== undefined), aws);
   if (outputs?.CrmTableName === undefined) return findings;
-  const rest = await withServers({ table: outputs.CrmTableName }, async (servers) =>
-    examine([...secretChecks(settings, outputs), ...(await connectionChecks(servers))], servers),
+  const rest = await withServers({ stack }, async (servers) =>
+    examine([...secretChecks(settings, outputs), ...(await connectionChecks(servers)), settlementCheck()], servers),
   );
   return [...findings, ...rest];
 }

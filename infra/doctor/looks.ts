@@ -74,4 +74,6 @@ export interface ServerLooks {
   reach(connection: Connection): Promise<void>;
   /** How full a connection's range of logins looks, by a sample. */
   fullness(connection: Connection): Promise<{ looked: number; taken: number } | undefined>;
+  /** The openings of accounts that are not at their end: when each is to be taken up next, in epoch milliseconds. */
+  openOperations(): Promise<{ dueAt: number }[]>;
 }

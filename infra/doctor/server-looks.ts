@@ -4,6 +4,7 @@ import { platformConnections } from '../../lib/platform/connections.ts';
 import type { TradingPlatform } from '../../lib/platform/platform.ts';
 import type { Connection } from '../../lib/records/crm-records.ts';
 import { fromItems } from '../crm/crm-items.ts';
+import { listed, operationStore } from '../crm/operation-store.ts';
 import type { Target } from '../crm/target.ts';
 import { orAbsent } from './absent.ts';
 import type { ServerLooks } from './looks.ts';
@@ -12,7 +13,8 @@ import type { ServerLooks } from './looks.ts';
 const LOOK_MS = 20_000;
 
 /** The CRM records, the secrets and the trading servers: the same on AWS and in the local service. */
-export function serverLooks({ table, client }: Target): ServerLooks {
+export function serverLooks(target: Target): ServerLooks {
+  const { table, client } = target;
   const platforms = platformConnections({ readSecret: secretReader(client) });
 
   async function asking<T>(connection: Connection, ask: (server: TradingPlatform, signal: AbortSignal) => Promise<T>) {
@@ -34,5 +36,6 @@ export function serverLooks({ table, client }: Target): ServerLooks {
         ? undefined
         : asking(connection, (server, signal) => server.inspectRange(range, signal));
     },
+    openOperations: async () => listed(await operationStore(target)),
   };
 }

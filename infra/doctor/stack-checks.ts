@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { PlatformFailure } from '../../lib/platform/platform.ts';
 import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../../lib/records/crm-records.ts';
+import { NEVER } from '../../lib/records/due.ts';
 import type { Settings } from '../settings.ts';
 import { type Check, type Found, missing, warning, works } from './checks.ts';
 import type { AwsLooks, ServerLooks } from './looks.ts';
@@ -67,6 +68,29 @@ function domain(stack: string, { name, certificateArn }: NonNullable<Settings['c
       return leads
         ? works('certificate and DNS')
         : warning('has no CNAME to the API (an alias is fine too)', `set ${name} CNAME ${target}`);
+    },
+  };
+}
+
+/** So long after its time an operation waits because nobody takes it up, in milliseconds. */
+const WAITS_MS = 10 * 60_000;
+
+/** What became of accounts whose callers did not come back. */
+export function settlementCheck(now: number = Date.now()): Check<ServerLooks> {
+  return {
+    area: 'accounts',
+    what: 'not at their end',
+    look: async (looks) => {
+      const open = await looks.openOperations();
+      const waiting = open.filter(({ dueAt }) => dueAt < now - WAITS_MS);
+      if (waiting.length > 0) {
+        const since = new Date(Math.min(...waiting.map(({ dueAt }) => dueAt))).toISOString();
+        const log = 'look at the log of settle-operations (output SettleOperationsLogGroup)';
+        return missing(`${waiting.length} of them are not taken up since ${since}`, log);
+      }
+      const forOperators = open.filter(({ dueAt }) => dueAt === NEVER).length;
+      if (forOperators === 0) return works(open.length === 0 ? 'none' : `${open.length}, which are seen to`);
+      return warning(`${forOperators} wait for an operator`, 'npm run crm -- operations --open --stack …');
     },
   };
 }

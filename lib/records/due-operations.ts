@@ -26,6 +26,8 @@ export interface OpenOperation {
   account: KnownAccount | undefined;
   /** True: there was no account when it could no longer be opened, as far as anyone promises. */
   isAbsent: boolean;
+  /** When it is to be taken up next, in epoch milliseconds; `NEVER` where only an operator can settle it. */
+  dueAt: number;
 }
 
 /**
@@ -84,6 +86,7 @@ const StoredSchema = v.object({
   lease: v.string(),
   revision: v.number(),
   is_absent: v.optional(v.boolean(), false),
+  due_at: v.number(),
   details: DetailsSchema,
 });
 
@@ -137,7 +140,7 @@ export function dueOperationsIn(table: Table, now: () => number = Date.now): Due
 function toOpen(item: Item): OpenOperation {
   const stored = v.safeParse(StoredSchema, item);
   if (!stored.success) throw new DatabaseFailure('OperationMalformed');
-  const { pk, nonce, lease, revision, is_absent } = stored.output;
+  const { pk, nonce, lease, revision, is_absent, due_at } = stored.output;
   const { send_email, send_pop_up, language, master_given, deposit: _, ...details } = stored.output.details;
   return {
     operation: { pk, operationId: details.operation_id, nonce, lease, revision },
@@ -145,6 +148,7 @@ function toOpen(item: Item): OpenOperation {
     notices: { send_email, send_pop_up, language },
     masterGiven: master_given,
     isAbsent: is_absent,
+    dueAt: due_at,
     ...workIn(item),
   };
 }

@@ -31,4 +31,5 @@ export const HEALTHY: AwsLooks & ServerLooks = {
   connections: async () => [],
   reach: async () => {},
   fullness: async () => ({ looked: 20, taken: 3 }),
+  openOperations: async () => [],
 };

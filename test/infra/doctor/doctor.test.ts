@@ -4,10 +4,11 @@ import { checksOf, table } from '../../../infra/doctor/doctor.ts';
 import type { AwsLooks, Finding, ServerLooks } from '../../../infra/doctor/looks.ts';
 import { messageChecks } from '../../../infra/doctor/message-checks.ts';
 import { secretChecks } from '../../../infra/doctor/secret-checks.ts';
-import { connectionChecks } from '../../../infra/doctor/stack-checks.ts';
+import { connectionChecks, settlementCheck } from '../../../infra/doctor/stack-checks.ts';
 import { readSettings } from '../../../infra/settings.ts';
 import { PlatformFailure } from '../../../lib/platform/platform.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
+import { NEVER } from '../../../lib/records/due.ts';
 import { HEALTHY } from '../../support/doctor-looks.ts';
 
 const MAIL = { senderAddress: 'no-reply@acme.example' };
@@ -172,4 +173,19 @@ it('The service’s own secrets are looked at for their shape', async () => {
     { what: 'pepper', state: 'missing' },
     { what: 'front', state: 'works' },
   ]);
+});
+
+describe('What became of accounts whose callers did not come back', () => {
+  const NOW = 1_800_000_000_000;
+  const found = (...dueAt: number[]) =>
+    examine([settlementCheck(NOW)], { ...HEALTHY, openOperations: async () => dueAt.map((at) => ({ dueAt: at })) });
+
+  it.each<[string, number[], Partial<Finding>]>([
+    ['nothing is open', [], { state: 'works', says: 'none' }],
+    ['something is seen to', [NOW - 60_000, NOW + 60_000], { state: 'works', says: '2, which are seen to' }],
+    ['an operator has to settle one', [NEVER], { state: 'warning', says: '1 wait for an operator' }],
+    ['nobody takes them up', [NOW - 11 * 60_000, NEVER], { state: 'missing' }],
+  ])('is told where %s', async (_, dueAt, finding) => {
+    expect(await found(...dueAt)).toMatchObject([finding]);
+  });
 });
