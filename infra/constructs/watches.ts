@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Channel } from '../../lib/validators/otp-types.ts';
+import type { DeployedFunction } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 import { ofAccounts, ofFunction, ofRetries, ofSettlement } from './function-watches.ts';
 import { events, SENDS_CODES, SPENT, type Watch, type WatchedService } from './watch.ts';
@@ -35,6 +36,7 @@ export function watches({
       }),
       atLeast: 1,
     },
+    ...functions.flatMap(({ route }) => ('setting' in route ? [ofGuesses(route.name, settings.stage)] : [])),
     ...ofMail(configurationSetName),
     ...ofSpend(settings),
   ];
@@ -68,6 +70,15 @@ function ofRegistration({ stage, channels }: Settings): Watch[] {
       atLeast: 100,
     },
   ];
+}
+
+function ofGuesses(name: DeployedFunction, stage: string): Watch {
+  return {
+    id: 'Guesses',
+    loss: 'Somebody guesses at codes or passwords of registrations: the limits hold, and each source has ten guesses in ten minutes.',
+    metric: events(stage, name, 'LimitReached', 15),
+    atLeast: 100,
+  };
 }
 
 /** SES looks at an account with 5 % bounces or 0.1 % complaints, and stops it at twice to five times that. */
