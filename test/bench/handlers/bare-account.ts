@@ -12,6 +12,8 @@ export interface BareConnection {
   port: number;
   ca?: string;
   secret: string;
+  /** Where we choose the login. */
+  logins?: object;
 }
 interface Body {
   connection_id: string;
@@ -69,7 +71,11 @@ export function bareAccountHandler(
           ExpressionAttributeValues: { ':state': state },
         }),
       );
-    await move('sent');
+    const reservation = { pk: `login#${randomUUID()}`, operation_id: operationId };
+    await Promise.all([
+      move('sent'),
+      connection.logins && database.send(new PutCommand({ TableName: env.OPERATIONS_TABLE, Item: reservation })),
+    ]);
     const login = await open(connection, platformSecret, { ...order, operationId });
     const account = { pk: event.pathParameters.user_id, sk: `${version}#${order.connection_id}#${login}`, login };
     await database.send(new PutCommand({ TableName: env.ACCOUNTS_TABLE, Item: account }));

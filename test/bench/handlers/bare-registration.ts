@@ -29,7 +29,9 @@ interface Body {
 export async function handler(event: { body: string }): Promise<{ statusCode: number }> {
   const { email, password, form_id, otp_type = 'email', phone = '', document } = JSON.parse(event.body) as Body;
   pepper ??= (await secrets.send(new GetSecretValueCommand({ SecretId: env.PEPPER_SECRET }))).SecretString ?? '';
-  await read(`form#${form_id}`);
+  await read(env.CRM_TABLE, `form#${form_id}`);
+  const limits = [randomUUID(), randomUUID(), randomUUID()];
+  await Promise.all([count(20), read(env.LIMITS_TABLE, ...limits)]);
   await Promise.all([count(10), count(20)]);
 
   const hashed = await hashOf(password);
@@ -45,8 +47,9 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
     expires_at: Math.floor(Date.now() / 1_000) + 86_400,
   };
   await Promise.all([
-    read(`email#${email}`),
+    read(env.CRM_TABLE, `email#${email}`),
     database.send(new PutCommand({ TableName: env.REGISTRATIONS_TABLE, Item })),
+    pointTo(Item.registration_id, email),
   ]);
   const id = otp_type === 'email' ? await sendMail(email, code) : await LATER[otp_type](phone, code);
   await database.send(
@@ -73,9 +76,21 @@ async function hashOf(password: string): Promise<{ password_hash: string; salt: 
   return { password_hash: tag.toString('base64'), salt: nonce.toString('base64') };
 }
 
-async function read(pk: string): Promise<void> {
-  const RequestItems = { [env.CRM_TABLE ?? '']: { Keys: [{ pk }], ConsistentRead: true } };
+async function read(table = '', ...keys: string[]): Promise<void> {
+  const RequestItems = { [table]: { Keys: keys.map((pk) => ({ pk })), ConsistentRead: true } };
   await database.send(new BatchGetCommand({ RequestItems }));
+}
+
+/** The registrations of an address, by which a confirmation finds them. */
+async function pointTo(id: string, email: string): Promise<void> {
+  await database.send(
+    new UpdateCommand({
+      TableName: env.REGISTRATIONS_TABLE,
+      Key: { pk: `address#${email}` },
+      UpdateExpression: 'SET id = :id',
+      ExpressionAttributeValues: { ':id': id },
+    }),
+  );
 }
 
 /** A write of a counter's size: databases take their time with long expressions. */
