@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -63,7 +63,7 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
     // The messages in other scripts as they are, not as escapes of six bytes a character.
     charset: 'utf8',
     legalComments: 'none',
-    plugins: [builtinsByCall],
+    plugins: [builtinsByCall, longLists],
     sourcemap: 'linked',
     sourcesContent: false,
     metafile: true,
@@ -122,6 +122,17 @@ const builtinsByCall: Plugin = {
       const all = members.map((name) => `export const ${name} = /* @__PURE__ */ (() => builtin.${name})();`);
       return { contents: [`const builtin = /* @__PURE__ */ ${call};`, 'export default builtin;', ...all].join('\n') };
     });
+  },
+};
+
+/** A long list stays the JSON file that it is: Node reads it in a fifth of the time that the same list takes as a module. */
+const longLists: Plugin = {
+  name: 'long-lists',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/email-providers\/all\.json$/ }, ({ path }) => ({
+      contents: readFileSync(path),
+      loader: 'copy',
+    }));
   },
 };
 

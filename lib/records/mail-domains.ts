@@ -1,5 +1,14 @@
 /** Public mail providers that the list of `email-providers` lacks. */
-const MORE = ['fastmail.com', 'sohu.com', 'tutanota.com', 'tuta.io', 'tuta.com', 'mail.bg', 'ziggo.nl', 'duck.com'];
+const MORE = new Set([
+  'fastmail.com',
+  'sohu.com',
+  'tutanota.com',
+  'tuta.io',
+  'tuta.com',
+  'mail.bg',
+  'ziggo.nl',
+  'duck.com',
+]);
 /** In the list, but nobody's mailbox (RFC 2606, 3). */
 const NOBODYS = new Set(['example.com', 'example.net', 'example.org', 'test.com', 'yourdomain.com', 'mydomain.com']);
 
@@ -8,8 +17,6 @@ let providers: Promise<ReadonlySet<string>> | undefined;
 /** Whether everybody can have an address there: such a domain's people have nothing in common. */
 export async function isPublicProvider(domain: string): Promise<boolean> {
   // Loaded on first use: the list is long.
-  providers ??= import('email-providers/all.json', { with: { type: 'json' } }).then(
-    ({ default: list }) => new Set([...list, ...MORE].filter((one) => !NOBODYS.has(one))),
-  );
-  return (await providers).has(domain);
+  providers ??= import('email-providers/all.json', { with: { type: 'json' } }).then(({ default: all }) => new Set(all));
+  return MORE.has(domain) || (!NOBODYS.has(domain) && (await providers).has(domain));
 }
