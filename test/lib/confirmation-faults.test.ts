@@ -38,11 +38,20 @@ function answerTo(what: string, fault: StepFault): 204 | 'problem' | 'killed' {
   return isBorne(what, fault) ? 204 : 'problem';
 }
 
-async function registered() {
-  const world = new FakeConfirmations(database);
+async function registered(own = database) {
+  const world = new FakeConfirmations(own);
   const id = await world.register({ documents: 2 });
   const confirmation = async () => (await world.registrations.get(id, signal))?.confirmation;
   return { world, id, confirmation };
+}
+
+/** The first answer, or the end of the function. */
+function outcome(world: FakeConfirmations, steps: ReturnType<typeof stepsWith>) {
+  const answer = world.confirm({}, steps).catch((error: unknown) => {
+    expect(error).toBeInstanceOf(Error);
+    return 'problem' as const;
+  });
+  return Promise.race([answer, steps.died]);
 }
 
 describe('A confirmation with documents', () => {
@@ -62,13 +71,7 @@ describe.concurrent('A confirmation in which one step goes wrong', () => {
   it.each(cases)('%s: %s', async (what, fault, step) => {
     const { world, id, confirmation } = await registered();
     const steps = stepsWith(step, fault);
-    const answer = await Promise.race([
-      world.confirm({}, steps).catch((error: unknown) => {
-        expect(error).toBeInstanceOf(Error);
-        return 'problem' as const;
-      }),
-      steps.died,
-    ]);
+    const answer = await outcome(world, steps);
     expect(answer).toBe(answerTo(what, fault));
 
     const first = await confirmation();
@@ -91,5 +94,25 @@ describe.concurrent('A confirmation in which one step goes wrong', () => {
     // Twice only where the first was told, and nobody could note it.
     expect(world.told.length).toBeLessThanOrEqual(QUIET.includes(what) ? 2 : 1);
     for (const detail of world.told) expect(detail).toMatchObject({ id, confirmed_at });
+  });
+});
+
+const confirmed = cases.filter(([what, fault]) =>
+  what === 'confirming' ? fault === 'killed after' || fault === 'unanswered' : QUIET.includes(what),
+);
+
+describe.concurrent('A registration that was confirmed, and whose caller never comes back', () => {
+  it.each(confirmed)('is told within a minute or two, whatever went wrong: %s: %s', async (_, fault, step) => {
+    const { world, id, confirmation } = await registered(await testDatabase(afterAll));
+    await outcome(world, stepsWith(step, fault));
+    for (let minute = 0; minute < 3; minute += 1) {
+      world.now += MINUTE;
+      await world.tellUntold();
+    }
+    expect(await confirmation()).toMatchObject({ told: true });
+    expect(world.told.length).toBeGreaterThanOrEqual(1);
+    expect(world.told.length).toBeLessThanOrEqual(2);
+    for (const detail of world.told) expect(detail).toMatchObject({ id });
+    expect([...world.passing]).toEqual([]);
   });
 });

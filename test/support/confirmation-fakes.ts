@@ -1,5 +1,5 @@
 import { ConditionFailed, DatabaseFailure, type Table } from '../../lib/aws/dynamodb.ts';
-import { type ConfirmationParts, confirmRegistration } from '../../lib/confirmation.ts';
+import { type ConfirmationParts, confirmRegistration, tellUntold } from '../../lib/confirmation.ts';
 import { Problem } from '../../lib/http/problem.ts';
 import { confirmationLimit } from '../../lib/records/confirmation-limit.ts';
 import { directoryIn } from '../../lib/records/directory.ts';
@@ -106,15 +106,28 @@ export class FakeConfirmations {
   async confirm({ code = '012345', password = 'right password' }: Given = {}, change: Change = {}) {
     const body = { channel: 'email', address: this.address, code, password } as const;
     const request = { body, sentBody: {}, parameters: {}, idempotencyKey: undefined, caller: undefined };
-    const telemetry: Telemetry = { event: (name) => this.events.push(name), with: () => telemetry };
     const source = { source: this.#source, endsAt: this.now };
     try {
-      await confirmRegistration(this.#parts(change), { ...request, ...source }, telemetry, change.signal ?? forever);
+      await confirmRegistration(
+        this.#parts(change),
+        { ...request, ...source },
+        this.#telemetry,
+        change.signal ?? forever,
+      );
       return 204;
     } catch (error) {
       if (error instanceof Problem) return error.type;
       throw error;
     }
+  }
+
+  /** As it is done each minute, of all registrations of the database. */
+  async tellUntold(): Promise<void> {
+    await tellUntold(this.#parts({}), this.#telemetry, forever);
+  }
+
+  get #telemetry(): Telemetry {
+    return { event: (name) => this.events.push(name), with: () => this.#telemetry };
   }
 
   #parts({ table, isClient = false, verdict = { kind: 'allowed' }, step = atOnce }: Change): ConfirmationParts {
