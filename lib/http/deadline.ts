@@ -13,15 +13,15 @@ export function within(ms: number, signal?: AbortSignal): AbortSignal {
     controller.abort(signal?.reason);
     return controller.signal;
   }
-  const timer = setTimeout(() => controller.abort(new DOMException('The time is up.', 'TimeoutError')), ms).unref();
-  signal?.addEventListener(
-    'abort',
-    () => {
-      clearTimeout(timer);
-      controller.abort(signal.reason);
-    },
-    { once: true, signal: controller.signal },
-  );
+  const follow = () => {
+    clearTimeout(timer);
+    controller.abort(signal?.reason);
+  };
+  const timer = setTimeout(() => {
+    signal?.removeEventListener('abort', follow);
+    controller.abort(new DOMException('The time is up.', 'TimeoutError'));
+  }, ms).unref();
+  signal?.addEventListener('abort', follow, { once: true });
   return controller.signal;
 }
 

@@ -32,22 +32,24 @@ export function derivePassword(origin: PasswordOrigin): string {
   return origin.role === 'master' ? master : firstMixed(origin, 'investor', (candidate) => candidate !== master);
 }
 
-/** Candidates that break the rules are thrown away whole: mending them would favour some passwords. */
-function firstMixed(origin: PasswordOrigin, role: PasswordRole, suits: (candidate: string) => boolean): string {
-  const characters = characterStream(origin, role);
-  for (;;) {
-    const candidate = Array.from({ length: LENGTH }, () => characters.next().value).join('');
-    if (isMixed(candidate, origin.version) && suits(candidate)) return candidate;
-  }
-}
-
-/** Endless uniform characters: HMAC-SHA-256 in counter mode (NIST SP 800-108), with bytes rejected that would favour some. */
-function* characterStream({ key, nonce, version }: PasswordOrigin, role: PasswordRole): Generator<string, never> {
+/**
+ * Uniform characters: HMAC-SHA-256 in counter mode (NIST SP 800-108), with bytes rejected that would favour some.
+ * Candidates that break the rules are thrown away whole: mending them would favour some passwords.
+ */
+function firstMixed(
+  { key, nonce, version }: PasswordOrigin,
+  role: PasswordRole,
+  suits: (candidate: string) => boolean,
+): string {
+  let candidate = '';
   for (let counter = 0; ; counter += 1) {
     const block = createHmac('sha256', key).update(`account-password\n${version}\n${role}\n${counter}\n`).update(nonce);
     for (const byte of block.digest()) {
-      const character = byte < USABLE_BYTES ? ALPHABET[byte % ALPHABET.length] : undefined;
-      if (character !== undefined) yield character;
+      if (byte >= USABLE_BYTES) continue;
+      candidate += ALPHABET[byte % ALPHABET.length];
+      if (candidate.length < LENGTH) continue;
+      if (isMixed(candidate, version) && suits(candidate)) return candidate;
+      candidate = '';
     }
   }
 }

@@ -41,7 +41,7 @@ export const PASSWORD_RULES = {
 export function isMixed(password: string, version: keyof typeof PASSWORD_RULES): boolean {
   const { classes, atLeast }: PasswordRules = PASSWORD_RULES[version];
   const present = classes.filter((name) =>
-    [...CHARACTER_CLASSES[name]].some((character) => password.includes(character)),
+    [...password].some((character) => CHARACTER_CLASSES[name].includes(character)),
   );
   return present.length >= atLeast;
 }
