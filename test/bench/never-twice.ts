@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 import { accountBundles } from '../support/environments.ts';
 import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
-import type { Counts } from '../support/never-twice/history.ts';
+import type { Counts } from '../support/never-twice/rounds.ts';
 import { runHistories, type Summary } from '../support/never-twice/run.ts';
 
 /**
  * `npm run never-twice -- --runs 1000`: histories of requests, retries, kills, stops and faults against the functions as
- * they are deployed, counting accounts and deposits. `ranges`: with logins of the service's own, servers and clocks that
- * keep no promise; `times`: without. `--first` ends with the first violation. Ends with an error when a promise was broken.
+ * they are deployed, counting accounts, deposits and messages. `ranges`: with logins of the service's own, servers and clocks that
+ * keep no promise; `times`: without; `registrations`: of one-time passwords. `--first` ends with the first violation. Ends with an error when a promise was broken.
  */
 
 const { values } = parseArgs({
@@ -38,7 +38,7 @@ function show({ kind, seed, counts, violations, seconds }: Summary): void {
   for (const { index, story, message } of violations) {
     process.stdout.write(`\nVIOLATION ${message}\nhistory ${index}: ${JSON.stringify(story)}\n`);
   }
-  const { histories, requests, kills, stops, faults, accounts, passwords, answers } = counts;
+  const { histories, requests, kills, stops, faults, accounts, passwords, messages, answers } = counts;
   process.stdout.write(`
 kind         ${kind}
 seed         ${seed}
@@ -48,6 +48,7 @@ kills        ${kills}
 stops       ${stops}
 faults       ${faults}
 accounts     ${accounts}
+messages     ${messages}
 passwords    ${passwords} searched for
 seconds      ${seconds.toFixed(0)}
 violations   ${violations.length}
@@ -58,7 +59,7 @@ answers
   }
 }
 
-const bundles = await accountBundles();
+const bundles = await accountBundles('request-registration');
 for (const kind of kinds) {
   const runs = Number(values.runs);
   const options = {

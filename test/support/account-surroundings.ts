@@ -5,7 +5,7 @@ import { type localClient, startAws } from '../../infra/local/aws.ts';
 import { TABLES } from '../../infra/local/database.ts';
 import { startTextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
 import { startWebApiServer } from '../../infra/local/platforms/web-api-server.ts';
-import { AccountEnvironment, environmentOf } from '../../lib/validators/deployment.ts';
+import { AccountEnvironment, environmentOf, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
 import { TP4_GROUPS, TP5_GROUPS } from './account-connections.ts';
 import { type Bundles, Environments, type EnvironmentsOptions } from './environments.ts';
 import { marksOf, type PersonalData } from './secret-search.ts';
@@ -20,6 +20,7 @@ const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
 const SENDER = 'no-reply@example.com';
 export const SECRETS = new Map([
   ['test/password-key', JSON.stringify({ key: PASSWORD_KEY })],
+  ['test/pepper', JSON.stringify({ current: '1', 1: 'the pepper of these tests, long enough' })],
   ['test/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],
   ['test/tp4', JSON.stringify({ master: MASTER_CODE })],
 ]);
@@ -92,6 +93,20 @@ export function environmentsAround(
     },
     options,
   );
+}
+
+/** What the function of registrations is told beside. */
+export function registrationEnvironment(): Record<string, string> {
+  return environmentOf(RegistrationEnvironment, {
+    stage: 'test',
+    senderAddress: SENDER,
+    crmTable: TABLES.crm,
+    operationsTable: TABLES.operations,
+    registrationsTable: TABLES.registrations,
+    limitsTable: TABLES.limits,
+    documentsBucket: 'documents',
+    pepperSecret: 'test/pepper',
+  });
 }
 
 function functionEnvironment(settleSeconds = 1): Record<string, string> {

@@ -10,7 +10,7 @@ import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import { derivePassword, parsePasswordKey } from '../../lib/platform/passwords.ts';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
-import { ACCOUNT_TYPES, connectionRecords, type ServerName } from './account-connections.ts';
+import { ACCOUNT_TYPES, connectionRecords, FORMS, type ServerName } from './account-connections.ts';
 import {
   crmWriter,
   type EnvironmentOptions,
@@ -88,7 +88,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   const client = localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB');
 
   const crm = crmWriter(client);
-  await crm.write({ connections: connectionRecords(tp5, reg, gw), account_types: ACCOUNT_TYPES });
+  await crm.write({ connections: connectionRecords(tp5, reg, gw), account_types: ACCOUNT_TYPES, forms: FORMS });
   await crm.addClients(options.clients ?? []);
   const environments = environmentsAround(aws, { ...options, clock });
   const reader = databaseClient(client);

@@ -9,18 +9,21 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { bundle, ENTRY_FILE } from '../../infra/bundle.ts';
 import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
+import type { DeployedFunction } from '../../infra/routes.ts';
 import type { Invocation, Message } from './environment.ts';
 import { WorldClock } from './world-clock.ts';
 
-/** The functions as they are deployed, bundled once into a folder that is deleted with `close`. */
+/** The functions of accounts (and others) as they are deployed, bundled once into a folder that is deleted with `close`. */
 export interface Bundles {
   folder: string;
   close(): Promise<void>;
 }
 
-export async function accountBundles(): Promise<Bundles> {
+export async function accountBundles(...others: DeployedFunction[]): Promise<Bundles> {
   const folder = await mkdtemp(join(tmpdir(), 'functions-'));
-  for (const name of ['create-tp5-account', 'create-tp4-account'] as const) await bundle(name, join(folder, name));
+  for (const name of ['create-tp5-account', 'create-tp4-account', ...others] as const) {
+    await bundle(name, join(folder, name));
+  }
   return { folder, close: () => rm(folder, { recursive: true, force: true }) };
 }
 

@@ -91,7 +91,7 @@ export function checkEnd(sight: Sight, intent: Intent): void {
     if (sight.payments(login) > 1) throw wrong(`${sight.payments(login)} commands that pay`);
     if (balance !== due && balance !== 0) throw wrong(`a balance of ${balance}`);
   }
-  if (intent.call.key === undefined) {
+  if (intent.key === undefined) {
     if (intent.lastWord !== undefined && NOTHING_OPENED.has(intent.lastWord) && accounts.length > 0) {
       throw wrong(`${intent.lastWord}, but there is an account in the end`);
     }

@@ -12,6 +12,9 @@ export interface Circumstances {
   skewMs: number;
 }
 
+/** For how long a key is kept after the last request that did anything, in milliseconds. */
+export const KEPT_MS = 24 * 60 * 60 * 1_000;
+
 /** As deployed, in seconds: time passes at once here, so nothing has to be shortened. */
 export const SETTLE_SECONDS = 60;
 
@@ -35,6 +38,12 @@ export const KINDS = {
     connections: ['tp5-live', 'tp5-live', 'tp5-live', 'tp5-demo', 'tp5-demo', 'gw-live', 'gw-demo', 'reg-live'],
     // Longer than what a request has time for, and shorter than the settling time.
     lateMs: [50, 1_500, 20_000, 40_000, 55_000],
+    skewMs: 0,
+  },
+  registrations: {
+    connections: [],
+    // Longer than what a request has time for.
+    lateMs: [50, 1_500, 20_000, 55_000],
     skewMs: 0,
   },
 } as const satisfies Record<string, Circumstances>;

@@ -1,5 +1,6 @@
 import { type AccountAnswer, type AccountCall, accountBody } from '../account-calls.ts';
 import type { ConnectionId } from '../account-connections.ts';
+import type { Tried } from './rounds.ts';
 
 /** What a request asks for. */
 export interface Shape {
@@ -13,9 +14,8 @@ export interface Shape {
   notices: boolean;
 }
 
-/** One request with all its retries; its accounts are those with its client's e-mail address. */
-export interface Intent {
-  name: string;
+/** A request for an account; its accounts are those with its client's e-mail address. */
+export interface Intent extends Tried {
   shape: Shape;
   email: string;
   call: AccountCall;
@@ -27,19 +27,7 @@ export interface Intent {
   answers: AccountAnswer[];
   /** What was answered last. */
   lastWord: string | undefined;
-  /** How many tries are under way. */
-  running: number;
-  /** A try was killed, stopped or out of time. */
-  befallen: boolean;
-  /** When its key was first used, and until when it is certainly kept, on the world's clock. */
-  begunAt: number;
-  keptUntil: number;
-  /** How often its key was used anew: each time it may open an account. */
-  epochs: number;
 }
-
-/** For how long a key is kept after the last request that did anything. */
-export const KEPT_MS = 24 * 60 * 60 * 1_000;
 
 let logins = 0;
 /** A login for requests that ask for one of their own. */
@@ -72,13 +60,15 @@ export function newIntent(
   const isGateway = connection.startsWith('gw');
   const isOfRange = connection.includes('range') && shape.login !== 'outside';
   const isAsked = shape.login === 'outside' && knowsPasswords;
+  const key = keyed ? `key-${client.id}` : undefined;
   return {
+    key,
     name: `${client.id} ${JSON.stringify(shape)}`,
     shape,
     email: client.email,
     call: {
       userId: client.id,
-      ...(keyed ? { key: `key-${client.id}` } : {}),
+      ...(key === undefined ? {} : { key }),
       body: accountBody(connection, fields(shape, client.id, login)),
     },
     mayBeTaken: isContested || shape.login === 'inside',

@@ -1,10 +1,13 @@
 import fc from 'fast-check';
+import { registrationEnvironment } from '../account-surroundings.ts';
 import type { AccountWorld } from '../account-world.ts';
 import type { Bundles } from '../environments.ts';
 import { WorldPool } from '../world-pool.ts';
 import { KINDS, type Kind, SETTLE_SECONDS } from './circumstances.ts';
-import { type Counts, History } from './history.ts';
-import { type Story, storiesOf } from './steps.ts';
+import { History } from './history.ts';
+import { Registrations } from './registrations.ts';
+import type { Counts } from './rounds.ts';
+import { registrationStoriesOf, type Step, type Story, storiesOf } from './steps.ts';
 
 /**
  * Histories of requests, retries, kills, stops and faults, made up by fast-check and driven against the functions as they
@@ -12,10 +15,12 @@ import { type Story, storiesOf } from './steps.ts';
  * request has two accounts, two deposits, or a stranger's account.
  */
 
+type Told = Story | Step<boolean>[];
+
 interface Violation {
   /** Which one of the seed's. */
   index: number;
-  story: Story;
+  story: Told;
   message: string;
 }
 export interface Summary {
@@ -54,21 +59,29 @@ export async function runHistories(options: HistoriesOptions): Promise<Summary> 
   const pool = new WorldPool(lanes, {
     bundles,
     settleSeconds: SETTLE_SECONDS,
+    environment: registrationEnvironment(),
     skewMs: () => skews[started++ % skews.length] ?? 0,
   });
-  const one = (story: Story, index: number) =>
+  const stories: fc.Arbitrary<Told> =
+    kind === 'registrations' ? registrationStoriesOf(circumstances) : storiesOf(circumstances);
+  const play = async (world: AccountWorld, story: Told) => {
+    if (Array.isArray(story)) return new Registrations(world, counts, circumstances).play(story);
+    const history = new History(world, counts, circumstances, story.passwordCheck);
+    return history.play(story.steps).finally(() => history.end());
+  };
+  const one = (story: Told, index: number) =>
     pool.use(async (world) => {
       if (untilFirst === true && violations.length > 0) return;
       if (kind === 'ranges') crowd(world);
       try {
-        await new History(world, counts, circumstances).play(story);
+        await play(world, story);
       } catch (error) {
         violations.push({ index, story, message: error instanceof Error ? error.message : String(error) });
       }
       progress?.(counts, violations.length);
     });
   try {
-    await Promise.all(fc.sample(storiesOf(circumstances), { numRuns: runs, seed }).map(one));
+    await Promise.all(fc.sample(stories, { numRuns: runs, seed }).map(one));
   } finally {
     counts.passwords = pool.worlds.reduce((sum, { passwords }) => sum + passwords.size, 0);
     await pool.close();
@@ -89,6 +102,7 @@ function noCounts(): Counts {
     stops: 0,
     faults: 0,
     accounts: 0,
+    messages: 0,
     keysUsedAnew: 0,
     answers: {},
     passwords: 0,

@@ -18,9 +18,9 @@ export interface Round {
 /** Where a fault may be. */
 export type Target = ServerName | 'dynamodb' | 'secrets' | 'ses';
 
-export type Step =
-  /** A new request, or two that want one login, with faults in its way, and its retries, one round after the other. */
-  | { kind: 'begin'; shape: Shape; rivals: boolean; faults: { target: Target; fault: Fault }[]; rounds: Round[] }
+export type Step<S = Shape> =
+  /** A new request, or two that want the same, with faults in its way, and its retries, one round after the other. */
+  | { kind: 'begin'; shape: S; rivals: boolean; faults: { target: Target; fault: Fault }[]; rounds: Round[] }
   /** Retries of an earlier request. */
   | { kind: 'retry'; which: number; round: Round }
   | { kind: 'fault'; target: Target; fault: Fault }
@@ -36,24 +36,66 @@ export interface Story {
   steps: Step[];
 }
 
-/** Whatever may happen under these circumstances. */
+interface ServerFaults {
+  fault: fc.Arbitrary<Fault>;
+  /** Of a server that does what it is asked when nobody waits any more. */
+  lateFault: fc.Arbitrary<Fault>;
+}
+
+/** What histories of one sort of requests are made of. */
+interface Making<S> extends ServerFaults {
+  shapes: fc.Arbitrary<S>;
+  isKeyed(shape: S): boolean;
+  mayHaveRival(shape: S): boolean;
+  serverOf(shape: S): Target;
+  targets: Target[];
+  skewMs: number;
+}
+
+function stepsOf<S>(making: Making<S>): fc.Arbitrary<Step<S>[]> {
+  const begin = beginOf(making);
+  const { targets, fault, skewMs } = making;
+  const onServer = fc.record({ kind: fc.constant('fault' as const), target: fc.constantFrom(...targets), fault });
+  const one = fc.oneof(begin, begin, begin, begin, begin, retry, onServer, onDatabase, onService, otherOf(skewMs));
+  return fc.array(one, { minLength: 3, maxLength: 5, size: 'max' });
+}
+
+/** Whatever may happen to requests for accounts under these circumstances. */
 export function storiesOf(circumstances: Circumstances): fc.Arbitrary<Story> {
-  const platformFault = platformFaultOf(circumstances);
-  const targets = [...new Set(circumstances.connections.map((id) => CONNECTIONS[id].server))];
-  const onPlatform = fc.record({
-    kind: fc.constant('fault' as const),
-    target: fc.constantFrom(...targets),
-    fault: platformFault,
-  });
-  const begin = beginOf(circumstances);
-  const other = otherOf(circumstances);
+  const { connections, skewMs } = circumstances;
   return fc.record({
     passwordCheck: fc.constantFrom<Question[]>('known', 'known', 'refused', 'silent'),
-    steps: fc.array(fc.oneof(begin, begin, begin, begin, begin, retry, onPlatform, onDatabase, onService, other), {
-      minLength: 3,
-      maxLength: 5,
-      size: 'max',
+    steps: stepsOf({
+      shapes: shapeOf(circumstances),
+      isKeyed: ({ keyed }) => keyed,
+      mayHaveRival: ({ login }) => login !== 'none',
+      serverOf: ({ connection }) => CONNECTIONS[connection].server,
+      targets: [...new Set(connections.map((id) => CONNECTIONS[id].server))],
+      fault: platformFaultOf(circumstances),
+      lateFault: lateFaultOf(circumstances),
+      skewMs,
     }),
+  });
+}
+
+/** The same of registrations by e-mail: with a key, or without. */
+export function registrationStoriesOf({ lateMs, skewMs }: Circumstances): fc.Arbitrary<Step<boolean>[]> {
+  const ses = (ms: readonly number[], ...kinds: FaultKind[]) =>
+    fc.record({
+      kind: fc.constantFrom(...kinds),
+      times: fc.constantFrom(1, 1, 2),
+      after: fc.constantFrom(0, 0, 1),
+      ms: fc.constantFrom(...ms),
+    });
+  return stepsOf({
+    shapes: fc.constantFrom(true, true, true, true, true, false),
+    isKeyed: (keyed) => keyed,
+    mayHaveRival: () => false,
+    serverOf: () => 'ses',
+    targets: ['ses'],
+    fault: ses(lateMs, 'throttled', 'refused', 'down', 'slow'),
+    lateFault: ses([20_000], 'slow'),
+    skewMs,
   });
 }
 
@@ -91,8 +133,8 @@ const anyRound: fc.Arbitrary<Round> = fc.record({
 const calm: fc.Arbitrary<Round> = fc.record({ tries: fc.constantFrom([null], [null, null]), passMs });
 const afterMs = (...ms: number[]) => fc.record({ tries: none.map((one) => [one]), passMs: fc.constantFrom(...ms) });
 
-function scriptsOf(circumstances: Circumstances): fc.Arbitrary<Script> {
-  const fault = platformFaultOf(circumstances);
+/** @param lateFault of a server that does what it is asked when nobody waits any more */
+function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
   const anything = fc.record({
     fault: fc.oneof(fault, fault, none),
     databaseFault: fc.oneof(databaseFault, none, none),
@@ -100,7 +142,7 @@ function scriptsOf(circumstances: Circumstances): fc.Arbitrary<Script> {
   });
   /** It is retried while the command may yet be carried out, by a server that is very late. */
   const late = fc.record({
-    fault: lateFaultOf(circumstances),
+    fault: lateFault,
     databaseFault: none,
     rounds: fc.tuple(afterMs(900, 12_000), afterMs(12_000, 25_000), calm),
   });
@@ -112,7 +154,7 @@ function scriptsOf(circumstances: Circumstances): fc.Arbitrary<Script> {
   });
   /** It dies at the very moment at which a command leaves or has come in. */
   const died = fc.record({
-    fault: fc.oneof(none, none, lateFaultOf(circumstances)),
+    fault: fc.oneof(none, none, lateFault),
     databaseFault: none,
     rounds: fc
       .tuple(killed, fc.constantFrom(6_900, 12_000, 130_000), afterMs(12_000, 130_000), anyRound)
@@ -149,22 +191,20 @@ const failingNotes: fc.Arbitrary<Script> = fc.record({
   rounds: fc.tuple(afterMs(0, 6_900), fc.oneof(anyRound, calm), calm),
 });
 
-function beginOf(circumstances: Circumstances): fc.Arbitrary<Step> {
-  return fc
-    .tuple(shapeOf(circumstances), scriptsOf(circumstances), fc.boolean())
-    .map(([shape, { fault, databaseFault, rounds }, wanted]) => ({
-      kind: 'begin',
-      shape,
-      rivals: wanted && shape.login !== 'none',
-      faults: [
-        ...(fault === null ? [] : [{ target: CONNECTIONS[shape.connection].server, fault }]),
-        ...(databaseFault === null ? [] : [{ target: 'dynamodb' as const, fault: databaseFault }]),
-      ],
-      rounds: shape.keyed ? rounds : [{ tries: rounds[0]?.tries.slice(0, 1) ?? [null], passMs: 0 }],
-    }));
+function beginOf<S>({ shapes, isKeyed, mayHaveRival, serverOf, ...faults }: Making<S>): fc.Arbitrary<Step<S>> {
+  return fc.tuple(shapes, scriptsOf(faults), fc.boolean()).map(([shape, { fault, databaseFault, rounds }, wanted]) => ({
+    kind: 'begin',
+    shape,
+    rivals: wanted && mayHaveRival(shape),
+    faults: [
+      ...(fault === null ? [] : [{ target: serverOf(shape), fault }]),
+      ...(databaseFault === null ? [] : [{ target: 'dynamodb' as const, fault: databaseFault }]),
+    ],
+    rounds: isKeyed(shape) ? rounds : [{ tries: rounds[0]?.tries.slice(0, 1) ?? [null], passMs: 0 }],
+  }));
 }
 
-const retry: fc.Arbitrary<Step> = fc.record({ kind: fc.constant('retry'), which: fc.nat(9), round: anyRound });
+const retry: fc.Arbitrary<Step<never>> = fc.record({ kind: fc.constant('retry'), which: fc.nat(9), round: anyRound });
 
 const faultOf = (...kinds: FaultKind[]) =>
   fc.record({
@@ -183,8 +223,12 @@ const databaseFault = faultOf(
   'repeated',
   'repeated',
 );
-const onDatabase: fc.Arbitrary<Step> = databaseFault.map((fault) => ({ kind: 'fault', target: 'dynamodb', fault }));
-const onService: fc.Arbitrary<Step> = fc.record({
+const onDatabase: fc.Arbitrary<Step<never>> = databaseFault.map((fault) => ({
+  kind: 'fault',
+  target: 'dynamodb',
+  fault,
+}));
+const onService: fc.Arbitrary<Step<never>> = fc.record({
   kind: fc.constant('fault'),
   target: fc.constantFrom('secrets', 'ses'),
   fault: faultOf('throttled', 'refused', 'down', 'slow'),
@@ -217,8 +261,8 @@ function lateFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
   });
 }
 
-function otherOf({ skewMs }: Circumstances): fc.Arbitrary<Step> {
-  const always = fc.constantFrom<Step[]>({ kind: 'heal' }, { kind: 'retire' });
-  const jump = fc.integer({ min: -skewMs, max: skewMs }).map<Step>((ms) => ({ kind: 'jump', ms }));
+function otherOf(skewMs: number): fc.Arbitrary<Step<never>> {
+  const always = fc.constantFrom<Step<never>[]>({ kind: 'heal' }, { kind: 'retire' });
+  const jump = fc.integer({ min: -skewMs, max: skewMs }).map<Step<never>>((ms) => ({ kind: 'jump', ms }));
   return skewMs === 0 ? always : fc.oneof(always, jump, jump);
 }

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import type { AccountAnswer } from '../account-calls.ts';
+import { checkRegistration, checkRegistrationEnd, type Registration } from './registration-checks.ts';
+
+function anIntent(more: Partial<Registration> = {}): Registration {
+  return {
+    name: 'registration 1',
+    key: 'key-1',
+    email: 'quill@p1.example',
+    source: '10.0.0.1',
+    answers: [],
+    words: [],
+    running: 0,
+    befallen: false,
+    begunAt: 0,
+    keptUntil: 0,
+    epochs: 1,
+    ...more,
+  };
+}
+
+const answer = (status: number, type?: string): AccountAnswer => ({ status, headers: {}, body: { type } });
+const SENT = answer(204);
+const LIMITED = answer(429, 'too_many_requests');
+
+describe('the check of a registration', () => {
+  it('lets one message and 204 pass, as often as it is repeated', () => {
+    const intent = anIntent();
+    for (const one of [SENT, SENT]) checkRegistration({ messages: 1, isUndisturbed: true }, intent, one);
+    checkRegistrationEnd({ messages: 1, isUndisturbed: true }, intent);
+    expect(intent.answers).toHaveLength(1);
+  });
+
+  it('finds a second message, but for a key that was used anew', () => {
+    const twice = { messages: 2, isUndisturbed: false };
+    expect(() => checkRegistration(twice, anIntent(), undefined)).toThrow('2 messages');
+    expect(() => checkRegistrationEnd(twice, anIntent())).toThrow('2 messages');
+    checkRegistration(twice, anIntent({ epochs: 2 }), SENT);
+  });
+
+  it('finds 204 without a message, where nothing was in its way', () => {
+    expect(() => checkRegistration({ messages: 0, isUndisturbed: true }, anIntent(), SENT)).toThrow(
+      'without a message',
+    );
+    const answered = anIntent({ answers: [SENT] });
+    expect(() => checkRegistrationEnd({ messages: 0, isUndisturbed: true }, answered)).toThrow('without a message');
+    checkRegistration({ messages: 0, isUndisturbed: false }, anIntent(), SENT);
+  });
+
+  it('finds 502 beside a message, and answers that the contract does not have', () => {
+    const failed = answer(502, 'otp_delivery_failed');
+    expect(() => checkRegistration({ messages: 1, isUndisturbed: false }, anIntent(), failed)).toThrow('502');
+    expect(() => checkRegistration({ messages: 0, isUndisturbed: false }, anIntent(), answer(418, 'tea'))).toThrow(
+      '418',
+    );
+  });
+
+  it('finds a limit that is reached by repeats alone', () => {
+    const none = { messages: 0, isUndisturbed: false };
+    expect(() => checkRegistration(none, anIntent(), LIMITED)).toThrow('limit');
+    checkRegistration(none, anIntent({ words: ['500 internal_error'] }), LIMITED);
+  });
+});

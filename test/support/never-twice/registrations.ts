@@ -1,0 +1,147 @@
+import type { Faults } from '../../../infra/local/faults.ts';
+import { type AccountAnswer, accountEvent } from '../account-calls.ts';
+import type { Outcome } from '../environments.ts';
+import { checkAnswer as checkDocumented } from '../openapi.ts';
+import {
+  checkRegistration,
+  checkRegistrationEnd,
+  type Registration,
+  wordOfRegistration,
+} from './registration-checks.ts';
+import { Rounds } from './rounds.ts';
+
+const PATH = '/public/v1/account/register/request';
+const LAST_MS = 12_000;
+const MOST_RETRIES = 20;
+/** After one message to an address the next may be asked for. */
+const RESEND_MS = 61_000;
+/** So many requests of one source in ten minutes. */
+const OF_A_SOURCE = 5;
+const TEN_MINUTES_MS = 10 * 60 * 1_000;
+
+let persons = 0;
+
+/** Requests for registrations by e-mail. */
+export class Registrations extends Rounds<Registration, AccountAnswer, boolean> {
+  /** A password is hashed in it. */
+  protected readonly ms = 9_000;
+
+  protected async begin(keyed: boolean): Promise<Registration[]> {
+    persons += 1;
+    const now = this.world.clock.now();
+    return [
+      {
+        name: `registration ${persons}`,
+        key: keyed ? `key-${persons}` : undefined,
+        // Nobody shares a mail domain or a source.
+        email: `quill-${persons}@p${persons}.example`,
+        source: `10.${(persons >> 16) & 255}.${(persons >> 8) & 255}.${persons & 255}`,
+        answers: [],
+        words: [],
+        running: 0,
+        befallen: false,
+        begunAt: now,
+        keptUntil: 0,
+        epochs: 0,
+      },
+    ];
+  }
+
+  protected send({ email, source, key }: Pick<Registration, 'email' | 'source' | 'key'>, ms: number) {
+    const run = this.world.environments.run('request-registration', registrationEvent(email, source, key), ms);
+    return { ...run, answer: run.outcome.then(toAnswer) };
+  }
+
+  protected serverOf(): Faults {
+    return this.world.faults.ses;
+  }
+
+  protected see(intent: Registration, answer: AccountAnswer | undefined): void {
+    if (answer !== undefined) this.count(wordOfRegistration(answer));
+    const messages = this.#messagesTo(intent.email);
+    checkRegistration({ messages, isUndisturbed: this.#isUndisturbed(intent) }, intent, answer);
+  }
+
+  protected async finish(intent: Registration): Promise<void> {
+    for (let retry = 0; retry < MOST_RETRIES; retry += 1) {
+      const answer = await this.ask(intent, null, LAST_MS);
+      if (answer?.status === 204) return;
+      await this.world.clock.pass(Number(answer?.headers['retry-after'] ?? 1) * 1_000);
+    }
+    throw new Error(`${intent.name}: never answered; ${intent.words.join(', ')}`);
+  }
+
+  protected async checkEnd(): Promise<void> {
+    for (const intent of this.intents) {
+      const messages = this.#messagesTo(intent.email);
+      this.counts.messages += messages;
+      checkRegistrationEnd({ messages, isUndisturbed: this.#isUndisturbed(intent) }, intent);
+    }
+    for (const intent of this.intents) await this.#checkPlaces(intent);
+  }
+
+  /** One request takes one place of its source and of its address, however often it was repeated. */
+  async #checkPlaces({ name, email, source, key, words, epochs }: Registration): Promise<void> {
+    // A try that failed has used up a place of the source for itself.
+    const isOne = key !== undefined && epochs === 1 && words.every((word) => word === '204' || word.startsWith('409'));
+    if (!isOne) return;
+    const { clock } = this.world;
+    await clock.pass(RESEND_MS);
+    const began = clock.now();
+    for (let other = 1; other < OF_A_SOURCE; other += 1) {
+      const to = other === 1 ? email : `other-${other}.${email}`;
+      const answer = await this.send({ email: to, source, key: undefined }, LAST_MS).answer;
+      const isMeasured = clock.now() - began < TEN_MINUTES_MS && answer !== undefined;
+      if (isMeasured && answer.status === 429) throw new Error(`${name}: it has taken more than one place`);
+    }
+  }
+
+  /** Nothing befell it or befalls it now, and its service did not fail. */
+  #isUndisturbed({ befallen, running }: Registration): boolean {
+    return !befallen && running === 0 && !this.faulty.has('ses');
+  }
+
+  #messagesTo(email: string): number {
+    return this.world.outbox.list().filter(({ to }) => to === email).length;
+  }
+}
+
+function registrationEvent(email: string, source: string, key: string | undefined) {
+  const password = 'correct horse battery';
+  const body = {
+    email,
+    type: 'trader',
+    name: 'Bob Stone',
+    phone: { country_code: '44', number: '7400123456' },
+    otp_type: 'email',
+    password,
+    repeat_password: password,
+    form_id: 'FORM0001',
+  };
+  const event = accountEvent('tp5', { body, ...(key === undefined ? {} : { key }) });
+  const { requestContext } = event;
+  const routeKey = `POST ${PATH}`;
+  const http = { ...requestContext.http, path: PATH, sourceIp: source };
+  return {
+    ...event,
+    rawPath: PATH,
+    routeKey,
+    pathParameters: {},
+    requestContext: { ...requestContext, routeKey, http },
+  };
+}
+
+function toAnswer(outcome: Outcome): AccountAnswer | undefined {
+  if (outcome.kind !== 'answer') return undefined;
+  const {
+    statusCode,
+    headers,
+    body = '',
+  } = outcome.answer as {
+    statusCode: number;
+    headers: Record<string, string>;
+    body?: string;
+  };
+  checkDocumented('POST', PATH, statusCode, headers, body);
+  return { status: statusCode, headers, body: body === '' ? {} : (JSON.parse(body) as Record<string, unknown>) };
+}

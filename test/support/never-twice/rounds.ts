@@ -1,0 +1,189 @@
+import type { Fault, Faults } from '../../../infra/local/faults.ts';
+import type { AccountWorld } from '../account-world.ts';
+import type { Run } from '../environments.ts';
+import { type Circumstances, KEPT_MS } from './circumstances.ts';
+import { befall, type Moment } from './moments.ts';
+import type { Round, Step, Target } from './steps.ts';
+
+/** Longer than whatever may still happen, in milliseconds. */
+const ALL_IS_OVER_MS = 400_000;
+
+export interface Counts {
+  histories: number;
+  requests: number;
+  kills: number;
+  stops: number;
+  faults: number;
+  accounts: number;
+  messages: number;
+  /** Keys that were used anew after their 24 hours. */
+  keysUsedAnew: number;
+  /** Answers by status and type. */
+  answers: Record<string, number>;
+  passwords: number;
+}
+
+/** One request with all its retries. */
+export interface Tried {
+  name: string;
+  /** Without a key it is sent once. */
+  key: string | undefined;
+  /** Every answer that ended it and differs. */
+  answers: unknown[];
+  /** How many tries are under way. */
+  running: number;
+  /** A try was killed, stopped or out of time. */
+  befallen: boolean;
+  /** When its key was first used, and until when it is certainly kept, on the world's clock. */
+  begunAt: number;
+  keptUntil: number;
+  /** How often its key was used anew: each time it may do its work. */
+  epochs: number;
+}
+
+/** Requests, and what befalls them, in one world. */
+export abstract class Rounds<I extends Tried, A, S> {
+  protected readonly world: AccountWorld;
+  protected readonly counts: Counts;
+  protected readonly intents: I[] = [];
+  /** Where something went wrong. */
+  protected readonly faulty = new Set<Target>();
+  /** The function's time, in milliseconds; it works for all of it but four seconds. */
+  protected abstract readonly ms: number;
+  readonly #circumstances: Circumstances;
+  /** Functions that were stopped go on behind the backs of the others. */
+  readonly #stopped: Promise<unknown>[] = [];
+  #failure: unknown;
+
+  constructor(world: AccountWorld, counts: Counts, circumstances: Circumstances) {
+    this.world = world;
+    this.counts = counts;
+    this.#circumstances = circumstances;
+  }
+
+  /** New requests: one, or two that want the same. */
+  protected abstract begin(shape: S, rivals: boolean): Promise<I[]>;
+  protected abstract send(intent: I, ms: number): Run & { answer: Promise<A | undefined> };
+  /** Where its commands go. */
+  protected abstract serverOf(intent: I): Faults;
+  /** After each try. @throws Error when a promise was broken */
+  protected abstract see(intent: I, answer: A | undefined): void;
+  /** Nothing is in the way any more: the request comes to its end. */
+  protected abstract finish(intent: I): Promise<void>;
+  /** When all is over. */
+  protected abstract checkEnd(): Promise<void>;
+
+  /** @throws Error when a promise was broken */
+  async play(steps: readonly Step<S>[]): Promise<void> {
+    const { clock } = this.world;
+    this.counts.histories += 1;
+    try {
+      for (const step of steps) await this.#take(step);
+      this.world.clearFaults();
+      for (const intent of this.intents) if (intent.key !== undefined) await this.finish(intent);
+      await clock.pass(ALL_IS_OVER_MS);
+      await Promise.all(this.#stopped);
+      if (this.#failure !== undefined) throw this.#failure;
+      await this.checkEnd();
+    } finally {
+      // The next history meets nothing of this one.
+      this.world.clearFaults();
+      await clock.pass(ALL_IS_OVER_MS);
+      await Promise.allSettled(this.#stopped);
+    }
+  }
+
+  async #take(step: Step<S>): Promise<void> {
+    switch (step.kind) {
+      case 'begin': {
+        const intents = await this.begin(step.shape, step.rivals);
+        this.intents.push(...intents);
+        for (const { target, fault } of step.faults) this.setFault(target, fault);
+        for (const round of step.rounds) await this.#askAll(intents, round);
+        return;
+      }
+      case 'retry': {
+        const keyed = this.intents.filter(({ key }) => key !== undefined);
+        const intent = keyed[step.which % keyed.length];
+        return intent === undefined ? undefined : this.#askAll([intent], step.round);
+      }
+      case 'fault':
+        return this.setFault(step.target, step.fault);
+      case 'heal':
+        return this.world.clearFaults();
+      case 'retire':
+        return this.world.environments.retire();
+      case 'jump':
+        return this.world.environments.jump(step.ms);
+    }
+  }
+
+  protected setFault(target: Target, fault: Fault): void {
+    this.counts.faults += 1;
+    this.faulty.add(target);
+    this.world.faults[target].set(fault);
+  }
+
+  /** Sends requests at once, and waits for those whose function is not to be stopped. */
+  async #askAll(intents: readonly I[], { tries, passMs, beforeKeyEndsMs }: Round): Promise<void> {
+    const { clock } = this.world;
+    const [first] = intents;
+    if (beforeKeyEndsMs !== undefined && first !== undefined) {
+      const until = first.begunAt + KEPT_MS - beforeKeyEndsMs;
+      if (until > clock.now()) await clock.pass(until - clock.now());
+    }
+    const waited: Promise<unknown>[] = [];
+    for (const [index, moment] of tries.entries()) {
+      for (const intent of intents) {
+        // Of two that want the same something befalls the first.
+        const befalling = intent === first || index > 0 ? moment : null;
+        const asked = this.ask(intent, befalling);
+        if (befalling?.stopMs === undefined) waited.push(asked);
+        else this.#stopped.push(asked.catch((error) => (this.#failure ??= error)));
+      }
+    }
+    await Promise.all(waited);
+    if (this.#failure !== undefined) throw this.#failure;
+    await clock.pass(passMs);
+  }
+
+  /** Sends a request, and lets that befall the function when it is still at work then. */
+  protected async ask(intent: I, moment: Moment | null, ms = this.ms): Promise<A | undefined> {
+    this.#use(intent);
+    this.counts.requests += 1;
+    intent.running += 1;
+    const pending = this.send(intent, ms);
+    const places = { database: this.world.faults.dynamodb, server: this.serverOf(intent) };
+    const befalling = moment === null ? false : befall(moment, places, pending);
+    const answer = await pending.answer;
+    const { kind } = await pending.outcome;
+    const struck = await befalling;
+    intent.running -= 1;
+    if (kind === 'crash') throw new Error(`${intent.name}: the function crashed`);
+    // Lambda ends what takes too long: on a busy machine that is one more way to be killed.
+    if (kind === 'killed' || kind === 'timed out') this.counts.kills += 1;
+    else if (struck) this.counts.stops += 1;
+    if (struck || kind !== 'answer') intent.befallen = true;
+    this.see(intent, answer);
+    return answer;
+  }
+
+  /** A try with a key that may have been forgotten may do the work once more. */
+  #use(intent: I): void {
+    const now = this.world.clock.now();
+    const isForgotten = now >= intent.keptUntil;
+    if (isForgotten) {
+      intent.epochs += 1;
+      if (intent.epochs > 1) this.counts.keysUsedAnew += 1;
+    }
+    // What was answered once is not done again, so its key is kept no longer for it.
+    if (isForgotten || intent.answers.length < intent.epochs) {
+      // Of two clocks that are wrong one may be ahead, and the other behind.
+      intent.keptUntil = now + KEPT_MS - 2 * this.#circumstances.skewMs;
+    }
+  }
+
+  protected count(word: string): void {
+    this.counts.answers[word] = (this.counts.answers[word] ?? 0) + 1;
+  }
+}
