@@ -7,7 +7,8 @@ import { runHistories, type Summary } from '../support/never-twice/run.ts';
 /**
  * `npm run never-twice -- --runs 1000`: histories of requests, retries, kills, stops and faults against the functions as
  * they are deployed, counting accounts, deposits and messages. `ranges`: with logins of the service's own, servers and clocks that
- * keep no promise; `times`: without; `registrations`: of one-time passwords. `--first` ends with the first violation. Ends with an error when a promise was broken.
+ * keep no promise; `times`: without; `registrations`: of one-time passwords. `--first` ends with the first violation, `--only 7` plays
+ * that history of the seed alone. Ends with an error when a promise was broken.
  */
 
 const { values } = parseArgs({
@@ -16,6 +17,7 @@ const { values } = parseArgs({
     kind: { type: 'string', multiple: true, default: Object.keys(KINDS) },
     lanes: { type: 'string', default: '8' },
     first: { type: 'boolean', default: false },
+    only: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
   },
 });
@@ -69,6 +71,7 @@ for (const kind of kinds) {
     lanes: Number(values.lanes),
     seed: Number(values.seed),
     untilFirst: values.first,
+    only: values.only === undefined ? undefined : Number(values.only),
   };
   const summary = await runHistories({ ...options, progress: progress(kind, runs) });
   show(summary);

@@ -4,7 +4,7 @@ import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
 import { runHistories } from '../support/never-twice/run.ts';
 
 /** A few of them: `npm run never-twice` runs as many as one likes, and `.ci/run` a good number. */
-const RUNS = 6;
+const RUNS = 5;
 
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -23,7 +23,7 @@ describe.concurrent('Requests, retries, kills, stops and faults', () => {
   it.each(Object.keys(KINDS) as Kind[])(
     'never make a second account or deposit, nor keep a password: %s',
     async (kind) => {
-      const { counts, violations } = await runHistories({ bundles, kind, runs: RUNS, lanes: RUNS, seed: 5 });
+      const { counts, violations } = await runHistories({ bundles, kind, runs: RUNS, lanes: 2, seed: 5 });
       expect(violations, PROMISES[kind]).toEqual([]);
       // Enough has happened to prove something.
       expect(counts.histories).toBe(RUNS);

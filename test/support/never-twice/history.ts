@@ -18,6 +18,8 @@ const LAST_MS = 12_000;
 const MOST_RETRIES = 25;
 /** and so many of the answers may leave its outcome open. */
 const MOST_UNSETTLED = 4;
+/** Between two, where something of the account is missing. */
+const INCOMPLETE_SECONDS = 30;
 
 /** Requests for accounts. */
 export class History extends Rounds<Intent, AccountAnswer, Shape> {
@@ -99,7 +101,8 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
         unsettled += 1;
         if (unsettled > MOST_UNSETTLED) throw new Error(`${intent.name}: ${word}, which a look-up could settle`);
       }
-      await this.world.clock.pass(Number(last?.headers['retry-after'] ?? 1) * 1_000);
+      const seconds = word === '200' ? INCOMPLETE_SECONDS : Number(last?.headers['retry-after'] ?? 1);
+      await this.world.clock.pass(seconds * 1_000);
     }
     throw new Error(`${intent.name}: never answered; in the end ${last?.status} ${last?.body.type}`);
   }

@@ -39,6 +39,8 @@ export interface HistoriesOptions {
   /** How many at a time, each with everything of its own. */
   lanes: number;
   seed: number;
+  /** That one of them alone. */
+  only?: number | undefined;
   /** Ends with the first violation. */
   untilFirst?: boolean;
   progress?: (counts: Counts, violations: number) => void;
@@ -46,7 +48,7 @@ export interface HistoriesOptions {
 
 /** Runs so many histories; the same seed makes up the same ones. */
 export async function runHistories(options: HistoriesOptions): Promise<Summary> {
-  const { bundles, kind, runs, lanes, seed, untilFirst, progress } = options;
+  const { bundles, kind, runs, lanes, seed, only, untilFirst, progress } = options;
   const began = Date.now();
   const counts = noCounts();
   const violations: Violation[] = [];
@@ -71,7 +73,7 @@ export async function runHistories(options: HistoriesOptions): Promise<Summary> 
   };
   const one = (story: Told, index: number) =>
     pool.use(async (world) => {
-      if (untilFirst === true && violations.length > 0) return;
+      if ((untilFirst === true && violations.length > 0) || (only !== undefined && only !== index)) return;
       if (kind === 'ranges') crowd(world);
       try {
         await play(world, story);

@@ -45,6 +45,8 @@ interface ServerFaults {
 /** What histories of one sort of requests are made of. */
 interface Making<S> extends ServerFaults {
   shapes: fc.Arbitrary<S>;
+  /** The same, to be paid into. */
+  paying(shape: S): S;
   isKeyed(shape: S): boolean;
   mayHaveRival(shape: S): boolean;
   serverOf(shape: S): Target;
@@ -67,6 +69,7 @@ export function storiesOf(circumstances: Circumstances): fc.Arbitrary<Story> {
     passwordCheck: fc.constantFrom<Question[]>('known', 'known', 'refused', 'silent'),
     steps: stepsOf({
       shapes: shapeOf(circumstances),
+      paying: (shape) => ({ ...shape, connection: shape.connection.includes('range') ? 'tp5-range-demo' : 'tp5-demo' }),
       isKeyed: ({ keyed }) => keyed,
       mayHaveRival: ({ login }) => login !== 'none',
       serverOf: ({ connection }) => CONNECTIONS[connection].server,
@@ -89,6 +92,7 @@ export function registrationStoriesOf({ lateMs, skewMs }: Circumstances): fc.Arb
     });
   return stepsOf({
     shapes: fc.constantFrom(true, true, true, true, true, false),
+    paying: (keyed) => keyed,
     isKeyed: (keyed) => keyed,
     mayHaveRival: () => false,
     serverOf: () => 'ses',
@@ -104,7 +108,7 @@ function shapeOf({ connections }: Circumstances): fc.Arbitrary<Shape> {
     .record({
       connection: fc.constantFrom<ConnectionId[]>(...connections),
       keyed: fc.constantFrom(true, true, true, true, true, false),
-      login: fc.constantFrom<Shape['login'][]>('none', 'none', 'none', 'outside', 'outside', 'inside'),
+      login: fc.constantFrom<Shape['login'][]>('none', 'none', 'none', 'none', 'outside', 'inside'),
       given: fc.boolean(),
       readonly: fc.boolean(),
       notices: fc.constantFrom(false, false, true),
@@ -121,6 +125,8 @@ interface Script {
   fault: Fault | null;
   databaseFault: Fault | null;
   rounds: Round[];
+  /** What is asked for is to be paid into. */
+  pays?: boolean;
 }
 
 /** A moment, the end of a lease, of the settling time, of that after a death: a little before each, so that it comes amid the next round. */
@@ -154,13 +160,16 @@ function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
   });
   /** It dies at the very moment at which a command leaves or has come in. */
   const died = fc.record({
-    fault: fc.oneof(none, none, lateFault),
+    fault: fc.oneof(none, lateFault),
     databaseFault: none,
     rounds: fc
-      .tuple(killed, fc.constantFrom(6_900, 12_000, 130_000), afterMs(12_000, 130_000), anyRound)
+      .tuple(killed, fc.constantFrom(6_900, 14_000, 14_000, 130_000), afterMs(12_000, 130_000), anyRound)
       .map(([one, ms, ...later]) => [{ tries: [one], passMs: ms }, ...later]),
   });
-  return fc.oneof(anything, anything, late, late, takenOver, takenOver, died, died, atKeysEnd(fault), failingNotes);
+  return fc.oneof(
+    ...[anything, anything, late, late, takenOver, takenOver, died, died, died],
+    ...[atKeysEnd(fault), failingNotes, failingNotes, lostPayment(fault)],
+  );
 }
 
 /** It is retried right before its key ends, and right after. */
@@ -183,19 +192,35 @@ function atKeysEnd(fault: fc.Arbitrary<Fault>): fc.Arbitrary<Script> {
 const failingNotes: fc.Arbitrary<Script> = fc.record({
   fault: none,
   databaseFault: fc.record({
-    kind: fc.constantFrom<FaultKind[]>('refused', 'refused', 'throttled', 'reply_lost', 'repeated'),
+    kind: fc.constantFrom<FaultKind[]>('refused', 'throttled', 'reply_lost', 'reply_lost', 'repeated'),
     times: fc.integer({ min: 1, max: 5 }),
-    after: fc.integer({ min: 3, max: 6 }),
+    after: fc.integer({ min: 3, max: 5 }),
     ms: fc.constantFrom(300, 20_000),
   }),
   rounds: fc.tuple(afterMs(0, 6_900), fc.oneof(anyRound, calm), calm),
+  pays: fc.boolean(),
 });
 
-function beginOf<S>({ shapes, isKeyed, mayHaveRival, serverOf, ...faults }: Making<S>): fc.Arbitrary<Step<S>> {
-  return fc.tuple(shapes, scriptsOf(faults), fc.boolean()).map(([shape, { fault, databaseFault, rounds }, wanted]) => ({
+/** Something goes wrong with the command after the one that opens. */
+function lostPayment(fault: fc.Arbitrary<Fault>): fc.Arbitrary<Script> {
+  return fc.record({
+    fault: fault.map((one) => ({ ...one, after: 1 })),
+    databaseFault: none,
+    rounds: fc.tuple(afterMs(0, 12_000, 64_900), fc.oneof(anyRound, calm), calm),
+    pays: fc.constant(true),
+  });
+}
+
+function beginOf<S>({ shapes, paying, isKeyed, mayHaveRival, serverOf, ...faults }: Making<S>): fc.Arbitrary<Step<S>> {
+  const asked = fc.tuple(shapes, scriptsOf(faults), fc.boolean()).map(([shape, script, wanted]) => ({
+    ...script,
+    shape: script.pays === true ? paying(shape) : shape,
+    rivals: wanted && mayHaveRival(shape),
+  }));
+  return asked.map(({ shape, rivals, fault, databaseFault, rounds }) => ({
     kind: 'begin',
     shape,
-    rivals: wanted && mayHaveRival(shape),
+    rivals,
     faults: [
       ...(fault === null ? [] : [{ target: serverOf(shape), fault }]),
       ...(databaseFault === null ? [] : [{ target: 'dynamodb' as const, fault: databaseFault }]),
