@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Operation, type Operations, operationsIn } from '../../../lib/records/operations.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { runs } from '../../support/runs.ts';
 
 const signal = () => AbortSignal.timeout(10_000);
 
@@ -87,7 +88,7 @@ describe('However many workers race for one key', () => {
           expect(opened).toBeLessThanOrEqual(1);
         }
       }),
-      { numRuns: 60 },
+      runs(15),
     );
   });
 });

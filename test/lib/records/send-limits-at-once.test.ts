@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LimitRequest } from '../../../lib/records/send-limits.ts';
 import { interleave } from '../../support/interleave.ts';
+import { runs } from '../../support/runs.ts';
 import { admissionOf, type Decision, LimitsWorld, mail, phone, SECOND, signal } from '../../support/send-limits.ts';
 
 const world = new LimitsWorld();
@@ -56,7 +57,7 @@ describe('Of 50 requests at once for one recipient exactly one is allowed', () =
   });
 });
 
-describe('In whatever order the database works on simultaneous requests', { timeout: 60_000 }, () => {
+describe('In whatever order the database works on simultaneous requests', () => {
   const orders = fc.infiniteStream(fc.nat());
 
   /** So many requests at once, one database call at a time, in a drawn order. */
@@ -93,7 +94,7 @@ describe('In whatever order the database works on simultaneous requests', { time
         // The source is full.
         expect(await world.allowed(counting, { source: one.source })).toBe(false);
       }),
-      { numRuns: 40 },
+      runs(10),
     );
   });
 
@@ -112,7 +113,7 @@ describe('In whatever order the database works on simultaneous requests', { time
         );
         expect(await world.allowed(world.limits(settings), { recipient: MOBILE })).toBe(true);
       }),
-      { numRuns: 40 },
+      runs(10),
     );
   });
 
@@ -136,7 +137,7 @@ describe('In whatever order the database works on simultaneous requests', { time
         }
         expect(await world.allowed(after, { recipient: phone('+447400129999') })).toBe(false);
       }),
-      { numRuns: 40 },
+      runs(10),
     );
   });
 });

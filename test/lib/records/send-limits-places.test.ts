@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseFailure, type Table } from '../../../lib/aws/dynamodb.ts';
 import { naivelyAllowed } from '../../support/naive-limits.ts';
+import { runs } from '../../support/runs.ts';
 import {
   admissionOf,
   type Counting,
@@ -74,7 +75,7 @@ describe('A message that was not sent', () => {
           else times.push(world.now);
         }
       }),
-      { numRuns: 12 },
+      runs(4),
     );
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
 import type { Recipient } from '../../../lib/validators/registration.ts';
 import { naivelyAllowed } from '../../support/naive-limits.ts';
+import { runs } from '../../support/runs.ts';
 import { DAY, HOUR, LimitsWorld, MINUTE, mail, phone, SECOND } from '../../support/send-limits.ts';
 
 const world = new LimitsWorld();
@@ -207,7 +208,7 @@ describe('A limit', () => {
           }
         }
       }),
-      { numRuns: 12 },
+      runs(4),
     );
   });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type FaultKind, PLATFORM_FAULT_KINDS } from '../../../../infra/local/faults.ts';
 import { type AccountOrder, PlatformFailure } from '../../../../lib/platform/platform.ts';
 import { atOnce } from '../../../support/departures.ts';
+import { runs } from '../../../support/runs.ts';
 import { anOrder, failure, noSignal, platformOn, testServer } from '../../../support/web-api.ts';
 
 /** What an opening comes to under each fault, on a session that stands already; and whether the account was opened. */
@@ -196,6 +197,6 @@ it('whatever goes wrong wherever, no order has two accounts, and every outcome i
         }
       },
     ),
-    { numRuns: 30 },
+    runs(8),
   );
 });
