@@ -24,6 +24,7 @@ export async function against(file: string, now: Report): Promise<string[]> {
 }
 
 function change(before: Figure, now: Figure): string {
+  if (before.skipped !== undefined || now.skipped !== undefined) return 'was skipped in one of the runs';
   const value = ({ ours, ratio }: Figure) => (ratio ?? ours).median;
   const unit = now.ratio === undefined ? ` ${now.unit}` : ' ×';
   const [then, here] = [value(before), value(now)];

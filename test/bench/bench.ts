@@ -4,6 +4,7 @@ import { against } from './against.ts';
 import { bundleSize } from './bundle-size.ts';
 import { coldStart, coldStartFarAway } from './cold-start.ts';
 import { type Benchmark, type Figure, isMet, isNoisy, table } from './figures.ts';
+import { lambdaRuntime } from './lambda-runtime.ts';
 import { lostAnswers } from './lost-answers.ts';
 import { memory } from './memory.ts';
 import { prices } from './prices.ts';
@@ -20,6 +21,7 @@ import { warm } from './warm.ts';
 const BENCHMARKS: Benchmark[] = [
   coldStart,
   coldStartFarAway,
+  lambdaRuntime,
   warm,
   roundTrips,
   lostAnswers,

@@ -18,6 +18,8 @@ export interface Figure {
   ratio?: Spread;
   /** The most that `ours` or `ratio` may be; `least` where more is better. */
   aim?: { of: 'ours' | 'ratio' } & ({ most: number } | { least: number });
+  /** Why it could not be measured here. It has no values then. */
+  skipped?: string;
 }
 
 export interface Benchmark {
@@ -54,6 +56,11 @@ export function spread(values: readonly number[]): Spread {
 /** A figure that has nothing to be compared with. */
 export function figure(what: string, unit: Figure['unit'], values: readonly number[], aim?: Figure['aim']): Figure {
   return { what, unit, ours: spread(values), ...(aim === undefined ? {} : { aim }) };
+}
+
+/** A figure that cannot be measured on this machine. */
+export function skipped(what: string, reason: string): Figure {
+  return { what, unit: 'ms', ours: spread([]), skipped: reason };
 }
 
 /** A comparison. The n-th values of both were measured right after each other: the ratio is that of such pairs, whose machine was equally fast. */
@@ -94,7 +101,7 @@ export function isNoisy({ ratio }: Figure): boolean {
 export function table(figures: readonly Figure[]): string[] {
   const rows = figures.map((one) => [
     one.what,
-    `${inWords(one.ours)} ${one.unit}`,
+    one.skipped === undefined ? `${inWords(one.ours)} ${one.unit}` : `skipped: ${one.skipped}`,
     one.base === undefined ? '' : `${inWords(one.base)} ${one.unit}`,
     one.base?.of ?? '',
     one.ratio === undefined ? '' : inWords(one.ratio),

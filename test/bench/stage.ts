@@ -31,6 +31,10 @@ export const BARE = {
 export interface Stage {
   service: LocalService;
   bundles: ReadonlyMap<HandlerName, Bundle>;
+  /** The folder of a handler's bundle. */
+  folderOf(name: HandlerName): string;
+  /** What a handler is given; as deployed, logs and metrics are written. */
+  environment: Readonly<Record<string, string>>;
   /**
    * A fresh process of Node 24 that loads a handler and answers one event, as a Lambda environment does.
    * @param environment beside the service's own
@@ -71,13 +75,15 @@ async function setStage(): Promise<Stage> {
   const service = await startService({ load: async () => async () => ({ statusCode: 204 }) });
   const children = new Set<ChildProcess>();
 
+  const given = withoutQuiet(service.environment);
   return {
     service,
     bundles,
+    folderOf: (name) => join(folder, name),
+    environment: given,
     async start(name, event, environment = {}) {
       const child = fork(join(folder, 'runner', ENTRY_FILE), [join(folder, name, ENTRY_FILE), JSON.stringify(event)], {
-        // As deployed: logs and metrics are written.
-        env: { ...withoutQuiet(service.environment), ...environment },
+        env: { ...given, ...environment },
         execArgv: [],
         stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       });
