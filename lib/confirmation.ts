@@ -117,11 +117,12 @@ export async function tellUntold(
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<void> {
+  const failed = (error: unknown) => telemetry.event('EventFailed', describeError(error));
   try {
-    for (const registration of await parts.registrations.untold(signal))
-      await tellConfirmed(parts, registration, signal);
+    // One after the other, each on its own: none that fails holds up those behind it.
+    for (const one of await parts.registrations.untold(signal)) await tellConfirmed(parts, one, signal).catch(failed);
   } catch (error) {
-    telemetry.event('EventFailed', describeError(error));
+    failed(error);
   }
 }
 

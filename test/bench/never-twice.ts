@@ -61,7 +61,7 @@ answers
   }
 }
 
-const bundles = await accountBundles('request-registration');
+const bundles = await accountBundles('request-registration', 'settle-operations');
 for (const kind of kinds) {
   const runs = Number(values.runs);
   const options = {

@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 300_000 });
 
 let bundles: Bundles;
 beforeAll(async () => {
-  bundles = await accountBundles('request-registration');
+  bundles = await accountBundles('request-registration', 'settle-operations');
 });
 afterAll(() => bundles.close());
 

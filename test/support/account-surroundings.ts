@@ -5,7 +5,7 @@ import { type localClient, startAws } from '../../infra/local/aws.ts';
 import { TABLES } from '../../infra/local/database.ts';
 import { startTextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
 import { startWebApiServer } from '../../infra/local/platforms/web-api-server.ts';
-import { AccountEnvironment, environmentOf, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
+import { environmentOf, RegistrationEnvironment, SettlementEnvironment } from '../../lib/validators/deployment.ts';
 import { TP4_GROUPS, TP5_GROUPS } from './account-connections.ts';
 import { type Bundles, Environments, type EnvironmentsOptions } from './environments.ts';
 import { marksOf, type PersonalData } from './secret-search.ts';
@@ -111,13 +111,14 @@ export function registrationEnvironment(): Record<string, string> {
 
 function functionEnvironment(settleSeconds = 1): Record<string, string> {
   return {
-    ...environmentOf(AccountEnvironment, {
+    ...environmentOf(SettlementEnvironment, {
       stage: 'test',
       brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
       senderAddress: SENDER,
       crmTable: TABLES.crm,
       operationsTable: TABLES.operations,
       accountsTable: TABLES.accounts,
+      registrationsTable: TABLES.registrations,
       passwordSecret: 'test/password-key',
       notificationsTopicArn: TOPIC,
       eventBus: 'events',

@@ -1,5 +1,6 @@
 import { GetCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { localClient } from '../../infra/local/aws.ts';
+import type { Bus } from '../../infra/local/bus.ts';
 import { type Database, TABLES } from '../../infra/local/database.ts';
 import type { Faults } from '../../infra/local/faults.ts';
 import type { Outbox } from '../../infra/local/outbox.ts';
@@ -8,6 +9,7 @@ import type { TextServerOptions } from '../../infra/local/platforms/text-server.
 import type { WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import { derivePassword, parsePasswordKey } from '../../lib/platform/passwords.ts';
+import { NEVER } from '../../lib/records/due.ts';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
 import { ACCOUNT_TYPES, connectionRecords, FORMS, type ServerName } from './account-connections.ts';
@@ -22,13 +24,16 @@ import {
   startSurroundings,
   type WorldClient,
 } from './account-surroundings.ts';
-import type { Environments, Outcome } from './environments.ts';
+import type { Environments, Outcome, Run } from './environments.ts';
 import { placesOf, placesOfMarks } from './secret-search.ts';
 import type { WorldClock } from './world-clock.ts';
 
 export interface WorldOptions extends EnvironmentOptions {
   clients?: WorldClient[];
 }
+
+/** As long as the function that settles has, in milliseconds. */
+const SETTLEMENT_MS = 55_000;
 
 /** A call that is under way. */
 interface Pending {
@@ -65,12 +70,18 @@ export interface AccountWorld {
   send(call: AccountCall): Pending;
   /** @throws Error when there is no answer */
   ask(call: AccountCall): Promise<AccountAnswer>;
+  /** Calls the function that settles what nobody retries, as the clock does each minute. */
+  settle(): Run;
   addClients(clients: WorldClient[]): Promise<void>;
   clearFaults(): void;
   /** The records of a client's accounts. */
   records(userId: string): Promise<Item[]>;
   /** The operations that are to be taken up again, by their ids; not those that only an operator can end. */
   openOperations(): Promise<Set<string>>;
+  /** Those that only an operator can end. */
+  operatorsOperations(): Promise<Set<string>>;
+  /** The operations of the accounts that others were told of. */
+  told(): Set<unknown>;
   /** Everything that was kept, logged, counted, sent or told until now, by what it is. */
   written(): Promise<Written>;
   /**
@@ -84,7 +95,7 @@ export interface AccountWorld {
 
 export async function startAccountWorld(options: WorldOptions): Promise<AccountWorld> {
   const { aws, clock, faults, clearFaults, tp5, reg, gw, gateway } = await startSurroundings();
-  const { database, outbox } = aws;
+  const { database, outbox, bus } = aws;
   const client = localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB');
 
   const crm = crmWriter(client);
@@ -133,8 +144,8 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
     send,
     ask,
     addClients: crm.addClients,
-    records: (userId) => accountsOf(reader, userId),
-    openOperations: () => openIn(reader),
+    ...kept(reader, bus),
+    settle: () => environments.run('settle-operations', {}, SETTLEMENT_MS),
     written,
     leaks,
     clearFaults,
@@ -206,11 +217,27 @@ async function accountsOf(reader: ReturnType<typeof databaseClient>, userId: str
   return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
 }
 
-async function openIn(reader: ReturnType<typeof databaseClient>): Promise<Set<string>> {
+/** What is kept of accounts and told of them. */
+function kept(
+  reader: ReturnType<typeof databaseClient>,
+  bus: Bus,
+): Pick<AccountWorld, 'records' | 'openOperations' | 'operatorsOperations' | 'told'> {
+  return {
+    records: (userId) => accountsOf(reader, userId),
+    openOperations: () => openIn(reader, (at) => at < NEVER),
+    operatorsOperations: () => openIn(reader, (at) => at === NEVER),
+    told: () => new Set(bus.list().map(({ detail }) => (detail as { id?: unknown }).id)),
+  };
+}
+
+async function openIn(
+  reader: ReturnType<typeof databaseClient>,
+  isWanted: (dueAt: number) => boolean,
+): Promise<Set<string>> {
   const { Items = [] } = await reader.send(
     new ScanCommand({ TableName: TABLES.operations, IndexName: DUE_INDEX.name }),
   );
-  const due = Items.filter((item) => Number(item[DUE_INDEX.at]) < Number.MAX_SAFE_INTEGER);
+  const due = Items.filter((item) => isWanted(Number(item[DUE_INDEX.at])));
   const found = await Promise.all(
     due.map(({ pk }) =>
       reader.send(new GetCommand({ TableName: TABLES.operations, Key: { pk }, ConsistentRead: true })),

@@ -4,11 +4,9 @@ import { enableCompileCache, flushCompileCache } from 'node:module';
 import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import type { Context } from 'aws-lambda';
-import type { LambdaHandler } from '../../infra/local/gateway.ts';
-import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
 
 export interface Invocation {
-  event: GatewayEvent;
+  event: object;
   /** How long it may take, in milliseconds. */
   ms: number;
 }
@@ -54,7 +52,7 @@ subscribe('net.client.socket', (message) => {
 
 // So that the next process starts sooner; most end without a chance to write it.
 enableCompileCache(dirname(clockFile));
-const { handler } = (await import(url)) as { handler: LambdaHandler };
+const { handler } = (await import(url)) as { handler: (event: object, context: Context) => Promise<unknown> };
 flushCompileCache();
 
 process.on('message', ({ event, ms }: Invocation) => {

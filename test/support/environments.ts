@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { bundle, ENTRY_FILE } from '../../infra/bundle.ts';
-import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
 import type { DeployedFunction } from '../../infra/routes.ts';
 import type { Invocation, Message } from './environment.ts';
 import { WorldClock } from './world-clock.ts';
@@ -101,7 +100,7 @@ export class Environments {
   }
 
   /** @param ms how long the function may take; its loading does not count */
-  run(functionName: string, event: GatewayEvent, ms: number): Run {
+  run(functionName: string, event: object, ms: number): Run {
     let end: (outcome: Outcome) => void = () => {};
     const ended = new Promise<Outcome>((resolve) => {
       end = resolve;

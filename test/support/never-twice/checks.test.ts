@@ -10,6 +10,7 @@ const OPERATION = '00000000-0000-4000-8000-000000000001';
 const SHAPE: Shape = {
   connection: 'tp5-range-demo',
   keyed: true,
+  returns: true,
   login: 'none',
   given: false,
   readonly: false,
@@ -38,6 +39,8 @@ function aSight(more: Partial<Sight> = {}): Sight {
     records: accounts.map(({ login, comment }) => ({ login, operation_id: comment })),
     payments: () => 1,
     openOperations: new Set(),
+    operatorsOperations: new Set(),
+    told: new Set(accounts.map(({ comment }) => comment)),
     isTold: () => false,
     mayLackDeposit: false,
     ...more,
@@ -107,7 +110,11 @@ describe('the check of the end', () => {
     ['a second account', { accounts: [anAccount(), anAccount({ login: 502_002 })] }, '2 accounts'],
     ['a second command that pays', { payments: () => 2 }, '2 commands that pay'],
     ['a second deposit', { accounts: [anAccount({ balance: 20_000 })] }, 'a balance of 20000'],
-    ['a missing deposit of which nobody was told', { accounts: [anAccount({ balance: 0 })] }, 'nobody was told'],
+    [
+      'a missing deposit of which nobody was told',
+      { accounts: [anAccount({ balance: 0 })], mayLackDeposit: true },
+      'nobody was told',
+    ],
     [
       'a missing deposit that nothing was in the way of',
       { accounts: [anAccount({ balance: 0 })], isTold: () => true },
@@ -117,9 +124,10 @@ describe('the check of the end', () => {
     ['a stranger’s account', { account: () => anAccount({ email: 'eve@mailbox.example' }) }, 'stranger'],
     ['passwords that were changed', { access: () => 'investor' }, 'passwords'],
     ['an account without a record', { records: [] }, '0 records'],
+    ['an account that nobody was told of', { told: new Set() }, 'nobody was told of'],
     ['a record of another login', { records: [{ login: 1, operation_id: OPERATION }] }, 'a record of another account'],
     ['an account of another operation', { records: [{ login: 502_001, operation_id: '2' }] }, 'another operation'],
-    ['an operation that is open again', { openOperations: new Set([OPERATION]) }, 'open again'],
+    ['an operation that is open', { openOperations: new Set([OPERATION]) }, 'open in the end'],
   ])('finds %s', (_, seen, what) => {
     expect(() => checkEnd(aSight(seen), answered())).toThrow(what);
   });
@@ -128,6 +136,37 @@ describe('the check of the end', () => {
     const sight = aSight({ accounts: [anAccount({ balance: 0 })], isTold: () => true, mayLackDeposit: true });
     expect(isDepositOpen(sight, answered())).toBe(false);
     checkEnd(sight, answered());
+  });
+
+  describe('of a request whose caller never came back', () => {
+    const left = (shape: Partial<Shape> = {}) => anIntent({ returns: false, ...shape });
+
+    it('lets an account pass that is recorded, paid and told', () => {
+      checkEnd(aSight(), left());
+      checkEnd(aSight({ accounts: [] }), left());
+    });
+
+    it.each<[string, Partial<Sight>, string]>([
+      ['without a record', { records: [] }, 'without a record'],
+      ['that nobody was told of', { told: new Set() }, 'nobody was told of'],
+      ['whose deposit is missing', { accounts: [anAccount({ balance: 0 })] }, 'the deposit is missing'],
+      ['whose operation is open', { openOperations: new Set([OPERATION]) }, 'open in the end'],
+      [
+        'that could be looked up, and is left to an operator',
+        { records: [], operatorsOperations: new Set([OPERATION]) },
+        'without a record',
+      ],
+    ])('finds an account %s', (_, seen, what) => {
+      expect(() => checkEnd(aSight(seen), left())).toThrow(what);
+    });
+
+    it('lets one pass that is left to an operator, where nobody else could tell', () => {
+      const accounts = [anAccount({ balance: 0 })];
+      const seen = { accounts, records: [], told: new Set(), operatorsOperations: new Set([OPERATION]) };
+      const blind = left({ connection: 'gw-live', login: 'outside', given: true });
+      checkEnd(aSight(seen), blind);
+      expect(() => checkEnd(aSight({ ...seen, operatorsOperations: new Set() }), blind)).toThrow('without a record');
+    });
   });
 
   it('finds an account of a request without a key that was told there is none', () => {

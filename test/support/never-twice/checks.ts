@@ -17,6 +17,10 @@ export interface Sight {
   payments(login: number): number;
   /** The operations that somebody has to take up again. */
   openOperations: ReadonlySet<string>;
+  /** Those that only an operator can end. */
+  operatorsOperations: ReadonlySet<string>;
+  /** The operations of the accounts that others were told of. */
+  told: ReadonlySet<unknown>;
   /** Whether the operators were told that the deposit is missing. */
   isTold(login: number): boolean;
   /** Whether anything was in the way of the command that pays. */
@@ -24,7 +28,7 @@ export interface Sight {
 }
 
 /** What can be seen without asking the database. */
-export type Momentary = Omit<Sight, 'records' | 'openOperations'>;
+export type Momentary = Omit<Sight, 'records' | 'openOperations' | 'operatorsOperations' | 'told'>;
 
 const NOTHING_OPENED = new Set([
   '502 platform_refused',
@@ -84,32 +88,51 @@ export function checkAccounts({ accounts }: Pick<Sight, 'accounts'>, intent: Int
 /** When all is over: each account with its record and its deposit, or none. @throws Error */
 export function checkEnd(sight: Sight, intent: Intent): void {
   const wrong = (what: string) => new Error(`${intent.name}: ${what}`);
-  const { accounts, records } = sight;
+  const { accounts } = sight;
   checkAccounts(sight, intent);
   for (const { login, balance } of accounts) {
     const due = depositOf(intent);
     if (sight.payments(login) > 1) throw wrong(`${sight.payments(login)} commands that pay`);
     if (balance !== due && balance !== 0) throw wrong(`a balance of ${balance}`);
   }
-  if (intent.key === undefined) {
-    if (intent.lastWord !== undefined && NOTHING_OPENED.has(intent.lastWord) && accounts.length > 0) {
-      throw wrong(`${intent.lastWord}, but there is an account in the end`);
-    }
-    // Nobody has finished what was asked for without a key.
-    return;
+  if (intent.key === undefined && intent.lastWord !== undefined) {
+    const isNone = NOTHING_OPENED.has(intent.lastWord);
+    if (isNone && accounts.length > 0) throw wrong(`${intent.lastWord}, but there is an account in the end`);
   }
-  if (intent.answers.length === 0) return;
+  if (intent.answers.length > 0) checkAnswered(sight, intent);
+  checkSettled(sight, intent);
+}
+
+/** What the caller was told holds. @throws Error */
+function checkAnswered(sight: Sight, intent: Intent): void {
+  const wrong = (what: string) => new Error(`${intent.name}: ${what}`);
+  const { accounts, records } = sight;
   if (accounts.length < intent.answers.length) throw wrong('answered, but without an account');
   for (const { body } of intent.answers) checkAccess(sight, intent, body);
   if (intent.isBlind && records.length < intent.answers.length) throw wrong('answered, but without a record');
   if (!intent.isBlind) checkRecords(sight, intent);
-  if (isDepositOpen(sight, intent)) throw wrong('the deposit is missing, and nobody was told');
   const empty = depositOf(intent) > 0 && accounts.some(({ balance }) => balance === 0);
   if (empty && !sight.mayLackDeposit) throw wrong('the deposit is missing, and nothing was in its way');
 }
 
+/** Whether its caller came back or not: each account is recorded, paid and told, or left to an operator. @throws Error */
+function checkSettled(sight: Sight, intent: Intent): void {
+  const wrong = (what: string) => new Error(`${intent.name}: ${what}`);
+  const { accounts, records, openOperations, operatorsOperations, told } = sight;
+  const isBlind = intent.isBlind || (!intent.returns && intent.isBlindAlone);
+  for (const { login, comment } of accounts) {
+    if (openOperations.has(comment)) throw wrong('its operation is open in the end');
+    const record = records.find((one) => one.login === login);
+    if (record === undefined && !(isBlind && operatorsOperations.has(comment)))
+      throw wrong('an account without a record');
+    if (record !== undefined && !told.has(record.operation_id)) throw wrong('an account that nobody was told of');
+  }
+  const known = accounts.filter(({ comment }) => !operatorsOperations.has(comment));
+  if (isDepositOpen({ ...sight, accounts: known }, intent)) throw wrong('the deposit is missing, and nobody was told');
+}
+
 /** Each account has a record, of the same operation, which is at its end. */
-function checkRecords({ accounts, records, openOperations }: Sight, { name, shape, epochs }: Intent): void {
+function checkRecords({ accounts, records }: Sight, { name, shape, epochs }: Intent): void {
   const wrong = (what: string) => new Error(`${name}: ${what}`);
   if (records.length !== accounts.length) throw wrong(`${records.length} records of ${accounts.length} accounts`);
   for (const { login, comment } of accounts) {
@@ -119,7 +142,6 @@ function checkRecords({ accounts, records, openOperations }: Sight, { name, shap
     const isAsked = epochs > 1 && shape.login !== 'none';
     if (record.operation_id !== comment && !isAsked)
       throw wrong(`${shape.connection}: an account of another operation`);
-    if (openOperations.has(comment)) throw wrong('its operation is open again');
   }
 }
 

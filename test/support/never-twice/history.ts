@@ -12,6 +12,8 @@ import { Payments } from './payments.ts';
 import { type Counts, Rounds } from './rounds.ts';
 import type { Target } from './steps.ts';
 
+/** So much time passes before each of the last runs over what nobody retries, in milliseconds. */
+const SETTLED_AFTER_MS = [0, 200_000, 61 * 60_000, 61 * 60_000];
 /** At the end of a history nothing is in the way any more: the function's time then, in milliseconds. */
 const LAST_MS = 12_000;
 /** So often each request is repeated then, */
@@ -78,11 +80,23 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
   }
 
   protected async checkEnd(): Promise<void> {
+    await this.#settleAll();
     const openOperations = await this.world.openOperations();
+    const operatorsOperations = await this.world.operatorsOperations();
+    const told = this.world.told();
     for (const intent of this.intents) {
       const records = await this.world.records(intent.call.userId ?? '');
-      checkEnd({ ...this.#sight(intent), records, openOperations }, intent);
+      checkEnd({ ...this.#sight(intent), records, openOperations, operatorsOperations, told }, intent);
       this.counts.accounts += this.#accountsOf(intent).accounts.length;
+    }
+  }
+
+  /** The clock goes on: at once, when a deposit is certain, and when what was absent is looked for again. */
+  async #settleAll(): Promise<void> {
+    for (const ms of SETTLED_AFTER_MS) {
+      await this.world.clock.pass(ms);
+      const { kind } = await this.world.settle().outcome;
+      if (kind !== 'answer') throw new Error(`The settling ended with ${kind}.`);
     }
   }
 

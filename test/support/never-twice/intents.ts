@@ -7,6 +7,8 @@ export interface Shape {
   connection: ConnectionId;
   /** With an `Idempotency-Key`: without one it is sent once. */
   keyed: boolean;
+  /** Its caller comes back until it is answered. */
+  returns: boolean;
   /** A login of the caller's own, of the connection's range or not. */
   login: 'none' | 'outside' | 'inside';
   given: boolean;
@@ -23,6 +25,8 @@ export interface Intent extends Tried {
   mayBeTaken: boolean;
   /** What became of a lost answer nobody can tell, so that it is left to an operator. */
   isBlind: boolean;
+  /** The same where the caller does not come back: with a password of its own nobody else can ask for it. */
+  isBlindAlone: boolean;
   /** Every 200 that differs. */
   answers: AccountAnswer[];
   /** What was answered last. */
@@ -60,9 +64,12 @@ export function newIntent(
   const isGateway = connection.startsWith('gw');
   const isOfRange = connection.includes('range') && shape.login !== 'outside';
   const isAsked = shape.login === 'outside' && knowsPasswords;
+  const isBlind = connection.startsWith('reg') || (isGateway && !isOfRange && !isAsked);
+  const returns = keyed && shape.returns;
   const key = keyed ? `key-${client.id}` : undefined;
   return {
     key,
+    returns,
     name: `${client.id} ${JSON.stringify(shape)}`,
     shape,
     email: client.email,
@@ -72,7 +79,8 @@ export function newIntent(
       body: accountBody(connection, fields(shape, client.id, login)),
     },
     mayBeTaken: isContested || shape.login === 'inside',
-    isBlind: connection.startsWith('reg') || (isGateway && !isOfRange && !isAsked),
+    isBlind,
+    isBlindAlone: isBlind || (isGateway && !isOfRange && shape.given),
     answers: [],
     lastWord: undefined,
     running: 0,

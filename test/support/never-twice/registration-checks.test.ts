@@ -6,6 +6,7 @@ function anIntent(more: Partial<Registration> = {}): Registration {
   return {
     name: 'registration 1',
     key: 'key-1',
+    returns: true,
     email: 'quill@p1.example',
     source: '10.0.0.1',
     answers: [],

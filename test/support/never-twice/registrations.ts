@@ -33,6 +33,7 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
       {
         name: `registration ${persons}`,
         key: keyed ? `key-${persons}` : undefined,
+        returns: keyed,
         // Nobody shares a mail domain or a source.
         email: `quill-${persons}@p${persons}.example`,
         source: `10.${(persons >> 16) & 255}.${(persons >> 8) & 255}.${persons & 255}`,

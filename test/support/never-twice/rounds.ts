@@ -28,6 +28,8 @@ export interface Tried {
   name: string;
   /** Without a key it is sent once. */
   key: string | undefined;
+  /** In the end its caller repeats it until it is answered; never without a key. */
+  returns: boolean;
   /** Every answer that ended it and differs. */
   answers: unknown[];
   /** How many tries are under way. */
@@ -80,7 +82,7 @@ export abstract class Rounds<I extends Tried, A, S> {
     try {
       for (const step of steps) await this.#take(step);
       this.world.clearFaults();
-      for (const intent of this.intents) if (intent.key !== undefined) await this.finish(intent);
+      for (const intent of this.intents) if (intent.returns) await this.finish(intent);
       await clock.pass(ALL_IS_OVER_MS);
       await Promise.all(this.#stopped);
       if (this.#failure !== undefined) throw this.#failure;
@@ -111,11 +113,22 @@ export abstract class Rounds<I extends Tried, A, S> {
         return this.setFault(step.target, step.fault);
       case 'heal':
         return this.world.clearFaults();
+      case 'settle':
+        return this.#settle(step.moment);
       case 'retire':
         return this.world.environments.retire();
       case 'jump':
         return this.world.environments.jump(step.ms);
     }
+  }
+
+  async #settle(moment: Moment | null): Promise<void> {
+    const run = this.world.settle();
+    const places = { database: this.world.faults.dynamodb, server: this.world.servers.tp5.faults };
+    const struck = moment === null ? false : await befall(moment, places, run);
+    if (moment?.stopMs === undefined) await run.outcome;
+    else this.#stopped.push(run.outcome);
+    if (struck) this.counts[moment?.stopMs === undefined ? 'kills' : 'stops'] += 1;
   }
 
   protected setFault(target: Target, fault: Fault): void {

@@ -25,6 +25,8 @@ export type Step<S = Shape> =
   | { kind: 'retry'; which: number; round: Round }
   | { kind: 'fault'; target: Target; fault: Fault }
   | { kind: 'heal' }
+  /** What nobody retries is settled by the clock, and something befalls that too. */
+  | { kind: 'settle'; moment: Moment | null }
   /** Every later request meets a cold start. */
   | { kind: 'retire' }
   /** The wall clocks of all functions that are there are wrong by so much from now on. */
@@ -52,13 +54,15 @@ interface Making<S> extends ServerFaults {
   serverOf(shape: S): Target;
   targets: Target[];
   skewMs: number;
+  /** The clock calls a function that settles what nobody retries. */
+  isSettled: boolean;
 }
 
 function stepsOf<S>(making: Making<S>): fc.Arbitrary<Step<S>[]> {
   const begin = beginOf(making);
-  const { targets, fault, skewMs } = making;
+  const { targets, fault } = making;
   const onServer = fc.record({ kind: fc.constant('fault' as const), target: fc.constantFrom(...targets), fault });
-  const one = fc.oneof(begin, begin, begin, begin, begin, retry, onServer, onDatabase, onService, otherOf(skewMs));
+  const one = fc.oneof(begin, begin, begin, begin, begin, retry, onServer, onDatabase, onService, otherOf(making));
   return fc.array(one, { minLength: 3, maxLength: 5, size: 'max' });
 }
 
@@ -77,6 +81,7 @@ export function storiesOf(circumstances: Circumstances): fc.Arbitrary<Story> {
       fault: platformFaultOf(circumstances),
       lateFault: lateFaultOf(circumstances),
       skewMs,
+      isSettled: true,
     }),
   });
 }
@@ -100,6 +105,7 @@ export function registrationStoriesOf({ lateMs, skewMs }: Circumstances): fc.Arb
     fault: ses(lateMs, 'throttled', 'refused', 'down', 'slow'),
     lateFault: ses([20_000], 'slow'),
     skewMs,
+    isSettled: false,
   });
 }
 
@@ -108,6 +114,7 @@ function shapeOf({ connections }: Circumstances): fc.Arbitrary<Shape> {
     .record({
       connection: fc.constantFrom<ConnectionId[]>(...connections),
       keyed: fc.constantFrom(true, true, true, true, true, false),
+      returns: fc.boolean(),
       login: fc.constantFrom<Shape['login'][]>('none', 'none', 'none', 'none', 'outside', 'inside'),
       given: fc.boolean(),
       readonly: fc.boolean(),
@@ -286,8 +293,11 @@ function lateFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
   });
 }
 
-function otherOf(skewMs: number): fc.Arbitrary<Step<never>> {
-  const always = fc.constantFrom<Step<never>[]>({ kind: 'heal' }, { kind: 'retire' });
+const settle = fc.oneof(none, moment).map<Step<never>>((one) => ({ kind: 'settle', moment: one }));
+
+function otherOf({ skewMs, isSettled }: Pick<Making<unknown>, 'skewMs' | 'isSettled'>): fc.Arbitrary<Step<never>> {
+  const ever = fc.constantFrom<Step<never>[]>({ kind: 'heal' }, { kind: 'retire' });
+  const always = isSettled ? fc.oneof(ever, settle, settle) : ever;
   const jump = fc.integer({ min: -skewMs, max: skewMs }).map<Step<never>>((ms) => ({ kind: 'jump', ms }));
   return skewMs === 0 ? always : fc.oneof(always, jump, jump);
 }
