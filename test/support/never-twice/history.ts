@@ -23,6 +23,9 @@ const MOST_UNSETTLED = 4;
 /** Between two, where something of the account is missing. */
 const INCOMPLETE_SECONDS = 30;
 
+/** Reasons for a deposit that failed: those of a platform are words of ours, in small letters. */
+const OF_A_PLATFORM = /"reason":"(EmptyAccount|[a-z0-9_]+)"/;
+
 /** Requests for accounts. */
 export class History extends Rounds<Intent, AccountAnswer, Shape> {
   protected readonly ms = 5_500;
@@ -158,7 +161,15 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
 
   #mayLackDeposit(intent: Intent): boolean {
     const { server } = CONNECTIONS[intent.shape.connection];
-    return intent.befallen || this.faulty.has(server) || (this.#isLossy && this.#isNoteLost(intent));
+    if (intent.befallen) return true;
+    const { accounts } = this.#accountsOf(intent);
+    const empty = accounts.filter(({ balance }) => balance === 0);
+    return empty.every(({ login }) => {
+      // A database that does not take the note lets the command leave later.
+      if (this.#isLogged(login, '"DepositFailed"') && !this.#isLogged(login, '"DepositFailed"', OF_A_PLATFORM))
+        return false;
+      return this.faulty.has(server) || (this.#isLossy && this.#isNoteLost(intent));
+    });
   }
 
   /** Whether it may be noted that the command leaves, and nobody knows. */
@@ -167,9 +178,13 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     return accounts.some(({ login }) => this.#isLogged(login, '"OperationNotSettled"', '"step":"deposit"'));
   }
 
-  #isLogged(login: number, ...words: string[]): boolean {
+  #isLogged(login: number, ...words: (string | RegExp)[]): boolean {
     const log = this.world.environments.log.slice(this.#logFrom).join('').split('\n');
     const wanted = [`"login":${login},`, ...words];
-    return log.some((line) => wanted.every((word) => line.includes(word)) && !line.includes('LeaseLost'));
+    return log.some(
+      (line) =>
+        wanted.every((word) => (typeof word === 'string' ? line.includes(word) : word.test(line))) &&
+        !line.includes('LeaseLost'),
+    );
   }
 }
