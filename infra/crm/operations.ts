@@ -4,6 +4,7 @@ import { platformConnections } from '../../lib/platform/connections.ts';
 import { PlatformFailure, type TradingPlatform } from '../../lib/platform/platform.ts';
 import type { KnownAccount } from '../../lib/records/account-operations.ts';
 import type { Connection } from '../../lib/records/crm-records.ts';
+import { NEVER } from '../../lib/records/due.ts';
 import type { OpenOperation } from '../../lib/records/due-operations.ts';
 import { isReserved } from '../../lib/records/logins.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
@@ -152,7 +153,8 @@ function loginOf({ account, earlier }: OpenOperation): number | undefined {
   return account?.login ?? earlier.login;
 }
 
-function missing({ account, earlier }: OpenOperation): string {
+function missing({ account, earlier, dueAt }: OpenOperation): string {
+  if (account === undefined && dueAt === NEVER) return 'whether it was opened, which no server can tell';
   if (account === undefined) return `whether it was opened; certain after ${iso(earlier.settleAt)}`;
   if (account.deposit === 'failed') return 'the deposit, which an operator has to see to';
   return [

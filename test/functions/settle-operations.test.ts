@@ -77,6 +77,8 @@ describe('The function that settles operations', () => {
     await service.tick();
     await service.tick();
     expect(await open()).toEqual([expect.objectContaining({ operation_id: body.operation_id })]);
+    const { out } = await crm(['operations', '--open', '--local', service.url]);
+    expect(out).toContain('whether it was opened, which no server can tell');
     const [account = expect.fail()] = service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
     const settle = ['settle', String(body.operation_id), '--login', String(account.login), '--local', service.url];
     expect((await crm(settle)).code).toBe(0);
