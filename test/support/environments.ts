@@ -150,7 +150,8 @@ export class Environments {
     if (process === undefined || working.stoppedAt !== undefined) return;
     working.stoppedAt = performance.now();
     process.kill('SIGSTOP');
-    while (!isStopped(process)) await sleep(1);
+    // Unless it has answered meanwhile: then it goes on.
+    while (working.stoppedAt !== undefined && !isStopped(process)) await sleep(1);
     this.#clock.sleep(ms).then(() => this.#goOn(working));
   }
 
