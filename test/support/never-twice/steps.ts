@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { ENDINGS, type Fault, type FaultKind, PLATFORM_FAULT_KINDS } from '../../../infra/local/faults.ts';
-import { UNHEARD_OF_CODE } from '../../../infra/local/platforms/simulated-server.ts';
+import type { Fault, FaultKind } from '../../../infra/local/faults.ts';
 import type { Question } from '../../../infra/local/platforms/text-server.ts';
 import { CONNECTIONS, type ConnectionId, type ServerName } from '../account-connections.ts';
 import type { Circumstances } from './circumstances.ts';
 import type { Shape } from './intents.ts';
+import { databaseFault, faultOf, lateFaultOf, platformFaultOf } from './made-up-faults.ts';
 import { killed, type Moment, moment, noted } from './moments.ts';
 
 /** What is sent at once, with what befalls each of it; and how much time passes then, in milliseconds. */
@@ -238,23 +238,6 @@ function beginOf<S>({ shapes, paying, isKeyed, mayHaveRival, serverOf, ...faults
 
 const retry: fc.Arbitrary<Step<never>> = fc.record({ kind: fc.constant('retry'), which: fc.nat(9), round: anyRound });
 
-const faultOf = (...kinds: FaultKind[]) =>
-  fc.record({
-    kind: fc.constantFrom(...kinds),
-    times: fc.integer({ min: 1, max: 4 }),
-    after: fc.integer({ min: 0, max: 6 }),
-    ms: fc.constantFrom(30, 300, 1_500, 20_000),
-  });
-const databaseFault = faultOf(
-  'throttled',
-  'refused',
-  'down',
-  'slow',
-  'reply_lost',
-  'reply_lost',
-  'repeated',
-  'repeated',
-);
 const onDatabase: fc.Arbitrary<Step<never>> = databaseFault.map((fault) => ({
   kind: 'fault',
   target: 'dynamodb',
@@ -265,33 +248,6 @@ const onService: fc.Arbitrary<Step<never>> = fc.record({
   target: fc.constantFrom('secrets', 'ses'),
   fault: faultOf('throttled', 'refused', 'down', 'slow'),
 });
-
-/** Those whose outcome is not known come most often. */
-function platformFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
-  return fc.record({
-    kind: fc.oneof(
-      fc.constantFrom<FaultKind[]>('slow', 'late', 'reply_lost', 'session_dropped', 'silence', 'garbage'),
-      fc.constantFrom<FaultKind[]>('slow', 'late', 'late', 'reply_lost'),
-      fc.constantFrom<FaultKind[]>(...PLATFORM_FAULT_KINDS),
-    ),
-    times: fc.constantFrom(1, 1, 2),
-    after: fc.constantFrom(0, 0, 0, 1, 1, 2),
-    ms: fc.constantFrom(...lateMs),
-    ending: fc.constantFrom(...ENDINGS),
-    // Without those that are answered as if the request itself were wrong.
-    code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018, UNHEARD_OF_CODE, UNHEARD_OF_CODE),
-  });
-}
-
-/** The command is carried out when nobody waits any more. */
-function lateFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
-  return fc.record({
-    kind: fc.constantFrom<FaultKind[]>('late', 'late', 'slow'),
-    times: fc.constantFrom(1, 2),
-    ms: fc.constantFrom(...lateMs.filter((ms) => ms > 10_000)),
-    ending: fc.constantFrom(...ENDINGS),
-  });
-}
 
 const settle = fc.oneof(none, moment).map<Step<never>>((one) => ({ kind: 'settle', moment: one }));
 

@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { ENDINGS, type Fault, type FaultKind, PLATFORM_FAULT_KINDS } from '../../../infra/local/faults.ts';
+import { UNHEARD_OF_CODE } from '../../../infra/local/platforms/simulated-server.ts';
+import type { Circumstances } from './circumstances.ts';
+
+export const faultOf = (...kinds: FaultKind[]) =>
+  fc.record({
+    kind: fc.constantFrom(...kinds),
+    times: fc.integer({ min: 1, max: 4 }),
+    after: fc.integer({ min: 0, max: 6 }),
+    ms: fc.constantFrom(30, 300, 1_500, 20_000),
+  });
+export const databaseFault = faultOf(
+  'throttled',
+  'refused',
+  'down',
+  'slow',
+  'reply_lost',
+  'reply_lost',
+  'repeated',
+  'repeated',
+);
+/** Those whose outcome is not known come most often. */
+export function platformFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
+  return fc.record({
+    kind: fc.oneof(
+      fc.constantFrom<FaultKind[]>('slow', 'late', 'reply_lost', 'session_dropped', 'silence', 'garbage'),
+      fc.constantFrom<FaultKind[]>('slow', 'late', 'late', 'reply_lost'),
+      fc.constantFrom<FaultKind[]>(...PLATFORM_FAULT_KINDS),
+    ),
+    times: fc.constantFrom(1, 1, 2),
+    after: fc.constantFrom(0, 0, 0, 1, 1, 2),
+    ms: fc.constantFrom(...lateMs),
+    ending: fc.constantFrom(...ENDINGS),
+    // Without those that are answered as if the request itself were wrong.
+    code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018, UNHEARD_OF_CODE, UNHEARD_OF_CODE),
+  });
+}
+
+/** The command is carried out when nobody waits any more. */
+export function lateFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
+  return fc.record({
+    kind: fc.constantFrom<FaultKind[]>('late', 'late', 'slow'),
+    times: fc.constantFrom(1, 2),
+    ms: fc.constantFrom(...lateMs.filter((ms) => ms > 10_000)),
+    ending: fc.constantFrom(...ENDINGS),
+  });
+}
