@@ -119,7 +119,9 @@ export async function outcomeUnknown(
   { settleAt, retryAt = settleAt, status, canTell = true }: UnknownOutcome,
 ): Promise<Problem> {
   telemetry.event('AccountOutcomeUnknown', { status });
-  await quietly(telemetry, 'give_up', (signal) => services.operations.giveUp(operation, settleAt, signal));
+  // What nobody can tell an operator has been told of already.
+  const unknown = { settleAt, isDue: status === 504 };
+  await quietly(telemetry, 'give_up', (signal) => services.operations.giveUp(operation, unknown, signal));
   const retryAfterSeconds = Math.max(1, Math.ceil((retryAt - services.clock.now()) / 1_000));
   return new Problem('account_outcome_unknown', {
     status,

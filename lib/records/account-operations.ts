@@ -86,8 +86,12 @@ export interface AccountOperations {
   markPaying(operation: Operation, settleAt: number, signal: AbortSignal): Promise<void>;
   /** The account is open. Whoever comes next answers from this, and completes what is missing, if anything is. */
   finish(operation: Operation, account: KnownAccount, signal: AbortSignal): Promise<void>;
-  /** The outcome stays unknown: gives the lease up, so that a retry may settle it at once. */
-  giveUp(operation: Operation, settleAt: number, signal: AbortSignal): Promise<void>;
+  /**
+   * The outcome stays unknown: gives the lease up, so that a retry may settle it at once.
+   * @param unknown from when on it is certain, as in EarlierWork; `isDue` false: it is due when it was, and not at all
+   * where it was left to an operator
+   */
+  giveUp(operation: Operation, unknown: { settleAt: number; isDue: boolean }, signal: AbortSignal): Promise<void>;
   /** Certainly nothing was created: the operation disappears, and a retry starts anew. */
   release(operation: Operation, signal: AbortSignal): Promise<void>;
 }
@@ -137,8 +141,8 @@ export function accountOperationsIn(table: Table, now: () => number = Date.now):
 
     finish: (operation, account, signal) => operations.write(operation, ending(operation, account, now()), signal),
 
-    giveUp(operation, settleAt, signal) {
-      const set = { lease_until: 0, settle_at: settleAt, ...due(operation.operationId, settleAt) };
+    giveUp(operation, { settleAt, isDue }, signal) {
+      const set = { lease_until: 0, settle_at: settleAt, ...(isDue ? due(operation.operationId, settleAt) : {}) };
       return operations.write(operation, { set }, signal);
     },
 

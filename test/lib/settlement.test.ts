@@ -178,6 +178,12 @@ describe('What cannot be told', () => {
       expect.objectContaining({ operation_id: one.details.operation_id, connection_id: 'tp5-live-1' }),
     ]);
     expect(await world.refused({}, KEY)).toMatchObject({ type: 'account_outcome_unknown', status: 409 });
+    // A caller who comes back changes nothing in that.
+    world.events.length = 0;
+    world.skip(61_000);
+    await world.settle();
+    expect(world.events).toEqual([]);
+    expect(await open()).toHaveLength(1);
   });
 
   it('is also what the CRM does not know any more', async () => {

@@ -75,7 +75,7 @@ describe('An operation that may have opened an account', () => {
   it('may be settled at once when its worker has given up', async () => {
     const { clock, operations, claim } = world();
     const operation = await sent(operations, await claim());
-    await operations.giveUp(operation, clock.now + 10_000, signal());
+    await operations.giveUp(operation, { settleAt: clock.now + 10_000, isDue: true }, signal());
     expect(await claim()).toMatchObject({ kind: 'undecided', earlier: { settleAt: clock.now + 10_000 } });
   });
 
@@ -155,7 +155,7 @@ describe('What is due', () => {
     expect(await dueOf(claimed.operation)).toBeUndefined();
     const operation = await sent(operations, claimed);
     expect(await dueOf(operation)).toBe(1_800_000_100_000);
-    await operations.giveUp(operation, clock.now + 5_000, signal());
+    await operations.giveUp(operation, { settleAt: clock.now + 5_000, isDue: true }, signal());
     expect(await dueOf(operation)).toBe(clock.now + 5_000);
     await operations.finish(operation, { ...OPENED, deposit: 'due' }, signal());
     expect(await dueOf(operation)).toBe(clock.now);
@@ -204,7 +204,7 @@ describe('A write that was repeated and arrives late', () => {
     };
     const { clock, operations, claim, takeOver } = world(recording);
     const first = await sent(operations, await claim(), { login: 500_007 });
-    await operations.giveUp(first, clock.now + 1_000, signal());
+    await operations.giveUp(first, { settleAt: clock.now + 1_000, isDue: true }, signal());
     const second = await takeOver();
     await sent(operations, second, { login: 500_008 });
     await operations.markPaying(second.operation, clock.now + 1_000, signal());
