@@ -13,7 +13,7 @@ import { BARE, type HandlerName, theStage } from './stage.ts';
 const REPETITIONS = 30;
 
 const BARE_SDK =
-  '"bare SDK" is bundled the same way, has the same AWS clients, loaded at the same moments, sends the same calls (the ' +
+  '"bare SDK" is bundled the same way, has the same AWS clients, at the start those that every request needs, sends the same calls (the ' +
   'password hash and the trading protocol with them), one after the other where one needs the other, and does nothing else.';
 
 export const coldStart: Benchmark = {
