@@ -9,6 +9,8 @@ export default defineConfig({
     maxWorkers: 2,
     // The files of a worker load each module once: loading them anew for every file takes as long as the tests.
     isolate: false,
+    // The most that any file asks for: a worker takes it from the first one.
+    maxConcurrency: 20,
     // What is waited for comes by itself, on a busy machine later.
     expect: { poll: { timeout: 10_000 } },
     // CI counts the tests from the file.

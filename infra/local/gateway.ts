@@ -4,6 +4,7 @@ import type { Context } from 'aws-lambda';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type GatewayEvent, toContext, toEvent } from './gateway-event.ts';
 import { closed, isForeign, listen } from './listen.ts';
+import { Turns } from './turns.ts';
 
 export type LambdaHandler = (event: GatewayEvent, context: Context) => Promise<unknown>;
 
@@ -52,6 +53,11 @@ const MAX_HEADER_BYTES = 10_240;
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_EVENT_BYTES = 6 * 1024 * 1024 + 100;
 const INTEGRATION_TIMEOUT_MS = 30_000;
+/**
+ * So many events a function works on at a time; the others wait. With Lambda each has a processor of its own: here all
+ * share one, and the database too, whose answers would come later than the functions wait for them.
+ */
+const EVENTS_AT_ONCE = 8;
 /** How much of a body that is too large is read away, so that the caller gets to read the answer. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 
@@ -115,6 +121,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
 function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): void {
   const url = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
+  const turns = new Turns(EVENTS_AT_ONCE);
   const config = { origins: route.cors === true ? (options.allowedOrigins ?? []) : [] };
   app.route({
     method: route.method,
@@ -123,7 +130,11 @@ function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): 
     // Everything is done in this hook: before the handler, fastify would read the body and judge its media type.
     onRequest: async (request, reply) => {
       if (route.cors === true) allowOrigin(request, reply).header('access-control-expose-headers', EXPOSED_HEADERS);
-      return callFunction(route, request, reply, options.integrationTimeoutMs ?? INTEGRATION_TIMEOUT_MS);
+      const event = await eventOf(route, request);
+      const result = await turns.take(() =>
+        invoke(route, event, options.integrationTimeoutMs ?? INTEGRATION_TIMEOUT_MS),
+      );
+      return sendResult(reply, result);
     },
     handler: () => undefined,
   });
@@ -140,7 +151,8 @@ function allowOrigin({ headers: { origin } }: FastifyRequest, reply: FastifyRepl
   return origin === undefined ? reply : reply.headers({ 'access-control-allow-origin': origin, vary: 'origin' });
 }
 
-async function callFunction(route: Route, request: FastifyRequest, reply: FastifyReply, integrationTimeoutMs: number) {
+/** What the function gets. @throws GatewayAnswer where the gateway takes no such request */
+async function eventOf(route: Route, request: FastifyRequest): Promise<GatewayEvent> {
   const parameters = { ...(request.params as Record<string, string>) };
   // API Gateway takes no empty path parameter.
   if (Object.values(parameters).includes('')) throw new GatewayAnswer(404, 'Not Found');
@@ -149,7 +161,7 @@ async function callFunction(route: Route, request: FastifyRequest, reply: Fastif
   // Lambda gets the event as JSON and answers in JSON: what does not survive that does not survive here either.
   const payload = JSON.stringify(event);
   if (Buffer.byteLength(payload) > MAX_EVENT_BYTES) throw new GatewayAnswer(413, 'Request Too Long');
-  return sendResult(reply, await invoke(route, JSON.parse(payload) as GatewayEvent, integrationTimeoutMs));
+  return JSON.parse(payload) as GatewayEvent;
 }
 
 /** @throws GatewayAnswer 413 when the body is too large; the rest of it is read away first */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
+import { Turns } from '../../infra/local/turns.ts';
 import { accountBody } from '../support/account-calls.ts';
 import type { ConnectionId } from '../support/account-connections.ts';
 import type { AccountWorld } from '../support/account-world.ts';
@@ -115,18 +116,13 @@ afterAll(async () => {
 });
 
 /** One function is loaded after the other, so that the times are those of the waiting. */
-let turn: Promise<unknown> = Promise.resolve();
-function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  const mine = turn.then(work);
-  turn = mine.catch(() => {});
-  return mine;
-}
+const loading = new Turns(1);
 
 describe.concurrent(`Within ${ANSWER_SECONDS} seconds`, () => {
   it.each(CASES)('%s', (_, { faults, cold, more, answers, least = 0 }) =>
     pool.use(async (world) => {
       const connections = Object.keys(answers) as ConnectionId[];
-      await inTurn(async () => {
+      await loading.take(async () => {
         // All at once, so that each has an environment of its own.
         const warm = await Promise.all(connections.map((on) => world.ask({ body: accountBody(on) })));
         for (const { status } of warm) expect(status).toBe(200);

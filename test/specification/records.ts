@@ -45,7 +45,7 @@ export const CLIENT = {
   referral_code: 'REFANN01',
 };
 /** Clients like it, so that the notices of accounts that are opened at the same time can be told apart. */
-export const TRADERS = Array.from({ length: 20 }, (_, index) => {
+export const TRADERS = Array.from({ length: 80 }, (_, index) => {
   const { phone, referral_code, ...rest } = CLIENT;
   return { ...rest, id: `TRADER${index + 10}`, email: `trader${index}@clients.example` };
 });

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { bundle, ENTRY_FILE } from '../../infra/bundle.ts';
+import { Turns } from '../../infra/local/turns.ts';
 import type { DeployedFunction } from '../../infra/routes.ts';
 import type { Invocation, Message } from './environment.ts';
 import { WorldClock } from './world-clock.ts';
@@ -124,7 +125,7 @@ export class Environments {
     end: (outcome: Outcome) => void,
     working: Working,
   ): Promise<Outcome> {
-    const environment = this.#idleOf(functionName).pop() ?? (await inTurn(() => this.#start(functionName)));
+    const environment = this.#idleOf(functionName).pop() ?? (await loading.take(() => this.#start(functionName)));
     working.environment = environment;
     this.#working.add(working);
     const onMessage = (message: Message) => {
@@ -264,21 +265,8 @@ function timeOut(ms: number, working: Working, end: () => void): { stop(): void 
   return { stop: () => clearTimeout(timer) };
 }
 
-const AT_ONCE = 2;
-let loading = 0;
-const waiting: (() => void)[] = [];
 /** Loading takes a processor for a while: were many functions loaded at once, the simulated services would seem to hang. */
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (loading === AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
-  else loading += 1;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) loading -= 1;
-    else next();
-  }
-}
+const loading = new Turns(2);
 
 /** In this process, where the simulated services are: they watch its sockets for connections that were refused. */
 function tellOfRefusal(port: number): void {

@@ -239,6 +239,31 @@ describe('the gateway', () => {
     expect(calls).toBe(2);
   });
 
+  it('lets a function work on eight events at a time, and on the others in the order in which they came', async () => {
+    const began: string[] = [];
+    const ends: (() => void)[] = [];
+    const { url } = await startWith(async ({ body }) => {
+      began.push(String(body));
+      await new Promise<void>((resolve) => ends.push(resolve));
+    });
+    const calls: Promise<unknown>[] = [];
+    for (let call = 1; call <= 10; call += 1) {
+      calls.push(post(`${url}/users/CLIENT01/accounts`, String(call)));
+      if (call <= 8) await expect.poll(() => began.length).toBe(call);
+      else await sleep(50);
+    }
+    expect(began).toHaveLength(8);
+    ends.shift()?.();
+    await expect.poll(() => began.length).toBe(9);
+    while (began.length < 10 || ends.length > 0) {
+      ends.shift()?.();
+      await sleep(1);
+    }
+    await Promise.all(calls);
+    expect(began.at(-2)).toBe('9');
+    expect(began.at(-1)).toBe('10');
+  });
+
   it('says so when its port is in use', async () => {
     const { url } = await startRecording();
     const second = startGateway({ routes: [], port: Number(new URL(url).port) });
