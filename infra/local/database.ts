@@ -4,7 +4,7 @@ import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { Faults } from './faults.ts';
-import { closed, fromHereAlone, listen } from './listen.ts';
+import { closed, fromHereAlone, LIKE_AWS, listen } from './listen.ts';
 import { downtime } from './stand-ins/downtime.ts';
 import { isSignedFor } from './stand-ins/stand-in.ts';
 
@@ -60,6 +60,7 @@ export async function startDatabase({
   const closing = new AbortController();
 
   const server = createServer(
+    LIKE_AWS,
     fromHereAlone((request, response) => {
       if (isSignedFor(request, 'dynamodb', accessKeyId)) {
         work(request, response).catch(() => request.socket.destroy());

@@ -18,6 +18,9 @@ export async function listen(server: Server, port: number, host = '127.0.0.1'): 
   return (server.address() as AddressInfo).port;
 }
 
+/** A connection that is idle stays as long as those of AWS do: no call of a slow machine meets one that closes just then. */
+export const LIKE_AWS = { keepAliveTimeout: 60_000 };
+
 /** Closes a server with all its connections. */
 export async function closed(server: HttpServer): Promise<void> {
   await new Promise<void>((resolve) => {

@@ -18,7 +18,7 @@ import { hashPassword, isPasswordOf } from '../../lib/secrets/password-hash.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
-import type { Channel } from '../../lib/validators/otp-types.ts';
+import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../../lib/validators/registration.ts';
 import { longestRow, trace } from '../support/database-trace.ts';
 import { type RegistrationWorld, registrationOf, registrationWorld } from '../support/registration-world.ts';
@@ -44,7 +44,7 @@ export interface RegistrationPrivacy {
 
 /** How long each database call is held up while they are counted, so that calls made side by side overlap. */
 const HOLD_MS = 60;
-const CHANNELS: readonly Channel[] = ['email', 'sms'];
+const CHANNELS: readonly Channel[] = OTP_TYPES;
 
 /** @param pairs how many requests of each kind; `times` compares them with and without the password's hash */
 export async function registrationPrivacy({

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { FaultKind, Faults } from '../faults.ts';
-import { closed, fromHereAlone, listen } from '../listen.ts';
+import { closed, fromHereAlone, LIKE_AWS, listen } from '../listen.ts';
 import type { OutboxEntry } from '../outbox-entry.ts';
 import { downtime } from './downtime.ts';
 
@@ -62,6 +62,7 @@ export async function serve(service: Service, { port = 0, faults, accessKeyId }:
   let requests = 0;
 
   const server = createServer(
+    LIKE_AWS,
     fromHereAlone((request, response) => {
       work(request)
         .then((answer) => {
