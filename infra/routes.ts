@@ -72,3 +72,11 @@ export type FunctionName = Route['name'];
 export const DEPLOYED_FUNCTIONS = [...ROUTES, ...EXTENSIONS, ...SCHEDULED].map(({ name }) => name);
 export type ScheduledFunction = (typeof SCHEDULED)[number];
 export type DeployedFunction = (DeployedRoute | ScheduledFunction)['name'];
+
+/** What pages of other origins may send to the API, and read of its answers, where a deployment lets them. */
+export const CORS = {
+  allowHeaders: ['content-type', 'authorization', 'idempotency-key', 'captcha-token'],
+  exposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
+  /** How long a browser keeps that in mind. */
+  maxAgeSeconds: 3_600,
+};

@@ -19,7 +19,7 @@ import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { Alias, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { DeployedRoute } from '../routes.ts';
+import { CORS, type DeployedRoute } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 import { type Access, accessOf, callersPolicy } from './access.ts';
 import { output, ownEnding } from './stack-names.ts';
@@ -161,11 +161,6 @@ function accessLogName(scope: Construct): string {
 }
 
 function cors(allowOrigins: string[]) {
-  return {
-    allowOrigins,
-    allowMethods: [CorsHttpMethod.POST],
-    allowHeaders: ['content-type', 'authorization', 'idempotency-key', 'captcha-token'],
-    exposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
-    maxAge: Duration.hours(1),
-  };
+  const { maxAgeSeconds, ...headers } = CORS;
+  return { allowOrigins, allowMethods: [CorsHttpMethod.POST], ...headers, maxAge: Duration.seconds(maxAgeSeconds) };
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Context } from 'aws-lambda';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { CORS } from '../routes.ts';
 import { type GatewayEvent, toContext, toEvent } from './gateway-event.ts';
 import { closed, isForeign, listen } from './listen.ts';
 import { Turns } from './turns.ts';
@@ -61,10 +62,10 @@ const EVENTS_AT_ONCE = 8;
 /** How much of a body that is too large is read away, so that the caller gets to read the answer. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 
-const EXPOSED_HEADERS = 'idempotent-replayed,retry-after,x-request-id';
+const EXPOSED_HEADERS = CORS.exposeHeaders.join(',');
 const PREFLIGHT_HEADERS = {
-  'access-control-allow-headers': 'content-type,idempotency-key,captcha-token',
-  'access-control-max-age': '600',
+  'access-control-allow-headers': CORS.allowHeaders.join(','),
+  'access-control-max-age': String(CORS.maxAgeSeconds),
 };
 
 /** A Lambda result that has the members of payload format 2.0. */
