@@ -1,21 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
-import { PlatformFailure } from '../../lib/platform/platform.ts';
-import { FakeAccounts, opened } from '../support/account-fakes.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { type FakeAccounts, opened } from '../support/account-fakes.ts';
+import { beforeEachOpening, KEY, lost, unavailable } from '../support/account-tests.ts';
 
-let database: TestDatabase;
 let world: FakeAccounts;
-beforeAll(async () => {
-  database = await testDatabase(afterAll);
+beforeEachOpening((fresh) => {
+  world = fresh;
 });
-beforeEach(() => {
-  world = new FakeAccounts(database);
-});
-
-const KEY = { key: 'key-1' };
-const lost = () => new PlatformFailure('account_outcome_unknown', { reason: 'answer_timeout' });
-const unavailable = () => new PlatformFailure('platform_unavailable', { reason: 'connect_timeout' });
 
 describe('A database that fails', () => {
   it.each([

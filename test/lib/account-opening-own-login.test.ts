@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PlatformFailure } from '../../lib/platform/platform.ts';
 import type { Connection, WebApiConnection } from '../../lib/records/crm-records.ts';
 import { FakeAccounts, GATEWAY, LIVE, OWN_LOGINS, opened } from '../support/account-fakes.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { beforeEachOpening, KEY, lost } from '../support/account-tests.ts';
+import type { TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
 let world: FakeAccounts;
-beforeAll(async () => {
-  database = await testDatabase(afterAll);
-});
-beforeEach(() => {
-  world = new FakeAccounts(database);
+beforeEachOpening((fresh, its) => {
+  world = fresh;
+  database = its;
   world.settleMs = 60_000;
 });
 
-const KEY = { key: 'key-1' };
 const OWN = { login: 700_123 };
-const lost = () => new PlatformFailure('account_outcome_unknown', { reason: 'answer_timeout' });
 const failure = (kind: 'password_rejected' | 'platform_unavailable' | 'platform_refused') =>
   new PlatformFailure(kind, { reason: 'retcode_of_a_test' });
 function withoutRange(connection: Connection): Connection {

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PROBLEMS, Problem } from '../../lib/http/problem.ts';
 import { PlatformFailure, type PlatformFailureKind } from '../../lib/platform/platform.ts';
-import { FakeAccounts } from '../support/account-fakes.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import type { FakeAccounts } from '../support/account-fakes.ts';
+import { beforeEachOpening, KEY } from '../support/account-tests.ts';
 
-let database: TestDatabase;
 let world: FakeAccounts;
-beforeAll(async () => {
-  database = await testDatabase(afterAll);
+beforeEachOpening((fresh) => {
+  world = fresh;
 });
-beforeEach(() => {
-  world = new FakeAccounts(database);
-});
-
-const KEY = { key: 'key-1' };
 
 describe('A platform that certainly opened nothing', () => {
   const KINDS = {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { within } from '../../lib/http/deadline.ts';
-import { PlatformFailure } from '../../lib/platform/platform.ts';
 import { DEMO, FakeAccounts, FUNDED, opened } from '../support/account-fakes.ts';
+import { KEY, lost, unavailable } from '../support/account-tests.ts';
 import { testDatabase } from '../support/database.ts';
 
 let world: FakeAccounts;
@@ -11,10 +11,7 @@ beforeEach(async () => {
   world.settleMs = 60_000;
 });
 
-const KEY = { key: 'key-1' };
 const NOTICES = { send_email: true, send_pop_up: true, language: 'fr' };
-const lost = () => new PlatformFailure('account_outcome_unknown', { reason: 'answer_timeout' });
-const unavailable = () => new PlatformFailure('platform_unavailable', { reason: 'connect_timeout' });
 const open = () => world.services.due.open(within(5_000));
 const told = (name: string) => world.events.filter((event) => event.name === name);
 

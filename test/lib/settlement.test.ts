@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { within } from '../../lib/http/deadline.ts';
 import { PlatformFailure } from '../../lib/platform/platform.ts';
 import { DEMO, FakeAccounts, FUNDED, GATEWAY, OWN_LOGINS, opened } from '../support/account-fakes.ts';
+import { KEY } from '../support/account-tests.ts';
 import { testDatabase } from '../support/database.ts';
 
 let world: FakeAccounts;
@@ -11,7 +12,6 @@ beforeEach(async () => {
   world.settleMs = 60_000;
 });
 
-const KEY = { key: 'key-1' };
 const NOTICES = { send_email: true, send_pop_up: true, language: 'fr' };
 const DAY = 24 * 60 * 60_000;
 const refusal = () => new PlatformFailure('platform_refused', { reason: 'retcode_8' });

@@ -1,26 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
 import { SecretFailure } from '../../lib/aws/secrets.ts';
 import { within } from '../../lib/http/deadline.ts';
 import type { Problem, ProblemType } from '../../lib/http/problem.ts';
-import { PlatformFailure } from '../../lib/platform/platform.ts';
 import type { Connection } from '../../lib/records/crm-records.ts';
 import { ANN, BODY, DEMO, FakeAccounts, FUNDED, LIVE, opened } from '../support/account-fakes.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { beforeEachOpening, GIVEN, KEY, lost, unavailable } from '../support/account-tests.ts';
+import type { TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
 let world: FakeAccounts;
-beforeAll(async () => {
-  database = await testDatabase(afterAll);
+beforeEachOpening((fresh, its) => {
+  world = fresh;
+  database = its;
 });
-beforeEach(() => {
-  world = new FakeAccounts(database);
-});
-
-const KEY = { key: 'key-1' };
-const GIVEN = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
-const lost = () => new PlatformFailure('account_outcome_unknown', { reason: 'answer_timeout' });
-const unavailable = () => new PlatformFailure('platform_unavailable', { reason: 'connect_timeout' });
 
 describe('An account', () => {
   it('is opened with everything that was asked for, and what the client’s record says', async () => {

@@ -1,33 +1,10 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Operation, type Operations, operationsIn } from '../../../lib/records/operations.ts';
-import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../../lib/records/operations.ts';
+import { fresh, newScope, operationsWorlds, signal } from '../../support/operations-world.ts';
 import { runs } from '../../support/runs.ts';
 
-const signal = () => AbortSignal.timeout(10_000);
-
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase(afterAll);
-});
-
-/** Operations under a clock of their own. */
-function world(start = 1_800_000_000_000) {
-  const clock = { now: start };
-  return { clock, operations: operationsIn(database.tables.operations, () => clock.now) };
-}
-
-let scopes = 0;
-const newScope = () => {
-  scopes += 1;
-  return ['tp5', 'caller', 'CLIENT01', `key-${scopes}`];
-};
-
-async function fresh(operations: Operations, scope: string[] | undefined): Promise<Operation> {
-  const claim = await operations.claim(scope, ['f'], 1_000, signal());
-  if (claim.kind !== 'fresh') throw new Error(`not fresh but ${claim.kind}`);
-  return claim.operation;
-}
+const world = operationsWorlds();
 
 describe('However many workers race for one key', () => {
   it('exactly one of them works on it', async () => {

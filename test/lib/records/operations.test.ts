@@ -1,41 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
-import {
-  type Claim,
-  LeaseLost,
-  type Operation,
-  type Operations,
-  operationsIn,
-  workable,
-} from '../../../lib/records/operations.ts';
-import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { type Claim, LeaseLost, operationsIn, workable } from '../../../lib/records/operations.ts';
 import { everyOrder, interleave } from '../../support/interleave.ts';
+import { fresh, newScope, operationsWorlds, signal } from '../../support/operations-world.ts';
 
-const signal = () => AbortSignal.timeout(10_000);
 const DAY = 24 * 60 * 60 * 1_000;
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase(afterAll);
-});
-
-/** Operations under a clock of their own. */
-function world(start = 1_800_000_000_000) {
-  const clock = { now: start };
-  return { clock, operations: operationsIn(database.tables.operations, () => clock.now) };
-}
-
-let scopes = 0;
-const newScope = () => {
-  scopes += 1;
-  return ['tp5', 'caller', 'CLIENT01', `key-${scopes}`];
-};
-
-async function fresh(operations: Operations, scope: string[] | undefined): Promise<Operation> {
-  const claim = await operations.claim(scope, ['f'], 1_000, signal());
-  if (claim.kind !== 'fresh') throw new Error(`not fresh but ${claim.kind}`);
-  return claim.operation;
-}
+const world = operationsWorlds();
 
 describe('A request with an Idempotency-Key', () => {
   it('that is still running answers a second one with request_in_progress and when to come back', async () => {
@@ -109,7 +80,7 @@ describe('A request with an Idempotency-Key', () => {
   });
 
   it('whose first worker was only frozen and sends after all is never worked on anew beside it, in any order', async () => {
-    const { clock } = world();
+    const { database, clock } = world();
     const orders = await everyOrder(async (choose) => {
       const scope = newScope();
       const first = await fresh(
@@ -215,7 +186,7 @@ describe('A claim', () => {
   });
 
   it('that may be worked on takes one round trip, or two when it takes over, so that three are enough to send', async () => {
-    const { operations, clock } = world();
+    const { database, operations, clock } = world();
     const { calls } = database;
     const scope = newScope();
     calls.length = 0;
@@ -236,7 +207,7 @@ describe('A claim', () => {
   });
 
   it('whose write was repeated because its answer was lost is still its own', async () => {
-    const { clock } = world();
+    const { database, clock } = world();
     const operations = operationsIn(repeating(database.tables.operations), () => clock.now);
     const scope = newScope();
     const first = await fresh(operations, scope);
