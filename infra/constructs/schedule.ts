@@ -4,10 +4,14 @@ import { ScheduleExpression, Schedule as SchedulerSchedule, ScheduleTargetInput 
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
 
-/** Calls a function by the clock; a call that fails is not repeated, for the next one comes soon. */
+/**
+ * Calls a function by the clock; a call that fails is not repeated, for the next one comes soon. The clock only hands the
+ * call over: Lambda itself would repeat it twice, and keep what it cannot start at once for six hours.
+ */
 export class Schedule extends Construct {
   constructor(scope: Construct, id: string, { live, everyMinutes }: { live: Alias; everyMinutes: number }) {
     super(scope, id);
+    live.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(everyMinutes) });
     new SchedulerSchedule(this, 'Rule', {
       description: 'Brings to its end what nobody retries.',
       schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),

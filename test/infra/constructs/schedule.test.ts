@@ -34,6 +34,13 @@ describe('The function that settles operations', () => {
     expect(functions(template).SettleOperations?.Properties).toMatchObject({ Timeout: 55 });
   });
 
+  it('is not called again for a call that failed: the next one comes soon', () => {
+    const [again = expect.fail()] = Object.values(resources(template, 'AWS::Lambda::EventInvokeConfig'));
+    const properties = plain(again.Properties);
+    expect(properties).toMatchObject({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 });
+    expect(JSON.stringify(properties)).toContain('<SettleOperationsLive');
+  });
+
   it('gets an environment that its configuration accepts', () => {
     expect(settlementConfig(environmentOf(full, 'SettleOperations'))).toMatchObject({
       stage: 'full',
