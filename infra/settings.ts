@@ -10,8 +10,9 @@ import { fromJson, fromText, leavesOf, readTexts } from '../lib/validators/texts
 /**
  * What differs between deployments. A setting stands in the `context` of cdk.json or on the command line, where a dot
  * leads into a group: `-c stage=test -c channels=email,sms -c sms.senderId=ACME`. Texts are read as what they mean, so
- * both places may say the same thing. `readSettings` lists every fault at once, by the setting's name. What reaches a
- * function is declared in `lib/validators/deployment.ts`; here stands what the stack alone needs.
+ * both places may say the same thing; an empty text takes a setting away. `readSettings` lists every fault at once, by
+ * the setting's name. What reaches a function is declared in `lib/validators/deployment.ts`; here stands what the stack
+ * alone needs.
  */
 
 const ORIGIN = /^(https:\/\/[a-z0-9.-]+|http:\/\/(localhost|127\.0\.0\.1))(:\d{1,5})?$/;
@@ -168,7 +169,10 @@ export function readSettings(context: Record<string, unknown>) {
   return { ...values, senderDomain: domainOf(senderAddress), platformSecrets };
 }
 
-/** The entries of the context that are settings, with dotted names and JSON texts as the groups that they mean. */
+/**
+ * The entries of the context that are settings, with dotted names and JSON texts as the groups that they mean. An empty
+ * text takes a setting, or a whole group, away.
+ */
 export function gather(context: Record<string, unknown>): { given: Record<string, unknown>; faults: string[] } {
   const given: Record<string, unknown> = {};
   const faults: string[] = [];
@@ -180,7 +184,16 @@ export function gather(context: Record<string, unknown>): { given: Record<string
     else if (member === undefined) given[group] = fromJson(value);
     else given[group] = { ...(isObject(given[group]) ? given[group] : {}), [member]: value };
   }
-  return { given, faults };
+  return { given: withoutEmpty(given), faults };
+}
+
+function withoutEmpty(group: Record<string, unknown>): Record<string, unknown> {
+  const members = Object.entries(group).map(([name, value]) => [name, isObject(value) ? withoutEmpty(value) : value]);
+  return Object.fromEntries(members.filter(([, value]) => value !== '' && !(isObject(value) && isEmpty(value))));
+}
+
+function isEmpty(group: object): boolean {
+  return Object.keys(group).length === 0;
 }
 
 /** Settings that say nothing without another one. */

@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { isObject } from '../../lib/validators/primitives.ts';
 import { fromText } from '../../lib/validators/texts.ts';
 import { gather, readSettings, SETTING_NAME, SETTING_NAMES, SettingsError, SettingsSchema } from '../settings.ts';
 
@@ -47,18 +46,9 @@ function changedContext(
   const ofCdk = Object.entries(context).filter(([name]) => !SETTING_NAME.test(name));
   const { given, faults } = gather({ ...gather(context).given, ...changes });
   if (faults.length > 0) throw new SettingsError(faults);
-  const settings = fromText(SettingsSchema, withoutEmpty(given)) as Record<string, unknown>;
+  const settings = fromText(SettingsSchema, given) as Record<string, unknown>;
   readSettings(settings);
   return { ...Object.fromEntries(ofCdk), ...settings };
-}
-
-function withoutEmpty(group: Record<string, unknown>): Record<string, unknown> {
-  const members = Object.entries(group).map(([name, value]) => [name, isObject(value) ? withoutEmpty(value) : value]);
-  return Object.fromEntries(members.filter(([, value]) => value !== '' && !(isObject(value) && isEmpty(value))));
-}
-
-function isEmpty(group: object): boolean {
-  return Object.keys(group).length === 0;
 }
 
 /** As `cdk.json` has them, without what is CDK's own. */

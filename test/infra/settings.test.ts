@@ -87,6 +87,17 @@ describe('The settings of a deployment', () => {
     expect(brand).toEqual({ name: 'Beta', color: '#000000' });
   });
 
+  it('are taken away for one run by an empty text on the command line, alone or as a group', () => {
+    const inFile = { ...SENDER, brand: { name: 'Acme', color: '#000000' }, alarmEmail: 'oncall@acme.example' };
+    expect(readSettings({ ...inFile, 'brand.name': '', alarmEmail: '' })).toEqual(
+      readSettings({ ...SENDER, 'brand.color': '#000000' }),
+    );
+    expect(readSettings({ ...inFile, brand: '', alarmEmail: '' })).toEqual(readSettings(SENDER));
+    expect(readSettings({ ...inFile, 'brand.name': '', 'brand.color': '', alarmEmail: '' })).toEqual(
+      readSettings(SENDER),
+    );
+  });
+
   it('leave the entries of CDK itself alone', () => {
     const context = { ...SENDER, 'aws:cdk:bundling-stacks': ['**'], '@aws-cdk/core:x': true, 'cli-telemetry': false };
     expect(faultsOf(context)).toEqual([]);
