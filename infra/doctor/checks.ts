@@ -38,9 +38,16 @@ export function exitCode(findings: readonly Finding[]): 0 | 1 {
   return findings.some(({ state }) => bad.includes(state)) ? 1 : 0;
 }
 
+/** What says how many calls are reserved. */
+interface Reserving {
+  concurrency: Settings['concurrency'];
+  confirmation?: Settings['confirmation'];
+}
+
 /** What only an account can have, whatever is deployed in it. */
-export function accountChecks({ concurrency }: Pick<Settings, 'concurrency'> = { concurrency: {} }): Check[] {
-  const reserved = (concurrency.registration ?? 0) + (concurrency.accounts ?? 0) * 2;
+export function accountChecks({ concurrency, confirmation }: Reserving = { concurrency: {} }): Check[] {
+  const { registration = 0, accounts = 0 } = concurrency;
+  const reserved = registration * (confirmation ? 2 : 1) + accounts * 2;
   return [
     {
       area: 'account',

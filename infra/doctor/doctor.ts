@@ -58,7 +58,8 @@ async function ofAws(name?: string): Promise<Finding[]> {
 
 async function withServers(where: Where, work: (servers: ServerLooks) => Promise<Finding[]>) {
   const target = await openTarget(where);
-  return await work(serverLooks(target)).finally(() => target.table.close());
+  const place = where.stack === undefined ? `--local=${where.local}` : `--stack ${where.stack}`;
+  return await work(serverLooks(target, place)).finally(() => target.table.close());
 }
 
 function settingsOf(cdkJson: string): Settings | SettingsError {
@@ -82,7 +83,7 @@ export async function checksOf(settings: Settings, stack: string, deployed: bool
     ...accountChecks(settings),
     ...mailChecks(settings, deployed),
     ...messageChecks(settings, languages),
-    ...stackChecks(stack, settings),
+    ...stackChecks(stack, settings, deployed),
   ];
 }
 

@@ -66,6 +66,8 @@ export interface AwsLooks {
 
 /** What the local service has too. */
 export interface ServerLooks {
+  /** How `npm run crm` is told where that is: `--stack broker-api-prod`. */
+  place: string;
   /** A secret's text. */
   secret(name: string): Promise<string | undefined>;
   /** Those of the CRM records. */

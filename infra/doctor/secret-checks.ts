@@ -1,3 +1,4 @@
+import { parseFrontSecret } from '../../lib/http/source.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import type { Settings } from '../settings.ts';
 import { type Check, missing, works } from './checks.ts';
@@ -12,22 +13,30 @@ export function secretChecks(
   return [
     ...(pepper === undefined
       ? []
-      : [secret('pepper', pepper, (text) => parsePepper(text), 'npm run crm -- pepper rotate')]),
+      : [
+          secret(
+            'pepper',
+            pepper,
+            (text) => parsePepper(text),
+            'its value: {"current":"1","1":"64 random characters"}',
+          ),
+        ]),
     ...(captcha === undefined
       ? []
-      : [secret('captcha', captcha.secret, notEmpty, `npm run crm -- secret put ${captcha.secret}`)]),
+      : [secret('captcha', captcha.secret, notEmpty, "its value: the provider's secret key")]),
     ...(front === undefined
       ? []
-      : [secret('front', front.secret, JSON.parse, `npm run crm -- secret put ${front.secret}`)]),
+      : [secret('front', front.secret, parseFrontSecret, 'its value: {"current":"…","previous":"…"}')]),
   ];
 }
 
-function secret(what: string, name: string, parse: (text: string) => unknown, mend: string): Check<ServerLooks> {
+function secret(what: string, name: string, parse: (text: string) => unknown, shape: string): Check<ServerLooks> {
   return {
     area: 'secrets',
     what,
     look: async (looks) => {
       const text = await looks.secret(name);
+      const mend = `npm run crm -- secret put ${name} ${looks.place} (${shape})`;
       if (text === undefined) return missing('is not there', mend);
       try {
         parse(text);

@@ -13,7 +13,7 @@ import type { ServerLooks } from './looks.ts';
 const LOOK_MS = 20_000;
 
 /** The CRM records, the secrets and the trading servers: the same on AWS and in the local service. */
-export function serverLooks(target: Target): ServerLooks {
+export function serverLooks(target: Target, place: string): ServerLooks {
   const { table, client } = target;
   const platforms = platformConnections({ readSecret: secretReader(client) });
 
@@ -24,6 +24,7 @@ export function serverLooks(target: Target): ServerLooks {
   }
 
   return {
+    place,
     async secret(name) {
       const command = new GetSecretValueCommand({ SecretId: name });
       return (await orAbsent(new SecretsManagerClient(client).send(command)))?.SecretString;

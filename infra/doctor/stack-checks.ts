@@ -6,15 +6,30 @@ import type { Settings } from '../settings.ts';
 import { type Check, type Found, missing, warning, works } from './checks.ts';
 import type { AwsLooks, ServerLooks } from './looks.ts';
 
-/** The deployed stack by its name: its state, who hears of its alarms, and which ring. */
-export function stackChecks(stack: string, settings: Pick<Settings, 'retainData' | 'customDomain'>): Check[] {
+/**
+ * The stack by its name: its state, who hears of its alarms, which ring, and its domain.
+ * @param isDeployed false: only what can be there before the first deployment
+ */
+export function stackChecks(
+  stack: string,
+  { retainData, customDomain }: Pick<Settings, 'retainData' | 'customDomain'>,
+  isDeployed: boolean,
+): Check[] {
   return [
-    { area: 'stack', what: stack, look: (looks) => stackFound(looks, stack, settings.retainData) },
+    { area: 'stack', what: stack, look: (looks) => stackFound(looks, stack, retainData) },
+    ...(isDeployed ? alarmChecks(stack) : []),
+    ...(customDomain === undefined ? [] : [domain(stack, customDomain)]),
+  ];
+}
+
+function alarmChecks(stack: string): Check[] {
+  return [
     {
       area: 'alarms',
       what: 'receivers',
       look: async (looks) => {
-        const topic = await output(looks, stack, 'AlarmTopicArn');
+        const topic = (await looks.stack(stack))?.outputs.AlarmTopicArn;
+        if (topic === undefined) return missing('the stack names no topic of alarms', 'npm run deploy');
         const { confirmed, pending } = await looks.subscriptions(topic);
         if (confirmed > 0) return works(`${confirmed} confirmed${pending > 0 ? `, ${pending} pending` : ''}`);
         return pending > 0
@@ -32,7 +47,6 @@ export function stackChecks(stack: string, settings: Pick<Settings, 'retainData'
           : names.map((name) => ({ ...warning('rings', 'infra/README.md, Alarms, says what to do'), what: name }));
       },
     },
-    ...(settings.customDomain === undefined ? [] : [domain(stack, settings.customDomain)]),
   ];
 }
 
@@ -48,12 +62,6 @@ async function stackFound(looks: AwsLooks, stack: string, retainData: boolean): 
   return works(found.status);
 }
 
-async function output(looks: AwsLooks, stack: string, name: string): Promise<string> {
-  const value = (await looks.stack(stack))?.outputs[name];
-  if (value === undefined) throw Object.assign(new Error(name), { name: `NoOutput${name}` });
-  return value;
-}
-
 function domain(stack: string, { name, certificateArn }: NonNullable<Settings['customDomain']>): Check {
   return {
     area: 'domain',
@@ -63,7 +71,8 @@ function domain(stack: string, { name, certificateArn }: NonNullable<Settings['c
       if (certificate?.status !== 'ISSUED') {
         return missing(`its certificate is ${certificate?.status ?? 'not there'}`, 'set the record that ACM names');
       }
-      const target = await output(looks, stack, 'ApiDomainTarget');
+      const target = (await looks.stack(stack))?.outputs.ApiDomainTarget;
+      if (target === undefined) return works('its certificate; the deployment says what its DNS must name');
       const leads = (await looks.cnames(name)).includes(target);
       return leads
         ? works('certificate and DNS')
@@ -90,7 +99,7 @@ export function settlementCheck(now: number = Date.now()): Check<ServerLooks> {
       }
       const forOperators = open.filter(({ dueAt }) => dueAt === NEVER).length;
       if (forOperators === 0) return works(open.length === 0 ? 'none' : `${open.length}, which are seen to`);
-      return warning(`${forOperators} wait for an operator`, 'npm run crm -- operations --open --stack …');
+      return warning(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${looks.place}`);
     },
   };
 }
@@ -99,7 +108,7 @@ export function settlementCheck(now: number = Date.now()): Check<ServerLooks> {
 export async function connectionChecks(looks: ServerLooks): Promise<Check<ServerLooks>[]> {
   const connections = await looks.connections();
   if (connections.length === 0) {
-    const mend = 'npm run crm -- import crm.json --stack …';
+    const mend = `npm run crm -- import crm.json ${looks.place}`;
     return [{ area: 'crm', what: 'connections', look: async () => missing('there are none', mend) }];
   }
   return connections.map((connection) => ({
@@ -110,7 +119,7 @@ export async function connectionChecks(looks: ServerLooks): Promise<Check<Server
 }
 
 async function connectionFound(looks: ServerLooks, connection: Connection): Promise<Found> {
-  const put = `npm run crm -- secret put ${connection.secret}`;
+  const put = `npm run crm -- secret put ${connection.id} ${looks.place}`;
   const text = await looks.secret(connection.secret);
   if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
   const schema = connection.protocol === 'web-api' ? WebApiSecretSchema : TextProtocolSecretSchema;
@@ -121,7 +130,7 @@ async function connectionFound(looks: ServerLooks, connection: Connection): Prom
     await looks.reach(connection);
   } catch (error) {
     if (!(error instanceof PlatformFailure)) throw error;
-    return missing(`${error.kind} (${error.reason})`, `npm run crm -- check ${connection.id}`);
+    return missing(`${error.kind} (${error.reason})`, `npm run crm -- check ${connection.id} ${looks.place}`);
   }
   if (!('logins' in connection) || connection.logins === undefined) {
     if (connection.protocol === 'web-registration') return works('lets us in');

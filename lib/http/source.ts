@@ -45,7 +45,8 @@ export function sourceReader(
 }
 
 /** @throws Error, which says nothing of the secret, when it has another shape */
-function parseFrontSecret(text: string): string[] {
+/** @throws Error that says nothing of what it holds */
+export function parseFrontSecret(text: string): string[] {
   const parsed = v.safeParse(FrontSecretSchema, text);
   if (!parsed.success) throw new Error('The secret of the front must be {"current": "…", "previous": "…"}.');
   const { current, previous } = parsed.output;

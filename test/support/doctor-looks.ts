@@ -27,6 +27,7 @@ export const HEALTHY: AwsLooks & ServerLooks = {
   }),
   subscriptions: async () => ({ confirmed: 1, pending: 0 }),
   ringing: async () => [],
+  place: '--stack broker-api-prod',
   secret: async () => '{"login":1000,"password":"x","master":"x"}',
   connections: async () => [],
   reach: async () => {},

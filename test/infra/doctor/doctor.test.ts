@@ -96,6 +96,28 @@ describe('The doctor', () => {
     expect(without).toContainEqual(expect.objectContaining({ mend: 'npm run setting -- senderIdentity=domain' }));
   });
 
+  it('asks nothing of a stack that is not deployed yet', async () => {
+    const notYet = { stack: async () => undefined, mailIdentity: async () => undefined };
+    const all = await findings(notYet, { ...MAIL, ...EVERYTHING }, false);
+    expect(troubles(all)).toMatchObject([{ area: 'stack', state: 'missing', mend: 'npm run deploy' }]);
+    expect(all).toContainEqual({
+      area: 'domain',
+      what: 'api.acme.example',
+      state: 'works',
+      says: expect.stringContaining('its certificate'),
+    });
+  });
+
+  it('counts what every function reserves, also the one that confirms', async () => {
+    const concurrency = { 'concurrency.registration': 300, 'concurrency.accounts': 20 };
+    const executions = async () => 450;
+    expect(troubles(await findings({ concurrentExecutions: executions }, { ...MAIL, ...concurrency }))).toEqual([]);
+    const confirming = { ...MAIL, ...concurrency, confirmation: 'true' };
+    expect(troubles(await findings({ concurrentExecutions: executions }, confirming))).toMatchObject([
+      { what: 'concurrent executions', says: '450 in all; AWS keeps 100 unreserved, and 640 are to be reserved' },
+    ]);
+  });
+
   it('says what it cannot look at, and goes on', async () => {
     const denied = Object.assign(new Error('no'), { name: 'AccessDeniedException' });
     const all = await findings({ bootstrapVersion: () => Promise.reject(denied) });
@@ -142,7 +164,7 @@ describe('A trading server', () => {
     expect(await found({})).toMatchObject([{ area: 'trading server', what: 'tp5-live-1', state: 'works' }]);
   });
 
-  const put = 'npm run crm -- secret put platform/tp5-live-1';
+  const put = 'npm run crm -- secret put tp5-live-1 --stack broker-api-prod';
   const refused = new PlatformFailure('platform_refused', { reason: 'retcode_1001' });
   it.each<[string, Partial<ServerLooks>, Partial<Finding>]>([
     ['has no secret', { secret: async () => undefined }, { state: 'missing', mend: put }],
@@ -168,10 +190,18 @@ describe('A trading server', () => {
 it('The service’s own secrets are looked at for their shape', async () => {
   const settings = readSettings({ ...MAIL, 'front.header': 'cf-connecting-ip', 'front.secret': 'front/x' });
   const checks = secretChecks(settings, { PepperSecretArn: 'arn:pepper' });
-  const secret = async (name: string) => (name === 'arn:pepper' ? '{}' : '{"current":"a","previous":"b"}');
-  expect(await examine(checks, { ...HEALTHY, secret })).toMatchObject([
-    { what: 'pepper', state: 'missing' },
+  const found = (texts: Record<string, string>) =>
+    examine(checks, { ...HEALTHY, secret: async (name: string) => texts[name] });
+  const key = 'k'.repeat(64);
+  expect(
+    await found({ 'arn:pepper': `{"current":"1","1":"${key}"}`, 'front/x': `{"current":"${key}"}` }),
+  ).toMatchObject([
+    { what: 'pepper', state: 'works' },
     { what: 'front', state: 'works' },
+  ]);
+  expect(await found({ 'arn:pepper': '{}', 'front/x': '{"current":"short"}' })).toMatchObject([
+    { state: 'missing', mend: expect.stringContaining('secret put arn:pepper --stack broker-api-prod') },
+    { state: 'missing', mend: expect.stringContaining('secret put front/x --stack broker-api-prod') },
   ]);
 });
 
@@ -183,7 +213,11 @@ describe('What became of accounts whose callers did not come back', () => {
   it.each<[string, number[], Partial<Finding>]>([
     ['nothing is open', [], { state: 'works', says: 'none' }],
     ['something is seen to', [NOW - 60_000, NOW + 60_000], { state: 'works', says: '2, which are seen to' }],
-    ['an operator has to settle one', [NEVER], { state: 'warning', says: '1 wait for an operator' }],
+    [
+      'an operator has to settle one',
+      [NEVER],
+      { state: 'warning', mend: 'npm run crm -- operations --open --stack broker-api-prod' },
+    ],
     ['nobody takes them up', [NOW - 11 * 60_000, NEVER], { state: 'missing' }],
   ])('is told where %s', async (_, dueAt, finding) => {
     expect(await found(...dueAt)).toMatchObject([finding]);
