@@ -35,7 +35,17 @@ export const KINDS = {
     skewMs: 90_000,
   },
   times: {
-    connections: ['tp5-live', 'tp5-live', 'tp5-live', 'tp5-demo', 'tp5-demo', 'gw-live', 'gw-demo', 'reg-live'],
+    connections: [
+      'tp5-live',
+      'tp5-live',
+      'tp5-live',
+      'tp5-demo',
+      'tp5-demo',
+      'gw-live',
+      'gw-demo',
+      'reg-live',
+      'reg-live',
+    ],
     // Longer than what a request has time for, and shorter than the settling time.
     lateMs: [50, 1_500, 20_000, 40_000, 55_000],
     skewMs: 0,

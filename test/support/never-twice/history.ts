@@ -20,7 +20,7 @@ const LAST_MS = 12_000;
 const MOST_RETRIES = 25;
 /** and so many of the answers may leave its outcome open. */
 const MOST_UNSETTLED = 4;
-/** Between two, where something of the account is missing. */
+/** Between two, where something of the account is missing, or somebody else works on it. */
 const INCOMPLETE_SECONDS = 30;
 
 /** Reasons for a deposit that failed: those of a platform are words of ours, in small letters. */
@@ -118,7 +118,9 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
         unsettled += 1;
         if (unsettled > MOST_UNSETTLED) throw new Error(`${intent.name}: ${word}, which a look-up could settle`);
       }
-      const seconds = word === '200' ? INCOMPLETE_SECONDS : Number(last?.headers['retry-after'] ?? 1);
+      // A clock that is ahead holds a lease for longer.
+      const waits = word === '200' || word === '409 request_in_progress';
+      const seconds = waits ? INCOMPLETE_SECONDS : Number(last?.headers['retry-after'] ?? 1);
       await this.world.clock.pass(seconds * 1_000);
     }
     throw new Error(`${intent.name}: never answered; in the end ${last?.status} ${last?.body.type}`);

@@ -22,7 +22,7 @@ export const databaseFault = faultOf(
 );
 /** Those whose outcome is not known come most often. */
 export function platformFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
-  return fc.record({
+  const any = fc.record({
     kind: fc.oneof(
       fc.constantFrom<FaultKind[]>('slow', 'late', 'reply_lost', 'session_dropped', 'silence', 'garbage'),
       fc.constantFrom<FaultKind[]>('slow', 'late', 'late', 'reply_lost'),
@@ -33,9 +33,18 @@ export function platformFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> 
     ms: fc.constantFrom(...lateMs),
     ending: fc.constantFrom(...ENDINGS),
     // Without those that are answered as if the request itself were wrong.
-    code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018, UNHEARD_OF_CODE, UNHEARD_OF_CODE),
+    code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018),
   });
+  return fc.oneof(any, any, any, any, unheardOf);
 }
+
+/** It is carried out, and answered by what no list has. */
+const unheardOf: fc.Arbitrary<Fault> = fc.record({
+  kind: fc.constant('retcode'),
+  times: fc.constant(1),
+  after: fc.constantFrom(0, 0, 1),
+  code: fc.constant(UNHEARD_OF_CODE),
+});
 
 /** The command is carried out when nobody waits any more. */
 export function lateFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {

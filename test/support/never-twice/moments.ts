@@ -74,8 +74,9 @@ export const noted: fc.Arbitrary<Moment> = fc.record({
   count: fc.constantFrom(1, 1, 2),
   stopMs: fc.constant(140_000),
 });
-/** Right when a command has come in. */
-export const killed: fc.Arbitrary<Moment> = fc.record({
-  of: fc.constantFrom('put' as const, 'note' as const, 'command' as const),
-  count: fc.integer({ min: 1, max: 3 }),
-});
+/** Right when a command has come in, or while what became of it is written down. */
+export const killed: fc.Arbitrary<Moment> = fc.oneof(
+  fc.record({ of: fc.constant('put' as const), count: fc.constantFrom(2, 2, 3) }),
+  fc.record({ of: fc.constant('note' as const), count: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({ of: fc.constant('command' as const), count: fc.constantFrom(1, 1, 2) }),
+);

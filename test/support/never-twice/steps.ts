@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Fault, FaultKind } from '../../../infra/local/faults.ts';
+import { ENDINGS, type Fault, type FaultKind } from '../../../infra/local/faults.ts';
 import type { Question } from '../../../infra/local/platforms/text-server.ts';
 import { CONNECTIONS, type ConnectionId, type ServerName } from '../account-connections.ts';
 import type { Circumstances } from './circumstances.ts';
@@ -159,6 +159,14 @@ function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
     databaseFault: none,
     rounds: fc.tuple(afterMs(900, 12_000), afterMs(12_000, 25_000), calm),
   });
+  /** Its answer says nothing, or is lost. */
+  const failing = fc.record({ fault, databaseFault: none, rounds: fc.tuple(afterMs(0, 12_000), calm, calm) });
+  /** Between the look-up and the repeat of the command, the first one is carried out after all. */
+  const overtaken = fc.record({
+    fault: fc.constantFrom(...ENDINGS).map((ending): Fault => ({ kind: 'late', times: 1, ms: 200, ending })),
+    databaseFault: none,
+    rounds: calm.map((last): Round[] => [{ tries: [{ of: 'command', count: 2, stopMs: 400 }], passMs: 7_000 }, last]),
+  });
   /** One try is stopped right before its command leaves; others take over, and then it goes on. */
   const takenOver = fc.record({
     fault: none,
@@ -174,19 +182,19 @@ function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
       .map(([one, ms, ...later]) => [{ tries: [one], passMs: ms }, ...later]),
   });
   return fc.oneof(
-    ...[anything, anything, late, late, takenOver, takenOver, died, died, died],
-    ...[atKeysEnd(fault), failingNotes, failingNotes, lostPayment(fault)],
+    ...[anything, anything, failing, failing, late, late, takenOver, takenOver, died, died, died],
+    ...[atKeysEnd(fault), atKeysEnd(none), failingNotes, failingNotes, lostPayment(fault), overtaken],
   );
 }
 
 /** It is retried right before its key ends, and right after. */
-function atKeysEnd(fault: fc.Arbitrary<Fault>): fc.Arbitrary<Script> {
+function atKeysEnd(fault: fc.Arbitrary<Fault | null>): fc.Arbitrary<Script> {
   const before = fc.constantFrom(2_000, 8_000, 8_000);
   return fc.record({
     fault: fc.oneof(fault, none),
     databaseFault: none,
     rounds: fc
-      .tuple(fc.oneof(killed, moment, none), before, fc.oneof(killed, moment, none), calm)
+      .tuple(fc.oneof(killed, moment, none, none), before, fc.oneof(killed, moment, none), calm)
       .map(([first, beforeKeyEndsMs, second, last]) => [
         { tries: [first], passMs: 0 },
         { tries: [second], beforeKeyEndsMs, passMs: beforeKeyEndsMs + 6_000 },
