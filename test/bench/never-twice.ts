@@ -15,7 +15,7 @@ const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '1000' },
     kind: { type: 'string', multiple: true, default: Object.keys(KINDS) },
-    lanes: { type: 'string', default: '8' },
+    lanes: { type: 'string', default: '12' },
     first: { type: 'boolean', default: false },
     only: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
