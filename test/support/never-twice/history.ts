@@ -51,11 +51,21 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     const knowsPasswords = this.world.gateway.passwordCheck === 'known';
     const intents: Intent[] = [];
     for (const _ of rivals ? [1, 2] : [1]) {
-      const client = await newClient(this.world);
+      const client = await this.#newClient();
       const now = this.world.clock.now();
       intents.push(newIntent(shape, client, { login, isContested: rivals, knowsPasswords, now }));
     }
     return intents;
+  }
+
+  /** Faults of the database are for the function, not for the test. */
+  async #newClient() {
+    const { dynamodb } = this.world.faults;
+    const waiting = dynamodb.list();
+    dynamodb.clear();
+    const client = await newClient(this.world);
+    for (const fault of waiting) dynamodb.set(fault);
+    return client;
   }
 
   protected override setFault(target: Target, fault: Fault): void {
