@@ -53,6 +53,25 @@ describe('The operators’ page', () => {
   });
 });
 
+describe('The commands of the operators’ page', () => {
+  it('name outputs that the stack has', () => {
+    const named = [...readme.matchAll(/\boutput ([A-Z]\w+)/g)].map(([, name = '']) => name);
+    const stacks = [EVERYTHING, { machineClients: 'crm' }, {}].map((context) => synthesize(context).findOutputs('*'));
+    const outputs = new Set(stacks.flatMap((one) => Object.keys(one)));
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter((name) => !outputs.has(name))).toEqual([]);
+  });
+
+  it('name settings that there are', () => {
+    const commands = [...readme.matchAll(/npm run setting -- ((?:[\w.]+=\S* ?(?:\\\n\s*)?)+)/g)].map(
+      ([, text = '']) => text,
+    );
+    const named = commands.flatMap((text) => [...text.matchAll(/([\w.]+)=/g)].map(([, name = '']) => name));
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((name) => name !== 'name' && !SETTING_NAMES.includes(name))).toEqual([]);
+  });
+});
+
 const PAGES = ['README.md', 'lib/README.md', 'infra/README.md', 'infra/local/README.md', 'test/bench/README.md'];
 
 describe('The pages', () => {
@@ -63,6 +82,12 @@ describe('The pages', () => {
     const paths = [...named, ...linked];
     expect(paths.length).toBeGreaterThan(0);
     expect(paths.filter((path) => globSync(path, { cwd: ROOT.pathname }).length === 0)).toEqual([]);
+  });
+
+  it.each(PAGES)('%s names no script that is not there', (name) => {
+    const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
+    const named = [...page(name).matchAll(/npm run (?:-s |--silent )?([\w:-]+)/g)].map(([, script = '']) => script);
+    expect(named.filter((script) => !Object.hasOwn(scripts, script))).toEqual([]);
   });
 
   it('begin with one of at most 220 lines', () => {
