@@ -114,7 +114,7 @@ function shapeOf({ connections }: Circumstances): fc.Arbitrary<Shape> {
     .record({
       connection: fc.constantFrom<ConnectionId[]>(...connections),
       keyed: fc.constantFrom(true, true, true, true, true, false),
-      returns: fc.boolean(),
+      returns: fc.constantFrom(true, true, false),
       login: fc.constantFrom<Shape['login'][]>('none', 'none', 'none', 'none', 'outside', 'inside'),
       given: fc.boolean(),
       readonly: fc.boolean(),
@@ -146,6 +146,20 @@ const anyRound: fc.Arbitrary<Round> = fc.record({
 const calm: fc.Arbitrary<Round> = fc.record({ tries: fc.constantFrom([null], [null, null]), passMs });
 const afterMs = (...ms: number[]) => fc.record({ tries: none.map((one) => [one]), passMs: fc.constantFrom(...ms) });
 
+/** Between the look-up and the repeat of the command, the first one is carried out after all. */
+const overtaken: fc.Arbitrary<Script> = fc.record({
+  fault: fc.constantFrom(...ENDINGS).map((ending): Fault => ({ kind: 'late', times: 1, ms: 200, ending })),
+  databaseFault: none,
+  rounds: calm.map((last): Round[] => [{ tries: [{ of: 'command', count: 2, stopMs: 400 }], passMs: 7_000 }, last]),
+});
+
+/** One try is stopped right before its command leaves; others take over, and then it goes on. */
+const takenOver: fc.Arbitrary<Script> = fc.record({
+  fault: none,
+  databaseFault: none,
+  rounds: fc.tuple(noted, afterMs(100), calm).map(([one, ...later]) => [{ tries: [one], passMs: 139_900 }, ...later]),
+});
+
 /** @param lateFault of a server that does what it is asked when nobody waits any more */
 function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
   const anything = fc.record({
@@ -161,28 +175,38 @@ function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
   });
   /** Its answer says nothing, or is lost. */
   const failing = fc.record({ fault, databaseFault: none, rounds: fc.tuple(afterMs(0, 12_000), calm, calm) });
-  /** Between the look-up and the repeat of the command, the first one is carried out after all. */
-  const overtaken = fc.record({
-    fault: fc.constantFrom(...ENDINGS).map((ending): Fault => ({ kind: 'late', times: 1, ms: 200, ending })),
-    databaseFault: none,
-    rounds: calm.map((last): Round[] => [{ tries: [{ of: 'command', count: 2, stopMs: 400 }], passMs: 7_000 }, last]),
-  });
-  /** One try is stopped right before its command leaves; others take over, and then it goes on. */
-  const takenOver = fc.record({
-    fault: none,
-    databaseFault: none,
-    rounds: fc.tuple(noted, afterMs(100), calm).map(([one, ...later]) => [{ tries: [one], passMs: 139_900 }, ...later]),
-  });
   /** It dies at the very moment at which a command leaves or has come in. */
   const died = fc.record({
-    fault: fc.oneof(none, lateFault),
+    fault: fc.oneof(none, none, lateFault),
     databaseFault: none,
     rounds: fc
       .tuple(killed, fc.constantFrom(6_900, 14_000, 14_000, 130_000), afterMs(12_000, 130_000), anyRound)
       .map(([one, ms, ...later]) => [{ tries: [one], passMs: ms }, ...later]),
   });
+  /** The same while a late server has yet to carry it out. */
+  const diedTooSoon = fc.record({
+    fault: lateFault,
+    databaseFault: none,
+    rounds: fc
+      .tuple(afterMs(12_000, 130_000), calm)
+      .map((later): Round[] => [{ tries: [{ of: 'command', count: 1 }], passMs: 14_000 }, ...later]),
+  });
   return fc.oneof(
-    ...[anything, anything, failing, failing, late, late, takenOver, takenOver, died, died, died],
+    ...[
+      anything,
+      anything,
+      failing,
+      failing,
+      late,
+      late,
+      takenOver,
+      takenOver,
+      died,
+      died,
+      died,
+      diedTooSoon,
+      diedTooSoon,
+    ],
     ...[atKeysEnd(fault), atKeysEnd(none), failingNotes, failingNotes, lostPayment(fault), overtaken],
   );
 }
