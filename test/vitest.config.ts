@@ -6,7 +6,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    // One more than CI has processors: some tests wait for times.
+    maxWorkers: 3,
     // The files of a worker load each module once: loading them anew for every file takes as long as the tests.
     isolate: false,
     // The most that any file asks for: a worker takes it from the first one.

@@ -13,6 +13,8 @@ interface DatabaseCall {
   /** Such as `UpdateItem`. */
   operation: string;
   table: string;
+  /** Its client made it before, and had no answer in time or a failure. */
+  repeated?: true;
 }
 
 export interface DatabaseOptions {
@@ -118,7 +120,8 @@ export async function startDatabase({
   /** The table stands in the body, which dynalite reads: this reads along. */
   function note(request: IncomingMessage, operation: string): void {
     if (isAdministration(operation)) return;
-    const call: DatabaseCall = { operation, table: '' };
+    const isRepeated = /attempt=(?!1;)/.test(String(request.headers['amz-sdk-request']));
+    const call: DatabaseCall = { operation, table: '', ...(isRepeated ? { repeated: true } : {}) };
     calls.push(call);
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -68,7 +68,7 @@ describe.each([
     world.platform.openings = [{ kind: 'fails', sent: true, failure: lost() }];
     const began = Date.now();
     const answer = await world.run({}, ask);
-    expect(Date.now() - began).toBeLessThan(1_000);
+    expect(Date.now() - began).toBeLessThan(15_000);
     expect(answer.replayed).toBe(false);
     expect(sentLogins()).toEqual([opened(answer).login, opened(answer).login]);
   });

@@ -66,7 +66,7 @@ describe('A lost answer', () => {
     expect(problem.options.retryAfterSeconds).toBeGreaterThan(50);
     expect(problem.options.retryAfterSeconds).toBeLessThanOrEqual(60);
     // It was looked for a little while.
-    expect(Date.now() - began).toBeLessThan(4_000);
+    expect(Date.now() - began).toBeLessThan(15_000);
     expect(world.names()).toContain('AccountOutcomeUnknown');
   });
 
