@@ -160,21 +160,8 @@ const takenOver: fc.Arbitrary<Script> = fc.record({
   rounds: fc.tuple(noted, afterMs(100), calm).map(([one, ...later]) => [{ tries: [one], passMs: 139_900 }, ...later]),
 });
 
-/** @param lateFault of a server that does what it is asked when nobody waits any more */
-function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
-  const anything = fc.record({
-    fault: fc.oneof(fault, fault, none),
-    databaseFault: fc.oneof(databaseFault, none, none),
-    rounds: fc.array(anyRound, { minLength: 2, maxLength: 3 }),
-  });
-  /** It is retried while the command may yet be carried out, by a server that is very late. */
-  const late = fc.record({
-    fault: lateFault,
-    databaseFault: none,
-    rounds: fc.tuple(afterMs(900, 12_000), afterMs(12_000, 25_000), calm),
-  });
-  /** Its answer says nothing, or is lost. */
-  const failing = fc.record({ fault, databaseFault: none, rounds: fc.tuple(afterMs(0, 12_000), calm, calm) });
+/** A function dies, and what it was about goes on or does not. */
+function deaths(lateFault: fc.Arbitrary<Fault>): fc.Arbitrary<Script>[] {
   /** It dies at the very moment at which a command leaves or has come in. */
   const died = fc.record({
     fault: fc.oneof(none, none, lateFault),
@@ -191,22 +178,27 @@ function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
       .tuple(afterMs(12_000, 130_000), calm)
       .map((later): Round[] => [{ tries: [{ of: 'command', count: 1 }], passMs: 14_000 }, ...later]),
   });
+  return [died, died, died, diedTooSoon, diedTooSoon];
+}
+
+/** @param lateFault of a server that does what it is asked when nobody waits any more */
+function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
+  const anything = fc.record({
+    fault: fc.oneof(fault, fault, none),
+    databaseFault: fc.oneof(databaseFault, none, none),
+    rounds: fc.array(anyRound, { minLength: 2, maxLength: 3 }),
+  });
+  /** It is retried while the command may yet be carried out, by a server that is very late. */
+  const late = fc.record({
+    fault: lateFault,
+    databaseFault: none,
+    rounds: fc.tuple(afterMs(900, 12_000), afterMs(12_000, 25_000), calm),
+  });
+  /** Its answer says nothing, or is lost. */
+  const failing = fc.record({ fault, databaseFault: none, rounds: fc.tuple(afterMs(0, 12_000), calm, calm) });
   return fc.oneof(
-    ...[
-      anything,
-      anything,
-      failing,
-      failing,
-      late,
-      late,
-      takenOver,
-      takenOver,
-      died,
-      died,
-      died,
-      diedTooSoon,
-      diedTooSoon,
-    ],
+    ...[anything, anything, failing, failing, late, late, takenOver, takenOver],
+    ...deaths(lateFault),
     ...[atKeysEnd(fault), atKeysEnd(none), failingNotes, failingNotes, lostPayment(fault), overtaken],
   );
 }
