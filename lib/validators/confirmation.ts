@@ -2,8 +2,9 @@ import * as v from 'valibot';
 import { INVALID_PHONE } from './custom-fields.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import type { Channel } from './otp-types.ts';
+import { RegistrationPasswordSchema } from './passwords.ts';
 import { PhoneSchema, parsePhone } from './phone.ts';
-import { closedObject, pathTo, rule, text } from './primitives.ts';
+import { closedObject, pathTo, rule } from './primitives.ts';
 
 /** Bytes of the largest body of a confirmation. */
 export const MOST_CONFIRMATION_BYTES = 10_000;
@@ -15,12 +16,7 @@ const shared = {
     v.description('The one-time password of the message.'),
     v.examples(['012345']),
   ),
-  password: v.pipe(
-    text(8, 128),
-    v.description('The password of the registration.'),
-    v.metadata({ format: 'password', writeOnly: true }),
-    v.examples(['correct horse battery']),
-  ),
+  password: v.pipe(RegistrationPasswordSchema, v.description('The password of the registration.')),
 };
 
 const OTP_TYPE = 'The channel that the registration named.';

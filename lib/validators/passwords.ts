@@ -1,5 +1,12 @@
 import * as v from 'valibot';
-import { rule } from './primitives.ts';
+import { rule, text } from './primitives.ts';
+
+/** The password that a person registers with. */
+export const RegistrationPasswordSchema = v.pipe(
+  text(8, 128),
+  v.metadata({ format: 'password', writeOnly: true }),
+  v.examples(['correct horse battery']),
+);
 
 /** The kinds of characters that password rules speak of. Special is every other printable ASCII character; a space is allowed, and of no kind. */
 export const CHARACTER_CLASSES = {

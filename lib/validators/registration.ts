@@ -12,6 +12,7 @@ import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { FIXED_FIELDS, type Form } from './form.ts';
 import { type Channel, isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
+import { RegistrationPasswordSchema } from './passwords.ts';
 import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneSchema, parsePhone } from './phone.ts';
 import {
   type BodyFault,
@@ -24,7 +25,6 @@ import {
   openObject,
   pathTo,
   rule,
-  text,
   toPointer,
 } from './primitives.ts';
 
@@ -75,12 +75,7 @@ export const RegistrationBodySchema = v.pipe(
       ),
       'email',
     ),
-    password: v.pipe(
-      text(8, 128),
-      v.description('The password of the user.'),
-      v.metadata({ format: 'password', writeOnly: true }),
-      v.examples(['correct horse battery']),
-    ),
+    password: v.pipe(RegistrationPasswordSchema, v.description('The password of the user.')),
     repeat_password: v.pipe(
       v.string(),
       v.description('The password repeated.'),
