@@ -1,21 +1,12 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
-import { databaseClient, table } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { registrationConfig } from '../../lib/config.ts';
 import { endpoint } from '../../lib/http/endpoint.ts';
-import { installedChannels } from '../../lib/messages/channels.ts';
-import { directoryIn } from '../../lib/records/directory.ts';
-import { documentsIn } from '../../lib/records/documents.ts';
-import { operationsIn } from '../../lib/records/operations.ts';
-import { registrationsIn } from '../../lib/records/registrations.ts';
-import { sendLimits } from '../../lib/records/send-limits.ts';
 import { requestRegistration } from '../../lib/registration.ts';
-import { CHANNEL_OPENERS } from '../../lib/registration-parts.ts';
-import { makeCode } from '../../lib/secrets/one-time-code.ts';
-import { hashPassword, isPasswordOf } from '../../lib/secrets/password-hash.ts';
-import { parsePepper } from '../../lib/secrets/pepper.ts';
+import { registrationParts } from '../../lib/registration-parts.ts';
+import type { RegistrationParts } from '../../lib/registration-work.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
@@ -123,29 +114,15 @@ const UNHASHED = { 'x-unhashed': 'true' };
 
 async function loadBoth(name: string): Promise<LambdaHandler> {
   if (name !== 'request-registration') return async () => ({ statusCode: 404 });
-  const hashed = handlerWith(hashPassword);
-  const unhashed = handlerWith(async () => '$argon2id$');
+  const hashed = handlerWith({});
+  const unhashed = handlerWith({ hashPassword: async () => '$argon2id$' });
   return (event, context) => ('x-unhashed' in event.headers ? unhashed : hashed)(event, context);
 }
 
-/** The function as `functions/request-registration.ts` wires it. */
-function handlerWith(hash: (password: string) => Promise<string>): LambdaHandler {
+/** The function as `functions/request-registration.ts` wires it, but for these parts. */
+function handlerWith(changed: Partial<RegistrationParts>): LambdaHandler {
   const config = registrationConfig();
-  const database = databaseClient();
-  const readSecret = secretReader();
-  const parts = {
-    directory: directoryIn(table(database, config.crmTable)),
-    operations: operationsIn(table(database, config.operationsTable)),
-    registrations: registrationsIn(table(database, config.registrationsTable)),
-    documents: documentsIn(config.documentsBucket),
-    channels: installedChannels(config, CHANNEL_OPENERS),
-    pepper: async (signal: AbortSignal) => parsePepper(await readSecret(config.pepperSecret, signal)),
-    limits: sendLimits(table(database, config.limitsTable), config.limits),
-    hashPassword: hash,
-    isPassword: isPasswordOf,
-    makeCode,
-    now: Date.now,
-  };
+  const parts = { ...registrationParts(config, secretReader()), ...changed };
   return endpoint({
     body: registrationRequestSchema([ALL_COUNTRIES]),
     maxBodyBytes: MOST_REGISTRATION_BYTES,

@@ -17,7 +17,7 @@ const registration = {
 
 describe('The environment of a function', () => {
   it('becomes typed values, with the defaults of what the deployment does not set', () => {
-    expect(registrationConfig(registration)).toEqual({
+    expect(registrationConfig(registration)).toMatchObject({
       stage: 'test',
       brand: { name: 'example.com', supportEmail: 'no-reply@example.com', color: '#0b5cad' },
       email: { senderAddress: 'no-reply@example.com', configurationSet: undefined },

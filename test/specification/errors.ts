@@ -20,39 +20,5 @@ export interface ErrorCase extends Change {
   retryAfter?: boolean;
 }
 
-/** The contract's table of errors: every status and type that the service answers. */
-export const ERRORS: readonly [status: number, type: ProblemType][] = [
-  [400, 'malformed_json'],
-  [400, 'validation_failed'],
-  [400, 'form_not_found'],
-  [400, 'referrer_not_found'],
-  [400, 'otp_type_unavailable'],
-  [400, 'tp5_connection_not_found'],
-  [400, 'tp4_connection_not_found'],
-  [400, 'account_type_not_found'],
-  [400, 'account_type_required'],
-  [400, 'rebate_user_not_found'],
-  [400, 'group_not_found'],
-  [400, 'password_rejected'],
-  [400, 'not_supported_by_connection'],
-  [400, 'code_not_accepted'],
-  [403, 'captcha_failed'],
-  [404, 'user_not_found'],
-  [409, 'login_taken'],
-  [409, 'request_in_progress'],
-  [409, 'account_outcome_unknown'],
-  [413, 'payload_too_large'],
-  [415, 'unsupported_media_type'],
-  [422, 'idempotency_key_reused'],
-  [429, 'too_many_requests'],
-  [500, 'internal_error'],
-  [502, 'otp_delivery_failed'],
-  [502, 'platform_refused'],
-  [503, 'platform_unavailable'],
-  [503, 'login_range_exhausted'],
-  [503, 'account_limit_reached'],
-  [504, 'account_outcome_unknown'],
-];
-
 /** So many calls go wrong that every repeat does too. */
 export const MANY_TIMES = 1_000;

@@ -5,7 +5,7 @@ import { choosyPlatform, ERROR_SECTIONS } from './error-cases.ts';
 import { KEY_SECTIONS } from './key-cases.ts';
 import { LIMIT_SECTIONS } from './limit-cases.ts';
 import { FORM_SECTIONS, REGISTRATION_SECTIONS } from './registration-cases.ts';
-import { EMAIL_ALONE, ONE_COUNTRY, SENDING_SECTIONS, WITH_CAPTCHA } from './sending-cases.ts';
+import { SENDING_SECTIONS, WITH_SETTINGS } from './sending-cases.ts';
 import type { Part, Section } from './walk.ts';
 
 const installed = (sections: readonly Section[]): Part => ({
@@ -19,5 +19,5 @@ export const PARTS: Readonly<Record<'registration' | 'forms' | 'accounts' | 'ans
   forms: [installed(FORM_SECTIONS)],
   accounts: [installed(ACCOUNT_SECTIONS), choosyPlatform()],
   answers: [installed([...ENDPOINT_SECTIONS, ...LIMIT_SECTIONS, ...ERROR_SECTIONS, ...KEY_SECTIONS])],
-  sending: [installed(SENDING_SECTIONS), CLOCK, EMAIL_ALONE, ONE_COUNTRY, WITH_CAPTCHA],
+  sending: [installed(SENDING_SECTIONS), CLOCK, ...WITH_SETTINGS],
 };

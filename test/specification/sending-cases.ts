@@ -92,7 +92,7 @@ const OVER_FEW: readonly Case[] = [
 ];
 
 /** With e-mail as the only channel and tighter limits. */
-export const EMAIL_ALONE: Part = {
+const EMAIL_ALONE: Part = {
   title: 'The specification, with e-mail as the only channel and tighter limits',
   begin: () => ({ environment: { CHANNELS: 'email', LIMITS: JSON.stringify(FEW) } }),
   sections: [
@@ -110,7 +110,7 @@ export const EMAIL_ALONE: Part = {
 const captchaToken = (token: string) => ({ operation, headers: { 'captcha-token': token } });
 
 /** With a captcha that is asked for. */
-export const WITH_CAPTCHA: Part = {
+const WITH_CAPTCHA: Part = {
   title: 'The specification, with a captcha',
   begin: () => ({ environment: { CAPTCHA: JSON.stringify({ provider: 'turnstile', secret: 'local/captcha' }) } }),
   sections: [
@@ -150,8 +150,11 @@ const SERVED = PHONE_CHANNELS.flatMap((otp_type) => {
 });
 
 /** With numbers of one country alone. */
-export const ONE_COUNTRY: Part = {
+const ONE_COUNTRY: Part = {
   title: 'The specification, with messages to British numbers alone',
   begin: () => ({ environment: { PHONE: JSON.stringify({ countries: ['GB'] }) } }),
   sections: [{ title: '2.1: the phone', cases: SERVED }],
 };
+
+/** Those that need settings of their own. */
+export const WITH_SETTINGS: readonly Part[] = [EMAIL_ALONE, ONE_COUNTRY, WITH_CAPTCHA];

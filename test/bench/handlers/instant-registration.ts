@@ -1,17 +1,14 @@
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
-import { parsedSecret } from '../../../lib/aws/secrets.ts';
 import { registrationConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
 import { installedChannels } from '../../../lib/messages/channels.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
 import { crmKey, directoryIn } from '../../../lib/records/directory.ts';
-import { documentsIn } from '../../../lib/records/documents.ts';
 import { operationsIn } from '../../../lib/records/operations.ts';
 import { registrationsIn } from '../../../lib/records/registrations.ts';
 import { sendLimits } from '../../../lib/records/send-limits.ts';
 import { requestRegistration } from '../../../lib/registration.ts';
-import { makeCode } from '../../../lib/secrets/one-time-code.ts';
-import { parsePepper } from '../../../lib/secrets/pepper.ts';
+import { registrationParts } from '../../../lib/registration-parts.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
 import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../../../lib/validators/registration.ts';
@@ -27,23 +24,20 @@ const crm = DEMO_RECORDS.forms.map((form) => crmItem(crmKey.form(form.id), form)
 const pepper = JSON.stringify({ current: '1', '1': 'p'.repeat(44) });
 const none = () => Promise.reject(new Error('Only mails are sent here.'));
 const parts = {
+  ...registrationParts(config, async () => pepper),
   directory: directoryIn(instantTable(crm)),
   operations: operationsIn(instantTable()),
   registrations: registrationsIn(instantTable()),
-  documents: documentsIn(config.documentsBucket),
   channels: installedChannels(config, {
     email: async ({ email, brand }) => emailChannel(email, brand, async () => ({ messageId: 'message-1' })),
     sms: none,
     call: none,
     whatsapp: none,
   }),
-  pepper: parsedSecret(async () => pepper, 'pepper', parsePepper),
   limits: sendLimits(instantTable(), config.limits),
   hashPassword: async () =>
     '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$dGFndGFndGFndGFndGFndGFndGFndGFndGFndGFndGE',
   isPassword: async () => true,
-  makeCode,
-  now: Date.now,
 };
 
 export const handler = endpoint({
