@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { bundleFile, ENTRY_FILE } from '../infra/bundle.ts';
+import { bundle, ENTRY_FILE } from '../infra/bundle.ts';
 import type { LambdaHandler } from '../infra/local/gateway.ts';
 import { startService } from '../infra/local/service.ts';
-import { EXTENSIONS, ROUTES } from '../infra/routes.ts';
+import { DEPLOYED_FUNCTIONS } from '../infra/routes.ts';
 
 /**
  * What a stranger does first, done by a script: `npm start`, then curl on every route; and the bundles that are
@@ -211,13 +211,14 @@ await check('a CRM file with faults ends npm start, every fault listed', async (
 });
 
 await check('every function is bundled', async () => {
-  for (const { name } of [...ROUTES, ...EXTENSIONS]) await bundleFile(`functions/${name}.ts`, join(folder, name));
+  for (const name of DEPLOYED_FUNCTIONS) await bundle(name, join(folder, name));
 });
 const service = await startService({
   load: async (name) => ((await import(join(folder, name, ENTRY_FILE))) as { handler: LambdaHandler }).handler,
 });
 console.log('The bundled functions:');
 await walk(service.url, 11);
+await check('the clock’s function runs', () => service.tick());
 await service.close();
 await rm(folder, { recursive: true });
 
