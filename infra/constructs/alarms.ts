@@ -26,16 +26,28 @@ export class Alarms extends Construct {
     return this.all.filter((alarm) => this.versions.get(alarm) === name);
   }
 
-  private alarm({ id, of, loss, metric, atLeast, spans = { bad: 1, of: 1 }, takesBack }: Watch): Alarm {
+  private alarm(watch: Watch): Alarm {
+    const { id, of, loss, metric, spans = { bad: 1, of: 1 }, takesBack } = watch;
+    // Of what should happen and does not, nothing is counted.
+    const limit =
+      'atLeast' in watch
+        ? {
+            threshold: watch.atLeast,
+            comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            treatMissingData: TreatMissingData.NOT_BREACHING,
+          }
+        : {
+            threshold: watch.fewerThan,
+            comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+            treatMissingData: TreatMissingData.BREACHING,
+          };
     const alarm = new Alarm(this, `${id}${of === undefined ? '' : `-${of}`}`, {
       alarmName: [Stack.of(this).stackName, id, of].filter((part) => part !== undefined).join('-'),
       alarmDescription: `${loss} What to do: infra/README.md, Alarms, ${id}.`,
       metric,
-      threshold: atLeast,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      ...limit,
       evaluationPeriods: spans.of,
       datapointsToAlarm: spans.bad,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
     });
     alarm.addAlarmAction(new SnsAction(this.topic));
     alarm.addOkAction(new SnsAction(this.topic));

@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
+import { type IMetric, MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { DeployedRoute, ScheduledFunction } from '../routes.ts';
 import { events, type Watch, type Watched } from './watch.ts';
@@ -81,9 +81,16 @@ export function ofSettlement({ name }: ScheduledFunction, lambda: LambdaFunction
     ...ofOpenedAccounts(name, counted),
     {
       id: 'SettlementFails',
-      loss: 'Accounts whose callers did not come back stay without record, deposit or event: the function that sees to them fails.',
-      metric: lambda.metricErrors({ period, statistic: 'Sum' }),
-      atLeast: 3,
+      loss: 'Accounts whose callers did not come back stay without record, deposit or event: the function that sees to them fails, or does not run.',
+      metric: new MathExpression({
+        expression: 'calls - errors',
+        usingMetrics: {
+          calls: lambda.metricInvocations({ period, statistic: 'Sum' }),
+          errors: lambda.metricErrors({ period, statistic: 'Sum' }),
+        },
+        period,
+      }),
+      fewerThan: 1,
     },
     {
       id: 'NotSettled',

@@ -31,7 +31,9 @@ export interface WatchedService {
 }
 
 /** When an alarm goes off: this much within so many minutes, in so many of the latest spans of that length. */
-export interface Watch {
+export type Watch = Watching & ({ atLeast: number } | { fewerThan: number });
+
+interface Watching {
   /** The heading of its paragraph in the README; with `of` its name. */
   id: string;
   /** What it is of, where there are several. */
@@ -39,7 +41,6 @@ export interface Watch {
   /** Who is hurt, and how. */
   loss: string;
   metric: IMetric;
-  atLeast: number;
   spans?: { bad: number; of: number };
   /** The function whose new version is taken back while this alarm rings. */
   takesBack?: DeployedFunction;

@@ -19,6 +19,7 @@ describe('Alarms', () => {
     AlarmActions: unknown[];
     OKActions: unknown[];
     TreatMissingData: string;
+    ComparisonOperator: string;
     MetricName: string;
     Dimensions?: { Name: string; Value: unknown }[];
     Threshold: number;
@@ -80,7 +81,9 @@ describe('Alarms', () => {
       expect(alarm.AlarmName).toContain(/README\.md, Alarms, (\w+)/.exec(alarm.AlarmDescription)?.[1]);
       expect(plain(alarm.AlarmActions)).toEqual(['<AlarmTopic>']);
       expect(plain(alarm.OKActions)).toEqual(['<AlarmTopic>']);
-      expect(alarm.TreatMissingData).toBe('notBreaching');
+      const shouldHappen = alarm.AlarmName.endsWith('SettlementFails');
+      expect(alarm.TreatMissingData).toBe(shouldHappen ? 'breaching' : 'notBreaching');
+      expect(alarm.ComparisonOperator).toMatch(shouldHappen ? /^LessThan/ : /^GreaterThanOrEqual/);
     }
     full.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'oncall@acme.example' });
     template.resourceCountIs('AWS::SNS::Subscription', 0);
