@@ -109,17 +109,23 @@ function checkAnswered(sight: Sight, intent: Intent): void {
   const { accounts, records } = sight;
   if (accounts.length < intent.answers.length) throw wrong('answered, but without an account');
   for (const { body } of intent.answers) checkAccess(sight, intent, body);
-  if (intent.isBlind && records.length < intent.answers.length) throw wrong('answered, but without a record');
-  if (!intent.isBlind) checkRecords(sight, intent);
+  const left = accounts.filter(({ comment }) => sight.operatorsOperations.has(comment)).length;
+  if (!isBlindInTheEnd(intent)) checkRecords(sight, intent);
+  else if (records.length + left < intent.answers.length) throw wrong('answered, but without a record');
   const empty = depositOf(intent) > 0 && accounts.some(({ balance }) => balance === 0);
   if (empty && !sight.mayLackDeposit) throw wrong('the deposit is missing, and nothing was in its way');
+}
+
+/** Whether what became of it may be left to an operator. */
+function isBlindInTheEnd({ isBlind, isBlindAlone, returns }: Intent): boolean {
+  return isBlind || (!returns && isBlindAlone);
 }
 
 /** Whether its caller came back or not: each account is recorded, paid and told, or left to an operator. @throws Error */
 function checkSettled(sight: Sight, intent: Intent): void {
   const wrong = (what: string) => new Error(`${intent.name}: ${what}`);
   const { accounts, records, openOperations, operatorsOperations, told } = sight;
-  const isBlind = intent.isBlind || (!intent.returns && intent.isBlindAlone);
+  const isBlind = isBlindInTheEnd(intent);
   for (const { login, comment } of accounts) {
     if (openOperations.has(comment)) throw wrong('its operation is open in the end');
     const record = records.find((one) => one.login === login);

@@ -15,7 +15,7 @@ import type { Target } from './steps.ts';
 /** So much time passes before each of the last runs over what nobody retries, in milliseconds. */
 const SETTLED_AFTER_MS = [0, 200_000, 61 * 60_000, 61 * 60_000];
 /** At the end of a history nothing is in the way any more: the function's time then, in milliseconds. */
-const LAST_MS = 12_000;
+const LAST_MS = 20_000;
 /** So often each request is repeated then, */
 const MOST_RETRIES = 25;
 /** and so many of the answers may leave its outcome open. */
@@ -180,6 +180,8 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
       // A database that does not take the note lets the command leave later.
       if (this.#isLogged(login, '"DepositFailed"') && !this.#isLogged(login, '"DepositFailed"', OF_A_PLATFORM))
         return false;
+      // A busy machine may need all of the time between the note and the command.
+      if (this.#isLogged(login, '"DepositFailed"', '"too_late_to_send"')) return true;
       return this.faulty.has(server) || (this.#isLossy && this.#isNoteLost(intent));
     });
   }
