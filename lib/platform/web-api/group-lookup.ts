@@ -9,28 +9,26 @@ const LoginsSchema = v.array(LoginSchema);
 const UsersSchema = v.array(UserSchema);
 
 const BATCH = 200;
-/** An account that is looked for is at most some days old: operations last 24 hours; the rest is for the server's clock. */
-const OLD_MS = 48 * 60 * 60 * 1_000;
-/** How long an account is known to be old, in milliseconds: a login may be deleted and given to a new account. */
+/** How long it is known whose an account is, in milliseconds: a login may be deleted and given to a new account. */
 const KNOWN_MS = 10 * 60 * 1_000;
+/** So many characters of a comment are remembered: enough to tell almost all operations apart. */
+const MARK_LENGTH = 8;
 /** Room for more than a million logins. */
 const MAX_LOGINS_BYTES = 16 * 1_024 * 1_024;
 const MAX_BATCH_BYTES = 4 * 1_024 * 1_024;
 
 /**
- * Looks for accounts whose login nobody knows, by the operation in their comments. It remembers which logins cannot be
- * the account, so that a look-up whose time ends goes on where the one before stood: a group may be larger than can be
- * read at once.
+ * Looks for accounts whose login nobody knows, by the operation in their comments. It remembers how the comments begin
+ * that it has read, which never change: an account of another operation is not read again, and a look-up whose time ends
+ * goes on where the one before stood, for a group may be larger than can be read at once. Nothing depends on a clock of
+ * the server.
  */
 export class GroupLookup {
   readonly #client: WebApiClient;
   readonly #now: () => number;
-  /** Accounts that are too old for every operation, and since when that is being noted, in epoch milliseconds. */
-  #old = new Set<number>();
-  #oldSince = 0;
-  /** The other accounts that were read for this operation: a login that was taken does not become ours. */
-  #read = new Set<number>();
-  #operationId = '';
+  /** How the comment of each account begins, by its login, and since when that is being noted, in epoch milliseconds. */
+  #marks = new Map<number, string>();
+  #marksSince = 0;
 
   constructor(client: WebApiClient, now: () => number) {
     this.#client = client;
@@ -42,34 +40,25 @@ export class GroupLookup {
    * be counted below others that were chosen by hand. Comments that are hidden from us are never taken for absence.
    */
   async find({ operationId, group }: OrderTrace, signal: AbortSignal): Promise<Finding> {
-    this.#forget(operationId);
+    this.#forget();
     let unreadable = false;
+    const mark = markOf(operationId);
     const all = await this.#loginsOf(group, signal);
-    const logins = all.filter((login) => !this.#old.has(login) && !this.#read.has(login));
+    const logins = all.filter((login) => (this.#marks.get(login) ?? mark) === mark);
     for (let at = 0; at < logins.length; at += BATCH) {
       for (const user of await this.#readUsers(logins.slice(at, at + BATCH), signal)) {
         if (user.Comment === operationId) return { kind: 'found', login: user.Login };
-        if (this.#isOld(user)) this.#old.add(user.Login);
-        else if (isUnreadable(user)) unreadable = true;
-        else this.#read.add(user.Login);
+        if (isUnreadable(user)) unreadable = true;
+        else this.#marks.set(user.Login, markOf(user.Comment));
       }
     }
     return { kind: unreadable ? 'cannot_tell' : 'absent' };
   }
 
-  #forget(operationId: string): void {
-    if (this.#oldSince < this.#now() - KNOWN_MS) {
-      this.#old = new Set();
-      this.#oldSince = this.#now();
-    }
-    if (this.#operationId !== operationId) {
-      this.#read = new Set();
-      this.#operationId = operationId;
-    }
-  }
-
-  #isOld({ Registration = Number.NaN }: User): boolean {
-    return Registration * 1_000 < this.#now() - OLD_MS;
+  #forget(): void {
+    if (this.#marksSince >= this.#now() - KNOWN_MS) return;
+    this.#marks = new Map();
+    this.#marksSince = this.#now();
   }
 
   /** Highest first: the server counts upwards. */
@@ -96,4 +85,8 @@ export class GroupLookup {
     }
     return users;
   }
+}
+
+function markOf(comment: string): string {
+  return comment.slice(0, MARK_LENGTH);
 }

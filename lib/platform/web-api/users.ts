@@ -13,8 +13,6 @@ export const UserSchema = v.object({
   LastName: text,
   Email: text,
   Comment: text,
-  /** Epoch seconds, in the server's own time zone. */
-  Registration: v.optional(number),
 });
 export type User = v.InferOutput<typeof UserSchema>;
 const BalanceSchema = v.object({ Balance: v.pipe(number, v.finite()) });
