@@ -131,8 +131,11 @@ export function dueOperationsIn(table: Table, now: () => number = Date.now): Due
       return operations.write(operation, { set }, signal);
     },
 
-    leaveToOperator: (operation, signal) =>
-      operations.write(operation, { set: { lease_until: 0, ...due(operation.operationId, NEVER) } }, signal),
+    leaveToOperator(operation, signal) {
+      const set = { lease_until: 0, ...due(operation.operationId, NEVER) };
+      // From now on it does need somebody's care.
+      return operations.write(operation, { set, remove: ['is_absent'] }, signal);
+    },
   };
 }
 

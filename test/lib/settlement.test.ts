@@ -207,6 +207,19 @@ describe('What cannot be told', () => {
     expect(await open()).toHaveLength(1);
   });
 
+  it('is on their list also where the account was absent before the server went away', async () => {
+    world.records = { ...world.records, connection: OWN_LOGINS };
+    await world.leaveUnanswered(false);
+    world.skip(61_000);
+    await world.settle();
+    expect(await open()).toMatchObject([{ isAbsent: true }]);
+    world.platform.finding = () => refusal();
+    world.skip(DAY);
+    await world.settle();
+    expect(told('AccountOutcomeUnknown')).toHaveLength(1);
+    expect(await open()).toMatchObject([{ isAbsent: false }]);
+  });
+
   it('is answered from our own table where the record was written', async () => {
     world.operations.failing = { at: 3 };
     await world.run({}, KEY);
