@@ -62,6 +62,8 @@ export interface DueOperations {
 const MOST_DUE = 100;
 /** So many of a shard are listed for operators. */
 const MOST_LISTED = 1_000;
+/** So many are read at once: a database takes no more. */
+const BATCH = 100;
 
 const DetailsSchema = v.object({
   user_id: v.string(),
@@ -97,12 +99,14 @@ export function dueOperationsIn(table: Table, now: () => number = Date.now): Due
     due: (signal) => dueUntil(table, now(), MOST_DUE, signal),
 
     async open(signal) {
-      const items = [];
-      for (const pk of await dueUntil(table, NEVER, MOST_LISTED, signal)) {
-        const item = await table.get({ pk }, signal);
-        if (item?.[DUE_INDEX.shard] !== undefined) items.push(toOpen(item));
+      const pks = await dueUntil(table, NEVER, MOST_LISTED, signal);
+      const items: Item[] = [];
+      for (let at = 0; at < pks.length; at += BATCH) {
+        const keys = pks.slice(at, at + BATCH).map((pk) => ({ pk }));
+        items.push(...(await table.getMany(keys, signal)));
       }
-      return items;
+      const open = items.filter((item) => item[DUE_INDEX.shard] !== undefined).map(toOpen);
+      return open.toSorted((one, other) => one.dueAt - other.dueAt);
     },
 
     async takeUp(pk, whoever, leaseMs, signal) {
