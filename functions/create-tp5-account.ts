@@ -11,8 +11,9 @@ import {
 } from '../lib/validators/trading-account.ts';
 
 const config = accountConfig();
-const { directory, operations, logins, accounts, notices, events, platform, passwords, clock } = accountParts(config);
-const services = { directory, operations, logins, accounts, notices, events, platform, passwords, clock };
+const { settings, directory, operations, logins, accounts, notices, events, platform, passwords, clock } =
+  accountParts(config);
+const services = { settings, directory, operations, logins, accounts, notices, events, platform, passwords, clock };
 
 /** `POST /public/v1/users/{user_id}/tp5/accounts`: opens an account of platform version 5 for a client → 200. */
 export const handler = endpoint({

@@ -1,5 +1,5 @@
 import type { NamedRecords } from './account-order.ts';
-import { askUntilCertain, settledAfterDeath, type Work } from './account-work.ts';
+import { askUntilCertain, settledAfterDeath, settleMs, type Work } from './account-work.ts';
 import { within } from './http/deadline.ts';
 import type { OpenedAccount } from './messages/notices.ts';
 import { PlatformFailure, type TradingPlatform } from './platform/platform.ts';
@@ -125,7 +125,7 @@ async function pay(work: Work, payer: Payer, login: number): Promise<Deposit> {
     const isKnown = error instanceof PlatformFailure && error.kind !== 'account_outcome_unknown';
     if (isKnown) return depositFailed(telemetry, error);
     telemetry.event('AnswerLost', { step: 'deposit', ...describeError(error) });
-    return lookForDeposit(work, payer, login, services.clock.now() + services.clock.settleMs);
+    return lookForDeposit(work, payer, login, services.clock.now() + settleMs(services));
   }
 }
 

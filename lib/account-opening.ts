@@ -8,6 +8,7 @@ import {
   PAUSE_MS,
   refused,
   settledAfterDeath,
+  settleMs,
   takenOver,
 } from './account-work.ts';
 import { stoppable, within } from './http/deadline.ts';
@@ -121,8 +122,8 @@ function answerMs({ services, platformEndsAt }: Opening): number {
 
 /** What an account with a login of its own came to is not known yet; a retry may go on at once. */
 function unknownNow(opening: Opening, status: 409 | 504, canTell = true): Promise<Problem> {
-  const { now, settleMs } = opening.services.clock;
-  return outcomeUnknown(opening, { settleAt: now() + settleMs, retryAt: now(), status, canTell });
+  const { now } = opening.services.clock;
+  return outcomeUnknown(opening, { settleAt: now() + settleMs(opening.services), retryAt: now(), status, canTell });
 }
 
 /** Kinds of failures that speak of the order, so that the server gives the same command the same answer whenever it comes to it. */
@@ -145,7 +146,7 @@ async function openWithoutLogin(opening: Opening): Promise<Opened> {
   const outcome = await send(opening, undefined);
   if (outcome.kind === 'opened') return { login: outcome.login, found: false };
   if (outcome.kind === 'refused') throw await refused(opening, outcome.failure);
-  const login = await settle(opening, { settleAt: clock.now() + clock.settleMs }, 504);
+  const login = await settle(opening, { settleAt: clock.now() + settleMs(opening.services) }, 504);
   if (login !== undefined) return { login, found: false };
   throw await refused(opening, new Problem('platform_unavailable', { retryAfterSeconds: 1 }));
 }

@@ -1,7 +1,7 @@
 import type { AccountServices } from './account-work.ts';
 import { databaseClient, table } from './aws/dynamodb.ts';
 import { parsedSecret, secretReader } from './aws/secrets.ts';
-import type { accountConfig } from './config.ts';
+import type { AccountConfig } from './config.ts';
 import type { AccountNotices, NoticeSettings } from './messages/notices.ts';
 import { platformConnections } from './platform/connections.ts';
 import { derivePassword, parsePasswordKey } from './platform/passwords.ts';
@@ -50,11 +50,12 @@ export function accountNotices(settings: NoticeSettings, openers: NoticeOpeners 
 }
 
 /** What the opening of an account is given in production, on either version; made once, at cold start. */
-export function accountParts(config: ReturnType<typeof accountConfig>): AccountServices {
+export function accountParts(config: AccountConfig): AccountServices {
   const database = databaseClient();
   const readSecret = secretReader();
   const operations = table(database, config.operationsTable);
   return {
+    settings: config,
     directory: directoryIn(table(database, config.crmTable)),
     operations: accountOperationsIn(operations),
     logins: loginsIn(operations),
@@ -66,6 +67,6 @@ export function accountParts(config: ReturnType<typeof accountConfig>): AccountS
       key: parsedSecret(readSecret, config.passwordSecret, parsePasswordKey),
       derive: derivePassword,
     },
-    clock: { settleMs: config.settleSeconds * 1_000, now: Date.now },
+    clock: { now: Date.now },
   };
 }

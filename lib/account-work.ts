@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NamedRecords } from './account-order.ts';
+import type { AccountConfig } from './config.ts';
 import { within } from './http/deadline.ts';
 import { Problem } from './http/problem.ts';
 import type { AccountNotices } from './messages/notices.ts';
@@ -16,6 +17,8 @@ import type { PlatformVersion } from './validators/trading-account.ts';
 
 /** What accounts are opened with; tests pass fakes. */
 export interface AccountServices {
+  /** What the use cases themselves read of the deployment's settings. */
+  settings: Pick<AccountConfig, 'settleSeconds'>;
   directory: Directory;
   operations: AccountOperations;
   logins: Logins;
@@ -28,11 +31,7 @@ export interface AccountServices {
     key(signal: AbortSignal): Promise<string>;
     derive(from: { key: string; nonce: string; role: PasswordRole; version: PlatformVersion }): string;
   };
-  clock: {
-    /** How long after its bytes have left a silent call may yet open the account, in milliseconds. */
-    settleMs: number;
-    now(): number;
-  };
+  clock: { now(): number };
 }
 
 /** When everything must be over, in epoch milliseconds. */
@@ -85,6 +84,11 @@ export interface Opening extends RequestWork {
   platform: TradingPlatform;
 }
 
+/** How long after its bytes have left a silent call may yet open the account, in milliseconds. */
+export function settleMs({ settings }: AccountServices): number {
+  return settings.settleSeconds * 1_000;
+}
+
 /** What a process leaves behind that dies, its system may go on sending for longer than we would: by this factor. */
 const DEATH_SETTLES_SLOWER = 2;
 
@@ -93,7 +97,7 @@ const DEATH_SETTLES_SLOWER = 2;
  * the bytes left, but it was not after `sendingEndsAt`.
  */
 export function settledAfterDeath({ services }: Work, sendingEndsAt: number): number {
-  return sendingEndsAt + services.clock.settleMs * DEATH_SETTLES_SLOWER;
+  return sendingEndsAt + settleMs(services) * DEATH_SETTLES_SLOWER;
 }
 
 /** What a caller without a key is told: to repeat the request would be another one. */

@@ -19,6 +19,9 @@ class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
+export type RegistrationConfig = ReturnType<typeof registrationConfig>;
+export type AccountConfig = ReturnType<typeof accountConfig>;
+
 /** @throws ConfigurationError with every fault */
 export function registrationConfig(environment: NodeJS.ProcessEnv = process.env) {
   return withSender(read(RegistrationEnvironment, environment, missingByChannels));

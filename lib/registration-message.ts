@@ -19,7 +19,7 @@ export async function keepAndSend(
   const [passwordHash, documents, channel] = await all([
     parts.hashPassword(request.body.password),
     parts.documents.store(registrationId, custom.documents, signal),
-    parts.channels.channel(recipient.channel),
+    parts.channel(recipient.channel),
   ]);
 
   const requestedAt = parts.now();

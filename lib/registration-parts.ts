@@ -1,6 +1,6 @@
 import { databaseClient, table } from './aws/dynamodb.ts';
 import { parsedSecret, type ReadSecret } from './aws/secrets.ts';
-import type { registrationConfig } from './config.ts';
+import type { RegistrationConfig } from './config.ts';
 import { installed, installedChannels, type Openers } from './messages/channels.ts';
 import { directoryIn } from './records/directory.ts';
 import { documentsIn } from './records/documents.ts';
@@ -42,17 +42,15 @@ export const CHANNEL_OPENERS: Openers = {
 };
 
 /** What a registration is given in production; made once, at cold start. */
-export function registrationParts(
-  config: ReturnType<typeof registrationConfig>,
-  readSecret: ReadSecret,
-): RegistrationParts {
+export function registrationParts(config: RegistrationConfig, readSecret: ReadSecret): RegistrationParts {
   const database = databaseClient();
   return {
+    settings: config,
     directory: directoryIn(table(database, config.crmTable)),
     operations: operationsIn(table(database, config.operationsTable)),
     registrations: registrationsIn(table(database, config.registrationsTable)),
     documents: documentsIn(config.documentsBucket, { tagged: config.confirmation === true }),
-    channels: installedChannels(config, CHANNEL_OPENERS),
+    channel: installedChannels(config, CHANNEL_OPENERS),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
     limits: sendLimits(table(database, config.limitsTable), config.limits),
     hashPassword,

@@ -1,3 +1,4 @@
+import type { RegistrationConfig } from './config.ts';
 import type { Request } from './http/endpoint.ts';
 import type { OtpChannel } from './messages/message.ts';
 import type { Directory } from './records/directory.ts';
@@ -12,11 +13,13 @@ import type { RegistrationRequest } from './validators/registration.ts';
 
 /** What a registration needs; tests pass fakes. */
 export interface RegistrationParts {
+  /** What the use case itself reads of the deployment's settings. */
+  settings: Pick<RegistrationConfig, 'channels'>;
   directory: Directory;
   operations: Operations;
   registrations: Registrations;
   documents: Documents;
-  channels: { readonly available: readonly Channel[]; channel(name: Channel): Promise<OtpChannel> };
+  channel(name: Channel): Promise<OtpChannel>;
   /** The secret keys that codes are sealed with; the limits know addresses only under one of them. */
   pepper(signal: AbortSignal): Promise<Pepper>;
   limits(pepper: Pepper): SendLimits;

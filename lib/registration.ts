@@ -169,7 +169,7 @@ async function withoutFaults(
   }
   const wrongDocuments = await parts.documents.inspect(custom.documents);
   if (wrongDocuments.length > 0) throw invalid(wrongDocuments);
-  const { available } = parts.channels;
+  const { channels: available } = parts.settings;
   if (!available.includes(body.recipient.channel)) {
     throw new Problem('otp_type_unavailable', { members: { available } });
   }

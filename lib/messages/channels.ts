@@ -13,27 +13,20 @@ export interface ChannelSettings {
   whatsapp?: WhatsAppSettings | undefined;
 }
 
-export interface InstalledChannels {
-  readonly available: readonly Channel[];
-  /** @throws DeliveryFailure when the channel is not installed */
-  channel(name: Channel): Promise<OtpChannel>;
-}
-
 /** How each channel is opened. */
 export type Openers = Record<Channel, (settings: ChannelSettings) => Promise<OtpChannel>>;
 
-/** The channels of this deployment, each opened once. */
-export function installedChannels(settings: ChannelSettings, openers: Openers): InstalledChannels {
-  const { channels: available } = settings;
+/**
+ * The channels of this deployment, each opened once.
+ * @returns throws DeliveryFailure for a channel that is not installed
+ */
+export function installedChannels(settings: ChannelSettings, openers: Openers): (name: Channel) => Promise<OtpChannel> {
   const open = new Map<Channel, Promise<OtpChannel>>();
-  return {
-    available,
-    async channel(name) {
-      if (!available.includes(name)) throw new DeliveryFailure('misconfigured', 'ChannelNotInstalled');
-      const opened = open.get(name) ?? openers[name](settings);
-      open.set(name, opened);
-      return opened;
-    },
+  return async (name) => {
+    if (!settings.channels.includes(name)) throw new DeliveryFailure('misconfigured', 'ChannelNotInstalled');
+    const opened = open.get(name) ?? openers[name](settings);
+    open.set(name, opened);
+    return opened;
   };
 }
 

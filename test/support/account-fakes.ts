@@ -170,7 +170,8 @@ export class FakeAccounts {
         return this.platform;
       },
       passwords: { key: async () => 'a key of this test', derive: derivePassword },
-      clock: { settleMs: this.settleMs, now: this.now },
+      settings: { settleSeconds: this.settleMs / 1_000 },
+      clock: { now: this.now },
     };
   }
 

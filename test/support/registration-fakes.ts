@@ -53,7 +53,7 @@ export interface FakeSettings {
   referrerId?: string | undefined;
   /** Which of the addresses are a client's. */
   known?: { email: boolean; phone: boolean };
-  available?: readonly Channel[];
+  available?: Channel[];
   /** Of the limits: for the source, for the message, and for an unknown id. */
   ofSource?: Verdict;
   ofMessage?: Verdict;
@@ -165,17 +165,15 @@ function fakeSending(
   { sent, asked }: Notes,
 ): Omit<RegistrationParts, keyof ReturnType<typeof fakeRecords>> {
   return {
-    channels: {
-      available: settings.available ?? ['email', 'sms', 'call', 'whatsapp'],
-      channel: (channel) =>
-        step('channel', {
-          send: async (to, message, language) => {
-            await step('send', undefined);
-            sent.push({ channel, to, message, language });
-            return { messageId: 'message-1' };
-          },
-        }),
-    },
+    settings: { channels: settings.available ?? ['email', 'sms', 'call', 'whatsapp'] },
+    channel: (channel) =>
+      step('channel', {
+        send: async (to, message, language) => {
+          await step('send', undefined);
+          sent.push({ channel, to, message, language });
+          return { messageId: 'message-1' };
+        },
+      }),
     pepper: () => step('pepper', PEPPER),
     limits: () => ({
       admit: (counted) => {

@@ -60,7 +60,8 @@ const parts = {
   platform: async () => platform,
   passwords: { key: parsedSecret(async () => passwordKey, 'key', parsePasswordKey), derive: derivePassword },
   events: { tell: async () => {} },
-  clock: { settleMs: config.settleSeconds * 1_000, now: Date.now },
+  settings: config,
+  clock: { now: Date.now },
 };
 
 export const handler = endpoint({

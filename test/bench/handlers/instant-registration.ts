@@ -28,7 +28,7 @@ const parts = {
   directory: directoryIn(instantTable(crm)),
   operations: operationsIn(instantTable()),
   registrations: registrationsIn(instantTable()),
-  channels: installedChannels(config, {
+  channel: installedChannels(config, {
     email: async ({ email, brand }) => emailChannel(email, brand, async () => ({ messageId: 'message-1' })),
     sms: none,
     call: none,
