@@ -1,12 +1,17 @@
+import { accountParts } from '../lib/account-parts.ts';
+import { databaseClient, table } from '../lib/aws/dynamodb.ts';
 import { settlementConfig } from '../lib/config.ts';
 import { tellUntold } from '../lib/confirmation.ts';
 import { within } from '../lib/http/deadline.ts';
+import { dueOperationsIn } from '../lib/records/due-operations.ts';
+import { registrationsIn } from '../lib/records/registrations.ts';
 import { settleOperations } from '../lib/settlement.ts';
-import { settlementParts } from '../lib/settlement-parts.ts';
 import { telemetry } from '../lib/telemetry.ts';
 
 const config = settlementConfig();
-const { services, registrations } = settlementParts(config);
+const database = databaseClient();
+const registrations = registrationsIn(table(database, config.registrationsTable));
+const services = { ...accountParts(config), due: dueOperationsIn(table(database, config.operationsTable)) };
 const log = telemetry('settle-operations', config.stage);
 /** For registrations, in milliseconds; accounts have the rest. */
 const TELLING_MS = 10_000;
