@@ -79,6 +79,7 @@ export function ofSettlement({ name }: ScheduledFunction, lambda: LambdaFunction
       atLeast: 1,
     },
     ...ofOpenedAccounts(name, counted),
+    refusal(name, counted),
     {
       id: 'SettlementFails',
       loss: 'Accounts whose callers did not come back stay without record, deposit or event: the function that sees to them fails, or does not run.',
@@ -139,13 +140,7 @@ function ofOpenedAccounts(of: string, counted: Counted): Watch[] {
 
 function ofPlatforms(of: string, counted: Counted): Watch[] {
   return [
-    {
-      id: 'PlatformRefused',
-      of,
-      loss: 'No client gets an account on a trading server that refuses us: our credentials, our rights or our address.',
-      metric: counted('PlatformRefused', 5),
-      atLeast: 1,
-    },
+    refusal(of, counted),
     {
       id: 'PlatformUnavailable',
       of,
@@ -155,4 +150,15 @@ function ofPlatforms(of: string, counted: Counted): Watch[] {
       spans: { bad: 2, of: 3 },
     },
   ];
+}
+
+/** Whoever asks a trading server may be the first that it refuses. */
+function refusal(of: string, counted: Counted): Watch {
+  return {
+    id: 'PlatformRefused',
+    of,
+    loss: 'No client gets an account on a trading server that refuses us: our credentials, our rights or our address.',
+    metric: counted('PlatformRefused', 5),
+    atLeast: 1,
+  };
 }

@@ -36,13 +36,13 @@ export function watches({
       }),
       atLeast: 1,
     },
-    ...functions.flatMap(({ route }) => ('setting' in route ? [ofGuesses(route.name, settings.stage)] : [])),
+    ...functions.flatMap(({ route }) => ('setting' in route ? ofConfirmation(route.name, settings.stage) : [])),
     ...ofMail(configurationSetName),
     ...ofSpend(settings),
   ];
 }
 
-function ofRegistration({ stage, channels }: Settings): Watch[] {
+function ofRegistration({ stage, channels, captcha }: Settings): Watch[] {
   return [
     ...channels.map((channel) => ({
       id: 'CodesNotSent',
@@ -69,16 +69,35 @@ function ofRegistration({ stage, channels }: Settings): Watch[] {
       metric: events(stage, SENDS_CODES, 'LimitReached', 15),
       atLeast: 100,
     },
+    ...(captcha === undefined
+      ? []
+      : [
+          {
+            id: 'CaptchaUnavailable',
+            loss: 'People who register by phone are refused, and mails go out without a captcha: its provider cannot be asked.',
+            metric: events(stage, SENDS_CODES, 'CaptchaUnavailable', 5),
+            atLeast: 3,
+          },
+        ]),
   ];
 }
 
-function ofGuesses(name: DeployedFunction, stage: string): Watch {
-  return {
-    id: 'Guesses',
-    loss: 'Somebody guesses at codes or passwords of registrations: the limits hold, and each source has ten guesses in ten minutes.',
-    metric: events(stage, name, 'LimitReached', 15),
-    atLeast: 100,
-  };
+function ofConfirmation(name: DeployedFunction, stage: string): Watch[] {
+  return [
+    {
+      id: 'Guesses',
+      loss: 'Somebody guesses at codes or passwords of registrations: the limits hold, and each source has ten guesses in ten minutes.',
+      metric: events(stage, name, 'LimitReached', 15),
+      atLeast: 100,
+    },
+    {
+      id: 'LimitsUnchecked',
+      of: name,
+      loss: 'Guesses at codes are not counted by where they come from: the counters cannot be read.',
+      metric: events(stage, name, 'LimitUncheckable', 5),
+      atLeast: 1,
+    },
+  ];
 }
 
 /** SES looks at an account with 5 % bounces or 0.1 % complaints, and stops it at twice to five times that. */

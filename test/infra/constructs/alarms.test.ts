@@ -12,6 +12,29 @@ beforeAll(() => {
 });
 
 const ROOT = new URL('../../..', import.meta.url);
+const OPENING = ['create-tp5-account', 'create-tp4-account'];
+const ACCOUNTS = [...OPENING, 'settle-operations'];
+const ROUTES = ['request-registration', 'confirm-registration', ...OPENING];
+/** Which functions tell of a fault that nobody else sees to. */
+const TOLD_BY: Record<string, string[]> = {
+  OtpDeliveryFailed: ['request-registration'],
+  OtpOutcomeUnknown: ['request-registration'],
+  LimitUncheckable: ['request-registration', 'confirm-registration'],
+  CaptchaUnavailable: ['request-registration'],
+  // What an opening leaves unknown is settled each minute, or told then.
+  AccountOutcomeUnknown: ['settle-operations'],
+  AccountNotRecorded: ACCOUNTS,
+  DepositFailed: ACCOUNTS,
+  NoticeFailed: ACCOUNTS,
+  EventFailed: ACCOUNTS,
+  PlatformRefused: ACCOUNTS,
+  // Settling waits for a server that is away, and is late for nobody.
+  PlatformUnavailable: OPENING,
+  // A confirmation that was not told is told by the settling.
+  OperationNotSettled: ['request-registration', ...ACCOUNTS],
+  InternalError: ROUTES,
+};
+
 describe('Alarms', () => {
   interface AlarmProperties {
     AlarmName: string;
@@ -20,6 +43,7 @@ describe('Alarms', () => {
     OKActions: unknown[];
     TreatMissingData: string;
     ComparisonOperator: string;
+    Namespace: string;
     MetricName: string;
     Dimensions?: { Name: string; Value: unknown }[];
     Threshold: number;
@@ -45,7 +69,7 @@ describe('Alarms', () => {
     const ofSettlement = [
       'AccountOutcomeUnknown',
       'SettlementFails',
-      ...[...ofOpened, 'NotSettled'].map((kind) => `${kind}-settle-operations`),
+      ...[...ofOpened, 'NotSettled', 'PlatformRefused'].map((kind) => `${kind}-settle-operations`),
     ];
     const others = [
       'CodesInDoubt',
@@ -62,12 +86,15 @@ describe('Alarms', () => {
   it('are raised for the channels that are installed, and for what they cost', () => {
     const more = names(full).filter((name) => !names(template).includes(name));
     expect(more).toEqual([
+      'CaptchaUnavailable',
       'CodesNotSent-call',
       'CodesNotSent-sms',
       'CodesNotSent-whatsapp',
       'Crashes-confirm-registration',
       'Guesses',
-      ...['InternalErrors', 'NearDeadline'].map((kind) => `${kind}-confirm-registration`),
+      'InternalErrors-confirm-registration',
+      'LimitsUnchecked-confirm-registration',
+      'NearDeadline-confirm-registration',
       'Spend-call',
       'Spend-sms',
       'Spend-whatsapp',
@@ -108,6 +135,20 @@ describe('Alarms', () => {
       expect(dimensions).toMatchObject({ stage: 'full' });
       expect(Object.keys(dimensions).filter((name) => !['service', 'stage', 'channel'].includes(name))).toEqual([]);
     }
+  });
+
+  it('are raised for every fault that a function tells, by each function that tells it', () => {
+    const counted = alarms(full)
+      .filter(({ Namespace }) => Namespace === 'BrokerApi')
+      .map(({ MetricName, Dimensions = [] }) => {
+        const service = Dimensions.find(({ Name }) => Name === 'service')?.Value;
+        return `${MetricName} of ${String(service)}`;
+      });
+    const source = readFileSync(new URL('lib/telemetry.ts', ROOT), 'utf8');
+    const faults = [...source.matchAll(/^ {2}(\w+): '(?:ERROR|CRITICAL)',$/gm)].map(([, name = '']) => name);
+    expect(Object.keys(TOLD_BY)).toEqual(faults);
+    const told = Object.entries(TOLD_BY).flatMap(([name, services]) => services.map((one) => `${name} of ${one}`));
+    expect(told.filter((one) => !counted.includes(one))).toEqual([]);
   });
 
   it('come well before the end of a function’s time', () => {
