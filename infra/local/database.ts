@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
+import { parseOnce } from './dynalite-expressions.ts';
 import { Faults } from './faults.ts';
 import { closed, fromHereAlone, LIKE_AWS, listen } from './listen.ts';
 import { downtime } from './stand-ins/downtime.ts';
@@ -44,6 +45,8 @@ export interface Database {
   createTables(names: DatabaseTables): Promise<void>;
   close(): Promise<void>;
 }
+
+parseOnce();
 
 /** The tables by the keys they have; all but the accounts' have a partition key alone. */
 const SORT_KEYS: Partial<Record<keyof DatabaseTables, string>> = { accounts: 'sk' };
