@@ -38,18 +38,24 @@ const USAGE = `npm run bench -- [--only <name>]… [--json] [--quick]
   --only   ${BENCHMARKS.map(({ name }) => name).join(', ')}
   --json   the figures as JSON on the standard output
   --quick  few repetitions: shows that it works, proves nothing
-  --against <file>  holds the figures against those of an earlier run with --json`;
+  --against <file>  holds the figures against those of an earlier run with --json
+`;
 
 async function main(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
     options: {
+      help: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true },
       json: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       against: { type: 'string' },
     },
   });
+  if (values.help) {
+    process.stdout.write(USAGE);
+    return;
+  }
   const chosen = BENCHMARKS.filter(({ name }) => values.only === undefined || values.only.includes(name));
   const unknown = (values.only ?? []).filter((name) => !BENCHMARKS.some((one) => one.name === name));
   if (unknown.length > 0) throw new Error(`There is no benchmark ${unknown.join(', ')}.\n${USAGE}`);

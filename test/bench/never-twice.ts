@@ -6,13 +6,24 @@ import { runHistories, type Summary } from '../support/never-twice/run.ts';
 
 /**
  * `npm run never-twice -- --runs 1000`: histories of requests, retries, kills, stops and faults against the functions as
- * they are deployed, counting accounts, deposits and messages. `ranges`: with logins of the service's own, servers and clocks that
- * keep no promise; `times`: without; `registrations`: of one-time passwords. `--first` ends with the first violation, `--only 7` plays
- * that history of the seed alone. Ends with an error when a promise was broken.
+ * they are deployed, counting accounts, deposits and messages. Ends with an error when a promise was broken.
  */
+
+const USAGE = `npm run never-twice -- [--kind <name>]… [--runs 1000] [--seed <number>] [--lanes 12] [--first] [--only <number>]
+  --kind   ranges: accounts with logins of the service's own, where servers and clocks keep no promise
+           times: accounts without, while servers act in time
+           registrations: one-time passwords by e-mail
+           all of them where none is named
+  --runs   how many histories of each kind
+  --seed   the same seed makes up the same histories
+  --lanes  how many are played at a time, each with servers of its own
+  --first  ends with the first violation
+  --only   plays that history of the seed alone
+`;
 
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     runs: { type: 'string', default: '1000' },
     kind: { type: 'string', multiple: true, default: Object.keys(KINDS) },
     lanes: { type: 'string', default: '12' },
@@ -21,6 +32,10 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
   },
 });
+if (values.help) {
+  process.stdout.write(USAGE);
+  process.exit();
+}
 const kinds = values.kind.filter((kind): kind is Kind => kind in KINDS);
 if (kinds.length !== values.kind.length) throw new Error(`--kind is one of ${Object.keys(KINDS).join(', ')}.`);
 
