@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
@@ -43,6 +44,8 @@ export interface Database {
   /** Every call so far, oldest first; emptied by whoever wants to count from zero. */
   readonly calls: DatabaseCall[];
   createTables(names: DatabaseTables): Promise<void>;
+  /** The same tables for those who look on: their calls meet no fault and are not counted. @returns where they are called */
+  lookOn(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -79,11 +82,14 @@ export async function startDatabase({
     const operation = operationOf(request);
     const fault = isAdministration(operation) ? undefined : faults.next();
     down.check();
-    note(request, operation);
-    if (!isAdministration(operation)) {
-      request.pause();
-      await faults.onCall({ name: operation, fault });
-    }
+    const call: DatabaseCall = { operation, table: '', ...(isRepeated(request) ? { repeated: true } : {}) };
+    if (!isAdministration(operation)) calls.push(call);
+    // All of it has come in: whatever becomes of its caller from now on, it is done.
+    const body = await buffer(request);
+    call.table = tableOf(body.toString('utf8'));
+    if (!isAdministration(operation)) await faults.onCall({ name: operation, fault });
+    // Tests let the time of the functions pass, but not ours, and a client that compares the two repeats what was refused.
+    response.sendDate = false;
     switch (fault?.kind) {
       case 'throttled':
         return fail(request, response, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException');
@@ -100,39 +106,24 @@ export async function startDatabase({
         loseAnswer(request, response);
         break;
       case 'repeated':
-        repeatLater(request, fault.ms ?? 1_000);
+        repeatLater(request, body, fault.ms ?? 1_000);
     }
-    dynamo.emit('request', request, response);
-    request.resume();
+    dynamo.emit('request', again(request, body), response);
   }
 
   /** The same call once more, when its caller has long had the answer. */
-  function repeatLater(request: IncomingMessage, ms: number): void {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const { method, url, headers, httpVersion } = request;
-      const again = Object.assign(Readable.from([Buffer.concat(chunks)]), { method, url, headers, httpVersion });
-      faults.pause(ms, closing.signal).then(
-        () => dynamo.emit('request', again, new ServerResponse(again as unknown as IncomingMessage)),
-        () => {},
-      );
-    });
+  function repeatLater(request: IncomingMessage, body: Buffer, ms: number): void {
+    const repeat = again(request, body);
+    faults.pause(ms, closing.signal).then(
+      () => dynamo.emit('request', repeat, new ServerResponse(repeat as unknown as IncomingMessage)),
+      () => {},
+    );
   }
 
-  /** The table stands in the body, which dynalite reads: this reads along. */
-  function note(request: IncomingMessage, operation: string): void {
-    if (isAdministration(operation)) return;
-    const isRepeated = /attempt=(?!1;)/.test(String(request.headers['amz-sdk-request']));
-    const call: DatabaseCall = { operation, table: '', ...(isRepeated ? { repeated: true } : {}) };
-    calls.push(call);
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      call.table = tableOf(Buffer.concat(chunks).toString('utf8'));
-    });
-  }
-
+  const onlookers = createServer(
+    LIKE_AWS,
+    fromHereAlone((request, response) => dynamo.emit('request', request, response)),
+  );
   const url = `http://127.0.0.1:${await listen(server, port)}`;
   const down = downtime(server, faults);
 
@@ -140,22 +131,22 @@ export async function startDatabase({
     url,
     faults,
     calls,
-    async createTables(names) {
-      const client = new DynamoDBClient({
-        endpoint: url,
-        region: 'eu-west-1',
-        credentials: { accessKeyId: accessKeyId ?? 'local', secretAccessKey: 'local' },
-      });
-      const entries = Object.entries(names) as [keyof DatabaseTables, string][];
-      await Promise.all(entries.map(([kind, name]) => client.send(new CreateTableCommand(tableInput(kind, name)))));
-      client.destroy();
-    },
+    createTables: (names) => createTables(url, names, accessKeyId),
+    lookOn: async () => `http://127.0.0.1:${await listen(onlookers, 0)}`,
     async close() {
       down.stop();
       closing.abort();
-      await closed(server);
+      await Promise.all([closed(server), closed(onlookers)]);
     },
   };
+}
+
+async function createTables(endpoint: string, names: DatabaseTables, accessKeyId = 'local'): Promise<void> {
+  const credentials = { accessKeyId, secretAccessKey: 'local' };
+  const client = new DynamoDBClient({ endpoint, region: 'eu-west-1', credentials });
+  const entries = Object.entries(names) as [keyof DatabaseTables, string][];
+  await Promise.all(entries.map(([kind, name]) => client.send(new CreateTableCommand(tableInput(kind, name)))));
+  client.destroy();
 }
 
 function tableInput(kind: keyof DatabaseTables, TableName: string) {
@@ -202,6 +193,16 @@ function loseAnswer(request: IncomingMessage, response: ServerResponse): void {
     request.socket.destroy();
     return response;
   };
+}
+
+/** A request whose body was read, to be read once more. */
+function again({ method, url, headers, httpVersion }: IncomingMessage, body: Buffer): Readable {
+  return Object.assign(Readable.from([body]), { method, url, headers, httpVersion });
+}
+
+/** Its client made it before. */
+function isRepeated({ headers }: IncomingMessage): boolean {
+  return /attempt=(?!1;)/.test(String(headers['amz-sdk-request']));
 }
 
 function operationOf(request: IncomingMessage): string {

@@ -113,7 +113,8 @@ export function operationsIn(
   now: () => number = Date.now,
   unfinishedSeconds: number = KEPT_SECONDS,
 ): OperationSteps {
-  const expiry = (keptSeconds: number) => Math.floor(now() / 1_000) + keptSeconds;
+  // Not sooner, by no part of a second.
+  const expiry = (keptSeconds: number) => Math.ceil(now() / 1_000) + keptSeconds;
 
   const write: OperationSteps['write'] = async (operation, { set, remove, condition, keptSeconds }, signal) => {
     // The SDK's repeat of this write has the same revision; one of an earlier write, arriving late, a smaller one.
@@ -262,7 +263,7 @@ async function unlessLost(work: () => Promise<unknown>): Promise<void> {
 function newOperation(scope: string[] | undefined): Operation {
   const operationId = randomUUID();
   return {
-    pk: scope === undefined ? `operation#${operationId}` : `key#${digest(scope)}`,
+    pk: scope === undefined ? `operation#${operationId}` : keyOf(scope),
     operationId,
     nonce: randomBytes(16).toString('base64url'),
     lease: randomUUID(),
@@ -270,8 +271,9 @@ function newOperation(scope: string[] | undefined): Operation {
   };
 }
 
-function digest(scope: string[]): string {
-  return createHash('sha256').update(JSON.stringify(scope)).digest('base64url');
+/** Under which the operation of an idempotency key is kept. @param scope as in `claim` */
+export function keyOf(scope: string[]): string {
+  return `key#${createHash('sha256').update(JSON.stringify(scope)).digest('base64url')}`;
 }
 
 function parseStored(item: Item): StoredOperation {

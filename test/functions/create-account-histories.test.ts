@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { registrationEnvironment } from '../support/account-surroundings.ts';
+import { startAccountWorld } from '../support/account-world.ts';
 import { accountBundles, type Bundles } from '../support/environments.ts';
 import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
-import { runHistories } from '../support/never-twice/run.ts';
+import type { Shape } from '../support/never-twice/intents.ts';
+import { playIn, runHistories } from '../support/never-twice/run.ts';
+import type { Round, Step } from '../support/never-twice/steps.ts';
 
 /** A few of them: `npm run never-twice` runs as many as one likes, and `.ci/run` a good number. */
 const RUNS = 5;
@@ -33,4 +37,43 @@ describe.concurrent('Requests, retries, kills, stops and faults', () => {
       if (kind !== 'registrations') expect(counts.passwords).toBeGreaterThan(0);
     },
   );
+});
+
+describe('A history', () => {
+  const ASKED: Shape = {
+    connection: 'tp5-live',
+    keyed: true,
+    returns: true,
+    login: 'none',
+    given: false,
+    readonly: false,
+    notices: false,
+  };
+  /** Its end was written down last. */
+  const died = { tries: [{ of: 'note' as const, count: 3 }], passMs: 0 };
+  const diedAtKeysEnd = { tries: [{ of: 'database' as const, count: 1 }], beforeKeyEndsMs: 8_000, passMs: 14_000 };
+  const retried = { tries: [null], passMs: 0 };
+
+  /** One request, and what befalls it. */
+  function story<S>(shape: S, rounds: Round[]): Step<S>[] {
+    return [{ kind: 'begin', shape, rivals: false, faults: [], rounds }];
+  }
+
+  async function play(kind: Kind, told: Parameters<typeof playIn>[2]): Promise<void> {
+    const world = await startAccountWorld({ bundles, settleSeconds: 60, environment: registrationEnvironment() });
+    try {
+      await playIn(world, kind, told);
+    } finally {
+      await world.close();
+    }
+  }
+
+  describe('in which a retry dies before it has done anything does not keep the key for longer', () => {
+    it('its own login is taken by the account that the key has opened', () => {
+      const steps = story<Shape>({ ...ASKED, login: 'outside' }, [died, diedAtKeysEnd, retried]);
+      return play('times', { passwordCheck: 'known', steps });
+    });
+
+    it('another message is sent', () => play('registrations', story(true, [died, diedAtKeysEnd, retried])));
+  });
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
+import { callerOf } from '../../lib/http/caller.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { CONNECTIONS, type ConnectionId } from './account-connections.ts';
 import type { Outcome } from './environments.ts';
@@ -21,6 +22,10 @@ export interface AccountAnswer {
   headers: Record<string, string>;
   body: Record<string, unknown>;
 }
+
+const CRM_ARN = 'arn:aws:iam::000000000000:user/crm';
+/** Who calls where nobody else is named. */
+export const CALLER = callerOf({ iam: { userArn: CRM_ARN } }) ?? 'nobody';
 
 /** A request for an account with what a connection needs at least. */
 export function accountBody(connection: ConnectionId, more: Record<string, unknown> = {}): Record<string, unknown> {
@@ -59,7 +64,7 @@ export function accountEvent(
       stage: '$default',
       time: now.toUTCString(),
       timeEpoch: now.getTime(),
-      authorizer: { iam: { userArn: caller ?? 'arn:aws:iam::000000000000:user/crm' } },
+      authorizer: { iam: { userArn: caller ?? CRM_ARN } },
     },
     pathParameters: { user_id: userId },
     body: typeof body === 'string' ? body : JSON.stringify(body),

@@ -10,6 +10,7 @@ import type { WebApiServer } from '../../infra/local/platforms/web-api-server.ts
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import { derivePassword, parsePasswordKey } from '../../lib/platform/passwords.ts';
 import { NEVER } from '../../lib/records/due.ts';
+import { keyOf } from '../../lib/records/operations.ts';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
 import { ACCOUNT_TYPES, connectionRecords, FORMS, type ServerName } from './account-connections.ts';
@@ -74,6 +75,8 @@ export interface AccountWorld {
   settle(): Run;
   addClients(clients: WorldClient[]): Promise<void>;
   clearFaults(): void;
+  /** What is kept of an idempotency key. @param scope that of its operation */
+  operationOf(scope: string[]): Promise<Item | undefined>;
   /** The records of a client's accounts. */
   records(userId: string): Promise<Item[]>;
   /** The operations that are to be taken up again, by their ids; not those that only an operator can end. */
@@ -96,8 +99,7 @@ export interface AccountWorld {
 export async function startAccountWorld(options: WorldOptions): Promise<AccountWorld> {
   const { aws, clock, faults, clearFaults, tp5, reg, gw, gateway } = await startSurroundings();
   const { database, outbox, bus } = aws;
-  const client = localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB');
-
+  const client = { ...localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB'), endpoint: await database.lookOn() };
   const crm = crmWriter(client);
   await crm.write({ connections: connectionRecords(tp5, reg, gw), account_types: ACCOUNT_TYPES, forms: FORMS });
   await crm.addClients(options.clients ?? []);
@@ -221,8 +223,12 @@ async function accountsOf(reader: ReturnType<typeof databaseClient>, userId: str
 function kept(
   reader: ReturnType<typeof databaseClient>,
   bus: Bus,
-): Pick<AccountWorld, 'records' | 'openOperations' | 'operatorsOperations' | 'told'> {
+): Pick<AccountWorld, 'operationOf' | 'records' | 'openOperations' | 'operatorsOperations' | 'told'> {
   return {
+    async operationOf(scope) {
+      const Key = { pk: keyOf(scope) };
+      return (await reader.send(new GetCommand({ TableName: TABLES.operations, Key, ConsistentRead: true }))).Item;
+    },
     records: (userId) => accountsOf(reader, userId),
     openOperations: () => openIn(reader, (at) => at < NEVER),
     operatorsOperations: () => openIn(reader, (at) => at === NEVER),

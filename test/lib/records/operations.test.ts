@@ -128,6 +128,15 @@ describe('A request with an Idempotency-Key', () => {
     expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'fresh' });
   });
 
+  it('is kept for no part of a second less than 24 hours', async () => {
+    const { operations, clock } = world();
+    const scope = newScope();
+    clock.now += 999 - (clock.now % 1_000);
+    await operations.finish(await fresh(operations, scope), signal());
+    clock.now += DAY - 1;
+    expect(await operations.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
+  });
+
   it('is kept for 24 hours from the last step on, so that one at the end of its time is not forgotten a moment later', async () => {
     const { operations, clock } = world();
     const scope = newScope();

@@ -20,7 +20,7 @@ const SHAPE: Shape = {
 /** A request whose key was used once. */
 function anIntent(shape: Partial<Shape> = {}, more: Partial<Intent> = {}): Intent {
   const given = { login: undefined, isContested: false, knowsPasswords: true, now: 0 };
-  return { ...newIntent({ ...SHAPE, ...shape }, CLIENT, given), epochs: 1, ...more };
+  return { ...newIntent({ ...SHAPE, ...shape }, CLIENT, given), uses: 1, ...more };
 }
 
 function anAccount(more: Partial<SimulatedAccount> = {}): SimulatedAccount {
@@ -80,7 +80,7 @@ describe('the check of an answer', () => {
     const sight = aSight({ accounts: [anAccount(), anAccount({ login: 502_002 })] });
     const intent = anIntent({}, { answers: [OPENED] });
     expect(() => checkAnswer(sight, intent, other)).toThrow('differ');
-    checkAnswer(sight, { ...intent, epochs: 2 }, other);
+    checkAnswer(sight, { ...intent, uses: 2 }, other);
   });
 
   it('lets a refusal pass while another try is under way', () => {
@@ -94,7 +94,7 @@ describe('the check of the accounts', () => {
   it('finds a second account, but for a key that was used anew', () => {
     const sight = aSight({ accounts: [anAccount(), anAccount({ login: 502_002 })] });
     expect(() => checkAccounts(sight, anIntent())).toThrow('2 accounts');
-    checkAccounts(sight, anIntent({}, { epochs: 2 }));
+    checkAccounts(sight, anIntent({}, { uses: 2 }));
   });
 });
 

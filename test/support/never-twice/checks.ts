@@ -59,14 +59,19 @@ export function checkAnswer(sight: Momentary, intent: Intent, answer: AccountAns
   if (word === '409 login_taken' && !intent.mayBeTaken) throw wrong('its own login is said to be taken');
   if (status === 504 && !/^[0-9a-f-]{36}$/.test(String(body.operation_id))) throw wrong('504 without operation_id');
   if (status === 503 && headers['retry-after'] === undefined) throw wrong('503 without Retry-After');
-  if (NOTHING_OPENED.has(word) && intent.running === 0 && sight.accounts.length > intent.answers.length) {
+  if (NOTHING_OPENED.has(word) && intent.running === 0 && sight.accounts.length > knownOf(intent)) {
     throw wrong(`${word}, but there is an account`);
   }
   if (status !== 200) return;
   checkAccess(sight, intent, body);
   if (intent.answers.some((one) => JSON.stringify(one.body) === JSON.stringify(body))) return;
-  if (intent.answers.length === intent.epochs) throw wrong('two answers that differ');
+  if (intent.answers.length === intent.uses) throw wrong('two answers that differ');
   intent.answers.push(answer);
+}
+
+/** So many accounts are there without this answer: those that were answered, and one of each earlier use of the key. */
+function knownOf({ answers, uses }: Intent): number {
+  return Math.max(answers.length, uses - 1);
 }
 
 /** The passwords open the account, and it is this client's. */
@@ -82,7 +87,7 @@ function checkAccess(
 
 /** At any time: no more accounts than the key had times. @throws Error */
 export function checkAccounts({ accounts }: Pick<Sight, 'accounts'>, intent: Intent): void {
-  if (accounts.length > intent.epochs) throw new Error(`${intent.name}: ${accounts.length} accounts`);
+  if (accounts.length > intent.uses) throw new Error(`${intent.name}: ${accounts.length} accounts`);
 }
 
 /** When all is over: each account with its record and its deposit, or none. @throws Error */
@@ -138,14 +143,14 @@ function checkSettled(sight: Sight, intent: Intent): void {
 }
 
 /** Each account has a record, of the same operation, which is at its end. */
-function checkRecords({ accounts, records }: Sight, { name, shape, epochs }: Intent): void {
+function checkRecords({ accounts, records }: Sight, { name, shape, uses }: Intent): void {
   const wrong = (what: string) => new Error(`${name}: ${what}`);
   if (records.length !== accounts.length) throw wrong(`${records.length} records of ${accounts.length} accounts`);
   for (const { login, comment } of accounts) {
     const record = records.find((one) => one.login === login);
     if (record === undefined) throw wrong('a record of another account');
     // With a key that was used anew the caller asks for a login that may be its own by now.
-    const isAsked = epochs > 1 && shape.login !== 'none';
+    const isAsked = uses > 1 && shape.login !== 'none';
     if (record.operation_id !== comment && !isAsked)
       throw wrong(`${shape.connection}: an account of another operation`);
   }

@@ -51,21 +51,11 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     const knowsPasswords = this.world.gateway.passwordCheck === 'known';
     const intents: Intent[] = [];
     for (const _ of rivals ? [1, 2] : [1]) {
-      const client = await this.#newClient();
+      const client = await newClient(this.world);
       const now = this.world.clock.now();
       intents.push(newIntent(shape, client, { login, isContested: rivals, knowsPasswords, now }));
     }
     return intents;
-  }
-
-  /** Faults of the database are for the function, not for the test. */
-  async #newClient() {
-    const { dynamodb } = this.world.faults;
-    const waiting = dynamodb.list();
-    dynamodb.clear();
-    const client = await newClient(this.world);
-    for (const fault of waiting) dynamodb.set(fault);
-    return client;
   }
 
   protected override setFault(target: Target, fault: Fault): void {
@@ -83,7 +73,7 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
 
   protected see(intent: Intent, answer: AccountAnswer | undefined): void {
     // Its own first account has the login that it asks for.
-    if (intent.epochs > 1) intent.mayBeTaken = true;
+    if (intent.uses > 1) intent.mayBeTaken = true;
     if (answer !== undefined) {
       intent.lastWord = wordOf(answer);
       this.count(intent.lastWord);

@@ -1,6 +1,6 @@
-import { type AccountAnswer, type AccountCall, accountBody } from '../account-calls.ts';
-import type { ConnectionId } from '../account-connections.ts';
-import type { Tried } from './rounds.ts';
+import { type AccountAnswer, type AccountCall, accountBody, CALLER } from '../account-calls.ts';
+import { CONNECTIONS, type ConnectionId } from '../account-connections.ts';
+import { type Tried, unused } from './rounds.ts';
 
 /** What a request asks for. */
 export interface Shape {
@@ -69,6 +69,7 @@ export function newIntent(
   const key = keyed ? `key-${client.id}` : undefined;
   return {
     key,
+    scope: key === undefined ? undefined : [CONNECTIONS[connection].version, CALLER, client.id, key],
     returns,
     name: `${client.id} ${JSON.stringify(shape)}`,
     shape,
@@ -83,11 +84,7 @@ export function newIntent(
     isBlindAlone: isBlind || (isGateway && !isOfRange && shape.given),
     answers: [],
     lastWord: undefined,
-    running: 0,
-    befallen: false,
-    begunAt: now,
-    keptUntil: 0,
-    epochs: 0,
+    ...unused(now),
   };
 }
 

@@ -6,6 +6,7 @@ function anIntent(more: Partial<Registration> = {}): Registration {
   return {
     name: 'registration 1',
     key: 'key-1',
+    scope: ['registration', 'crm', 'key-1'],
     returns: true,
     email: 'quill@p1.example',
     source: '10.0.0.1',
@@ -15,7 +16,7 @@ function anIntent(more: Partial<Registration> = {}): Registration {
     befallen: false,
     begunAt: 0,
     keptUntil: 0,
-    epochs: 1,
+    uses: 1,
     ...more,
   };
 }
@@ -36,7 +37,7 @@ describe('the check of a registration', () => {
     const twice = { messages: 2, isUndisturbed: false };
     expect(() => checkRegistration(twice, anIntent(), undefined)).toThrow('2 messages');
     expect(() => checkRegistrationEnd(twice, anIntent())).toThrow('2 messages');
-    checkRegistration(twice, anIntent({ epochs: 2 }), SENT);
+    checkRegistration(twice, anIntent({ uses: 2 }), SENT);
   });
 
   it('finds 204 without a message, where nothing was in its way', () => {

@@ -43,14 +43,18 @@ export function checkRegistration(
   if (!ANSWERS.has(word)) throw wrong(`the contract has no answer ${word}`);
   const hasFailed = intent.words.some((one) => one.startsWith('5'));
   // Its own places are known again; those of tries that failed are not its own any more.
-  if (answer.status === 429 && !hasFailed && intent.epochs === 1) throw wrong('a limit is reached by its own repeats');
+  if (answer.status === 429 && !hasFailed && intent.uses === 1) throw wrong('a limit is reached by its own repeats');
   intent.words.push(word);
-  if (word === '502 otp_delivery_failed' && intent.running === 0 && sight.messages > intent.answers.length) {
+  if (
+    word === '502 otp_delivery_failed' &&
+    intent.running === 0 &&
+    sight.messages > Math.max(intent.answers.length, intent.uses - 1)
+  ) {
     throw wrong('502, but there is a message');
   }
   if (answer.status !== 204) return;
   if (sight.messages === 0 && sight.isUndisturbed) throw wrong('204 without a message');
-  if (intent.answers.length < intent.epochs) intent.answers.push(answer);
+  if (intent.answers.length < intent.uses) intent.answers.push(answer);
 }
 
 /** When all is over. @throws Error */
@@ -62,6 +66,6 @@ export function checkRegistrationEnd(sight: RegistrationSight, intent: Registrat
 }
 
 /** Without a key it is sent once. */
-function checkMessages({ messages }: RegistrationSight, { name, epochs }: Registration): void {
-  if (messages > epochs) throw new Error(`${name}: ${messages} messages`);
+function checkMessages({ messages }: RegistrationSight, { name, uses }: Registration): void {
+  if (messages > uses) throw new Error(`${name}: ${messages} messages`);
 }

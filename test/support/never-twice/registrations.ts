@@ -1,5 +1,5 @@
 import type { Faults } from '../../../infra/local/faults.ts';
-import { type AccountAnswer, accountEvent } from '../account-calls.ts';
+import { type AccountAnswer, accountEvent, CALLER } from '../account-calls.ts';
 import type { Outcome } from '../environments.ts';
 import { checkAnswer as checkDocumented } from '../openapi.ts';
 import {
@@ -8,7 +8,7 @@ import {
   type Registration,
   wordOfRegistration,
 } from './registration-checks.ts';
-import { Rounds } from './rounds.ts';
+import { Rounds, unused } from './rounds.ts';
 
 const PATH = '/public/v1/account/register/request';
 const LAST_MS = 12_000;
@@ -29,21 +29,19 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
   protected async begin(keyed: boolean): Promise<Registration[]> {
     persons += 1;
     const now = this.world.clock.now();
+    const key = keyed ? `key-${persons}` : undefined;
     return [
       {
         name: `registration ${persons}`,
-        key: keyed ? `key-${persons}` : undefined,
+        key,
+        scope: key === undefined ? undefined : ['registration', CALLER, key],
         returns: keyed,
         // Nobody shares a mail domain or a source.
         email: `quill-${persons}@p${persons}.example`,
         source: `10.${(persons >> 16) & 255}.${(persons >> 8) & 255}.${persons & 255}`,
         answers: [],
         words: [],
-        running: 0,
-        befallen: false,
-        begunAt: now,
-        keptUntil: 0,
-        epochs: 0,
+        ...unused(now),
       },
     ];
   }
@@ -82,9 +80,9 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
   }
 
   /** One request takes one place of its source and of its address, however often it was repeated. */
-  async #checkPlaces({ name, email, source, key, words, epochs }: Registration): Promise<void> {
+  async #checkPlaces({ name, email, source, key, words, uses }: Registration): Promise<void> {
     // A try that failed has used up a place of the source for itself.
-    const isOne = key !== undefined && epochs === 1 && words.every((word) => word === '204' || word.startsWith('409'));
+    const isOne = key !== undefined && uses === 1 && words.every((word) => word === '204' || word.startsWith('409'));
     if (!isOne) return;
     const { clock } = this.world;
     await clock.pass(RESEND_MS);

@@ -1,7 +1,10 @@
 import type { Fault, Faults } from '../../../infra/local/faults.ts';
+import type { AccountAnswer } from '../account-calls.ts';
 import type { AccountWorld } from '../account-world.ts';
 import type { Run } from '../environments.ts';
 import { type Circumstances, KEPT_MS } from './circumstances.ts';
+import { Diary } from './diary.ts';
+import { noteUse, type Used, use } from './keys.ts';
 import { befall, type Moment } from './moments.ts';
 import type { Round, Step, Target } from './steps.ts';
 
@@ -24,7 +27,7 @@ export interface Counts {
 }
 
 /** One request with all its retries. */
-export interface Tried {
+export interface Tried extends Used {
   name: string;
   /** Without a key it is sent once. */
   key: string | undefined;
@@ -36,31 +39,39 @@ export interface Tried {
   running: number;
   /** A try was killed, stopped or out of time. */
   befallen: boolean;
-  /** When its key was first used, and until when it is certainly kept, on the world's clock. */
+  /** When its key was first used, on the world's clock. */
   begunAt: number;
-  keptUntil: number;
-  /** How often its key was used anew: each time it may do its work. */
-  epochs: number;
+  /** What its key is unique within, and the key itself; undefined without one. */
+  scope: string[] | undefined;
+}
+
+/** A request that is still to be sent. @param now on the world's clock */
+export function unused(now: number): Pick<Tried, 'running' | 'befallen' | 'begunAt' | 'keptUntil' | 'uses'> {
+  return { running: 0, befallen: false, begunAt: now, keptUntil: 0, uses: 0 };
 }
 
 /** Requests, and what befalls them, in one world. */
-export abstract class Rounds<I extends Tried, A, S> {
+export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'status' | 'body'>, S> {
   protected readonly world: AccountWorld;
   protected readonly counts: Counts;
   protected readonly intents: I[] = [];
+  readonly #diary: Diary;
   /** Where something went wrong. */
   protected readonly faulty = new Set<Target>();
   /** The function's time, in milliseconds; it works for all of it but four seconds. */
   protected abstract readonly ms: number;
-  readonly #circumstances: Circumstances;
+  /** For how long a key is certainly kept: of two clocks that are wrong one may be ahead, and the other behind. */
+  readonly #keptMs: number;
   /** Functions that were stopped go on behind the backs of the others. */
   readonly #stopped: Promise<unknown>[] = [];
   #failure: unknown;
+  #tries = 0;
 
   constructor(world: AccountWorld, counts: Counts, circumstances: Circumstances) {
     this.world = world;
+    this.#diary = new Diary(world);
     this.counts = counts;
-    this.#circumstances = circumstances;
+    this.#keptMs = KEPT_MS - 2 * circumstances.skewMs;
   }
 
   /** New requests: one, or two that want the same. */
@@ -75,24 +86,37 @@ export abstract class Rounds<I extends Tried, A, S> {
   /** When all is over. */
   protected abstract checkEnd(): Promise<void>;
 
-  /** @throws Error when a promise was broken */
+  /** @throws Error when a promise was broken, which tells what happened */
   async play(steps: readonly Step<S>[]): Promise<void> {
     const { clock } = this.world;
     this.counts.histories += 1;
     try {
       for (const step of steps) await this.#take(step);
       this.world.clearFaults();
-      for (const intent of this.intents) if (intent.returns) await this.finish(intent);
+      for (const intent of this.intents) {
+        if (intent.returns) await this.finish(intent);
+        await this.#checkKey(intent);
+      }
       await clock.pass(ALL_IS_OVER_MS);
       await Promise.all(this.#stopped);
       if (this.#failure !== undefined) throw this.#failure;
       await this.checkEnd();
+    } catch (error) {
+      const what = error instanceof Error ? error.message : String(error);
+      throw new Error(`${what}\n${this.#diary.tell()}`);
     } finally {
+      this.#diary.end();
       // The next history meets nothing of this one.
       this.world.clearFaults();
       await clock.pass(ALL_IS_OVER_MS);
       await Promise.allSettled(this.#stopped);
     }
+  }
+
+  /** What the checks of later answers rest on. */
+  async #checkKey({ name, scope, answers, uses }: I): Promise<void> {
+    if (scope === undefined || answers.length === 0 || uses > 1) return;
+    if ((await this.world.operationOf(scope)) === undefined) throw new Error(`${name}: nothing is kept of its key`);
   }
 
   async #take(step: Step<S>): Promise<void> {
@@ -162,7 +186,12 @@ export abstract class Rounds<I extends Tried, A, S> {
 
   /** Sends a request, and lets that befall the function when it is still at work then. */
   protected async ask(intent: I, moment: Moment | null, ms = this.ms): Promise<A | undefined> {
-    this.#use(intent);
+    const { scope } = intent;
+    const kept = async () => scope && this.world.operationOf(scope);
+    const name = `${intent.name.split(' ', 2)[0]} try ${++this.#tries}`;
+    this.#diary.write(`${name} begins${moment === null ? '' : `, befallen: ${JSON.stringify(moment)}`}`);
+    const began = { at: this.world.clock.now(), kept: await kept() };
+    if (use(intent, began.at, this.#keptMs) && intent.uses > 1) this.counts.keysUsedAnew += 1;
     this.counts.requests += 1;
     intent.running += 1;
     const pending = this.send(intent, ms);
@@ -171,32 +200,27 @@ export abstract class Rounds<I extends Tried, A, S> {
     const answer = await pending.answer;
     const { kind } = await pending.outcome;
     const struck = await befalling;
+    const ended = { at: this.world.clock.now(), kept: await kept() };
+    this.#diary.write(`${name} ends: ${kind}${inShort(answer)}`);
     intent.running -= 1;
     if (kind === 'crash') throw new Error(`${intent.name}: the function crashed`);
     // Lambda ends what takes too long: on a busy machine that is one more way to be killed.
     if (kind === 'killed' || kind === 'timed out') this.counts.kills += 1;
     else if (struck) this.counts.stops += 1;
     if (struck || kind !== 'answer') intent.befallen = true;
+    noteUse(intent, began, ended, this.#keptMs);
     this.see(intent, answer);
     return answer;
-  }
-
-  /** A try with a key that may have been forgotten may do the work once more. */
-  #use(intent: I): void {
-    const now = this.world.clock.now();
-    const isForgotten = now >= intent.keptUntil;
-    if (isForgotten) {
-      intent.epochs += 1;
-      if (intent.epochs > 1) this.counts.keysUsedAnew += 1;
-    }
-    // What was answered once is not done again, so its key is kept no longer for it.
-    if (isForgotten || intent.answers.length < intent.epochs) {
-      // Of two clocks that are wrong one may be ahead, and the other behind.
-      intent.keptUntil = now + KEPT_MS - 2 * this.#circumstances.skewMs;
-    }
   }
 
   protected count(word: string): void {
     this.counts.answers[word] = (this.counts.answers[word] ?? 0) + 1;
   }
+}
+
+/** Without passwords. */
+function inShort(answer: Pick<AccountAnswer, 'status' | 'body'> | undefined): string {
+  if (answer === undefined) return '';
+  const { type = '', login = '', operation_id = '' } = answer.body;
+  return ` ${answer.status} ${type}${login} ${operation_id}`.trimEnd();
 }

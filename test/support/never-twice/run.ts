@@ -66,17 +66,12 @@ export async function runHistories(options: HistoriesOptions): Promise<Summary> 
   });
   const stories: fc.Arbitrary<Told> =
     kind === 'registrations' ? registrationStoriesOf(circumstances) : storiesOf(circumstances);
-  const play = async (world: AccountWorld, story: Told) => {
-    if (Array.isArray(story)) return new Registrations(world, counts, circumstances).play(story);
-    const history = new History(world, counts, circumstances, story.passwordCheck);
-    return history.play(story.steps).finally(() => history.end());
-  };
   const one = (story: Told, index: number) =>
     pool.use(async (world) => {
       if ((untilFirst === true && violations.length > 0) || (only !== undefined && only !== index)) return;
       if (kind === 'ranges') crowd(world);
       try {
-        await play(world, story);
+        await playIn(world, kind, story, counts);
       } catch (error) {
         violations.push({ index, story, message: error instanceof Error ? error.message : String(error) });
       }
@@ -89,6 +84,14 @@ export async function runHistories(options: HistoriesOptions): Promise<Summary> 
     await pool.close();
   }
   return { kind, seed, counts, violations, seconds: (Date.now() - began) / 1_000 };
+}
+
+/** Plays one history. @throws Error when a promise was broken, which tells what happened */
+export async function playIn(world: AccountWorld, kind: Kind, story: Told, counts = noCounts()): Promise<void> {
+  const circumstances = KINDS[kind];
+  if (Array.isArray(story)) return new Registrations(world, counts, circumstances).play(story);
+  const history = new History(world, counts, circumstances, story.passwordCheck);
+  return history.play(story.steps).finally(() => history.end());
 }
 
 /** Half of a range is taken by others, on a server that shows whose an account is. */
