@@ -66,6 +66,24 @@ export interface RangeInspection {
   taken: number;
 }
 
+/** `unsaid`: it cannot be asked without changing anything. */
+export type Permission = 'granted' | 'denied' | 'unsaid';
+
+/** What the login may do by which the server knows us. */
+export interface Rights {
+  openAccounts: Permission;
+  /** Of accounts, their comments among it. */
+  seePersonalData: Permission;
+  changeBalances: Permission;
+}
+
+export interface ClosedGroups {
+  /** The server does not have them. */
+  unknown: string[];
+  /** The server does not show them to us: it may or may not let us open accounts there. */
+  notShown: string[];
+}
+
 /**
  * A trading server of one connection. Every call ends when `signal` aborts, at the latest. Failures are thrown as
  * `PlatformFailure`; no call sends again by itself what may have opened an account.
@@ -94,6 +112,10 @@ export interface TradingPlatform {
   holdsFunds(login: number, signal: AbortSignal): Promise<boolean | undefined>;
   /** Connects and logs in, without creating anything. */
   check(signal: AbortSignal): Promise<void>;
+  /** What we may do there, as far as the server says it of itself: nothing is tried out. */
+  rights(signal: AbortSignal): Promise<Rights>;
+  /** Which of the connection's groups are of no use to us, as far as the server tells of groups. */
+  closedGroups(signal: AbortSignal): Promise<ClosedGroups>;
   /** Asks for some logins of the range, its ends among them, whether they are taken; creates nothing. */
   inspectRange(range: LoginRange, signal: AbortSignal): Promise<RangeInspection>;
   /** Ends the session politely, where there is one. */

@@ -114,6 +114,14 @@ export class FakePlatform implements TradingPlatform {
 
   async check(): Promise<void> {}
 
+  async rights() {
+    return { openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' } as const;
+  }
+
+  async closedGroups() {
+    return { unknown: [], notShown: [] };
+  }
+
   async inspectRange() {
     return { looked: 0, taken: 0 };
   }

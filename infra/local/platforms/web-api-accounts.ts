@@ -1,5 +1,6 @@
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import { type Crowd, isOfCrowd, type SimulatedAccount, type SimulatedGroup } from './simulated-server.ts';
+import type { ManagerRights } from './web-api-manager.ts';
 import { RETCODES } from './web-api-retcodes.ts';
 
 export interface WebApiAccountsOptions {
@@ -9,8 +10,7 @@ export interface WebApiAccountsOptions {
   logins?: LoginRange;
   /** Where the answer to `user/add` names the new login: `answer` is older servers, `root` is to test tolerance. */
   loginPlacement?: 'answer' | 'root' | 'both';
-  /** False: the manager may not read personal data, the comment among them. */
-  personalData?: boolean;
+  rights?: ManagerRights;
   now?: () => number;
 }
 
@@ -32,7 +32,10 @@ export type Parameters = Record<string, string>;
 /** Without the terminator; longer values are cut silently. */
 const LIMITS: Record<string, number> = { Name: 127, Company: 63, Address: 127, Comment: 63 };
 const TEXTS = ['Name', 'Company', 'Country', 'City', 'State', 'ZIPCode', 'Address', 'Phone', 'Email', 'ID', 'Comment'];
-const PERSONAL = TEXTS.filter((name) => name !== 'Company');
+const HIDDEN = {
+  names: TEXTS.filter((name) => name !== 'Company' && name !== 'Name'),
+  all: TEXTS.filter((name) => name !== 'Company'),
+};
 const SHORTEST_PASSWORD = 8;
 const LONGEST_PASSWORD = 16;
 const TRADE_DISABLED = 0x4;
@@ -100,6 +103,7 @@ export class WebApiAccounts {
 
   #add(parameters: Parameters): Reply {
     const { PassMain, PassInvestor, Group, Name, Leverage, Rights = '483', Login = '0' } = parameters;
+    if (this.#options.rights?.openAccounts === false) return reply(8);
     const group = this.#options.groups.find(({ name }) => name === Group);
     if (!PassMain || !PassInvestor || !Group || !Name || !/^[1-9]\d{0,4}$/.test(Leverage ?? '')) return reply(3);
     if (!/^\d{1,15}$/.test(Rights) || !/^\d{1,16}$/.test(Login)) return reply(3);
@@ -184,6 +188,7 @@ export class WebApiAccounts {
   }
 
   #changeBalance({ record }: User, { Type, Balance = '' }: Parameters): Reply {
+    if (this.#options.rights?.changeBalances === false) return reply(8);
     const amount = Number(Balance);
     if (!['2', '3', '4', '5', '6'].includes(Type ?? '') || Balance === '' || !Number.isFinite(amount)) return reply(3);
     if (Math.abs(amount) > MAX_DEPOSIT) return reply(4005);
@@ -199,8 +204,10 @@ export class WebApiAccounts {
   }
 
   #shown({ record }: User): Record<string, string> {
-    if (this.#options.personalData !== false) return { ...record };
-    return { ...record, ...Object.fromEntries(PERSONAL.map((name) => [name, ''])) };
+    const { personalData = true } = this.#options.rights ?? {};
+    if (personalData === true) return { ...record };
+    const hidden = HIDDEN[personalData === false ? 'all' : personalData];
+    return { ...record, ...Object.fromEntries(hidden.map((name) => [name, ''])) };
   }
 }
 

@@ -13,6 +13,7 @@ import {
   UNHEARD_OF_CODE,
 } from './simulated-server.ts';
 import { type Reply, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
+import { managerRecord } from './web-api-manager.ts';
 import { readParameters } from './web-api-parameters.ts';
 import { type Session, type SessionOptions, WebApiSessions } from './web-api-sessions.ts';
 
@@ -176,7 +177,12 @@ class SimulatedWebApi implements WebApiServer {
     const fault = this.#faultFor(path);
     this.#down?.check();
     await this.faults.onCall({ name: path, fault, parameters });
-    await this.#work(fault, () => this.#accounts.work(path, parameters), session.socket, response);
+    const { manager, rights = {} } = this.#options;
+    const execute = () =>
+      path === '/api/manager/get'
+        ? managerRecord(manager.login, rights, parameters)
+        : this.#accounts.work(path, parameters);
+    await this.#work(fault, execute, session.socket, response);
   }
 
   #authenticate(path: string, session: Session, query: URLSearchParams, response: ServerResponse): Promise<void> {

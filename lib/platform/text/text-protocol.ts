@@ -1,11 +1,13 @@
 import type { LoginRange, TextProtocolConnection, TextProtocolSecret } from '../../records/crm-records.ts';
 import {
   type AccountOrder,
+  type ClosedGroups,
   type Departure,
   type Finding,
   mayStillLeave,
   type OrderTrace,
   PlatformFailure,
+  type Rights,
   type TradingPlatform,
 } from '../platform.ts';
 import { inspectRange } from '../range.ts';
@@ -78,6 +80,15 @@ export class TextProtocolPlatform implements TradingPlatform {
     const server = await this.#client.server();
     if (this.loginIsKey) await this.#client.ask(checkAccountCommand(server, 1), signal);
     else (await this.#client.connect(signal)).close();
+  }
+
+  /** The protocol has no word for them. */
+  async rights(): Promise<Rights> {
+    return { openAccounts: 'unsaid', seePersonalData: 'unsaid', changeBalances: 'unsaid' };
+  }
+
+  async closedGroups(): Promise<ClosedGroups> {
+    return { unknown: [], notShown: [] };
   }
 
   inspectRange(range: LoginRange, signal: AbortSignal) {

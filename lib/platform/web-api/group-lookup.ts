@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import type { Finding, OrderTrace } from '../platform.ts';
+import type { Finding, OrderTrace, Rights } from '../platform.ts';
 import { commandFailure, isDone, LoginSchema, NOT_FOUND, parseMember } from './answers.ts';
 import type { WebApiClient } from './client.ts';
 import { withQuery } from './query.ts';
-import { isUnreadable, readUser, type User, UserSchema } from './users.ts';
+import { readUser, type User, UserSchema } from './users.ts';
 
 const LoginsSchema = v.array(LoginSchema);
 const UsersSchema = v.array(UserSchema);
@@ -25,34 +25,44 @@ const MAX_BATCH_BYTES = 4 * 1_024 * 1_024;
  */
 export class GroupLookup {
   readonly #client: WebApiClient;
+  readonly #rights: (signal: AbortSignal) => Promise<Rights>;
   readonly #now: () => number;
   /** How the comment of each account begins, by its login, and since when that is being noted, in epoch milliseconds. */
   #marks = new Map<number, string>();
   #marksSince = 0;
 
-  constructor(client: WebApiClient, now: () => number) {
+  /** @param rights what the manager may do */
+  constructor(client: WebApiClient, rights: (signal: AbortSignal) => Promise<Rights>, now: () => number) {
     this.#client = client;
+    this.#rights = rights;
     this.#now = now;
   }
 
   /**
    * Reads the group from the highest login down. Absent is only what stands at none of the group's logins: new ones may
-   * be counted below others that were chosen by hand. Comments that are hidden from us are never taken for absence.
+   * be counted below others that were chosen by hand. An empty comment may be one that is hidden from us, also where names
+   * are shown: unless another one is read, or the server says that we may read them, it is not taken for absence.
    */
   async find({ operationId, group }: OrderTrace, signal: AbortSignal): Promise<Finding> {
     this.#forget();
-    let unreadable = false;
+    /** Whether comments are shown to us; undefined as long as it is not known. */
+    let shown: boolean | undefined;
     const mark = markOf(operationId);
     const all = await this.#loginsOf(group, signal);
     const logins = all.filter((login) => (this.#marks.get(login) ?? mark) === mark);
     for (let at = 0; at < logins.length; at += BATCH) {
-      for (const user of await this.#readUsers(logins.slice(at, at + BATCH), signal)) {
-        if (user.Comment === operationId) return { kind: 'found', login: user.Login };
-        if (isUnreadable(user)) unreadable = true;
-        else this.#marks.set(user.Login, markOf(user.Comment));
-      }
+      const users = await this.#readUsers(logins.slice(at, at + BATCH), signal);
+      const own = users.find(({ Comment }) => Comment === operationId);
+      if (own !== undefined) return { kind: 'found', login: own.Login };
+      if (users.length === 0) continue;
+      shown = users.some(({ Comment }) => Comment !== '') || (shown ?? (await this.#mayRead(signal)));
+      if (shown) for (const { Login, Comment } of users) this.#marks.set(Login, markOf(Comment));
     }
-    return { kind: unreadable ? 'cannot_tell' : 'absent' };
+    return { kind: shown === false ? 'cannot_tell' : 'absent' };
+  }
+
+  async #mayRead(signal: AbortSignal): Promise<boolean> {
+    return (await this.#rights(signal)).seePersonalData === 'granted';
   }
 
   #forget(): void {

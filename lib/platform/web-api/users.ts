@@ -32,12 +32,15 @@ export async function readBalance(client: WebApiClient, login: number, signal: A
   return parseMember(BalanceSchema, answer.answer).Balance;
 }
 
-/** Every account has a name; none to be seen means that personal data, the comment with it, is hidden from us. */
-export function isUnreadable({ Name, FirstName, LastName, Email, Comment }: User): boolean {
+/** Every account has a name; none to be seen means that all personal data is hidden from us. */
+function isUnreadable({ Name, FirstName, LastName, Email, Comment }: User): boolean {
   return Name + FirstName + LastName + Email + Comment === '';
 }
 
-/** Whose account stands at the order's own login: one command, and one more where comments are hidden from us. */
+/**
+ * Whose account stands at the order's own login: one command, and one more where its comment is empty. That may be one
+ * that is hidden from us, also where the name is shown, so it never says that the account is another's.
+ */
 export async function findLogin(
   client: WebApiClient,
   login: number,
@@ -47,8 +50,8 @@ export async function findLogin(
   const user = await readUser(client, login, signal);
   if (user === undefined) return { kind: 'absent' };
   if (user.Comment === operationId) return { kind: 'found', login };
-  if (!isUnreadable(user)) return { kind: 'another' };
-  if (reserved === true) return { kind: 'found', login };
+  if (user.Comment !== '') return { kind: 'another' };
+  if (reserved === true && isUnreadable(user)) return { kind: 'found', login };
   if (masterPassword === undefined) return { kind: 'cannot_tell' };
   return tryPassword(client, login, masterPassword, signal);
 }

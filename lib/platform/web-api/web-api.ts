@@ -3,10 +3,12 @@ import type { LoginRange, WebApiConnection, WebApiSecret } from '../../records/c
 import type { FieldFault } from '../../validators/primitives.ts';
 import {
   type AccountOrder,
+  type ClosedGroups,
   type Departure,
   type Finding,
   type OrderTrace,
   PlatformFailure,
+  type Rights,
   type TradingPlatform,
 } from '../platform.ts';
 import { inspectRange } from '../range.ts';
@@ -14,6 +16,7 @@ import { commandFailure, isDone, NO_PERMISSION, NOT_FOUND, openingFailure } from
 import { type ClientLimits, WebApiClient } from './client.ts';
 import { GroupLookup } from './group-lookup.ts';
 import { withQuery } from './query.ts';
+import { readGroups, readRights } from './rights.ts';
 import { newLogin, toUser } from './user-record.ts';
 import { findLogin, readBalance, readUser } from './users.ts';
 
@@ -32,12 +35,16 @@ export class WebApiPlatform implements TradingPlatform {
   readonly #now: () => number;
   readonly #client: WebApiClient;
   readonly #groups: GroupLookup;
+  readonly #offered: readonly string[];
+  readonly #manager: number;
 
   constructor(connection: WebApiConnection, secret: WebApiSecret, options: Partial<ClientLimits> = {}) {
     const limits = { ...DEFAULTS, ...options };
     this.#now = limits.now;
     this.#client = new WebApiClient(connection, secret, limits);
-    this.#groups = new GroupLookup(this.#client, limits.now);
+    this.#groups = new GroupLookup(this.#client, (signal) => this.rights(signal), limits.now);
+    this.#offered = connection.groups ?? [];
+    this.#manager = secret.login;
   }
 
   unsupported(): FieldFault[] {
@@ -95,6 +102,14 @@ export class WebApiPlatform implements TradingPlatform {
   async check(signal: AbortSignal): Promise<void> {
     const answer = await this.#client.ask({ path: '/api/test/access' }, signal);
     if (!isDone(answer)) throw commandFailure(answer.retcode);
+  }
+
+  rights(signal: AbortSignal): Promise<Rights> {
+    return readRights(this.#client, this.#manager, signal);
+  }
+
+  closedGroups(signal: AbortSignal): Promise<ClosedGroups> {
+    return readGroups(this.#client, this.#offered, signal);
   }
 
   inspectRange(range: LoginRange, signal: AbortSignal) {

@@ -42,6 +42,8 @@ const platform: TradingPlatform = {
   fund: async () => {},
   holdsFunds: async () => true,
   check: async () => {},
+  rights: async () => ({ openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' }),
+  closedGroups: async () => ({ unknown: [], notShown: [] }),
   inspectRange: async () => ({ looked: 0, taken: 0 }),
   close: async () => {},
 };

@@ -20,7 +20,7 @@ describe('looking an account up', () => {
     expect(await platform.find(anOrder({ group: 'none' }), noSignal)).toEqual({ kind: 'absent' });
   });
 
-  it('with a login costs one command, however many accounts the group has', async () => {
+  it('with a login costs one command, and one more where there is no comment, however many accounts the group has', async () => {
     const server = await testServer();
     server.populate({ group: 'real\\standard', from: 1_000_000, count: 1_000_000 });
     const platform = platformOn(server);
@@ -28,7 +28,7 @@ describe('looking an account up', () => {
     await platform.open(order, atOnce, noSignal);
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 70_000 });
     expect(await platform.find(anOrder({ login: 1_999_999 }), noSignal)).toEqual({ kind: 'another' });
-    expect(server.commands).toBe(3);
+    expect(server.commands).toBe(4);
   });
 
   it('at a login that our own table has reserved, with the comment of somebody else, is not ours', async () => {
@@ -99,7 +99,7 @@ describe('looking an account up', () => {
 
 describe('a manager that may not read personal data', () => {
   it('cannot tell whether an account without a login of ours exists', async () => {
-    const server = await testServer({ personalData: false });
+    const server = await testServer({ rights: { personalData: false } });
     const platform = platformOn(server);
     const order = anOrder();
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
@@ -109,7 +109,7 @@ describe('a manager that may not read personal data', () => {
   });
 
   it('tells an account at a login that our own table has reserved, with one command', async () => {
-    const server = await testServer({ personalData: false });
+    const server = await testServer({ rights: { personalData: false } });
     const platform = platformOn(server);
     const order = anOrder({ login: 70_000, reserved: true });
     await platform.open(order, atOnce, noSignal);
@@ -118,7 +118,7 @@ describe('a manager that may not read personal data', () => {
   });
 
   it('tells an account at a login of ours by its password', async () => {
-    const server = await testServer({ personalData: false });
+    const server = await testServer({ rights: { personalData: false } });
     const platform = platformOn(server);
     const order = anOrder({ login: 70_000 });
     await platform.open(order, atOnce, noSignal);
@@ -126,6 +126,40 @@ describe('a manager that may not read personal data', () => {
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 70_000 });
     expect(await platform.find({ ...order, masterPassword: 'An0ther#pw' }, noSignal)).toEqual({ kind: 'another' });
     expect(await platform.find(trace, noSignal)).toEqual({ kind: 'cannot_tell' });
+  });
+});
+
+describe('a manager that is shown names and no comments', () => {
+  it('does not take an account without a login of ours for absent, though it reads the names of others', async () => {
+    const platform = platformOn(await testServer({ rights: { personalData: 'names' } }));
+    const order = anOrder();
+    await platform.open(order, atOnce, noSignal);
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'cannot_tell' });
+  });
+
+  it.each([undefined, true])(
+    'does not take an account at its own login for another’s (reserved: %s)',
+    async (reserved) => {
+      const platform = platformOn(await testServer({ rights: { personalData: 'names' } }));
+      const order = anOrder({ login: 70_000, ...(reserved === undefined ? {} : { reserved }) });
+      await platform.open(order, atOnce, noSignal);
+      const { masterPassword: _, ...trace } = order;
+      expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 70_000 });
+      expect(await platform.find({ ...order, masterPassword: 'An0ther#pw' }, noSignal)).toEqual({ kind: 'another' });
+      expect(await platform.find(trace, noSignal)).toEqual({ kind: 'cannot_tell' });
+    },
+  );
+
+  it('reads a group without any comment as what it is where the server says that it may', async () => {
+    const server = await testServer();
+    server.populate({ group: 'real\\standard', from: 1_000_000, count: 3 });
+    expect(await platformOn(server).find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
+    const silent = await testServer({ rights: { ownRecord: false } });
+    silent.populate({ group: 'real\\standard', from: 1_000_000, count: 3 });
+    const platform = platformOn(silent);
+    expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'cannot_tell' });
+    await platform.open(anOrder(), atOnce, noSignal);
+    expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
   });
 });
 

@@ -131,7 +131,7 @@ describe('return codes about the login', () => {
   it.each([true, false])(
     'a login that exists, of somebody whose data is hidden, is taken (reserved: %s)',
     async (reserved) => {
-      const platform = platformOn(await testServer({ personalData: false }));
+      const platform = platformOn(await testServer({ rights: { personalData: false } }));
       await platform.open(anOrder({ login: 9, masterPassword: 'An0ther#word' }), atOnce, noSignal);
       expect(await failure(platform.open(anOrder({ login: 9, reserved }), atOnce, noSignal))).toMatchObject({
         kind: 'login_taken',

@@ -1,0 +1,77 @@
+import * as v from 'valibot';
+import { type ClosedGroups, type Permission, PlatformFailure, type Rights } from '../platform.ts';
+import { commandFailure, isDone, NOT_FOUND, type WebApiAnswer } from './answers.ts';
+import type { WebApiClient } from './client.ts';
+import { withQuery } from './query.ts';
+
+/** Where a right stands in a manager's list of rights (the vendor's `EnManagerRights`). */
+const PLACES = { balances: 24, readAccounts: 25, details: 26, accounts: 27, general: 81 };
+/** Location, address, document, e-mail, phone: rights of newer servers, on which `details` gives the name alone. */
+const SINGLE_DETAILS = [76, 77, 78, 79, 80];
+
+const FlagsSchema = v.array(v.pipe(v.union([v.string(), v.number()]), v.transform(Number)));
+/** The vendor's example has `Rights`, its table `Right`. */
+const ManagerSchema = v.union([
+  v.pipe(
+    v.object({ Rights: FlagsSchema }),
+    v.transform(({ Rights }) => Rights),
+  ),
+  v.pipe(
+    v.object({ Right: FlagsSchema }),
+    v.transform(({ Right }) => Right),
+  ),
+]);
+
+/** More groups of a connection are not asked for. */
+const MOST_GROUPS = 20;
+
+const UNSAID: Rights = { openAccounts: 'unsaid', seePersonalData: 'unsaid', changeBalances: 'unsaid' };
+
+/** What the manager may do by its own record, which many servers show to it; only reads. @throws PlatformFailure */
+export async function readRights(client: WebApiClient, manager: number, signal: AbortSignal): Promise<Rights> {
+  const answer = await ask(client, withQuery('/api/manager/get', { login: manager }), signal);
+  const flags = v.safeParse(ManagerSchema, answer?.answer);
+  if (!flags.success) return UNSAID;
+  const has = (place: number) => flags.output[place] === 1;
+  const granted = (place: number): Permission => (has(place) ? 'granted' : 'denied');
+  return {
+    openAccounts: granted(PLACES.accounts),
+    seePersonalData: has(PLACES.readAccounts) ? personalData(has) : 'denied',
+    changeBalances: granted(PLACES.balances),
+  };
+}
+
+/** Of an account's data the comment matters most: by it a lost answer is looked up. */
+function personalData(has: (place: number) => boolean): Permission {
+  if (has(PLACES.general)) return 'granted';
+  if (!has(PLACES.details) || SINGLE_DETAILS.some(has)) return 'denied';
+  // On an older server that is the right to all of it, on a newer one to the name alone.
+  return 'unsaid';
+}
+
+/** Asks for each of the groups; only reads. @throws PlatformFailure */
+export async function readGroups(
+  client: WebApiClient,
+  groups: readonly string[],
+  signal: AbortSignal,
+): Promise<ClosedGroups> {
+  const found: ClosedGroups = { unknown: [], notShown: [] };
+  for (const group of groups.slice(0, MOST_GROUPS)) {
+    const answer = await ask(client, withQuery('/api/group/get', { group }), signal);
+    if (answer?.retcode === NOT_FOUND) found.unknown.push(group);
+    else if (answer === undefined || !isDone(answer)) found.notShown.push(group);
+  }
+  return found;
+}
+
+/** @returns undefined where the path is not allowed; @throws PlatformFailure where the server cannot be asked now */
+async function ask(client: WebApiClient, path: string, signal: AbortSignal): Promise<WebApiAnswer | undefined> {
+  const answer = await client.ask({ path }, signal).catch((error: unknown) => {
+    if (error instanceof PlatformFailure && error.kind === 'platform_refused') return undefined;
+    throw error;
+  });
+  if (answer === undefined || isDone(answer)) return answer;
+  const failure = commandFailure(answer.retcode);
+  if (failure.kind === 'platform_unavailable') throw failure;
+  return answer;
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import type { ManagerRights } from '../../../../infra/local/platforms/web-api-manager.ts';
+import type { Rights } from '../../../../lib/platform/platform.ts';
+import { atOnce } from '../../../support/departures.ts';
+import { anOrder, failure, noSignal, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
+
+const ALL: Rights = { openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' };
+const UNSAID: Rights = { openAccounts: 'unsaid', seePersonalData: 'unsaid', changeBalances: 'unsaid' };
+
+describe('The rights of the manager', () => {
+  it.each<[string, ManagerRights, Partial<Rights>]>([
+    ['everything', {}, {}],
+    ['no accounts', { openAccounts: false }, { openAccounts: 'denied' }],
+    ['no balances', { changeBalances: false }, { changeBalances: 'denied' }],
+    ['no personal data', { personalData: false }, { seePersonalData: 'denied' }],
+    // On an older server that is all personal data: the same list of rights.
+    ['names alone', { personalData: 'names' }, { seePersonalData: 'unsaid' }],
+    ['all of an older server', { older: true }, { seePersonalData: 'unsaid' }],
+    ['no look at its own record', { ownRecord: false }, UNSAID],
+  ])('are read from its own record: %s', async (_, rights, expected) => {
+    const server = await testServer({ rights });
+    expect(await platformOn(server).rights(noSignal)).toEqual({ ...ALL, ...expected });
+    expect(server.commands).toBe(1);
+  });
+
+  it('on a server that does not let us ask are unsaid, and its groups not shown; the session goes on', async () => {
+    const server = await testServer({ forbiddenPaths: ['/api/manager/get', '/api/group/get'] });
+    const platform = platformOn(server, {}, { groups: ['real\\standard'] });
+    expect(await platform.rights(noSignal)).toEqual(UNSAID);
+    expect(await platform.closedGroups(noSignal)).toEqual({ unknown: [], notShown: ['real\\standard'] });
+    expect(await platform.open(anOrder(), atOnce, noSignal)).toEqual({ login: 5_001 });
+  });
+
+  it.each([
+    ['{"Right":[1,1]}', 'denied'],
+    ['{"Rights":"all"}', 'unsaid'],
+    ['{"Login":"1000"}', 'unsaid'],
+  ])('are read of %s as far as it says them', async (record, openAccounts) => {
+    const server = await scriptedServer((_, response) => response.end(`{"retcode":"0 Done","answer":${record}}`));
+    expect(await platformOn(server).rights(noSignal)).toMatchObject({ openAccounts });
+  });
+
+  it('of a single kind of personal data do not show its comments', async () => {
+    const flags = Array.from({ length: 128 }, (_, place) => ([25, 26, 27, 79].includes(place) ? '1' : '0'));
+    const record = JSON.stringify({ retcode: '0 Done', answer: { Rights: flags } });
+    const server = await scriptedServer((_, response) => response.end(record));
+    expect(await platformOn(server).rights(noSignal)).toEqual({
+      openAccounts: 'granted',
+      seePersonalData: 'denied',
+      changeBalances: 'denied',
+    });
+  });
+
+  it('are not made up where the server does not answer', async () => {
+    const server = await testServer();
+    server.faults.set({ kind: 'throttled', times: 1 });
+    expect(await failure(platformOn(server).rights(noSignal))).toMatchObject({ kind: 'platform_unavailable' });
+  });
+});
+
+describe('The groups of a connection', () => {
+  it('that the server does not have, or does not show to us, are told', async () => {
+    const groups = ['real\\standard', 'real\\closed', 'real\\none'];
+    const platform = platformOn(await testServer(), {}, { groups });
+    expect(await platform.closedGroups(noSignal)).toEqual({ unknown: ['real\\none'], notShown: ['real\\closed'] });
+  });
+});
