@@ -54,6 +54,8 @@ describe('A history', () => {
   const diedAtKeysEnd = { tries: [{ of: 'database' as const, count: 1 }], beforeKeyEndsMs: 8_000, passMs: 14_000 };
   const retried = { tries: [null], passMs: 0 };
 
+  const retriedMuchLater = { ...retried, passMs: 62 * 60_000 };
+
   /** One request, and what befalls it. */
   function story<S>(shape: S, rounds: Round[]): Step<S>[] {
     return [{ kind: 'begin', shape, rivals: false, faults: [], rounds }];
@@ -76,4 +78,13 @@ describe('A history', () => {
 
     it('another message is sent', () => play('registrations', story(true, [died, diedAtKeysEnd, retried])));
   });
+
+  it('in which a function dies when the account is recorded is answered from our own table, where the server cannot be asked', () => {
+    const diedRecorded = { tries: [{ of: 'put' as const, count: 2 }], passMs: 130_000 };
+    const steps = story<Shape>({ ...ASKED, connection: 'reg-live' }, [diedRecorded, retried]);
+    return play('times', { passwordCheck: 'known', steps });
+  });
+
+  it('in which a registration is repeated much later leaves its source all its places', () =>
+    play('registrations', story(true, [retriedMuchLater, retried])));
 });

@@ -18,6 +18,8 @@ const RESEND_MS = 61_000;
 /** So many requests of one source in ten minutes. */
 const OF_A_SOURCE = 5;
 const TEN_MINUTES_MS = 10 * 60 * 1_000;
+/** After that none counts any more. */
+const PLACES_LAST_MS = 61 * 60 * 1_000;
 
 let persons = 0;
 
@@ -80,19 +82,32 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
   }
 
   /** One request takes one place of its source and of its address, however often it was repeated. */
-  async #checkPlaces({ name, email, source, key, words, uses }: Registration): Promise<void> {
+  async #checkPlaces(intent: Registration): Promise<void> {
+    const { name, key, words, uses, keptUntil } = intent;
     // A try that failed has used up a place of the source for itself.
     const isOne = key !== undefined && uses === 1 && words.every((word) => word === '204' || word.startsWith('409'));
     if (!isOne) return;
     const { clock } = this.world;
     await clock.pass(RESEND_MS);
+    if (!(await this.#areLeft(OF_A_SOURCE - 1, intent))) throw new Error(`${name}: it has taken more than one place`);
+    await clock.pass(PLACES_LAST_MS);
+    if (clock.now() + LAST_MS > keptUntil) return;
+    const repeated = await this.send(intent, LAST_MS).answer;
+    const areAll = await this.#areLeft(OF_A_SOURCE, intent);
+    if (repeated?.status === 204 && !areAll) throw new Error(`${name}: what was answered again has taken a place`);
+  }
+
+  /** Whether so many others may be asked for by its source, one for its address among them. */
+  async #areLeft(places: number, { email, source }: Registration): Promise<boolean> {
+    const { clock } = this.world;
     const began = clock.now();
-    for (let other = 1; other < OF_A_SOURCE; other += 1) {
+    for (let other = 1; other <= places; other += 1) {
       const to = other === 1 ? email : `other-${other}.${email}`;
       const answer = await this.send({ email: to, source, key: undefined }, LAST_MS).answer;
       const isMeasured = clock.now() - began < TEN_MINUTES_MS && answer !== undefined;
-      if (isMeasured && answer.status === 429) throw new Error(`${name}: it has taken more than one place`);
+      if (isMeasured && answer.status === 429) return false;
     }
+    return true;
   }
 
   /** Nothing befell it or befalls it now, and its service did not fail. */
