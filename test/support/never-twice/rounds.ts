@@ -188,7 +188,7 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
   protected async ask(intent: I, moment: Moment | null, ms = this.ms): Promise<A | undefined> {
     const { scope } = intent;
     const kept = async () => scope && this.world.operationOf(scope);
-    const name = `${intent.name.split(' ', 2)[0]} try ${++this.#tries}`;
+    const name = `${intent.name.split(' {')[0]}, try ${++this.#tries}`;
     this.#diary.write(`${name} begins${moment === null ? '' : `, befallen: ${JSON.stringify(moment)}`}`);
     const began = { at: this.world.clock.now(), kept: await kept() };
     if (use(intent, began.at, this.#keptMs) && intent.uses > 1) this.counts.keysUsedAnew += 1;
