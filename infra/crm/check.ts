@@ -1,18 +1,13 @@
-import { secretReader } from '../../lib/aws/secrets.ts';
-import { platformConnections } from '../../lib/platform/connections.ts';
-import { PlatformFailure, type PlatformFailureKind, type TradingPlatform } from '../../lib/platform/platform.ts';
-import type { Connection } from '../../lib/records/crm-records.ts';
+import { PlatformFailure, type PlatformFailureKind } from '../../lib/platform/platform.ts';
 import { CommandError, counted, type Terminal } from './command.ts';
 import { findConnection } from './find-connection.ts';
 import { publicTextWarning } from './public-address.ts';
+import { knowsPassword, type Remark, remarks, serverReporter } from './server-report.ts';
 import type { Target } from './target.ts';
 
-/** How long one trading server may take to log us in and to tell of its logins, in milliseconds. */
-const CHECK_MS = 20_000;
-
-/** Connects to trading servers, logs in and looks at the range of logins, without creating anything. */
+/** Connects to trading servers, logs in and looks at rights, groups and logins, without creating anything. */
 export async function check(target: Target, ids: string[], terminal: Terminal): Promise<void> {
-  const platforms = platformConnections({ readSecret: secretReader(target.client) });
+  const report = serverReporter(target.client);
   let failed = 0;
   for (const id of ids) {
     const connection = await findConnection(target, id);
@@ -20,11 +15,11 @@ export async function check(target: Target, ids: string[], terminal: Terminal): 
     const warning = await publicTextWarning(connection, id, terminal.addressesOf);
     if (warning !== undefined) terminal.tell(`${warning}\n`);
     const began = Date.now();
-    const signal = AbortSignal.timeout(CHECK_MS);
     try {
-      const platform = await platforms(connection, signal);
-      const range = await look(platform, connection, signal).finally(() => platform.close().catch(() => {}));
-      terminal.print(`${id}: connected and logged in (${Date.now() - began} ms)${range}\n`);
+      const found = remarks(connection, await report(connection));
+      const loggedIn = knowsPassword(connection.protocol) ? ' and logged in' : '';
+      terminal.print(`${id}: connected${loggedIn} (${Date.now() - began} ms)\n${found.map(lines).join('')}`);
+      if (found.some(({ state }) => state === 'missing')) failed += 1;
     } catch (error) {
       if (!(error instanceof PlatformFailure)) throw error;
       failed += 1;
@@ -34,21 +29,11 @@ export async function check(target: Target, ids: string[], terminal: Terminal): 
   if (failed > 0) throw new CommandError(`${counted(failed, 'connection')} of ${ids.length} cannot be used.`);
 }
 
-/** @returns what is to be said of the range of logins */
-async function look(platform: TradingPlatform, connection: Connection, signal: AbortSignal): Promise<string> {
-  await platform.check(signal);
-  if (connection.protocol === 'web-registration') return '';
-  if (connection.logins === undefined) return '; it has no range of logins of its own';
-  const { from, to } = connection.logins;
-  const { looked, taken } = await platform.inspectRange({ from, to }, signal);
-  const range = `; logins ${from} to ${to}`;
-  if (looked === 0) return `${range}: the server cannot say which of them exist`;
-  if (taken === looked) throw new PlatformFailure('login_range_exhausted', { reason: 'all_looked_at_are_taken' });
-  return `${range}: ${taken} of ${looked} looked at are taken`;
+function lines({ about, says, mend }: Remark): string {
+  return `  ${about}: ${says}\n${mend === undefined ? '' : `    → ${mend}\n`}`;
 }
 
 const CHECK_HINTS: Partial<Record<PlatformFailureKind, string>> = {
   platform_refused: ': the server answers, and refuses the secret, the certificate, or this address',
   platform_unavailable: ': the server or the secret cannot be reached from here',
-  login_range_exhausted: ': the range is full; give the connection another one',
 };

@@ -1,4 +1,5 @@
 import type { Connection } from '../../lib/records/crm-records.ts';
+import type { ServerReport } from '../crm/server-report.ts';
 
 /** What became of one check. `unknown`: it could not be looked at, mostly for want of a right. */
 export type State = 'works' | 'missing' | 'warning' | 'unknown';
@@ -72,10 +73,8 @@ export interface ServerLooks {
   secret(name: string): Promise<string | undefined>;
   /** Those of the CRM records. */
   connections(): Promise<Connection[]>;
-  /** Connects and logs in; creates nothing. @throws PlatformFailure */
-  reach(connection: Connection): Promise<void>;
-  /** How full a connection's range of logins looks, by a sample. */
-  fullness(connection: Connection): Promise<{ looked: number; taken: number } | undefined>;
+  /** Connects, logs in and looks; changes nothing. @throws PlatformFailure */
+  report(connection: Connection): Promise<ServerReport>;
   /** The openings of accounts that are not at their end: when each is to be taken up next, in epoch milliseconds. */
   openOperations(): Promise<{ dueAt: number }[]>;
 }

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { PlatformFailure } from '../../lib/platform/platform.ts';
 import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../../lib/records/crm-records.ts';
 import { NEVER } from '../../lib/records/due.ts';
+import { knowsPassword, remarks } from '../crm/server-report.ts';
 import type { Settings } from '../settings.ts';
 import { type Check, type Found, missing, warning, works } from './checks.ts';
 import type { AwsLooks, ServerLooks } from './looks.ts';
@@ -104,7 +105,7 @@ export function settlementCheck(now: number = Date.now()): Check<ServerLooks> {
   };
 }
 
-/** The trading servers: the secret of each connection, whether it lets us in, and how full its range of logins is. */
+/** The trading servers: the secret of each connection, whether it lets us in, our rights, its groups, and its range of logins. */
 export async function connectionChecks(looks: ServerLooks): Promise<Check<ServerLooks>[]> {
   const connections = await looks.connections();
   if (connections.length === 0) {
@@ -118,7 +119,7 @@ export async function connectionChecks(looks: ServerLooks): Promise<Check<Server
   }));
 }
 
-async function connectionFound(looks: ServerLooks, connection: Connection): Promise<Found> {
+async function connectionFound(looks: ServerLooks, connection: Connection): Promise<Found | Found[]> {
   const put = `npm run crm -- secret put ${connection.id} ${looks.place}`;
   const text = await looks.secret(connection.secret);
   if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
@@ -127,22 +128,11 @@ async function connectionFound(looks: ServerLooks, connection: Connection): Prom
     return missing(`the secret ${connection.secret} has another shape`, put);
   }
   try {
-    await looks.reach(connection);
+    const found = remarks(connection, await looks.report(connection));
+    const entered = works(knowsPassword(connection.protocol) ? 'lets us in' : 'can be reached');
+    return [entered, ...found.map(({ about, ...rest }) => ({ what: `${connection.id} ${about}`, ...rest }))];
   } catch (error) {
     if (!(error instanceof PlatformFailure)) throw error;
     return missing(`${error.kind} (${error.reason})`, `npm run crm -- check ${connection.id} ${looks.place}`);
   }
-  if (!('logins' in connection) || connection.logins === undefined) {
-    if (connection.protocol === 'web-registration') return works('lets us in');
-    return warning(
-      'lets us in; has no range of logins of its own',
-      'reserve one on the server, and name it in `logins`',
-    );
-  }
-  const full = await looks.fullness(connection);
-  if (full === undefined || full.taken * 2 <= full.looked) return works('lets us in; its range of logins has room');
-  return warning(
-    `its range of logins is over half full (${full.taken} of ${full.looked} looked at)`,
-    'reserve a wider one',
-  );
 }

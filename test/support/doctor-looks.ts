@@ -1,4 +1,12 @@
+import type { ServerReport } from '../../infra/crm/server-report.ts';
 import type { AwsLooks, ServerLooks } from '../../infra/doctor/looks.ts';
+
+/** A trading server that lets us do all that we need. */
+export const SOUND: ServerReport = {
+  rights: { openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' },
+  groups: { unknown: [], notShown: [] },
+  range: { looked: 20, taken: 3 },
+};
 
 /** An account in which everything is as it should be; a test changes what it is about. */
 export const HEALTHY: AwsLooks & ServerLooks = {
@@ -30,7 +38,6 @@ export const HEALTHY: AwsLooks & ServerLooks = {
   place: '--stack broker-api-prod',
   secret: async () => '{"login":1000,"password":"x","master":"x"}',
   connections: async () => [],
-  reach: async () => {},
-  fullness: async () => ({ looked: 20, taken: 3 }),
+  report: async () => SOUND,
   openOperations: async () => [],
 };

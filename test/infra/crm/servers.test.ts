@@ -5,16 +5,28 @@ import { crm, Operators, type Person } from '../../support/operators.ts';
 const operators = new Operators();
 
 describe('npm run crm -- check', () => {
+  const MAY = 'rights: may open accounts, see personal data, change balances';
+  const UNSEEN = 'rights: cannot be seen: the protocol has no word for them';
   it.each([
-    ['tp5-live-1', '; logins 500000 to 599999: 0 of 20 looked at are taken'],
-    ['tp5-demo-1', '; it has no range of logins of its own'],
-    ['tp4-gw-1', '; logins 600000 to 649999: 0 of 20 looked at are taken'],
-    ['tp4-live-1', ''],
-  ])('connects to %s, logs in and looks at its logins, without creating anything', async (id, range) => {
+    ['tp5-live-1', [MAY, 'logins: 500000 to 599999: 0 of 20 looked at are taken']],
+    ['tp5-demo-1', [MAY, 'logins: it has no range of its own']],
+    ['tp4-gw-1', [UNSEEN, 'logins: 600000 to 649999: 0 of 20 looked at are taken']],
+  ])('connects to %s, logs in and says what it may do there, without creating anything', async (id, says) => {
     const { code, out } = await operators.local('check', id);
-    expect(out.replace(/\(\d+ ms\)/, '(1 ms)')).toBe(`${id}: connected and logged in (1 ms)${range}\n`);
+    const lines = out.split('\n').filter((line) => !/^ +→|^ +groups: |^$/.test(line));
+    expect(lines[0]).toMatch(new RegExp(`^${id}: connected and logged in \\(\\d+ ms\\)$`));
+    expect(lines.slice(1)).toEqual(says.map((line) => `  ${line}`));
     expect(code).toBe(0);
     expect(operators.service.platforms.get(id)?.accounts()).toEqual([]);
+  });
+
+  it('says of the plug-in that it is reached, and what cannot be seen', async () => {
+    const { code, out } = await operators.local('check', 'tp4-live-1');
+    expect(out).toMatch(
+      /^tp4-live-1: connected \(\d+ ms\)\n {2}rights: cannot be seen, nor whether our password is right: /,
+    );
+    expect(code).toBe(0);
+    expect(operators.service.platforms.get('tp4-live-1')?.accounts()).toEqual([]);
   });
 
   it('says that a range of logins is full', async () => {
@@ -31,7 +43,9 @@ describe('npm run crm -- check', () => {
       expect((await checked(opened)).status).toBe(200);
     }
     const { code, out } = await operators.local('check', 'tp4-gw-1');
-    expect(out).toContain('tp4-gw-1: login_range_exhausted (all_looked_at_are_taken): the range is full');
+    expect(out).toContain(
+      '  logins: 700000 to 700999: 20 of 20 looked at are taken\n    → reserve a wider range on the server',
+    );
     expect(code).toBe(1);
   });
 

@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { examine, exitCode } from '../../../infra/doctor/checks.ts';
 import { checksOf, table } from '../../../infra/doctor/doctor.ts';
-import type { AwsLooks, Finding, ServerLooks } from '../../../infra/doctor/looks.ts';
+import type { AwsLooks, Finding } from '../../../infra/doctor/looks.ts';
 import { messageChecks } from '../../../infra/doctor/message-checks.ts';
 import { secretChecks } from '../../../infra/doctor/secret-checks.ts';
-import { connectionChecks, settlementCheck } from '../../../infra/doctor/stack-checks.ts';
+import { settlementCheck } from '../../../infra/doctor/stack-checks.ts';
 import { readSettings } from '../../../infra/settings.ts';
-import { PlatformFailure } from '../../../lib/platform/platform.ts';
-import type { Connection } from '../../../lib/records/crm-records.ts';
 import { NEVER } from '../../../lib/records/due.ts';
 import { HEALTHY } from '../../support/doctor-looks.ts';
 
@@ -140,50 +138,6 @@ describe('The doctor', () => {
       'template code is not approved in pt_BR',
       'template notice is not approved in pt_BR',
     ]);
-  });
-});
-
-const CONNECTION: Connection = {
-  id: 'tp5-live-1',
-  platform: 'tp5',
-  protocol: 'web-api',
-  host: 'mt5.example.com',
-  port: 443,
-  demo: false,
-  secret: 'platform/tp5-live-1',
-  logins: { from: 500_000, to: 599_999 },
-};
-
-describe('A trading server', () => {
-  const found = async (looks: Partial<ServerLooks>, connection: Connection = CONNECTION) => {
-    const servers = { ...HEALTHY, connections: async () => [connection], ...looks };
-    return examine(await connectionChecks(servers), servers);
-  };
-
-  it('works where its secret is right, it lets us in and its range has room', async () => {
-    expect(await found({})).toMatchObject([{ area: 'trading server', what: 'tp5-live-1', state: 'works' }]);
-  });
-
-  const put = 'npm run crm -- secret put tp5-live-1 --stack broker-api-prod';
-  const refused = new PlatformFailure('platform_refused', { reason: 'retcode_1001' });
-  it.each<[string, Partial<ServerLooks>, Partial<Finding>]>([
-    ['has no secret', { secret: async () => undefined }, { state: 'missing', mend: put }],
-    [
-      'has a secret of another shape',
-      { secret: async () => '{"master":"hidden-word"}' },
-      { state: 'missing', mend: put },
-    ],
-    ['refuses us', { reach: () => Promise.reject(refused) }, { says: 'platform_refused (retcode_1001)' }],
-    ['has a range that fills up', { fullness: async () => ({ looked: 20, taken: 11 }) }, { state: 'warning' }],
-  ])('that %s is told of, without its secret', async (_, looks, finding) => {
-    const all = await found(looks);
-    expect(all).toMatchObject([finding]);
-    expect(JSON.stringify(all)).not.toContain('hidden-word');
-  });
-
-  it('without a range of logins of its own is one to warn of', async () => {
-    const { logins: _, ...rest } = CONNECTION;
-    expect(await found({}, rest as Connection)).toMatchObject([{ state: 'warning' }]);
   });
 });
 
