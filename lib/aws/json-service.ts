@@ -41,8 +41,13 @@ export function jsonService(service: JsonServiceName, settings: ServiceSettings)
   const { post, destroy } = signedService(service, settings);
   const contentType = `application/x-amz-json-${service.version}`;
 
-  async function once(operation: string, body: string, signal: AbortSignal): Promise<unknown> {
-    const headers = { 'content-type': contentType, 'x-amz-target': `${service.target}.${operation}` };
+  async function once(operation: string, body: string, tries: number, signal: AbortSignal): Promise<unknown> {
+    const headers = {
+      'content-type': contentType,
+      'x-amz-target': `${service.target}.${operation}`,
+      // As clients of AWS tell a repeat.
+      'amz-sdk-request': `attempt=${tries}; max=${MOST_TRIES}`,
+    };
     const { status, text } = await post(headers, body, signal);
     if (status !== 200) throw new ServiceError(errorName(text) ?? `Http${status}`, status);
     return JSON.parse(text);
@@ -53,7 +58,7 @@ export function jsonService(service: JsonServiceName, settings: ServiceSettings)
     for (let tries = 1; ; tries += 1) {
       signal.throwIfAborted();
       try {
-        return await once(operation, body, signal);
+        return await once(operation, body, tries, signal);
       } catch (error) {
         const pauseMs = pauseAfter(error);
         if (tries === MOST_TRIES || pauseMs === undefined || signal.aborted) throw error;

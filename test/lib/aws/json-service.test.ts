@@ -76,12 +76,15 @@ describe('A call of a service that speaks JSON', () => {
     expect(server.seen).toEqual({ requests: 2, connections: 2 });
   });
 
-  it('whose answer breaks off is repeated', async () => {
+  it('whose answer breaks off is repeated, and the repeat is told to be one', async () => {
+    const told: unknown[] = [];
     const server = await answering((request, response) => {
+      told.push(request.headers['amz-sdk-request']);
       if (server.seen.requests > 1) return void response.end('{"Count":2}');
       response.writeHead(200, { 'content-length': 100 }).write('{"Cou', () => request.socket.destroy());
     });
     expect(await serviceAt(server).call('CountThings', {}, patient())).toEqual({ Count: 2 });
+    expect(told).toEqual(['attempt=1; max=3', 'attempt=2; max=3']);
   });
 
   it('ends with the time of its caller, and is not repeated then', async () => {
