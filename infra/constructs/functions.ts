@@ -146,7 +146,7 @@ export function settlement(scheduled: ScheduledFunction, around: Surroundings): 
       ...rightsOfAccounts(around),
       onDueIndex(data.operations, 'FindOperations'),
       onDueIndex(data.registrations, 'FindRegistrations'),
-      onTable(data.registrations, 'NoteTold', ['GetItem', 'UpdateItem']),
+      onTable(data.registrations, 'NoteTold', ['BatchGetItem', 'UpdateItem']),
     ],
     environment: environmentOf(SettlementEnvironment, {
       ...settings,

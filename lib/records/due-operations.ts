@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { ConditionFailed, DatabaseFailure, type Item, type Table } from '../aws/dynamodb.ts';
-import { DUE_INDEX } from '../validators/deployment.ts';
 import {
   type AskedNotices,
   type EarlierWork,
@@ -10,7 +9,7 @@ import {
   workIn,
 } from './account-operations.ts';
 import type { AccountDetails } from './accounts.ts';
-import { due, dueUntil, NEVER } from './due.ts';
+import { due, dueUntil, NEVER, readDue } from './due.ts';
 import { type Operation, operationsIn } from './operations.ts';
 
 /** An opening of an account that is not at its end. */
@@ -62,8 +61,6 @@ export interface DueOperations {
 const MOST_DUE = 100;
 /** So many of a shard are listed for operators. */
 const MOST_LISTED = 1_000;
-/** So many are read at once: a database takes no more. */
-const BATCH = 100;
 
 const DetailsSchema = v.object({
   user_id: v.string(),
@@ -99,13 +96,7 @@ export function dueOperationsIn(table: Table, now: () => number = Date.now): Due
     due: (signal) => dueUntil(table, now(), MOST_DUE, signal),
 
     async open(signal) {
-      const pks = await dueUntil(table, NEVER, MOST_LISTED, signal);
-      const items: Item[] = [];
-      for (let at = 0; at < pks.length; at += BATCH) {
-        const keys = pks.slice(at, at + BATCH).map((pk) => ({ pk }));
-        items.push(...(await table.getMany(keys, signal)));
-      }
-      const open = items.filter((item) => item[DUE_INDEX.shard] !== undefined).map(toOpen);
+      const open = (await readDue(table, NEVER, MOST_LISTED, signal)).map(toOpen);
       return open.toSorted((one, other) => one.dueAt - other.dueAt);
     },
 

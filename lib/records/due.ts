@@ -27,3 +27,17 @@ export async function dueUntil(table: Table, until: number, most: number, signal
   const sorted = found.flat().toSorted((a, b) => at(a) - at(b));
   return sorted.map(({ pk }) => String(pk));
 }
+
+/** So many are read at once: a database takes no more. */
+const BATCH = 100;
+
+/** What is due until then as it stands in the table, in the same order; without what has come to its end meanwhile. */
+export async function readDue(table: Table, until: number, most: number, signal: AbortSignal): Promise<Item[]> {
+  const pks = await dueUntil(table, until, most, signal);
+  const found = new Map<unknown, Item>();
+  for (let at = 0; at < pks.length; at += BATCH) {
+    const keys = pks.slice(at, at + BATCH).map((pk) => ({ pk }));
+    for (const item of await table.getMany(keys, signal)) found.set(item.pk, item);
+  }
+  return pks.map((pk) => found.get(pk)).filter((item) => item?.[DUE_INDEX.shard] !== undefined) as Item[];
+}

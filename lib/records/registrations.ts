@@ -4,7 +4,7 @@ import { ConditionFailed, type Item, type Table } from '../aws/dynamodb.ts';
 import { MOST_GUESSES, type SealedCode, SealedCodeSchema } from '../secrets/one-time-code.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { StoredDocument } from './documents.ts';
-import { DUE_ATTRIBUTES, due, dueUntil } from './due.ts';
+import { DUE_ATTRIBUTES, due, readDue } from './due.ts';
 
 /**
  * A pending registration, with a code, a password and data of its own. It disappears 24 hours after the request, and is
@@ -162,19 +162,29 @@ export function registrationsIn(table: Table, now: () => number = Date.now, conf
 
     async confirm(registrationId, confirmation, signal) {
       const { due_shard, due_at } = due(registrationId, now() + TELLING_MS);
+      const me = randomUUID();
       const expression = {
         update: `SET confirmation = :confirmation, confirmed_by = :me, expires_at = :expires_at, due_shard = :due_shard, due_at = :due_at`,
         // Our own write, if its answer was lost and the database's client repeated it.
         condition: 'attribute_exists(pk) AND (attribute_not_exists(confirmation) OR confirmed_by = :me)',
         values: {
           ':confirmation': confirmation,
-          ':me': randomUUID(),
+          ':me': me,
           ':expires_at': Math.floor(now() / 1_000) + confirmedDays * DAY_SECONDS,
           ':due_shard': due_shard,
           ':due_at': due_at,
         },
       };
-      return (await unlessRefused(table.update(keyOf(registrationId), expression, signal))) !== undefined;
+      try {
+        await table.update(keyOf(registrationId), expression, signal);
+        return true;
+      } catch (error) {
+        if (error instanceof ConditionFailed) return false;
+        // It may be written all the same, and its answer lost.
+        const item = await table.get(keyOf(registrationId), signal).catch(() => undefined);
+        if (item?.confirmed_by === me) return true;
+        throw error;
+      }
     },
 
     async noteTold(registrationId, signal) {
@@ -187,12 +197,8 @@ export function registrationsIn(table: Table, now: () => number = Date.now, conf
     },
 
     async untold(signal) {
-      const found = [];
-      for (const pk of await dueUntil(table, now(), MOST_UNTOLD, signal)) {
-        const registration = toRegistration(await table.get({ pk }, signal));
-        if (registration?.confirmation?.told === false) found.push(registration);
-      }
-      return found;
+      const found = (await readDue(table, now(), MOST_UNTOLD, signal)).map(toRegistration);
+      return found.filter((registration) => registration?.confirmation?.told === false) as StoredRegistration[];
     },
   };
 }

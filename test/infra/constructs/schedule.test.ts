@@ -18,7 +18,7 @@ describe('The function that settles operations', () => {
       WriteOwnLog: expect.anything(),
       FindOperations: { may: ['dynamodb:Query'], on: ['<OperationsTable.Arn>/index/due'] },
       FindRegistrations: { may: ['dynamodb:Query'], on: ['<RegistrationsTable.Arn>/index/due'] },
-      NoteTold: { may: ['dynamodb:GetItem', 'dynamodb:UpdateItem'], on: ['<RegistrationsTable.Arn>'] },
+      NoteTold: { may: ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], on: ['<RegistrationsTable.Arn>'] },
     });
   });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { databaseClient, table } from '../../../lib/aws/dynamodb.ts';
+import { NEVER } from '../../../lib/records/due.ts';
 import { checked } from '../../support/openapi.ts';
 import { Operators } from '../../support/operators.ts';
 
@@ -75,6 +76,40 @@ describe('npm run crm -- operations --open', () => {
     expect(out).toMatch(/^ID +USER +CONNECTION +GROUP +LOGIN +WHAT IS MISSING\n/);
     expect(out).toMatch(new RegExp(`${id} +CLIENT01 +tp4-live-1 +standard +whether it was opened; certain after 20`));
     expect((await listed()).map(({ operation_id }) => operation_id)).toEqual([id]);
+  });
+
+  it('lists hundreds, the oldest first and last those of an operator, each once', async () => {
+    const { id } = await openInVain();
+    const [one = expect.fail()] = (await operators.items('operations')).filter(
+      ({ operation_id }) => operation_id === id,
+    );
+    const client = databaseClient();
+    const stored = table(client, 'operations');
+    const began = Date.now() - 250 * 60_000;
+    const copies = Array.from({ length: 250 }, (_, minute) => {
+      const operation_id = randomUUID();
+      const due_at = minute % 50 === 0 ? NEVER : began + minute * 60_000;
+      const shard = `due#${minute % 4}`;
+      return {
+        ...one,
+        pk: `operation#${operation_id}`,
+        due_shard: shard,
+        due_at,
+        details: { ...(one.details as object), operation_id },
+      };
+    });
+    const signal = AbortSignal.timeout(30_000);
+    // Not in the order in which they are due.
+    for (const copy of copies.toReversed()) await stored.put(copy, signal);
+    const wanted = copies.toSorted((a, b) => a.due_at - b.due_at).map(({ details }) => details.operation_id);
+    const ids = (await listed()).map(({ operation_id }) => String(operation_id)).filter((listedId) => listedId !== id);
+    expect(ids).toHaveLength(250);
+    expect(ids.slice(0, 245)).toEqual(wanted.slice(0, 245));
+    expect(new Set(ids.slice(245))).toEqual(new Set(wanted.slice(245)));
+    const rows = (await operators.local('operations', '--open')).out.trimEnd().split('\n');
+    expect(rows).toHaveLength(1 + 251);
+    for (const { pk } of copies) await stored.delete({ pk }, signal);
+    client.destroy();
   });
 
   it('lists nothing of an account that is finished', async () => {
