@@ -1,5 +1,8 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { accountBundles } from '../support/environments.ts';
+import { bundleInto } from '../support/bundles.ts';
 import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
 import type { Counts } from '../support/never-twice/rounds.ts';
 import { runHistories, type Summary } from '../support/never-twice/run.ts';
@@ -76,7 +79,8 @@ answers
   }
 }
 
-const bundles = await accountBundles('request-registration', 'settle-operations');
+const bundles = await mkdtemp(join(tmpdir(), 'functions-'));
+await bundleInto(bundles, 'request-registration', 'settle-operations');
 for (const kind of kinds) {
   const runs = Number(values.runs);
   const options = {
@@ -92,4 +96,4 @@ for (const kind of kinds) {
   show(summary);
   if (summary.violations.length > 0) process.exitCode = 1;
 }
-await bundles.close();
+await rm(bundles, { recursive: true });

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { type Fault, STEP_FAULT_KINDS } from '../../infra/local/faults.ts';
 import { RETCODES } from '../../infra/local/platforms/web-api-retcodes.ts';
 import { type AccountAnswer, accountBody } from '../support/account-calls.ts';
 import type { AccountWorld } from '../support/account-world.ts';
-import { accountBundles, type Bundles } from '../support/environments.ts';
+import { bundleInto } from '../support/bundles.ts';
 import { newClient, WorldPool } from '../support/world-pool.ts';
 
 /**
@@ -18,15 +18,13 @@ const WORLDS = 4;
 
 vi.setConfig({ maxConcurrency: WORLDS });
 
-let bundles: Bundles;
 let pool: WorldPool;
 beforeAll(async () => {
-  bundles = await accountBundles();
+  const bundles = await bundleInto(inject('bundles'));
   pool = new WorldPool(WORLDS, { bundles });
 });
 afterAll(async () => {
   await pool.close();
-  await bundles.close();
 });
 
 const OPENED = '200';

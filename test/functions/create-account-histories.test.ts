@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { registrationEnvironment } from '../support/account-surroundings.ts';
 import { startAccountWorld } from '../support/account-world.ts';
-import { accountBundles, type Bundles } from '../support/environments.ts';
+import { bundleInto } from '../support/bundles.ts';
 import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
 import type { Shape } from '../support/never-twice/intents.ts';
 import { playIn, runHistories } from '../support/never-twice/run.ts';
@@ -12,11 +12,10 @@ const RUNS = 5;
 
 vi.setConfig({ testTimeout: 300_000 });
 
-let bundles: Bundles;
+let bundles: string;
 beforeAll(async () => {
-  bundles = await accountBundles('request-registration', 'settle-operations');
+  bundles = await bundleInto(inject('bundles'), 'request-registration', 'settle-operations');
 });
-afterAll(() => bundles.close());
 
 describe.concurrent('Requests, retries, kills, stops and faults', () => {
   const PROMISES: Record<Kind, string> = {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
 import { type AccountAnswer, type AccountCall, accountBody } from '../support/account-calls.ts';
 import { CONNECTIONS, type ConnectionId } from '../support/account-connections.ts';
 import type { AccountWorld } from '../support/account-world.ts';
-import { accountBundles, type Bundles } from '../support/environments.ts';
+import { bundleInto } from '../support/bundles.ts';
 import { marksOf, placesOf, placesOfMarks } from '../support/secret-search.ts';
 import { newClient, WorldPool } from '../support/world-pool.ts';
 
@@ -13,15 +13,13 @@ const MS = 5_500;
 
 vi.setConfig({ maxConcurrency: 20, testTimeout: 300_000 });
 
-let bundles: Bundles;
 let pool: WorldPool;
 beforeAll(async () => {
-  bundles = await accountBundles();
+  const bundles = await bundleInto(inject('bundles'));
   pool = new WorldPool(CASES.length, { bundles, settleSeconds: 2 });
 });
 afterAll(async () => {
   await pool.close();
-  await bundles.close();
 });
 
 /** Until it is neither being worked on nor unknown for the moment; @returns the last answer and how many there were */

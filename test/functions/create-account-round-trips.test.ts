@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type AccountCall, accountBody } from '../support/account-calls.ts';
 import { CONNECTIONS, type ConnectionId } from '../support/account-connections.ts';
 import { type AccountWorld, startAccountWorld } from '../support/account-world.ts';
-import { accountBundles, type Bundles } from '../support/environments.ts';
+import { bundleInto } from '../support/bundles.ts';
 
 const LEASE_MS = 6_000;
 
-let bundles: Bundles;
 let world: AccountWorld;
 beforeAll(async () => {
-  bundles = await accountBundles();
+  const bundles = await bundleInto(inject('bundles'));
   const clients = [{ id: 'CLIENT01', email: 'annegret@mailbox.example', name: 'Annegret Leewarden' }];
   world = await startAccountWorld({ bundles, clients, settleSeconds: 0 });
   for (const on of ['tp5-live', 'tp5-range', 'reg-live', 'gw-live', 'gw-range'] as const)
@@ -18,7 +17,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await world.close();
-  await bundles.close();
 });
 
 /**

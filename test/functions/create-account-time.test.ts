@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
 import { Turns } from '../../infra/local/turns.ts';
 import { accountBody } from '../support/account-calls.ts';
 import type { ConnectionId } from '../support/account-connections.ts';
 import type { AccountWorld } from '../support/account-world.ts';
-import { accountBundles, type Bundles } from '../support/environments.ts';
+import { bundleInto } from '../support/bundles.ts';
 import { WorldPool } from '../support/world-pool.ts';
 
 /**
@@ -104,15 +104,13 @@ const CASES: [string, Case][] = [
 
 vi.setConfig({ maxConcurrency: CASES.length, testTimeout: 90_000 });
 
-let bundles: Bundles;
 let pool: WorldPool;
 beforeAll(async () => {
-  bundles = await accountBundles();
+  const bundles = await bundleInto(inject('bundles'));
   pool = new WorldPool(CASES.length, { bundles, settleSeconds: 60, clients: [CLIENT] });
 });
 afterAll(async () => {
   await pool.close();
-  await bundles.close();
 });
 
 /** One function is loaded after the other, so that the times are those of the waiting. */

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { type AccountAnswer, accountBody } from './account-calls.ts';
 import { CONNECTIONS, type ConnectionId } from './account-connections.ts';
 import { type AccountWorld, startAccountWorld } from './account-world.ts';
-import { accountBundles, type Bundles } from './environments.ts';
+import { bundleInto } from './bundles.ts';
 
 export const CLIENTS = [
   {
@@ -22,14 +22,12 @@ export class AccountCaller {
   #world: AccountWorld | undefined;
 
   constructor() {
-    let bundles: Bundles;
     beforeAll(async () => {
-      bundles = await accountBundles();
+      const bundles = await bundleInto(inject('bundles'));
       this.#world = await startAccountWorld({ bundles, clients: [...CLIENTS] });
     });
     afterAll(async () => {
       await this.world.close();
-      await bundles.close();
     });
   }
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
 import { type AccountAnswer, type AccountCall, accountBody } from './account-calls.ts';
 import { CONNECTIONS, type ConnectionId } from './account-connections.ts';
 import type { AccountWorld } from './account-world.ts';
-import { accountBundles, type Bundles } from './environments.ts';
+import { bundleInto } from './bundles.ts';
 import { newClient, WorldPool } from './world-pool.ts';
 
 /** The function stops working four seconds before its end: so a silent server costs a test two seconds. */
@@ -57,15 +57,13 @@ const warm = new WeakMap<AccountWorld, Set<ConnectionId>>();
  */
 export function accountFaults(): (title: string, list: [string, Case][]) => void {
   vi.setConfig({ maxConcurrency: WORLDS });
-  let bundles: Bundles;
   let pool: WorldPool;
   beforeAll(async () => {
-    bundles = await accountBundles();
+    const bundles = await bundleInto(inject('bundles'));
     pool = new WorldPool(WORLDS, { bundles, settleSeconds: SETTLE_SECONDS, clients: [CLIENT] });
   });
   afterAll(async () => {
     await pool.close();
-    await bundles.close();
   });
   return (title, list) =>
     describe.concurrent(title, () => {

@@ -7,7 +7,7 @@ import { startTextServer, type TextServerOptions } from '../../infra/local/platf
 import { startWebApiServer } from '../../infra/local/platforms/web-api-server.ts';
 import { environmentOf, RegistrationEnvironment, SettlementEnvironment } from '../../lib/validators/deployment.ts';
 import { TP4_GROUPS, TP5_GROUPS } from './account-connections.ts';
-import { type Bundles, Environments, type EnvironmentsOptions } from './environments.ts';
+import { Environments, type EnvironmentsOptions } from './environments.ts';
 import { marksOf, type PersonalData } from './secret-search.ts';
 import { localCertificate } from './web-api.ts';
 import { WorldClock } from './world-clock.ts';
@@ -33,7 +33,8 @@ export interface WorldClient extends PersonalData {
 }
 
 export interface EnvironmentOptions extends EnvironmentsOptions {
-  bundles: Bundles;
+  /** The folder of `bundleInto`. */
+  bundles: string;
   settleSeconds?: number;
   environment?: Record<string, string>;
 }

@@ -2,36 +2,14 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter, once } from 'node:events';
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { stripTypeScriptTypes } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { bundle, ENTRY_FILE } from '../../infra/bundle.ts';
+import { ENTRY_FILE } from '../../infra/bundle.ts';
 import { Turns } from '../../infra/local/turns.ts';
-import type { DeployedFunction } from '../../infra/routes.ts';
+import { SCRIPT } from './bundles.ts';
 import type { Invocation, Message } from './environment.ts';
 import { WorldClock } from './world-clock.ts';
-
-/** The functions of accounts (and others) as they are deployed, bundled once into a folder that is deleted with `close`. */
-export interface Bundles {
-  folder: string;
-  close(): Promise<void>;
-}
-
-export async function accountBundles(...others: DeployedFunction[]): Promise<Bundles> {
-  const folder = await mkdtemp(join(tmpdir(), 'functions-'));
-  for (const name of ['create-tp5-account', 'create-tp4-account', ...others] as const) {
-    await bundle(name, join(folder, name));
-  }
-  // Plain JavaScript: taking the types out of it in every process takes longer than starting one.
-  await writeFile(
-    join(folder, SCRIPT),
-    stripTypeScriptTypes(await readFile(new URL('./environment.ts', import.meta.url), 'utf8')),
-  );
-  return { folder, close: () => rm(folder, { recursive: true, force: true }) };
-}
 
 /** What came of an event: the function's answer, or why there is none. */
 export type Outcome = { kind: 'answer'; answer: unknown } | { kind: 'killed' | 'timed out' | 'crash' };
@@ -68,15 +46,12 @@ interface Working {
   stoppedMs: number;
 }
 
-/** What each process runs, beside the bundles. */
-const SCRIPT = 'environment.mjs';
-
 /**
  * Execution environments of Lambda: processes of which each has one function, works on one event at a time, is kept for
  * later ones, and is gone, with its sessions and all it knew, when it is killed or out of time.
  */
 export class Environments {
-  readonly #bundles: Bundles;
+  readonly #bundles: string;
   readonly #variables: Record<string, string>;
   readonly #clock: WorldClock;
   readonly #skewMs: () => number;
@@ -88,7 +63,8 @@ export class Environments {
   /** How many were started so far. */
   started = 0;
 
-  constructor(bundles: Bundles, variables: Record<string, string>, options: EnvironmentsOptions = {}) {
+  /** @param bundles the folder of `bundleInto` */
+  constructor(bundles: string, variables: Record<string, string>, options: EnvironmentsOptions = {}) {
     const { clock = new WorldClock(), skewMs = () => 0 } = options;
     this.#bundles = bundles;
     this.#variables = variables;
@@ -202,9 +178,9 @@ export class Environments {
 
   async #start(functionName: string): Promise<Environment> {
     this.started += 1;
-    const { folder } = this.#bundles;
+    const folder = this.#bundles;
     const url = pathToFileURL(join(folder, functionName, ENTRY_FILE)).href;
-    const path = join(folder, `clock-${clocks++}`);
+    const path = join(folder, `clock-${process.pid}-${clocks++}`);
     const clock = { path, file: openSync(path, 'w') };
     const child = fork(join(folder, SCRIPT), [functionName, url, path], {
       env: this.#variables,

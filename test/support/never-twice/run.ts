@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { registrationEnvironment } from '../account-surroundings.ts';
 import type { AccountWorld } from '../account-world.ts';
-import type { Bundles } from '../environments.ts';
 import { WorldPool } from '../world-pool.ts';
 import { KINDS, type Kind, SETTLE_SECONDS } from './circumstances.ts';
 import { History } from './history.ts';
@@ -32,7 +31,8 @@ export interface Summary {
 }
 
 export interface HistoriesOptions {
-  bundles: Bundles;
+  /** The folder of `bundleInto`. */
+  bundles: string;
   kind: Kind;
   /** How many histories. */
   runs: number;
