@@ -1,6 +1,6 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type CfnResource, checkRules, EVERYTHING, inBareApp, synthesize } from '../support/stack.ts';
+import { type CfnResource, checkRules, EVERYTHING, inBareApp, OTHERS, synthesize } from '../support/stack.ts';
 
 let template: Template;
 let full: Template;
@@ -10,7 +10,8 @@ beforeAll(() => {
   full = synthesize(EVERYTHING);
 });
 
-describe('The whole stack', () => {
+// The first time, the rules of CloudFormation take seconds to load.
+describe('The whole stack', { timeout: 120_000 }, () => {
   it.each<[string, Record<string, unknown>]>([
     ['by default', {}],
     ['with everything', EVERYTHING],
@@ -18,6 +19,12 @@ describe('The whole stack', () => {
     ['for a stage that may vanish', { stage: 'test', retainData: false, release: 'linear' }],
   ])('keeps the rules of AWS Solutions %s', (_, settings) => {
     expect(() => checkRules(settings)).not.toThrow();
+  });
+
+  it('keeps the rules of AWS and CloudFormation with other values too', () => {
+    const groups = ['channels', 'confirmation', 'vpc', 'defaultEndpoint', 'retainData'];
+    const others = Object.entries(OTHERS).filter(([name, value]) => !groups.includes(name) && !Array.isArray(value));
+    expect(() => checkRules({ ...EVERYTHING, ...Object.fromEntries(others) })).not.toThrow();
   });
 
   it('tells operators what they need', () => {
