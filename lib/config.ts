@@ -55,23 +55,6 @@ export function traceId(environment: NodeJS.ProcessEnv = process.env): string | 
   return /Root=([^;]+)/.exec(environment._X_AMZN_TRACE_ID ?? '')?.[1];
 }
 
-/**
- * Where and as whom services of AWS are called: Lambda says so in the environment.
- * @param variable the end of the one that holds the address of a service that stands elsewhere
- */
-export function awsSettings(variable: string, environment: NodeJS.ProcessEnv = process.env) {
-  const { AWS_REGION = '', AWS_ACCESS_KEY_ID = '', AWS_SECRET_ACCESS_KEY = '', AWS_SESSION_TOKEN } = environment;
-  return {
-    region: AWS_REGION,
-    credentials: {
-      accessKeyId: AWS_ACCESS_KEY_ID,
-      secretAccessKey: AWS_SECRET_ACCESS_KEY,
-      ...(AWS_SESSION_TOKEN ? { sessionToken: AWS_SESSION_TOKEN } : {}),
-    },
-    endpoint: environment[`AWS_ENDPOINT_URL_${variable}`],
-  };
-}
-
 /** @throws ConfigurationError with every fault */
 export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
   return withSender(read(SettlementEnvironment, environment));

@@ -4,7 +4,6 @@ import {
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
 import * as v from 'valibot';
-import type { Credentials } from '../../lib/aws/signature.ts';
 import { CommandError, wrong } from './command.ts';
 import { type CrmTable, crmTable } from './crm-table.ts';
 
@@ -26,17 +25,10 @@ export interface Target {
   pepperSecret?: string | undefined;
 }
 
-/** What a client of the SDK and the functions' own client both take. */
 interface ClientConfig {
-  region?: string | (() => Promise<string>);
+  region?: string;
   endpoint?: string;
-  credentials?: Credentials | (() => Promise<Credentials>);
-}
-
-/** The region and the credentials that an operator has, wherever the SDK finds them. */
-function ofOperator(): ClientConfig {
-  const { region, credentials } = new CloudFormationClient({}).config;
-  return { region, credentials };
+  credentials?: { accessKeyId: string; secretAccessKey: string };
 }
 
 /** Where the operator says that the records are. */
@@ -54,8 +46,7 @@ export async function openTarget({ stack, table, local }: Where): Promise<Target
   if ([stack, table, local].filter((place) => place !== undefined).length === 1) {
     if (local !== undefined) return openLocal(local);
     if (stack !== undefined) return openStack(stack);
-    if (table !== undefined)
-      return { name: `the table ${table}`, table: crmTable(table), client: ofOperator(), database: ofOperator() };
+    if (table !== undefined) return { name: `the table ${table}`, table: crmTable(table), client: {}, database: {} };
   }
   throw wrong('Say where the records are: --stack NAME, --table NAME or --local.');
 }
@@ -110,8 +101,8 @@ async function openStack(stack: string): Promise<Target> {
     return {
       name: `the table ${table}`,
       table: crmTable(table),
-      client: ofOperator(),
-      database: ofOperator(),
+      client: {},
+      database: {},
       tables: async () => ({
         operations: await nameOf(stack, 'OperationsTable'),
         accounts: await nameOf(stack, 'AccountsTable'),

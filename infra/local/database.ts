@@ -88,6 +88,8 @@ export async function startDatabase({
     const body = await buffer(request);
     call.table = tableOf(body.toString('utf8'));
     if (!isAdministration(operation)) await faults.onCall({ name: operation, fault });
+    // Tests let the time of the functions pass, but not ours, and a client that compares the two repeats what was refused.
+    response.sendDate = false;
     switch (fault?.kind) {
       case 'throttled':
         return fail(request, response, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException');

@@ -1,8 +1,14 @@
-import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
+import { ConditionalCheckFailedException, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
 import { failureReason } from './failure-reason.ts';
-import { type JsonService, jsonService, ServiceError } from './json-service.ts';
-import type { ServiceSettings } from './signed-service.ts';
 
 export type Item = Record<string, unknown>;
 type Key = Record<string, string>;
@@ -57,121 +63,105 @@ export interface Table {
   delete(key: Key, signal: AbortSignal, expression?: Expression): Promise<void>;
 }
 
-const DYNAMODB = {
-  host: 'dynamodb',
-  signingName: 'dynamodb',
-  variable: 'DYNAMODB',
-  version: '1.0',
-  target: 'DynamoDB_20120810',
-} as const;
-
-/** What all tables are called through. A failed call is repeated twice: every write here is conditional or may be written again. */
-export function databaseClient(settings: ServiceSettings = {}): JsonService {
-  return jsonService(DYNAMODB, settings);
-}
-
-/** An item as it goes over the wire, with the type of each value. */
-type TypedItem = Record<string, AttributeValue>;
-
-/** Of every answer, what is read. */
-interface Answer {
-  Item?: TypedItem;
-  Items?: TypedItem[];
-  Attributes?: TypedItem;
-  LastEvaluatedKey?: TypedItem;
-  Responses?: Record<string, TypedItem[]>;
-  UnprocessedKeys?: Record<string, { Keys: TypedItem[] }>;
+/** The client of all tables. It repeats a failed call twice: every write here is conditional or may be written again. */
+export function databaseClient(config: DynamoDBClientConfig = {}): DynamoDBDocumentClient {
+  const client = new DynamoDBClient({
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+    ...config,
+  });
+  return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 }
 
 /** @throws DatabaseFailure, and ConditionFailed where a condition was given */
-export function table(client: JsonService, TableName: string): Table {
-  const call = (operation: string, input: object, signal: AbortSignal) =>
-    client.call<Answer>(operation, input, signal).catch(translate);
-
+export function table(client: DynamoDBDocumentClient, TableName: string): Table {
   return {
-    async get(key, signal) {
-      const { Item } = await call('GetItem', { TableName, Key: typed(key), ConsistentRead: true }, signal);
-      return Item && unmarshall(Item);
-    },
+    get: async (Key, abortSignal) =>
+      (await call(() => client.send(new GetCommand({ TableName, Key, ConsistentRead: true }), { abortSignal }))).Item,
 
-    async getMany(keys, signal) {
-      const found: TypedItem[] = [];
-      let wanted = keys.map(typed);
+    getMany: async (keys, abortSignal) => {
+      const found: Item[] = [];
+      let wanted: Key[] = keys;
       for (let attempt = 0; wanted.length > 0; attempt += 1) {
         if (attempt === 3) throw new DatabaseFailure('UnprocessedKeys');
-        const RequestItems = { [TableName]: { Keys: wanted, ConsistentRead: true } };
-        const answer = await call('BatchGetItem', { RequestItems }, signal);
+        const Keys = wanted;
+        const answer = await call(() =>
+          client.send(new BatchGetCommand({ RequestItems: { [TableName]: { Keys, ConsistentRead: true } } }), {
+            abortSignal,
+          }),
+        );
         found.push(...(answer.Responses?.[TableName] ?? []));
-        wanted = answer.UnprocessedKeys?.[TableName]?.Keys ?? [];
+        wanted = (answer.UnprocessedKeys?.[TableName]?.Keys ?? []) as Key[];
       }
-      return found.map((item) => unmarshall(item));
+      return found;
     },
 
-    async query(pk, begins, signal) {
-      const found: TypedItem[] = [];
-      let from: TypedItem | undefined;
+    query: async (pk, begins, abortSignal) => {
+      const found: Item[] = [];
+      let from: Item | undefined;
       do {
-        const input = {
+        const command = new QueryCommand({
           TableName,
           ConsistentRead: true,
           KeyConditionExpression: 'pk = :pk AND begins_with(sk, :begins)',
-          ExpressionAttributeValues: typed({ ':pk': pk, ':begins': begins }),
+          ExpressionAttributeValues: { ':pk': pk, ':begins': begins },
           ExclusiveStartKey: from,
-        };
-        const answer = await call('Query', input, signal);
+        });
+        const answer = await call(() => client.send(command, { abortSignal }));
         found.push(...(answer.Items ?? []));
         from = answer.LastEvaluatedKey;
       } while (from !== undefined);
-      return found.map((item) => unmarshall(item));
+      return found;
     },
 
-    async queryIndex(index, partition, upTo, most, signal) {
-      const input = {
+    queryIndex: async (index, partition, upTo, Limit, abortSignal) => {
+      const command = new QueryCommand({
         TableName,
         IndexName: index.name,
         KeyConditionExpression: '#shard = :shard AND #at <= :upTo',
         ExpressionAttributeNames: { '#shard': index.shard, '#at': index.at },
-        ExpressionAttributeValues: typed({ ':shard': partition, ':upTo': upTo }),
-        Limit: most,
-      };
-      const { Items = [] } = await call('Query', input, signal);
-      return Items.map((item) => unmarshall(item));
+        ExpressionAttributeValues: { ':shard': partition, ':upTo': upTo },
+        Limit,
+      });
+      return (await call(() => client.send(command, { abortSignal }))).Items ?? [];
     },
 
-    async put(item, signal, expression) {
-      const input = { TableName, Item: typed(item), ReturnValues: 'ALL_OLD', ...toInput(expression) };
-      const { Attributes } = await call('PutItem', input, signal);
-      return Attributes && unmarshall(Attributes);
+    put: async (Item, abortSignal, expression) => {
+      const command = new PutCommand({ TableName, Item, ReturnValues: 'ALL_OLD', ...toInput(expression) });
+      return (await call(() => client.send(command, { abortSignal }))).Attributes;
     },
 
-    async update(key, expression, signal) {
-      const input = { TableName, Key: typed(key), ReturnValues: 'ALL_NEW', ...toInput(expression) };
-      const { Attributes = {} } = await call('UpdateItem', input, signal);
-      return unmarshall(Attributes);
+    update: async (Key, expression, abortSignal) => {
+      const command = new UpdateCommand({
+        TableName,
+        Key,
+        UpdateExpression: expression.update,
+        ReturnValues: 'ALL_NEW',
+        ...toInput(expression),
+      });
+      return (await call(() => client.send(command, { abortSignal }))).Attributes ?? {};
     },
 
-    async delete(key, signal, expression) {
-      await call('DeleteItem', { TableName, Key: typed(key), ...toInput(expression) }, signal);
+    delete: async (Key, abortSignal, expression) => {
+      await call(() => client.send(new DeleteCommand({ TableName, Key, ...toInput(expression) }), { abortSignal }));
     },
   };
 }
 
-function typed(item: Item): TypedItem {
-  return marshall(item, { removeUndefinedValues: true });
-}
-
-function toInput({ update, condition, names, values }: Expression = {}) {
+function toInput(expression: Expression = {}) {
   return {
-    UpdateExpression: update,
-    ConditionExpression: condition,
-    ExpressionAttributeNames: names,
-    ExpressionAttributeValues: values && typed(values),
+    ConditionExpression: expression.condition,
+    ExpressionAttributeNames: expression.names,
+    ExpressionAttributeValues: expression.values,
   };
 }
 
-function translate(error: unknown): never {
-  if (error instanceof ServiceError && error.name === 'ConditionalCheckFailedException') {
-    throw new ConditionFailed('condition failed', { cause: error });
+async function call<T>(send: () => Promise<T>): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException)
+      throw new ConditionFailed('condition failed', { cause: error });
+    throw new DatabaseFailure(failureReason(error), error);
   }
-  throw new DatabaseFailure(failureReason(error), error);
 }

@@ -1,6 +1,9 @@
+import {
+  GetSecretValueCommand,
+  SecretsManagerClient,
+  type SecretsManagerClientConfig,
+} from '@aws-sdk/client-secrets-manager';
 import { failureReason } from './failure-reason.ts';
-import { jsonService } from './json-service.ts';
-import type { ServiceSettings } from './signed-service.ts';
 
 /** A secret could not be read; `reason` is the service's error name. The secret's value is never part of it. */
 export class SecretFailure extends Error {
@@ -23,27 +26,23 @@ const STALE_MS = 60 * 60_000;
 /** How long after a failed refresh the next one is tried, in milliseconds: an outage delays few requests. */
 const NEXT_TRY_MS = 30_000;
 
-const SECRETS_MANAGER = {
-  host: 'secretsmanager',
-  signingName: 'secretsmanager',
-  variable: 'SECRETS_MANAGER',
-  version: '1.1',
-  target: 'secretsmanager',
-} as const;
-
 /**
  * Secrets, kept in memory for five minutes. When a refresh fails the value at hand goes on being used, for an hour.
  * @throws SecretFailure when a secret was never read and cannot be now
  */
-export function secretReader(settings: ServiceSettings = {}, now: () => number = Date.now): ReadSecret {
-  const service = jsonService(SECRETS_MANAGER, settings);
+export function secretReader(config: SecretsManagerClientConfig = {}, now: () => number = Date.now): ReadSecret {
+  const client = new SecretsManagerClient({
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+    ...config,
+  });
   const kept = new Map<string, { value: string; readAt: number; nextRead: number }>();
 
   return async (name, signal) => {
     const known = kept.get(name);
     if (known !== undefined && now() < known.nextRead) return known.value;
     try {
-      const answer = await service.call<{ SecretString?: string }>('GetSecretValue', { SecretId: name }, signal);
+      const answer = await client.send(new GetSecretValueCommand({ SecretId: name }), { abortSignal: signal });
       if (answer.SecretString === undefined) throw new SecretFailure('NoSecretString');
       kept.set(name, { value: answer.SecretString, readAt: now(), nextRead: now() + FRESH_MS });
       return answer.SecretString;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { databaseClient, table } from '../../lib/aws/dynamodb.ts';
 import { checkEvent } from '../support/events.ts';
-import { allItems } from '../support/items.ts';
 import { crm } from '../support/operators.ts';
 
 let service: LocalService;
@@ -37,7 +37,8 @@ function told(): unknown[] {
 /** As if the time of whoever confirmed a registration were over. */
 async function makeDue(): Promise<void> {
   const client = databaseClient();
-  for (const { pk, due_at } of await allItems(client, 'registrations')) {
+  const { Items = [] } = await client.send(new ScanCommand({ TableName: 'registrations' }));
+  for (const { pk, due_at } of Items) {
     if (due_at === undefined) continue;
     const past = { update: 'SET due_at = :past', values: { ':past': 0 } };
     await table(client, 'registrations').update({ pk: String(pk) }, past, AbortSignal.timeout(5_000));

@@ -1,3 +1,4 @@
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
 import type { Problem } from '../../lib/http/problem.ts';
@@ -6,7 +7,6 @@ import type { Connection, WebApiConnection } from '../../lib/records/crm-records
 import { BODY, FakeAccounts, GATEWAY, OWN_LOGINS, opened, RANGE } from '../support/account-fakes.ts';
 import { beforeEachOpening, KEY, lost } from '../support/account-tests.ts';
 import type { TestDatabase } from '../support/database.ts';
-import { allItems } from '../support/items.ts';
 
 let database: TestDatabase;
 let world: FakeAccounts;
@@ -21,8 +21,8 @@ const failure = (kind: 'password_rejected' | 'platform_unavailable' | 'platform_
 const isOfRange = (login: number | undefined) => login !== undefined && login >= RANGE.from && login <= RANGE.to;
 /** In how many milliseconds the operation of a problem is due. */
 async function dueIn({ options }: Problem): Promise<number> {
-  const items = await allItems(database.client, 'operations');
-  const item = items.find(
+  const { Items = [] } = await database.client.send(new ScanCommand({ TableName: 'operations' }));
+  const item = Items.find(
     ({ operation_id, state }) => operation_id === options.members?.operation_id && state === 'sent',
   );
   return Number(item?.due_at) - Date.now();

@@ -1,3 +1,4 @@
+import { GetCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { localClient } from '../../infra/local/aws.ts';
 import type { Bus } from '../../infra/local/bus.ts';
 import { type Database, TABLES } from '../../infra/local/database.ts';
@@ -6,7 +7,7 @@ import type { Outbox } from '../../infra/local/outbox.ts';
 import type { SimulatedServer } from '../../infra/local/platforms/simulated-server.ts';
 import type { TextServerOptions } from '../../infra/local/platforms/text-server.ts';
 import type { WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
-import { databaseClient, type Item, table } from '../../lib/aws/dynamodb.ts';
+import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import { derivePassword, parsePasswordKey } from '../../lib/platform/passwords.ts';
 import { NEVER } from '../../lib/records/due.ts';
 import { keyOf } from '../../lib/records/operations.ts';
@@ -25,7 +26,6 @@ import {
   type WorldClient,
 } from './account-surroundings.ts';
 import type { Environments, Outcome, Run } from './environments.ts';
-import { allItems } from './items.ts';
 import { placesOf, placesOfMarks } from './secret-search.ts';
 import type { WorldClock } from './world-clock.ts';
 
@@ -106,7 +106,7 @@ export async function startAccountWorld(options: WorldOptions): Promise<AccountW
   const environments = environmentsAround(aws, { ...options, clock });
   const reader = databaseClient(client);
   const { send, ask, passwords, refusals } = callsOf(environments);
-  const items = (table: keyof typeof TABLES) => allItems(reader, TABLES[table]);
+  const items = (table: keyof typeof TABLES) => itemsOf(reader, TABLES[table]);
 
   async function written(): Promise<Written> {
     const tables = await Promise.all((['crm', 'operations', 'accounts'] as const).map(items));
@@ -192,6 +192,17 @@ function callsOf(environments: Environments) {
   return { send, ask, passwords, refusals };
 }
 
+async function itemsOf(reader: ReturnType<typeof databaseClient>, table: string): Promise<Item[]> {
+  const all: Item[] = [];
+  let from: Item | undefined;
+  do {
+    const page = await reader.send(new ScanCommand({ TableName: table, ExclusiveStartKey: from }));
+    all.push(...(page.Items ?? []));
+    from = page.LastEvaluatedKey;
+  } while (from !== undefined);
+  return all;
+}
+
 /** The passwords that the operations have, whether they were answered or not. */
 function derivedPasswords(operations: Item[]): string[] {
   const key = parsePasswordKey(SECRETS.get('test/password-key') ?? '');
@@ -203,7 +214,9 @@ function derivedPasswords(operations: Item[]): string[] {
 }
 
 async function accountsOf(reader: ReturnType<typeof databaseClient>, userId: string): Promise<Item[]> {
-  return table(reader, TABLES.accounts).query(userId, '', AbortSignal.timeout(5_000));
+  const KeyConditionExpression = 'pk = :pk';
+  const values = { ExpressionAttributeValues: { ':pk': userId }, KeyConditionExpression };
+  return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
 }
 
 /** What is kept of accounts and told of them. */
@@ -212,7 +225,10 @@ function kept(
   bus: Bus,
 ): Pick<AccountWorld, 'operationOf' | 'records' | 'openOperations' | 'operatorsOperations' | 'told'> {
   return {
-    operationOf: (scope) => table(reader, TABLES.operations).get({ pk: keyOf(scope) }, AbortSignal.timeout(5_000)),
+    async operationOf(scope) {
+      const Key = { pk: keyOf(scope) };
+      return (await reader.send(new GetCommand({ TableName: TABLES.operations, Key, ConsistentRead: true }))).Item;
+    },
     records: (userId) => accountsOf(reader, userId),
     openOperations: () => openIn(reader, (at) => at < NEVER),
     operatorsOperations: () => openIn(reader, (at) => at === NEVER),
@@ -224,11 +240,16 @@ async function openIn(
   reader: ReturnType<typeof databaseClient>,
   isWanted: (dueAt: number) => boolean,
 ): Promise<Set<string>> {
-  const items = await allItems(reader, TABLES.operations, DUE_INDEX.name);
-  const due = items.filter((item) => isWanted(Number(item[DUE_INDEX.at])));
-  const operations = table(reader, TABLES.operations);
-  const found = await Promise.all(due.map(({ pk }) => operations.get({ pk: String(pk) }, AbortSignal.timeout(5_000))));
-  return new Set(found.flatMap((item) => (item === undefined ? [] : [String(item.operation_id)])));
+  const { Items = [] } = await reader.send(
+    new ScanCommand({ TableName: TABLES.operations, IndexName: DUE_INDEX.name }),
+  );
+  const due = Items.filter((item) => isWanted(Number(item[DUE_INDEX.at])));
+  const found = await Promise.all(
+    due.map(({ pk }) =>
+      reader.send(new GetCommand({ TableName: TABLES.operations, Key: { pk }, ConsistentRead: true })),
+    ),
+  );
+  return new Set(found.flatMap(({ Item }) => (Item === undefined ? [] : [String(Item.operation_id)])));
 }
 
 function passwordsIn({ master_password, investor_password }: Record<string, unknown>): string[] {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { runCrm } from '../../infra/crm/crm.ts';
 import { toItems } from '../../infra/crm/crm-items.ts';
@@ -9,7 +10,6 @@ import { secretStore } from '../../infra/crm/secret-store.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { databaseClient } from '../../lib/aws/dynamodb.ts';
-import { allItems } from './items.ts';
 
 /** What a call of the operators' command came to. */
 interface Outcome {
@@ -105,9 +105,9 @@ export class Operators {
   /** All items of a table. */
   async items(tableName: string): Promise<Record<string, unknown>[]> {
     const client = databaseClient();
-    const items = await allItems(client, tableName);
+    const { Items = [] } = await client.send(new ScanCommand({ TableName: tableName }));
     client.destroy();
-    return items;
+    return Items;
   }
 
   /** The text of a secret. */

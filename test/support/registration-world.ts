@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { localClient } from '../../infra/local/aws.ts';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
@@ -11,7 +12,6 @@ import { registrationsIn, type StoredRegistration } from '../../lib/records/regi
 import { isSealedCode } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
-import { allItems } from './items.ts';
 import { checkAnswer } from './openapi.ts';
 import { crmRecords, newPersons, type Person, type Persons } from './persons.ts';
 
@@ -188,7 +188,9 @@ export async function registrationWorld({
     });
   }
 
-  const items: RegistrationWorld['items'] = (name) => allItems(database, name);
+  async function items(name: Parameters<RegistrationWorld['items']>[0]): Promise<Item[]> {
+    return (await database.send(new ScanCommand({ TableName: name }))).Items ?? [];
+  }
 
   const records = (channel: Channel, person: Person) =>
     registrationsIn(tables.registrations).newest(channel, addressOf(channel, person), AbortSignal.timeout(5_000));

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
 import type { Recipient } from '../../../lib/validators/registration.ts';
-import { allItems } from '../../support/items.ts';
 import { naivelyAllowed } from '../../support/naive-limits.ts';
 import { runs } from '../../support/runs.ts';
 import { DAY, HOUR, LimitsWorld, MINUTE, mail, phone, SECOND } from '../../support/send-limits.ts';
@@ -239,11 +238,12 @@ describe('A limit', () => {
       await world.limits().count({ key: ['key', '192.0.2.77'], recipient, source: '192.0.2.77' });
       await world.limits().count({ key: undefined, recipient, source: '2001:db8:77::1' });
     }
-    const items = await allItems(world.database.client, 'limits');
-    const rows = JSON.stringify(items.map((item) => [item, ...((item.sources as Set<string> | undefined) ?? [])]));
-    expect(items.length).toBeGreaterThan(0);
+    const { ScanCommand } = await import('@aws-sdk/lib-dynamodb');
+    const { Items = [] } = await world.database.client.send(new ScanCommand({ TableName: 'limits' }));
+    const rows = JSON.stringify(Items.map((item) => [item, ...(item.sources ?? [])]));
+    expect(Items.length).toBeGreaterThan(0);
     expect(rows).not.toMatch(/447400|192\.0\.2|2001:|@|acme/);
-    for (const item of items) expect(item.expires_at).toBeGreaterThan(world.now / SECOND - 30 * DAY);
+    for (const item of Items) expect(item.expires_at).toBeGreaterThan(world.now / SECOND - 30 * DAY);
   });
 
   it('costs one write for each counter, and one read of all of them, where it allows', async () => {
