@@ -2,7 +2,7 @@ import type { AccountWorld } from '../account-world.ts';
 import { listenTo } from './moments.ts';
 
 /** So many of its last lines are told. */
-const MOST_TOLD = 150;
+const MOST_TOLD = 300;
 /** Of a line of the log; the rest is the same in each, or counts. */
 const TOLD_OF_LOG = ['operation_id', 'registration_id', 'login', 'status', 'type', 'step', 'reason'];
 
@@ -20,6 +20,7 @@ export class Diary {
     this.#logged = world.environments.log.length;
     this.#stopListening = Object.entries(world.faults).map(([target, faults]) =>
       listenTo(faults, ({ name, parameters, fault }) => {
+        if (name === 'Query' && fault === undefined) return;
         const login = parameters?.Login === undefined ? '' : ` login ${parameters.Login}`;
         this.write(`${target} ${name}${login}${fault === undefined ? '' : `, fault: ${JSON.stringify(fault)}`}`);
       }),
