@@ -24,6 +24,8 @@ export function fingerprints(
 function inOrder(value: unknown): string {
   if (typeof value === 'string') return withLength(value);
   if (Array.isArray(value)) {
+    // The same text, made in half the time.
+    if (value.length > 0 && value.every((element) => typeof element === 'number')) return `[${value.join()},]`;
     let text = '[';
     for (const element of value) text += inOrder(element);
     return `${text}]`;
