@@ -164,7 +164,7 @@ async function findOut(settling: Settling, server: Server): Promise<Verdict> {
   const reserved = login !== undefined && isReserved(found.connection, login);
   // Where another operation has the login, this one has never sent it.
   if (reserved && !(await services.logins.reserve(found.connection, login, operation, signal))) return { kind: 'none' };
-  const finding = await look(settling, platform, reserved);
+  const finding = await look(settling, server, reserved);
   const now = services.clock.now();
   if (finding.kind === 'found') {
     return opened({ login: finding.login, opened_at: new Date(now).toISOString(), recorded: false });
@@ -176,12 +176,12 @@ async function findOut(settling: Settling, server: Server): Promise<Verdict> {
 
 async function look(
   { services, open, platformSignal, telemetry }: Settling,
-  platform: TradingPlatform,
+  { platform, found }: Server & { kind: 'there' },
   reserved: boolean,
 ) {
   const { operation, details, earlier, masterGiven } = open;
   const { login } = earlier;
-  const trace: OrderTrace = { operationId: operation.operationId, group: details.group };
+  const trace: OrderTrace = { operationId: operation.operationId, group: details.group, name: found.client.name };
   if (login !== undefined) Object.assign(trace, { login, reserved });
   try {
     if (!masterGiven) {

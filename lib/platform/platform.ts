@@ -36,7 +36,7 @@ export interface AccountOrder {
  * our account from another's by the master password, where it is given.
  */
 export type OrderTrace = Pick<AccountOrder, 'operationId' | 'group' | 'login' | 'reserved'> &
-  Partial<Pick<AccountOrder, 'masterPassword'>>;
+  Partial<Pick<AccountOrder, 'name' | 'masterPassword'>>;
 
 export type Finding =
   /** It is ours. */

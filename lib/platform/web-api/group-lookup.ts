@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import type { Finding, OrderTrace, Rights } from '../platform.ts';
+import type { Finding, OrderTrace } from '../platform.ts';
 import { commandFailure, isDone, LoginSchema, NOT_FOUND, parseMember } from './answers.ts';
 import type { WebApiClient } from './client.ts';
 import { withQuery } from './query.ts';
-import { readUser, type User, UserSchema } from './users.ts';
+import { mayBeNamed, readUser, shownNames, tryPassword, type User, UserSchema, whoseIs } from './users.ts';
 
 const LoginsSchema = v.array(LoginSchema);
 const UsersSchema = v.array(UserSchema);
@@ -11,8 +11,11 @@ const UsersSchema = v.array(UserSchema);
 const BATCH = 200;
 /** How long it is known whose an account is, in milliseconds: a login may be deleted and given to a new account. */
 const KNOWN_MS = 10 * 60 * 1_000;
-/** So many characters of a comment are remembered: enough to tell almost all operations apart. */
+/** So many characters of a comment or a name are remembered: enough to tell almost all apart. */
 const MARK_LENGTH = 8;
+const NO_COMMENT = '\n';
+/** On so many accounts of the order's name a password is tried, at most. */
+const MOST_TRIED = 20;
 /** Room for more than a million logins. */
 const MAX_LOGINS_BYTES = 16 * 1_024 * 1_024;
 const MAX_BATCH_BYTES = 4 * 1_024 * 1_024;
@@ -25,50 +28,65 @@ const MAX_BATCH_BYTES = 4 * 1_024 * 1_024;
  */
 export class GroupLookup {
   readonly #client: WebApiClient;
-  readonly #rights: (signal: AbortSignal) => Promise<Rights>;
   readonly #now: () => number;
-  /** How the comment of each account begins, by its login, and since when that is being noted, in epoch milliseconds. */
+  /** The mark of each account, by its login, and since when they are being noted, in epoch milliseconds. */
   #marks = new Map<number, string>();
   #marksSince = 0;
+  /** Whether a comment was shown to us in that time: an empty one is empty then. */
+  #commentsShown = false;
 
-  /** @param rights what the manager may do */
-  constructor(client: WebApiClient, rights: (signal: AbortSignal) => Promise<Rights>, now: () => number) {
+  constructor(client: WebApiClient, now: () => number) {
     this.#client = client;
-    this.#rights = rights;
     this.#now = now;
   }
 
   /**
    * Reads the group from the highest login down. Absent is only what stands at none of the group's logins: new ones may
-   * be counted below others that were chosen by hand. An empty comment may be one that is hidden from us, also where names
-   * are shown: unless another one is read, or the server says that we may read them, it is not taken for absence.
+   * be counted below others that were chosen by hand. Where no comment is shown to us, an account that has the order's
+   * name, or shows none, may be ours: the password decides.
    */
-  async find({ operationId, group }: OrderTrace, signal: AbortSignal): Promise<Finding> {
+  async find(trace: OrderTrace, signal: AbortSignal): Promise<Finding> {
     this.#forget();
-    /** Whether comments are shown to us; undefined as long as it is not known. */
-    let shown: boolean | undefined;
-    const mark = markOf(operationId);
-    const all = await this.#loginsOf(group, signal);
-    const logins = all.filter((login) => (this.#marks.get(login) ?? mark) === mark);
+    const all = await this.#loginsOf(trace.group, signal);
+    const logins = all.filter((login) => this.#mayBeOurs(this.#marks.get(login), trace));
+    const unsaid: User[] = [];
     for (let at = 0; at < logins.length; at += BATCH) {
       const users = await this.#readUsers(logins.slice(at, at + BATCH), signal);
-      const own = users.find(({ Comment }) => Comment === operationId);
-      if (own !== undefined) return { kind: 'found', login: own.Login };
-      if (users.length === 0) continue;
-      shown = users.some(({ Comment }) => Comment !== '') || (shown ?? (await this.#mayRead(signal)));
-      if (shown) for (const { Login, Comment } of users) this.#marks.set(Login, markOf(Comment));
+      this.#commentsShown ||= users.some(({ Comment }) => Comment !== '');
+      for (const user of users) {
+        const whose = whoseIs(user, trace);
+        if (whose === 'ours') return { kind: 'found', login: user.Login };
+        if (whose === 'unsaid') unsaid.push(user);
+        this.#marks.set(user.Login, markOf(user));
+      }
     }
-    return { kind: shown === false ? 'cannot_tell' : 'absent' };
+    return this.#commentsShown ? { kind: 'absent' } : this.#amongUnsaid(unsaid, trace, signal);
   }
 
-  async #mayRead(signal: AbortSignal): Promise<boolean> {
-    return (await this.#rights(signal)).seePersonalData === 'granted';
+  /** Of accounts that show their name and no comment: to try a password on each account of a group is no way to look. */
+  async #amongUnsaid(users: User[], { masterPassword }: OrderTrace, signal: AbortSignal): Promise<Finding> {
+    let finding: Finding = { kind: 'absent' };
+    const named = users.filter((user) => shownNames(user).length > 0);
+    if (named.length < users.length || named.length > MOST_TRIED) return { kind: 'cannot_tell' };
+    for (const { Login } of named) {
+      const tried = await tryPassword(this.#client, Login, masterPassword, signal);
+      if (tried.kind === 'found') return tried;
+      if (tried.kind === 'cannot_tell') finding = tried;
+    }
+    return finding;
+  }
+
+  #mayBeOurs(mark: string | undefined, { operationId, name }: OrderTrace): boolean {
+    if (mark === undefined) return true;
+    if (!mark.startsWith(NO_COMMENT)) return operationId.startsWith(mark);
+    return !this.#commentsShown && mayBeNamed(name, mark.split(NO_COMMENT).slice(1));
   }
 
   #forget(): void {
     if (this.#marksSince >= this.#now() - KNOWN_MS) return;
     this.#marks = new Map();
     this.#marksSince = this.#now();
+    this.#commentsShown = false;
   }
 
   /** Highest first: the server counts upwards. */
@@ -97,6 +115,13 @@ export class GroupLookup {
   }
 }
 
-function markOf(comment: string): string {
-  return comment.slice(0, MARK_LENGTH);
+/** How an account's comment begins, or its names where there is none. */
+function markOf(user: User): string {
+  if (user.Comment !== '') return user.Comment.slice(0, MARK_LENGTH);
+  return (
+    NO_COMMENT +
+    shownNames(user)
+      .map((name) => name.slice(0, MARK_LENGTH))
+      .join(NO_COMMENT)
+  );
 }

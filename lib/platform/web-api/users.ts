@@ -11,7 +11,6 @@ export const UserSchema = v.object({
   Name: text,
   FirstName: text,
   LastName: text,
-  Email: text,
   Comment: text,
 });
 export type User = v.InferOutput<typeof UserSchema>;
@@ -32,36 +31,62 @@ export async function readBalance(client: WebApiClient, login: number, signal: A
   return parseMember(BalanceSchema, answer.answer).Balance;
 }
 
-/** Every account has a name; none to be seen means that all personal data is hidden from us. */
-function isUnreadable({ Name, FirstName, LastName, Email, Comment }: User): boolean {
-  return Name + FirstName + LastName + Email + Comment === '';
-}
-
 /**
- * Whose account stands at the order's own login: one command, and one more where its comment is empty. That may be one
- * that is hidden from us, also where the name is shown, so it never says that the account is another's.
+ * Whose account stands at the order's own login: one command, and one more where only the password can tell.
+ * @throws PlatformFailure
  */
 export async function findLogin(
   client: WebApiClient,
   login: number,
-  { operationId, reserved, masterPassword }: OrderTrace,
+  trace: OrderTrace,
   signal: AbortSignal,
 ): Promise<Finding> {
   const user = await readUser(client, login, signal);
   if (user === undefined) return { kind: 'absent' };
-  if (user.Comment === operationId) return { kind: 'found', login };
-  if (user.Comment !== '') return { kind: 'another' };
-  if (reserved === true && isUnreadable(user)) return { kind: 'found', login };
-  if (masterPassword === undefined) return { kind: 'cannot_tell' };
-  return tryPassword(client, login, masterPassword, signal);
+  const whose = whoseIs(user, trace);
+  if (whose !== 'unsaid') return whose === 'ours' ? { kind: 'found', login } : { kind: 'another' };
+  if (trace.reserved === true && shownNames(user).length === 0) return { kind: 'found', login };
+  return tryPassword(client, login, trace.masterPassword, signal);
 }
 
-async function tryPassword(
+/**
+ * By what the server shows of an account. An empty comment may be one that is hidden from us, also where names are shown;
+ * a name is shown as it was sent, or hidden too.
+ */
+export function whoseIs(user: User, { operationId, name }: OrderTrace): 'ours' | 'others' | 'unsaid' {
+  if (user.Comment === operationId) return 'ours';
+  if (user.Comment !== '') return 'others';
+  return mayBeNamed(name, shownNames(user)) ? 'unsaid' : 'others';
+}
+
+/** @param shown of an account, or how they begin: a server may cut the name, or keep a part of it only */
+export function mayBeNamed(name: string | undefined, shown: readonly string[]): boolean {
+  if (name === undefined || shown.length === 0) return true;
+  const own = plain(name);
+  return shown.some((part) => own.includes(part));
+}
+
+/** As they are compared. */
+export function shownNames({ Name, FirstName, LastName }: User): string[] {
+  return [Name, FirstName, LastName].map(plain).filter((name) => name !== '');
+}
+
+function plain(name: string): string {
+  return name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .trim();
+}
+
+/** Whether our password opens it. @throws PlatformFailure */
+export async function tryPassword(
   client: WebApiClient,
   login: number,
-  password: string,
+  password: string | undefined,
   signal: AbortSignal,
 ): Promise<Finding> {
+  if (password === undefined) return { kind: 'cannot_tell' };
   const body = { Login: String(login), Type: 'main', Password: password };
   const answer = await client.ask({ path: '/api/user/check_password', body }, signal);
   if (isDone(answer)) return { kind: 'found', login };

@@ -42,7 +42,7 @@ export class WebApiPlatform implements TradingPlatform {
     const limits = { ...DEFAULTS, ...options };
     this.#now = limits.now;
     this.#client = new WebApiClient(connection, secret, limits);
-    this.#groups = new GroupLookup(this.#client, (signal) => this.rights(signal), limits.now);
+    this.#groups = new GroupLookup(this.#client, limits.now);
     this.#offered = connection.groups ?? [];
     this.#manager = secret.login;
   }
@@ -126,8 +126,8 @@ export class WebApiPlatform implements TradingPlatform {
    * @throws PlatformFailure `login_taken`, or `account_outcome_unknown` when nobody can be asked
    */
   async #ownAccount(order: AccountOrder, failure: PlatformFailure, signal: AbortSignal): Promise<{ login: number }> {
-    const { operationId, group, login = 0, reserved, masterPassword } = order;
-    const trace = { operationId, group, ...(reserved === true ? { masterPassword } : {}) };
+    const { operationId, group, name, login = 0, reserved, masterPassword } = order;
+    const trace = { operationId, group, name, ...(reserved === true ? { masterPassword } : {}) };
     const finding = await findLogin(this.#client, login, trace, signal).catch((cause: unknown) => {
       throw new PlatformFailure('account_outcome_unknown', { reason: failure.reason, cause });
     });

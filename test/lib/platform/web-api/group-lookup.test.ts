@@ -16,14 +16,13 @@ async function groupOf(
   const singles: number[] = [];
   const userOf = (login: number) => {
     const own = record(login);
-    return own === undefined ? undefined : { Login: String(login), Name: 'Ann', Comment: '', ...own };
+    return own === undefined ? undefined : { Login: String(login), Name: 'Bob Moss', Comment: '', ...own };
   };
   const server = await scriptedServer(({ path }, response) => {
     const answer = (content: unknown) =>
       response.end(
         JSON.stringify(content === undefined ? { retcode: '13 Not found' } : { retcode: '0 Done', answer: content }),
       );
-    if (path.startsWith('/api/manager/get')) return answer({ Rights: Array(128).fill('1') });
     if (path.startsWith('/api/user/logins')) return answer(logins.map(String));
     const asked = (path.split('login=')[1] ?? '').split(',').map(Number);
     if (path.startsWith('/api/user/get?')) {
@@ -125,5 +124,30 @@ describe('a large group', () => {
     const { platform, singles } = await groupOf(upTo(10), (login) => (login === 4 ? undefined : {}));
     expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
     expect(singles).toEqual([4]);
+  });
+});
+
+describe('a group in which nobody has a comment', () => {
+  it('has no account of ours where nobody has its name, which is read once in ten minutes too', async () => {
+    const { platform, batches } = await groupOf(upTo(1_000), () => ({}));
+    const order = anOrder();
+    for (let time = 0; time < 2; time += 1) {
+      expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
+    }
+    expect(batches).toHaveLength(5);
+    expect(await platform.find(anOrder({ name: 'Bob Moss' }), noSignal)).toEqual({ kind: 'cannot_tell' });
+    expect(batches).toHaveLength(10);
+  });
+
+  it('has none where a comment was shown to us elsewhere, whatever its names are', async () => {
+    const { platform } = await groupOf(upTo(100), (login) =>
+      login === 100 ? { Comment: 'VIP' } : { Name: 'Ann Lee' },
+    );
+    expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
+  });
+
+  it.each(['ann  LEE', 'Ann', 'Lee', ''])('cannot tell among many accounts that show the name “%s”', async (Name) => {
+    const { platform } = await groupOf(upTo(100), () => ({ Name }));
+    expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'cannot_tell' });
   });
 });

@@ -20,7 +20,7 @@ describe('looking an account up', () => {
     expect(await platform.find(anOrder({ group: 'none' }), noSignal)).toEqual({ kind: 'absent' });
   });
 
-  it('with a login costs one command, and one more where there is no comment, however many accounts the group has', async () => {
+  it('with a login costs one command, however many accounts the group has', async () => {
     const server = await testServer();
     server.populate({ group: 'real\\standard', from: 1_000_000, count: 1_000_000 });
     const platform = platformOn(server);
@@ -28,7 +28,7 @@ describe('looking an account up', () => {
     await platform.open(order, atOnce, noSignal);
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 70_000 });
     expect(await platform.find(anOrder({ login: 1_999_999 }), noSignal)).toEqual({ kind: 'another' });
-    expect(server.commands).toBe(4);
+    expect(server.commands).toBe(3);
   });
 
   it('at a login that our own table has reserved, with the comment of somebody else, is not ours', async () => {
@@ -130,10 +130,30 @@ describe('a manager that may not read personal data', () => {
 });
 
 describe('a manager that is shown names and no comments', () => {
-  it('does not take an account without a login of ours for absent, though it reads the names of others', async () => {
+  it('finds an account without a login of ours by its name and our password', async () => {
+    const server = await testServer({ rights: { personalData: 'names' } });
+    const platform = platformOn(server);
+    const order = anOrder();
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
+    await platform.open(anOrder({ name: 'Somebody Else' }), atOnce, noSignal);
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
+    await platform.open(order, atOnce, noSignal);
+    await platform.open(anOrder({ masterPassword: 'An0ther#pw' }), atOnce, noSignal);
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 5_002 });
+    expect(await platform.find({ ...order, masterPassword: 'Unkn0wn#pw' }, noSignal)).toEqual({ kind: 'absent' });
+  });
+
+  it('cannot tell without the password, among too many of that name, or of no name', async () => {
     const platform = platformOn(await testServer({ rights: { personalData: 'names' } }));
     const order = anOrder();
     await platform.open(order, atOnce, noSignal);
+    const { masterPassword: _, ...trace } = order;
+    expect(await platform.find(trace, noSignal)).toEqual({ kind: 'cannot_tell' });
+    const { name: __, ...nameless } = trace;
+    expect(await platform.find(nameless, noSignal)).toEqual({ kind: 'cannot_tell' });
+    for (let namesake = 0; namesake < 20; namesake += 1) {
+      await platform.open(anOrder({ masterPassword: 'An0ther#pw' }), atOnce, noSignal);
+    }
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'cannot_tell' });
   });
 
@@ -150,16 +170,11 @@ describe('a manager that is shown names and no comments', () => {
     },
   );
 
-  it('reads a group without any comment as what it is where the server says that it may', async () => {
-    const server = await testServer();
-    server.populate({ group: 'real\\standard', from: 1_000_000, count: 3 });
-    expect(await platformOn(server).find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
-    const silent = await testServer({ rights: { ownRecord: false } });
-    silent.populate({ group: 'real\\standard', from: 1_000_000, count: 3 });
-    const platform = platformOn(silent);
-    expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'cannot_tell' });
-    await platform.open(anOrder(), atOnce, noSignal);
-    expect(await platform.find(anOrder(), noSignal)).toEqual({ kind: 'absent' });
+  it('takes an account of another name at its own login for another’s', async () => {
+    const platform = platformOn(await testServer({ rights: { personalData: 'names' } }));
+    const order = anOrder({ login: 70_000 });
+    await platform.open(anOrder({ login: 70_000, name: 'Somebody Else' }), atOnce, noSignal);
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'another' });
   });
 });
 
