@@ -5,14 +5,15 @@ import { confirmationConfig } from '../../lib/config.ts';
 import { type ConfirmationParts, confirmRegistration } from '../../lib/confirmation.ts';
 import { confirmationParts } from '../../lib/confirmation-parts.ts';
 import { endpoint } from '../../lib/http/endpoint.ts';
+import { sourceReader } from '../../lib/http/source.ts';
 import { type PendingRegistration, registrationsIn } from '../../lib/records/registrations.ts';
 import { sealCode } from '../../lib/secrets/one-time-code.ts';
 import { hashPassword } from '../../lib/secrets/password-hash.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { ConfirmationRequestSchema, MOST_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
+import { DOOR, throughDoor } from '../support/door.ts';
 import {
   CONFIRM_PATH,
-  newSource,
   PASSWORD,
   type RegistrationWorld,
   registrationWorld,
@@ -22,7 +23,7 @@ import { lineOf, type Telling, telling } from './telling.ts';
 
 /**
  * What somebody who gives codes for others' addresses learns of them: by the bytes of the refusal, the database calls
- * behind it, and a stop-watch. By itself: `node test/bench/confirmation-privacy.ts [--quick] [--json]`.
+ * behind it, and a stop-watch; behind a proxy. By itself: `node test/bench/confirmation-privacy.ts [--quick] [--json]`.
  */
 
 export interface ConfirmationPrivacy {
@@ -69,7 +70,7 @@ export async function confirmationPrivacy({
   pairs?: number;
   progress?: (text: string) => void;
 } = {}): Promise<ConfirmationPrivacy> {
-  const world = await registrationWorld({ clients: 1, load: loadBoth });
+  const world = await registrationWorld({ clients: 1, load: loadBoth, environment: DOOR });
   const walk: Walk = { world, hash: await hashPassword(PASSWORD), answers: new Set(), calls: new Set() };
   try {
     const times: Telling[] = [];
@@ -125,7 +126,7 @@ async function refused(walk: Walk, kind: Kind, hashed: boolean): Promise<number>
     path: CONFIRM_PATH,
     headers: {
       'content-type': 'application/json',
-      'x-forwarded-for': newSource(),
+      ...throughDoor({ captcha: undefined }),
       ...(hashed ? {} : { [UNHASHED]: 'true' }),
     },
     body: JSON.stringify({ otp_type: 'email', email, code: kind.code, password: kind.password }),
@@ -188,9 +189,11 @@ async function loadBoth(name: string): Promise<LambdaHandler> {
 /** The function as `functions/confirm-registration.ts` wires it, but for these parts. */
 function handlerWith(changed: Partial<ConfirmationParts>): LambdaHandler {
   const config = confirmationConfig();
-  const parts = { ...confirmationParts(config, secretReader()), ...changed };
+  const readSecret = secretReader();
+  const parts = { ...confirmationParts(config, readSecret), ...changed };
   return endpoint({
     body: ConfirmationRequestSchema,
+    source: sourceReader(config.front, readSecret),
     maxBodyBytes: MOST_CONFIRMATION_BYTES,
     telemetry: telemetry('confirm-registration', config.stage),
     handle: (request, events, until) => confirmRegistration(parts, request, events, until),

@@ -9,8 +9,8 @@ import type { Telling } from './telling.ts';
 export const privacy: Benchmark = {
   name: 'privacy',
   about:
-    'The time of a registration with a client’s address beside that with a stranger’s, in pairs, over HTTP, with the ' +
-    'password hash and without it; and of refused confirmations, beside that of a wrong code for a stranger’s address. ' +
+    'The time of a registration with a client’s address beside that with a stranger’s, in pairs, over HTTP, with a ' +
+    'captcha and behind a proxy, with the password hash and without it; and of refused confirmations, beside that of a wrong code for a stranger’s address. ' +
     '"Slower" is the share of pairs in which the first takes longer: 50 % tells nothing.',
   async run(options) {
     const { times } = await figuresOf<RegistrationPrivacy>('registration-privacy.ts', options);

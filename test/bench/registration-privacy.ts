@@ -3,21 +3,23 @@ import { performance } from 'node:perf_hooks';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { registrationConfig } from '../../lib/config.ts';
+import { captchaVerifier } from '../../lib/http/captcha.ts';
 import { endpoint } from '../../lib/http/endpoint.ts';
+import { sourceReader } from '../../lib/http/source.ts';
 import { requestRegistration } from '../../lib/registration.ts';
 import { registrationParts } from '../../lib/registration-parts.ts';
 import type { RegistrationParts } from '../../lib/registration-work.ts';
 import { telemetry } from '../../lib/telemetry.ts';
-import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../../lib/validators/registration.ts';
 import { longestRow, trace } from '../support/database-trace.ts';
+import { DOOR, throughDoor } from '../support/door.ts';
 import { type RegistrationWorld, registrationOf, registrationWorld } from '../support/registration-world.ts';
 import { lineOf, type Telling, telling } from './telling.ts';
 
 /**
  * What somebody with a stop-watch learns of who is a client, and how many database calls stand one after another before
- * a message is sent. By itself: `node test/bench/registration-privacy.ts [--quick] [--json]`.
+ * a message is sent; with a captcha, behind a proxy. By itself: `node test/bench/registration-privacy.ts [--quick] [--json]`.
  */
 
 export interface RoundTrips {
@@ -47,7 +49,7 @@ export async function registrationPrivacy({
 } = {}): Promise<RegistrationPrivacy> {
   // The first request of each kind warms the function up.
   const clients = (pairs + WARM_UP) * CHANNELS.length * 2;
-  const world = await registrationWorld({ clients, load: loadBoth });
+  const world = await registrationWorld({ clients, load: loadBoth, environment: DOOR });
   try {
     const roundTrips = [await countRoundTrips(world, {}), await countRoundTrips(world, { keyed: true })];
     const times: Telling[] = [];
@@ -69,7 +71,7 @@ async function countRoundTrips(world: RegistrationWorld, { keyed = false }): Pro
   const headers: Record<string, string> = keyed ? { 'idempotency-key': randomUUID() } : {};
   world.service.faults('dynamodb').set({ kind: 'slow', times: 1_000, ms: HOLD_MS });
   const [calls, sends] = [trace(database.url), trace(standIns.ses.url)];
-  const { status } = await world.post(registrationOf(world.stranger()), headers);
+  const { status } = await world.post(registrationOf(world.stranger()), { ...throughDoor(world.service), ...headers });
   for (const one of [calls, sends]) one.stop();
   world.service.faults('dynamodb').clear();
   const sentAt = sends.calls[0]?.startedAt;
@@ -99,8 +101,9 @@ async function compare(
     const order = randomInt(2) === 0 ? (['client', 'stranger'] as const) : (['stranger', 'client'] as const);
     for (const kind of order) {
       const body = JSON.stringify(registrationOf(world[kind](), { otp_type: channel }));
+      const given = { ...throughDoor(world.service), ...headers };
       const began = performance.now();
-      const { status } = await world.post(body, headers);
+      const { status } = await world.post(body, given);
       const took = performance.now() - began;
       if (status !== 204) throw new Error(`The request was answered with ${status}.`);
       if (pair >= 0) times[kind].push(took);
@@ -122,9 +125,12 @@ async function loadBoth(name: string): Promise<LambdaHandler> {
 /** The function as `functions/request-registration.ts` wires it, but for these parts. */
 function handlerWith(changed: Partial<RegistrationParts>): LambdaHandler {
   const config = registrationConfig();
-  const parts = { ...registrationParts(config, secretReader()), ...changed };
+  const readSecret = secretReader();
+  const parts = { ...registrationParts(config, readSecret), ...changed };
   return endpoint({
-    body: registrationRequestSchema([ALL_COUNTRIES]),
+    body: registrationRequestSchema(config.phone?.countries),
+    source: sourceReader(config.front, readSecret),
+    captcha: config.captcha && captchaVerifier(config.captcha, { readSecret, url: config.captchaUrl }),
     maxBodyBytes: MOST_REGISTRATION_BYTES,
     telemetry: telemetry('request-registration', config.stage),
     handle: (request, events, signal) => requestRegistration(parts, request, events, signal),

@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { DOOR, FRONT_PROOF } from '../support/door.ts';
 import { newSource, type RegistrationWorld, registrationOf, registrationWorld } from '../support/registration-world.ts';
-
-/** The secret of the local service's front. */
-const PROOF = 'front-secret-of-the-local-service';
 
 let world: RegistrationWorld;
 beforeAll(async () => {
   world = await registrationWorld({
     clients: 0,
-    environment: {
-      CAPTCHA: JSON.stringify({ provider: 'turnstile', secret: 'captcha/key' }),
-      FRONT: JSON.stringify({ header: 'x-client-address', secret: 'front/key' }),
-    },
+    environment: DOOR,
   });
 });
 beforeEach(() => world.forgetLimits());
@@ -83,12 +78,12 @@ describe('A registration that came through a front', () => {
   }
 
   it('counts for the address that the front names beside its secret', async () => {
-    const named = await statuses(6, () => ({ 'x-client-address': newSource(), 'x-front-secret': PROOF }));
+    const named = await statuses(6, () => ({ 'x-client-address': newSource(), 'x-front-secret': FRONT_PROOF }));
     expect(named).toEqual([204, 204, 204, 204, 204, 204]);
     const one = `${newSource()}:`;
     const ports = await statuses(6, (index) => ({
       'x-client-address': `${one}${5_000 + index}`,
-      'x-front-secret': PROOF,
+      'x-front-secret': FRONT_PROOF,
     }));
     expect(ports).toEqual([204, 204, 204, 204, 204, 429]);
   });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { DOOR, throughDoor } from '../support/door.ts';
 import type { Person } from '../support/persons.ts';
 import {
   codeIn,
@@ -12,11 +13,13 @@ import {
 
 const PROVIDERS = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
 
+/** With everything switched on: a captcha is asked for, and a proxy stands in front. */
 let world: RegistrationWorld;
 beforeAll(async () => {
-  world = await registrationWorld({ clients: 60 });
+  world = await registrationWorld({ clients: 60, environment: DOOR });
 });
 afterAll(() => world.close());
+const post = (body: unknown, headers = {}) => world.post(body, { ...throughDoor(world.service), ...headers });
 
 /** Whom a branch is for, and what is done to get there. */
 interface Branch {
@@ -40,16 +43,16 @@ async function observe(person: Person, channel: Channel, branch: Branch) {
   const { service } = world;
   const provider = service.standIns[PROVIDERS[channel]];
   const body = registrationOf(person, { otp_type: channel });
-  for (let request = 1; request < (branch.requests ?? 1); request += 1) await world.post(body);
+  for (let request = 1; request < (branch.requests ?? 1); request += 1) await post(body);
   const target = branch.fault?.target === 'provider' ? PROVIDERS[channel] : branch.fault?.target;
-  const sends = provider.requests;
+  const [sends, questions] = [provider.requests, service.captcha?.requests ?? 0];
   service.database.calls.length = 0;
   if (branch.fault !== undefined && target !== undefined) {
     // Of the database: after the key, the form, the source, the look at the limits and the counters.
     const after = target === 'dynamodb' ? (channel === 'email' ? 6 : 7) : 0;
     service.faults(target).set({ ...branch.fault, after });
   }
-  const reply = await world.post(body, { 'idempotency-key': `key-${person.email}` });
+  const reply = await post(body, { 'idempotency-key': `key-${person.email}` });
   if (target !== undefined) service.faults(target).clear();
   return {
     told: whatIsTold(reply),
@@ -59,6 +62,7 @@ async function observe(person: Person, channel: Channel, branch: Branch) {
       .map(({ operation, table }) => `${operation} ${table}`)
       .toSorted(),
     sends: provider.requests - sends,
+    questions: (service.captcha?.requests ?? 0) - questions,
   };
 }
 
@@ -80,13 +84,14 @@ describe('The answer tells nothing', () => {
     });
     expect(withoutWait(ours)).toEqual(withoutWait(theirs));
     expect(ours.database).toEqual(theirs.database);
-    expect(ours.sends).toBe(theirs.sends);
+    expect([ours.sends, ours.questions]).toEqual([theirs.sends, 1]);
+    expect(theirs.questions).toBe(1);
   });
 
   it('also when the code was not asked for by e-mail, and with every field of the form faulty', async () => {
     const faulty = { form_id: 'FORMFULL', field_number: 'x', other: 1 };
     const [ours, theirs] = await Promise.all(
-      [world.client(), world.stranger()].map((person) => world.post(registrationOf(person, faulty))),
+      [world.client(), world.stranger()].map((person) => post(registrationOf(person, faulty))),
     );
     expect(ours && whatIsTold(ours)).toEqual(theirs && whatIsTold(theirs));
     expect(ours?.status).toBe(400);
@@ -96,7 +101,7 @@ describe('The answer tells nothing', () => {
 describe('The owner of a registered address', () => {
   it.each(OTP_TYPES)('gets a notice without a code on the same channel: %s', async (channel) => {
     const person = world.client();
-    expect((await world.post(registrationOf(person, { otp_type: channel }))).status).toBe(204);
+    expect((await post(registrationOf(person, { otp_type: channel }))).status).toBe(204);
     const messages = world.sentTo(channel, person);
     expect(messages).toHaveLength(1);
     expect(messages.some(hasCode)).toBe(false);
@@ -111,7 +116,7 @@ describe('The owner of a registered address', () => {
   it('gets it once: the limits are the same', async () => {
     const person = world.client();
     const body = registrationOf(person);
-    const replies = await Promise.all(Array.from({ length: 5 }, () => world.post(body)));
+    const replies = await Promise.all(Array.from({ length: 5 }, () => post(body)));
     expect(replies.map(({ status }) => status).toSorted()).toEqual([204, 429, 429, 429, 429]);
     expect(world.sentTo('email', person)).toHaveLength(1);
   });
@@ -119,7 +124,7 @@ describe('The owner of a registered address', () => {
   it('is known whatever the case of the address', async () => {
     const person = world.client();
     const shouted = { ...person, email: person.email.toUpperCase() };
-    await world.post(registrationOf(shouted));
+    await post(registrationOf(shouted));
     const domain = shouted.email.slice(shouted.email.indexOf('@'));
     const delivered = { ...person, email: shouted.email.replace(domain, domain.toLowerCase()) };
     expect(world.sentTo('email', delivered).map(hasCode)).toEqual([false]);
@@ -130,7 +135,7 @@ describe('The owner of a registered address', () => {
     async (email) => {
       await world.forgetLimits();
       const before = world.service.outbox.list().length;
-      expect((await world.post(registrationOf({ ...world.stranger(), email }))).status).toBe(204);
+      expect((await post(registrationOf({ ...world.stranger(), email }))).status).toBe(204);
       const messages = world.service.outbox.list().slice(before);
       expect(messages.map(({ to }) => to.toLowerCase())).toEqual(['joerg@xn--bcher-kva.example']);
       expect(messages.some(hasCode)).toBe(false);
@@ -139,7 +144,7 @@ describe('The owner of a registered address', () => {
 
   it.each(['sms', 'call', 'whatsapp'] as const)('is on %s the one of the number', async (channel) => {
     const person = { ...world.client(), email: world.stranger().email };
-    await world.post(registrationOf(person, { otp_type: channel }));
+    await post(registrationOf(person, { otp_type: channel }));
     expect(world.sentTo(channel, person).map(hasCode)).toEqual([false]);
     expect(await world.record(channel, person)).toMatchObject({
       delivery: { kind: 'owner_notice', email_taken: false },
@@ -151,7 +156,7 @@ describe('The owner of a registered address', () => {
     async (channel) => {
       const owner = world.client();
       const person = { ...world.stranger(), email: owner.email };
-      await world.post(registrationOf(person, { otp_type: channel }));
+      await post(registrationOf(person, { otp_type: channel }));
       const code = codeIn(world.sentTo(channel, person)[0]);
       expect(code).toMatch(/^\d{6}$/);
       expect(await world.record(channel, person)).toMatchObject({ delivery: { kind: 'code', email_taken: true } });

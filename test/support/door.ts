@@ -1,0 +1,21 @@
+import type { LocalService } from '../../infra/local/service.ts';
+import { newSource } from './registration-world.ts';
+
+/** The secret of the local service's front. */
+export const FRONT_PROOF = 'front-secret-of-the-local-service';
+const HEADER = 'x-client-address';
+
+/** The settings of a deployment that asks for a captcha and stands behind a proxy. */
+export const DOOR = {
+  CAPTCHA: JSON.stringify({ provider: 'turnstile', secret: 'captcha/key' }),
+  FRONT: JSON.stringify({ header: HEADER, secret: 'front/key' }),
+};
+
+/** What a request brings that has passed the proxy: the address of its person, and where a captcha is asked for a token of it. */
+export function throughDoor({ captcha }: Pick<LocalService, 'captcha'>): Record<string, string> {
+  return {
+    [HEADER]: newSource(),
+    'x-front-secret': FRONT_PROOF,
+    ...(captcha === undefined ? {} : { 'captcha-token': captcha.solve() }),
+  };
+}
