@@ -43,18 +43,13 @@ interface MailContent {
   blocks: Block[];
 }
 
-/** The direction in which a language is written, as the `dir` attribute of HTML has it. */
-function directionOf({ language }: Words): 'ltr' | 'rtl' {
-  return new Intl.Locale(language).getTextInfo().direction ?? 'ltr';
-}
-
 /**
  * A value inside a sentence. In HTML, and in plain text written from right to left, it is isolated from the direction of
  * the words around it.
  */
 export function isolated(value: string, words: Words): Rich {
   return {
-    text: directionOf(words) === 'rtl' ? `\u2068${value}\u2069` : value,
+    text: words.direction === 'rtl' ? `\u2068${value}\u2069` : value,
     html: `<bdi>${escapeMarkup(value)}</bdi>`,
   };
 }
@@ -128,7 +123,7 @@ a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important
 
 function asHtml(content: MailContent, closing: { support: Rich; automatic: Rich }): string {
   const { words, brand } = content;
-  const direction = directionOf(words);
+  const direction = words.direction ?? 'ltr';
   // As rgb(), so that no six digits but those of the code stand in the mail.
   const color = `rgb(${channelsOf(brand.color).join(',')})`;
   const ink = readableOn(brand.color);

@@ -242,13 +242,18 @@ function assignments(
   set: Item,
   remove: readonly string[] = [],
 ): Required<Omit<Expression, 'condition'>> & { update: string } {
-  const given = Object.entries(set).filter(([, value]) => value !== undefined);
+  const names: Record<string, string> = {};
+  const values: Item = {};
+  const changes: string[] = [];
+  for (const [name, value] of Object.entries(set)) {
+    if (value === undefined) continue;
+    changes.push(`#${name} = :${name}`);
+    names[`#${name}`] = name;
+    values[`:${name}`] = value;
+  }
+  for (const name of remove) names[`#${name}`] = name;
   const removed = remove.length === 0 ? '' : ` REMOVE ${remove.map((name) => `#${name}`).join(', ')}`;
-  return {
-    update: `SET ${given.map(([name]) => `#${name} = :${name}`).join(', ')}${removed}`,
-    names: Object.fromEntries([...given.map(([name]) => name), ...remove].map((name) => [`#${name}`, name])),
-    values: Object.fromEntries(given.map(([name, value]) => [`:${name}`, value])),
-  };
+  return { update: `SET ${changes.join(', ')}${removed}`, names, values };
 }
 
 async function unlessLost(work: () => Promise<unknown>): Promise<void> {

@@ -2,6 +2,7 @@ import type { Words } from './words.ts';
 
 export const words: Words = {
   language: 'ar',
+  direction: 'rtl',
   whatsapp: 'ar',
   minutes: {
     one: 'دقيقة واحدة',

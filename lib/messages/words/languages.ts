@@ -32,12 +32,18 @@ export const LANGUAGES = Object.keys(FILES) as Language[];
  */
 export function pickLanguage(tag: string | undefined): Language {
   if (tag === undefined) return 'en';
+  // Most are: `Intl` takes its time.
+  if (isLanguage(tag)) return tag;
   try {
     const { language } = new Intl.Locale(tag.replaceAll('_', '-'));
     return LANGUAGES.find((known) => known === language) ?? 'en';
   } catch {
     return 'en';
   }
+}
+
+function isLanguage(tag: string): tag is Language {
+  return Object.hasOwn(FILES, tag);
 }
 
 const loaded = new Map<Language, Promise<{ words: Words }>>();

@@ -10,6 +10,8 @@ type MinuteWords = { other: Saying<'n'> } & Partial<Record<Intl.LDMLPluralRule, 
 export interface Words {
   /** The BCP 47 language subtag; the name of the file. */
   language: string;
+  /** Absent where the language is written from left to right. */
+  direction?: 'rtl';
   /** Meta's code of the language, under which the deployment's message templates are approved. */
   whatsapp: string;
   /** The CSS of mails, where lines must not end in the middle of a phrase or word. */

@@ -60,7 +60,8 @@ describe.each(WORDS)('The mail with a code in $language', (words) => {
   });
 
   it('names its language and direction', () => {
-    expect(mail.html).toContain(`<html lang="${words.language}" dir="${words.language === 'ar' ? 'rtl' : 'ltr'}">`);
+    const { direction } = new Intl.Locale(words.language).getTextInfo();
+    expect(mail.html).toContain(`<html lang="${words.language}" dir="${direction}">`);
   });
 });
 
