@@ -78,23 +78,32 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
       this.counts.messages += messages;
       checkRegistrationEnd({ messages, isUndisturbed: this.#isUndisturbed(intent) }, intent);
     }
-    for (const intent of this.intents) await this.#checkPlaces(intent);
+    // A try that failed has used up a place of the source for itself.
+    const counted = this.intents.filter(
+      ({ key, uses, words }) =>
+        key !== undefined && uses === 1 && words.every((word) => word === '204' || word.startsWith('409')),
+    );
+    for (const intent of counted) await this.#checkPlaces(intent);
+    const [first] = counted;
+    if (first !== undefined) await this.#checkRepeat(first);
   }
 
   /** One request takes one place of its source and of its address, however often it was repeated. */
   async #checkPlaces(intent: Registration): Promise<void> {
-    const { name, key, words, uses, keptUntil } = intent;
-    // A try that failed has used up a place of the source for itself.
-    const isOne = key !== undefined && uses === 1 && words.every((word) => word === '204' || word.startsWith('409'));
-    if (!isOne) return;
+    await this.world.clock.pass(RESEND_MS);
+    if (await this.#areLeft(OF_A_SOURCE - 1, intent)) return;
+    throw new Error(`${intent.name}: it has taken more than one place`);
+  }
+
+  /** What is answered again takes none, when that of the request itself does not count any more. */
+  async #checkRepeat(intent: Registration): Promise<void> {
     const { clock } = this.world;
-    await clock.pass(RESEND_MS);
-    if (!(await this.#areLeft(OF_A_SOURCE - 1, intent))) throw new Error(`${name}: it has taken more than one place`);
     await clock.pass(PLACES_LAST_MS);
-    if (clock.now() + LAST_MS > keptUntil) return;
+    if (clock.now() + LAST_MS > intent.keptUntil) return;
     const repeated = await this.send(intent, LAST_MS).answer;
     const areAll = await this.#areLeft(OF_A_SOURCE, intent);
-    if (repeated?.status === 204 && !areAll) throw new Error(`${name}: what was answered again has taken a place`);
+    if (repeated?.status === 204 && !areAll)
+      throw new Error(`${intent.name}: what was answered again has taken a place`);
   }
 
   /** Whether so many others may be asked for by its source, one for its address among them. */
