@@ -17,8 +17,8 @@ import type { PlatformVersion } from './validators/trading-account.ts';
 
 /** What accounts are opened with; tests pass fakes. */
 export interface AccountServices {
-  /** What the use cases themselves read of the deployment's settings. */
-  settings: Pick<AccountConfig, 'settleSeconds'>;
+  /** Of the deployment. */
+  settings: AccountConfig;
   directory: Directory;
   operations: AccountOperations;
   logins: Logins;

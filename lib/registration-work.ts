@@ -13,8 +13,8 @@ import type { RegistrationRequest } from './validators/registration.ts';
 
 /** What a registration needs; tests pass fakes. */
 export interface RegistrationParts {
-  /** What the use case itself reads of the deployment's settings. */
-  settings: Pick<RegistrationConfig, 'channels'>;
+  /** Of the deployment. */
+  settings: RegistrationConfig;
   directory: Directory;
   operations: Operations;
   registrations: Registrations;

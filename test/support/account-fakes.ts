@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseFailure, type Item, type Table } from '../../lib/aws/dynamodb.ts';
+import { accountConfig } from '../../lib/config.ts';
 import { STOP_BEFORE_END_MS, within } from '../../lib/http/deadline.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
 import { Problem } from '../../lib/http/problem.ts';
@@ -14,6 +15,7 @@ import { loginsIn } from '../../lib/records/logins.ts';
 import { type SettlementServices, settleOperations } from '../../lib/settlement.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import { openTradingAccount } from '../../lib/trading-account.ts';
+import { AccountEnvironment, environmentOf } from '../../lib/validators/deployment.ts';
 import type {
   PlatformVersion,
   TradingAccountAnswer,
@@ -22,6 +24,19 @@ import type {
 import { FakePlatform } from './account-platform.ts';
 import type { TestDatabase } from './database.ts';
 import { checkEvent } from './events.ts';
+
+/** The settings of a deployment that names only what it must. */
+const DEPLOYED = accountConfig(
+  environmentOf(AccountEnvironment, {
+    senderAddress: 'no-reply@example.com',
+    crmTable: 'crm',
+    operationsTable: 'operations',
+    accountsTable: 'accounts',
+    passwordSecret: 'password',
+    notificationsTopicArn: 'arn:aws:sns:eu-west-1:000000000000:notifications',
+    eventBus: 'events',
+  }),
+);
 
 export const ANN: AccountClient = {
   id: 'CLIENT01',
@@ -170,7 +185,7 @@ export class FakeAccounts {
         return this.platform;
       },
       passwords: { key: async () => 'a key of this test', derive: derivePassword },
-      settings: { settleSeconds: this.settleMs / 1_000 },
+      settings: { ...DEPLOYED, settleSeconds: this.settleMs / 1_000 },
       clock: { now: this.now },
     };
   }

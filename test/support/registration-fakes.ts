@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
+import { registrationConfig } from '../../lib/config.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
 import { Problem, type ProblemType } from '../../lib/http/problem.ts';
 import type { Message } from '../../lib/messages/message.ts';
@@ -11,6 +12,7 @@ import type { RegistrationParts } from '../../lib/registration-work.ts';
 import { sealCode } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
+import { environmentOf, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
 import type { Form } from '../../lib/validators/form.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import type { FieldFault } from '../../lib/validators/primitives.ts';
@@ -47,6 +49,19 @@ export const NOW = 1_800_000_000_000;
 export const PEPPER: Pepper = parsePepper(JSON.stringify({ current: '1', '1': 'p'.repeat(32) }));
 const ALLOWED: Verdict = { kind: 'allowed' };
 const OPERATION: Operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease', revision: 0 };
+
+/** The settings of a deployment that names only what it must. */
+const DEPLOYED = registrationConfig(
+  environmentOf(RegistrationEnvironment, {
+    senderAddress: 'no-reply@example.com',
+    crmTable: 'crm',
+    operationsTable: 'operations',
+    registrationsTable: 'registrations',
+    limitsTable: 'limits',
+    documentsBucket: 'documents',
+    pepperSecret: 'pepper',
+  }),
+);
 
 export interface FakeSettings {
   form?: Form | undefined;
@@ -165,7 +180,7 @@ function fakeSending(
   { sent, asked }: Notes,
 ): Omit<RegistrationParts, keyof ReturnType<typeof fakeRecords>> {
   return {
-    settings: { channels: settings.available ?? ['email', 'sms', 'call', 'whatsapp'] },
+    settings: { ...DEPLOYED, channels: settings.available ?? ['email', 'sms', 'call', 'whatsapp'] },
     channel: (channel) =>
       step('channel', {
         send: async (to, message, language) => {
