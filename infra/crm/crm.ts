@@ -89,7 +89,9 @@ function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): v
 function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
   crm
     .command('check <connection-id...>')
-    .description('connects to trading servers, logs in and looks at the range of logins, without creating anything')
+    .description(
+      'connects to trading servers, logs in and looks at rights, groups and logins, without creating anything',
+    )
     .action((ids) => onTarget((target) => check(target, ids, terminal)));
   crm
     .command('secret')

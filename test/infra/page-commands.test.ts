@@ -1,0 +1,211 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { changeSettings } from '../../infra/crm/setting.ts';
+import { readSettings } from '../../infra/settings.ts';
+import { crm, Operators } from '../support/operators.ts';
+import { synthesize } from '../support/stack.ts';
+
+const PAGE = readFileSync(new URL('../../infra/README.md', import.meta.url), 'utf8');
+
+/** The commands of the page that begin so, in their order; a line that ends with a backslash goes on. */
+function commands(begin: string): string[] {
+  const text = PAGE.replaceAll(/ \\\n\s+/g, ' ');
+  const found = [...text.matchAll(new RegExp(`\\b${begin}(?: [^\\n\`#]*)?`, 'g'))].map(([command]) => command.trim());
+  return found.map((command) => command.split(' && ', 1)[0] ?? '');
+}
+
+/** What the page leaves open with dots. */
+const OPEN: Record<string, string> = {
+  vpcCidr: '10.9.0.0/20',
+  egressAllocationId: 'eipalloc-0a1b2c3d',
+  'customDomain.certificateArn': 'arn:aws:acm:eu-west-1:111122223333:certificate/1',
+  'call.originationIdentity': 'phone-0a1b',
+  'whatsapp.phoneNumberId': 'phone-number-id-0a1b',
+  'whatsapp.codeTemplate': 'code',
+  'whatsapp.noticeTemplate': 'notice',
+};
+const filled = (words: string) =>
+  words
+    .split(' ')
+    .map((word) => (word.endsWith('…') ? `${word.split('=', 1)}=${OPEN[word.split('=')[0] ?? '']}` : word));
+
+function cdkJson(): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'page-')), 'cdk.json');
+  writeFileSync(file, '{ "context": {} }');
+  return file;
+}
+
+describe('The settings of the operators’ page, written as it says', () => {
+  const all = commands('npm run setting --').map((command) => command.replace('npm run setting -- ', ''));
+  const changes = all.filter((words) => !words.startsWith('name='));
+
+  it('are taken one after the other, none undoing the one before, and make a stack', () => {
+    const file = cdkJson();
+    expect(changes.length).toBeGreaterThan(13);
+    for (const words of changes) {
+      const before = readFileSync(file);
+      expect({ words, ...changeSettings(filled(words), file) }).toMatchObject({ words, code: 0 });
+      // Another way than the step before it: the next step goes on from there.
+      if (/jwtIssuer|machineClients|captcha=$/.test(words)) writeFileSync(file, before);
+    }
+    const { context } = JSON.parse(readFileSync(file, 'utf8')) as { context: Record<string, unknown> };
+    expect(context).toMatchObject({
+      vpc: true,
+      callerRoles: ['crm-backend'],
+      defaultEndpoint: false,
+      confirmation: true,
+    });
+    expect(context).toMatchObject({ customDomain: {}, sms: {}, call: {}, whatsapp: {}, front: {}, release: 'canary' });
+    synthesize({ ...context, channels: ['email', 'sms', 'call', 'whatsapp'] }).resourceCountIs(
+      'AWS::ApiGatewayV2::Api',
+      1,
+    );
+  });
+
+  it('have a further stage beside them', () => {
+    const [deploy = ''] = commands('npx cdk deploy').filter((command) => command.includes('-c stage'));
+    const taken = [deploy, ...[...PAGE.matchAll(/`(-c [^`]+)`/g)].map(([, words]) => words)].join(' ');
+    const given = [...taken.matchAll(/-c ([\w.]+)=(\S*)/g)].map(([, name = '', value = '']) => [name, value]);
+    const file = cdkJson();
+    for (const words of changes.filter((one) => /^(senderAddress|customDomain|defaultEndpoint|channels)/.test(one)))
+      changeSettings(filled(words), file);
+    const { context } = JSON.parse(readFileSync(file, 'utf8')) as { context: Record<string, unknown> };
+    expect(given.length).toBeGreaterThan(6);
+    expect(readSettings({ ...context, ...Object.fromEntries(given) })).toMatchObject({
+      stage: 'test',
+      retainData: false,
+    });
+  });
+});
+
+describe('The operators’ command, called as the page says', () => {
+  const operators = new Operators();
+
+  /** The page's own CRM file, whose trading servers are those of the local service. */
+  async function crmFile(): Promise<string> {
+    const [, json = ''] = /```json\n(.*?)```/s.exec(PAGE) ?? [];
+    const file = JSON.parse(json) as { connections: { id: string }[] };
+    const connections = file.connections.map((connection) => {
+      const server = operators.service.platforms.get(connection.id);
+      return {
+        ...connection,
+        host: '127.0.0.1',
+        port: server?.port,
+        ...(server?.ca === undefined ? {} : { ca: server.ca }),
+      };
+    });
+    return operators.fileOf({ ...file, connections });
+  }
+
+  async function unknownOperation(): Promise<{ id: string; login: number }> {
+    operators.service.faults('tp4-live-1').set({ kind: 'reply_lost', times: 1 });
+    const answer = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp4/accounts`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ connection_id: 'tp4-live-1', group: 'standard', leverage: 100 }),
+    });
+    const { operation_id } = (await answer.json()) as { operation_id: string };
+    const [account] = operators.service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
+    return { id: operation_id, login: account?.login ?? 0 };
+  }
+
+  it('does what it says, from the first import to the last settlement', async () => {
+    const [, order = ''] = /printf '%s' '([^']+)' > order\.json/.exec(PAGE) ?? [];
+    const [records, orderFile] = [await crmFile(), await operators.fileOf(order)];
+    const all = commands('npm run crm --').filter((command) => / --(stack|help)/.test(command));
+    expect(all.length).toBeGreaterThan(12);
+    for (const command of all) {
+      const { id, login } = await unknownOperation();
+      const args = command.replace('npm run crm -- ', '').split(' ').filter(Boolean);
+      const words: Record<string, string> = {
+        'crm.json': records,
+        'order.json': orderFile,
+        '--stack': '--local',
+        $STACK: operators.service.url,
+        NAME: operators.service.url,
+        OPERATION_ID: id,
+        N: String(login),
+        '<connection_id>': 'tp5-live-1',
+      };
+      const name = args[2] ?? '';
+      const input =
+        name === 'tp5-live-1' ? await operators.stored('platform/tp5-live-1') : '{"current":"0123456789abcdef"}';
+      const { code, told } = await crm(
+        args.map((arg) => words[arg] ?? arg),
+        { input: input ?? '', waits: async () => {} },
+      );
+      // There is no deposit to settle here: `operations.test.ts` has one.
+      expect({ command, told, code }).toEqual({
+        command,
+        told: expect.anything(),
+        code: args.includes('--deposit') ? 1 : 0,
+      });
+    }
+  });
+
+  it('leaves a service to which the page’s own first registration is welcome', async () => {
+    await operators.local('import', await crmFile());
+    const [, body = ''] = /register\/request" -H '[^']+' -d '(\{[^']+\})'/.exec(PAGE) ?? [];
+    const answer = await fetch(`${operators.service.url}/public/v1/account/register/request`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    expect(answer.status).toBe(204);
+  });
+});
+
+/** Of the AWS CLI: what it calls otherwise than the SDK, and what the SDK does not know. */
+const CLIENTS: Record<string, string> = { events: 'eventbridge', secretsmanager: 'secrets-manager' };
+const OF_THE_CLI = ['cloudformation deploy', 's3 rb', 'logs tail'];
+const GLOBAL = ['query', 'output', 'region'];
+/** Services of which the project has no client. */
+const UNKNOWN = ['cognito-idp', 'ec2', 'iam', 'logs', 'sqs', 'xray'];
+
+describe('The AWS CLI, called as the page says', () => {
+  const calls = commands('aws(?= [a-z0-9-]+ [a-z0-9-]+)').map((command) => command.replace(/['")]+;?.*\}?$/, ''));
+
+  it('is asked for operations that there are, with members that they take', () => {
+    const require = createRequire(import.meta.url);
+    const checked: string[] = [];
+    for (const call of calls) {
+      const [, service = '', operation = ''] = call.split(' ');
+      if (UNKNOWN.includes(service) || OF_THE_CLI.includes(`${service} ${operation}`)) continue;
+      const client = `@aws-sdk/client-${CLIENTS[service] ?? service}`;
+      const wanted = `${operation.replaceAll('-', '')}command`;
+      const command = Object.keys(require(client) as object).find((name) => name.toLowerCase() === wanted);
+      expect(command, call).toBeDefined();
+      const members = memberNames(client, command ?? '');
+      const options = [...call.matchAll(/ --([a-z0-9-]+)/g)].map(([, option = '']) => option.replace(/^no-/, ''));
+      for (const option of options.filter((one) => !GLOBAL.includes(one))) {
+        const name = option.replaceAll('-', '').toLowerCase();
+        expect(
+          members.map((member) => member.toLowerCase()),
+          `${call}: --${option}`,
+        ).toContain(name);
+      }
+      checked.push(call);
+    }
+    expect(checked.length).toBeGreaterThan(12);
+  });
+
+  /** The members of a command's input, by the client's own types. */
+  function memberNames(client: string, name: string): string[] {
+    const root = new URL(`../../node_modules/${client}/dist-types/`, import.meta.url);
+    const command = readFileSync(new URL(`commands/${name}.d.ts`, root), 'utf8');
+    const [, input = ''] = /interface \w+CommandInput extends (\w+)/.exec(command) ?? [];
+    const models = ['models_0', 'models_1', 'models_2'].map((name) => {
+      try {
+        return readFileSync(new URL(`models/${name}.d.ts`, root), 'utf8');
+      } catch {
+        return '';
+      }
+    });
+    const [, body = ''] =
+      new RegExp(`interface ${input} (?:extends \\w+ )?\\{(.*?)\\n\\}`, 's').exec(models.join('\n')) ?? [];
+    return [...body.matchAll(/^ {4}(\w+)\??:/gm)].map(([, name = '']) => name);
+  }
+});
