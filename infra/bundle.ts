@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { builtinModules } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type ImportKind, type Metafile, type Plugin } from 'esbuild';
+import { build, type ImportKind, type Metafile, type Plugin, type PluginBuild } from 'esbuild';
 import { DEPLOYED_FUNCTIONS, type DeployedFunction } from './routes.ts';
 
 /**
@@ -58,12 +58,13 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
     target: 'node24',
     // Packages' ES modules, not their CommonJS: smaller by a third, and free of `require`.
     mainFields: ['module', 'main'],
-    external: NEVER_LOADED,
+    // Colours for a terminal.
+    external: ['supports-color'],
     minify: true,
     // The messages in other scripts as they are, not as escapes of six bytes a character.
     charset: 'utf8',
     legalComments: 'none',
-    plugins: [builtinsByCall, longLists],
+    plugins: [builtinsByCall, longLists, sdkOnLambda, straightImports],
     sourcemap: 'linked',
     sourcesContent: false,
     metafile: true,
@@ -77,19 +78,6 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
   }
   return describe(metafile);
 }
-
-/** What packages load only where something is missing that a function has. */
-const NEVER_LOADED = [
-  // Colours for a terminal.
-  'supports-color',
-  // Credentials: Lambda gives them in the environment, where the SDK looks first.
-  '@aws-sdk/credential-provider-http',
-  '@aws-sdk/credential-provider-ini',
-  '@aws-sdk/credential-provider-process',
-  '@aws-sdk/credential-provider-sso',
-  '@aws-sdk/credential-provider-web-identity',
-  '@smithy/credential-provider-imds',
-];
 
 /**
  * Whoever asks with `require` gets the module itself. What asks with `import()` gets a copy of its own, in which all
@@ -135,6 +123,67 @@ const longLists: Plugin = {
     }));
   },
 };
+
+/** What the SDK has for other places than Lambda, and what it has and does not use. */
+const sdkOnLambda: Plugin = {
+  name: 'sdk-on-lambda',
+  setup({ onLoad }) {
+    // Lambda gives a function its credentials in the environment, and nowhere else.
+    onLoad({ filter: /\/@aws-sdk\/credential-provider-node\/dist-es\/defaultProvider\.js$/ }, () => ({
+      contents: "export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';",
+    }));
+    // Of its own description a client reads the version.
+    onLoad({ filter: /\/@aws-sdk\/client-[\w-]+\/package\.json$/ }, ({ path }) => {
+      const { version } = JSON.parse(readFileSync(path, 'utf8')) as { version: string };
+      return { contents: JSON.stringify({ version }), loader: 'json' };
+    });
+  },
+};
+
+/**
+ * What files of the SDK import from an index is imported from the file that the index has it from. Of an index that two
+ * chunks share, esbuild would put all that either of them needs into what is read at start.
+ */
+const straightImports: Plugin = {
+  name: 'straight-imports',
+  setup(build) {
+    build.onLoad({ filter: /\/node_modules\/@(smithy|aws-sdk)\/.*\/dist-es\/.*\.js$/ }, async ({ path }) => {
+      let contents = readFileSync(path, 'utf8');
+      for (const [statement, names = '', from = ''] of contents.matchAll(IMPORTS)) {
+        const straight = await Promise.all(
+          listed(names).map(async (name) => {
+            const [original = ''] = name.split(' as ');
+            return `import { ${name} } from ${JSON.stringify(await sourceOf(build, original, from, dirname(path)))};`;
+          }),
+        );
+        contents = contents.replace(statement, () => straight.join(' '));
+      }
+      return { contents };
+    });
+  },
+};
+
+const IMPORTS = /^import \{([^}]*)\} from "(@(?:smithy|aws-sdk)\/[^"]+)";/gm;
+const PASSED_ON = /^export \{([^}]*)\} from "([^"]+)";/gm;
+
+function listed(names: string): string[] {
+  return names
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
+/** Where a name comes from that is imported by its own name; `from` where no index says so. */
+async function sourceOf(build: PluginBuild, name: string, from: string, resolveDir: string): Promise<string> {
+  const index = await build.resolve(from, { kind: 'import-statement', resolveDir });
+  if (index.errors.length > 0 || index.external) return from;
+  const statements = readFileSync(index.path, 'utf8').matchAll(PASSED_ON);
+  const [, , source] = [...statements].find(([, names = '']) => listed(names).includes(name)) ?? [];
+  if (source === undefined) return index.path;
+  return source.startsWith('.')
+    ? join(dirname(index.path), source)
+    : sourceOf(build, name, source, dirname(index.path));
+}
 
 function describe({ outputs }: Metafile): Bundle {
   const startUp = new Set<string>();
