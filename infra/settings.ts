@@ -163,7 +163,7 @@ export class SettingsError extends Error {
 export function readSettings(context: Record<string, unknown>) {
   const { given, faults } = gather(context);
   const { values, faults: broken } = readTexts(SettingsSchema, given);
-  const all = [...faults, ...broken, ...contradictions(given)];
+  const all = [...faults, ...broken, ...contradictions(given), ...(values === undefined ? [] : tooManyWarm(values))];
   if (values === undefined || all.length > 0) throw new SettingsError(all);
   const { stage, senderAddress, platformSecrets = stage === 'prod' ? 'platform/' : `${stage}/platform/` } = values;
   return { ...values, senderDomain: domainOf(senderAddress), platformSecrets };
@@ -226,6 +226,13 @@ function contradictions(given: Record<string, unknown>): string[] {
     }
   }
   return [...new Set(faults)];
+}
+
+/** AWS refuses to keep more environments warm than may run. */
+function tooManyWarm({ provisioned, concurrency }: v.InferOutput<typeof SettingsSchema>): string[] {
+  return (['registration', 'accounts'] as const)
+    .filter((kind) => (provisioned[kind] ?? 0) > (concurrency[kind] ?? Number.POSITIVE_INFINITY))
+    .map((kind) => `provisioned.${kind}: must be at most concurrency.${kind}`);
 }
 
 /** Settings of channels that are not installed. */

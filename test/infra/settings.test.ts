@@ -169,6 +169,11 @@ describe('Faulty settings', () => {
       { machineClients: 'crm', callerRoles: 'crm' },
       'callerRoles: is given, but',
     ],
+    [
+      'more warm environments than may run',
+      { 'provisioned.accounts': '21', 'concurrency.accounts': '20' },
+      'provisioned.accounts: must be at most concurrency.accounts',
+    ],
     ['a scope of no issuer', { jwtScope: 'a' }, 'jwtIssuer: is required where jwtScope is given'],
     [
       'an API without any address',
