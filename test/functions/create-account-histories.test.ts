@@ -8,7 +8,7 @@ import { playIn, runHistories } from '../support/never-twice/run.ts';
 import type { Round, Step } from '../support/never-twice/steps.ts';
 
 /** A few of them: `npm run never-twice` runs as many as one likes, and `.ci/run` a good number. */
-const RUNS = 5;
+const RUNS = 3;
 
 vi.setConfig({ testTimeout: 300_000 });
 

@@ -18,14 +18,17 @@ export interface CfnResource {
 
 const made = new Map<string, Template>();
 
-/** The stack of these settings as CloudFormation gets it; no function is bundled, and no rule is asked. */
+/** The stack of these settings as CloudFormation gets it; no function is bundled, and no rule is asked. Made once. */
 export function synthesize(settings: Record<string, unknown> = {}): Template {
   const key = JSON.stringify(settings);
-  const template =
-    made.get(key) ??
-    inBareApp({ builtinCloudFormationValidation: false }, settings, (stack) => Template.fromStack(stack));
+  const template = made.get(key) ?? synthesizeAnew(settings);
   made.set(key, template);
   return template;
+}
+
+/** The same for settings that are looked at once: a template is large. */
+export function synthesizeAnew(settings: Record<string, unknown>): Template {
+  return inBareApp({ builtinCloudFormationValidation: false }, settings, (stack) => Template.fromStack(stack));
 }
 
 /** Asks the rules of AWS Solutions and of CloudFormation. @throws Error where one is broken */
