@@ -5,32 +5,28 @@ import { join } from 'node:path';
 import { type Bundle, bundle, bundleFile, ENTRY_FILE } from '../../infra/bundle.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
+import { plainBundle } from './plain-bundle.ts';
 import type { FirstAnswer, LaterAnswers } from './runner.ts';
 
-/** Handlers to compare with; each is bundled as the functions are. */
-const HANDLERS = [
-  'empty',
-  'bare-registration',
-  'bare-tp5',
-  'bare-tp4',
-  'middy',
-  'instant-registration',
-  'instant-account',
-  'parse',
-] as const;
-export type HandlerName = FunctionName | (typeof HANDLERS)[number];
+/** Handlers that make the same calls with the SDK alone. */
+const BARE_HANDLERS = ['bare-registration', 'bare-tp5', 'bare-tp4'] as const;
+type BareHandler = (typeof BARE_HANDLERS)[number];
 
-/** Of each function: the handler that makes the same calls with the SDK alone. */
+/** Other handlers to compare with; each is bundled as the functions are. */
+const HANDLERS = ['empty', 'middy', 'instant-registration', 'instant-account', 'parse'] as const;
+export type HandlerName = FunctionName | (typeof HANDLERS)[number] | BareHandler | `${BareHandler}-our-way`;
+
+/** Of each function: its bare handler, bundled as CDK does. With `-our-way` at its end: bundled as the functions are. */
 export const BARE = {
   'request-registration': 'bare-registration',
   'create-tp5-account': 'bare-tp5',
   'create-tp4-account': 'bare-tp4',
-} as const satisfies Record<FunctionName, HandlerName>;
+} as const satisfies Record<FunctionName, BareHandler>;
 
 /** Where the figures are measured: the bundles, and the services that they call. */
 export interface Stage {
   service: LocalService;
-  bundles: ReadonlyMap<HandlerName, Bundle>;
+  bundles: ReadonlyMap<HandlerName, Pick<Bundle, 'startUpBytes' | 'totalBytes'>>;
   /** The folder of a handler's bundle. */
   folderOf(name: HandlerName): string;
   /** What a handler is given; as deployed, logs and metrics are written. */
@@ -65,10 +61,15 @@ export async function closeStage(): Promise<void> {
 
 async function setStage(): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-'));
-  const bundles = new Map<HandlerName, Bundle>();
+  const bundles = new Map<HandlerName, Pick<Bundle, 'startUpBytes' | 'totalBytes'>>();
   for (const name of FUNCTIONS) bundles.set(name, await bundle(name, join(folder, name)));
   for (const name of HANDLERS) {
     bundles.set(name, await bundleFile(`test/bench/handlers/${name}.ts`, join(folder, name)));
+  }
+  for (const name of BARE_HANDLERS) {
+    const entry = `test/bench/handlers/${name}.ts`;
+    bundles.set(name, await plainBundle(entry, join(folder, name)));
+    bundles.set(`${name}-our-way`, await bundleFile(entry, join(folder, `${name}-our-way`)));
   }
   await bundleFile('test/bench/runner.ts', join(folder, 'runner'));
   // The services alone: the functions run in processes of their own.
