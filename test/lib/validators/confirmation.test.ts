@@ -50,6 +50,12 @@ describe('a confirmation', () => {
     expect(await rulesOf({ ...least, [field]: value })).toEqual([`#/${field} ${rule}`]);
   });
 
+  it('by phone has both members of it', async () => {
+    const { code, password } = least;
+    const body = { otp_type: 'call', phone: { country_code: '', number: '' }, code, password };
+    expect(await rulesOf(body)).toEqual(['#/phone/country_code required', '#/phone/number required']);
+  });
+
   it('by phone has a valid number', async () => {
     const { code, password } = least;
     const body = { otp_type: 'sms', phone: { ...phone, number: '123' }, code, password };
