@@ -1,4 +1,15 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** They wait for half a minute and more: begun first, they leave the processors to the others and end with them. */
+const WAITING = /\/(request-registration-database-faults|create-account-time)\.test\.ts$/;
+
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => Number(WAITING.test(b.moduleId)) - Number(WAITING.test(a.moduleId)));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -7,8 +18,9 @@ export default defineConfig({
     globalSetup: 'test/support/bundles-folder.ts',
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // One more than CI has processors: some tests wait for times.
-    maxWorkers: 3,
+    // Twice as many as CI has processors: many tests wait.
+    maxWorkers: 4,
+    sequence: { sequencer: WaitingFirst },
     // The files of a worker load each module once: loading them anew for every file takes as long as the tests.
     isolate: false,
     // The most that any file asks for: a worker takes it from the first one.
