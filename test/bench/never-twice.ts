@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { bundleInto } from '../support/bundles.ts';
 import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
 import type { Counts } from '../support/never-twice/rounds.ts';
-import { runHistories, type Summary } from '../support/never-twice/run.ts';
+import { runHistories, type Summary, type Violation } from '../support/never-twice/run.ts';
 
 /**
  * `npm run never-twice -- --runs 1000`: histories of requests, retries, kills, stops and faults against the functions as
@@ -54,10 +54,11 @@ function progress(kind: Kind, runs: number) {
   };
 }
 
+function showViolation({ index, story, message }: Violation): void {
+  process.stdout.write(`\nVIOLATION ${message}\nhistory ${index}: ${JSON.stringify(story)}\n\n`);
+}
+
 function show({ kind, seed, counts, violations, seconds }: Summary): void {
-  for (const { index, story, message } of violations) {
-    process.stdout.write(`\nVIOLATION ${message}\nhistory ${index}: ${JSON.stringify(story)}\n`);
-  }
   const { histories, requests, kills, stops, faults, accounts, passwords, messages, answers } = counts;
   process.stdout.write(`
 kind         ${kind}
@@ -92,7 +93,7 @@ for (const kind of kinds) {
     untilFirst: values.first,
     only: values.only === undefined ? undefined : Number(values.only),
   };
-  const summary = await runHistories({ ...options, progress: progress(kind, runs) });
+  const summary = await runHistories({ ...options, progress: progress(kind, runs), onViolation: showViolation });
   show(summary);
   if (summary.violations.length > 0) process.exitCode = 1;
 }

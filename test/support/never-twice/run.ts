@@ -16,7 +16,7 @@ import { registrationStoriesOf, type Step, type Story, storiesOf } from './steps
 
 type Told = Story | Step<boolean>[];
 
-interface Violation {
+export interface Violation {
   /** Which one of the seed's. */
   index: number;
   story: Told;
@@ -43,12 +43,15 @@ export interface HistoriesOptions {
   only?: number | undefined;
   /** Ends with the first violation. */
   untilFirst?: boolean;
+  /** Called after each history. */
   progress?: (counts: Counts, violations: number) => void;
+  /** Called as soon as one is found. */
+  onViolation?: (violation: Violation) => void;
 }
 
 /** Runs so many histories; the same seed makes up the same ones. */
 export async function runHistories(options: HistoriesOptions): Promise<Summary> {
-  const { bundles, kind, runs, lanes, seed, only, untilFirst, progress } = options;
+  const { bundles, kind, runs, lanes, seed, only, untilFirst, progress, onViolation } = options;
   const began = Date.now();
   const counts = noCounts();
   const violations: Violation[] = [];
@@ -73,7 +76,9 @@ export async function runHistories(options: HistoriesOptions): Promise<Summary> 
       try {
         await playIn(world, kind, story, counts);
       } catch (error) {
-        violations.push({ index, story, message: error instanceof Error ? error.message : String(error) });
+        const violation = { index, story, message: error instanceof Error ? error.message : String(error) };
+        violations.push(violation);
+        onViolation?.(violation);
       }
       progress?.(counts, violations.length);
     });
