@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SimulatedAccount } from '../../../infra/local/platforms/simulated-server.ts';
 import type { AccountAnswer } from '../account-calls.ts';
-import { checkAccounts, checkAnswer, checkEnd, isDepositOpen, type Sight } from './checks.ts';
+import { checkAccounts, checkAnswer, checkEnd, isDepositExcused, isDepositOpen, type Sight } from './checks.ts';
 import { type Intent, newIntent, type Shape } from './intents.ts';
 import { Payments } from './payments.ts';
 
@@ -174,6 +174,24 @@ describe('the check of the end', () => {
     expect(() => checkEnd(aSight(), intent)).toThrow('an account in the end');
     checkEnd(aSight({ accounts: [] }), intent);
     checkEnd(aSight(), { ...intent, lastWord: '504 account_outcome_unknown' });
+  });
+});
+
+describe('the log of an account without its deposit', () => {
+  const failed = (reason: string) => `{"message":"DepositFailed","login":7,"reason":"${reason}","DepositFailed":1}`;
+
+  it.each(['too_late_to_send', 'aborted_before_sending'])('excuses it by the time that was over: %s', (reason) => {
+    expect(isDepositExcused(['{"message":"AccountOpened","login":7}', failed(reason)])).toBe(true);
+  });
+
+  it('does not excuse it by a note that failed', () => {
+    expect(isDepositExcused([failed('AccessDeniedException')])).toBe(false);
+    expect(isDepositExcused([failed('AbortError')])).toBe(false);
+  });
+
+  it('says nothing of it otherwise', () => {
+    expect(isDepositExcused([])).toBe(undefined);
+    expect(isDepositExcused([failed('EmptyAccount')])).toBe(undefined);
   });
 });
 

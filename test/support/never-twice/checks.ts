@@ -168,3 +168,16 @@ export function isDepositOpen({ accounts, isTold }: Pick<Sight, 'accounts' | 'is
   if (depositOf(intent) === 0) return false;
   return accounts.some(({ login, balance }) => balance === 0 && !isTold(login));
 }
+
+/** Reasons for a deposit that failed: those of a platform are words of ours, in small letters. */
+const OF_A_PLATFORM = /"reason":"(EmptyAccount|[a-z0-9_]+)"/;
+/** A busy machine may need all of the time between the note and the command. */
+const OUT_OF_TIME = /"reason":"(too_late_to_send|aborted_before_sending)"/;
+
+/** What the log of an account says of its missing deposit: whether it may be missing; undefined: nothing of it. */
+export function isDepositExcused(log: readonly string[]): boolean | undefined {
+  const failed = log.filter((line) => line.includes('"DepositFailed"'));
+  // A database that does not take the note lets the command leave later.
+  if (failed.length > 0 && !failed.some((line) => OF_A_PLATFORM.test(line))) return false;
+  return failed.some((line) => OUT_OF_TIME.test(line)) ? true : undefined;
+}

@@ -4,7 +4,15 @@ import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS } from '../account-connections.ts';
 import type { AccountWorld } from '../account-world.ts';
 import { newClient } from '../world-pool.ts';
-import { checkAccounts, checkAnswer, checkEnd, isDepositOpen, type Momentary, wordOf } from './checks.ts';
+import {
+  checkAccounts,
+  checkAnswer,
+  checkEnd,
+  isDepositExcused,
+  isDepositOpen,
+  type Momentary,
+  wordOf,
+} from './checks.ts';
 import type { Circumstances } from './circumstances.ts';
 import { type Intent, newIntent, newLogin, type Shape } from './intents.ts';
 import { listenTo } from './moments.ts';
@@ -22,9 +30,6 @@ const MOST_RETRIES = 25;
 const MOST_UNSETTLED = 4;
 /** Between two, where something of the account is missing, or somebody else works on it. */
 const INCOMPLETE_SECONDS = 30;
-
-/** Reasons for a deposit that failed: those of a platform are words of ours, in small letters. */
-const OF_A_PLATFORM = /"reason":"(EmptyAccount|[a-z0-9_]+)"/;
 
 /** Requests for accounts. */
 export class History extends Rounds<Intent, AccountAnswer, Shape> {
@@ -167,12 +172,8 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     const { accounts } = this.#accountsOf(intent);
     const empty = accounts.filter(({ balance }) => balance === 0);
     return empty.every(({ login }) => {
-      // A database that does not take the note lets the command leave later.
-      if (this.#isLogged(login, '"DepositFailed"') && !this.#isLogged(login, '"DepositFailed"', OF_A_PLATFORM))
-        return false;
-      // A busy machine may need all of the time between the note and the command.
-      if (this.#isLogged(login, '"DepositFailed"', '"too_late_to_send"')) return true;
-      return this.faulty.has(server) || (this.#isLossy && this.#isNoteLost(intent));
+      const isExcused = isDepositExcused(this.#linesAbout(login));
+      return isExcused ?? (this.faulty.has(server) || (this.#isLossy && this.#isNoteLost(intent)));
     });
   }
 
@@ -182,13 +183,12 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     return accounts.some(({ login }) => this.#isLogged(login, '"OperationNotSettled"', '"step":"deposit"'));
   }
 
-  #isLogged(login: number, ...words: (string | RegExp)[]): boolean {
+  #isLogged(login: number, ...words: string[]): boolean {
+    return this.#linesAbout(login).some((line) => words.every((word) => line.includes(word)));
+  }
+
+  #linesAbout(login: number): string[] {
     const log = this.world.environments.log.slice(this.#logFrom).join('').split('\n');
-    const wanted = [`"login":${login},`, ...words];
-    return log.some(
-      (line) =>
-        wanted.every((word) => (typeof word === 'string' ? line.includes(word) : word.test(line))) &&
-        !line.includes('LeaseLost'),
-    );
+    return log.filter((line) => line.includes(`"login":${login},`) && !line.includes('LeaseLost'));
   }
 }
