@@ -24,7 +24,9 @@ export async function requestRegistration(
 ): Promise<Answer> {
   const { pepper, claim, admission, records } = await begin(parts, request, signal);
   if (claim !== undefined && claim.kind !== 'fresh') {
-    const dropped = quietly(telemetry, 'limits', (settling) => admission.dropRepeat(settling));
+    // Counted side by side with one that may be at work, a place that was taken here is for that one.
+    const isOver = claim.kind === 'finished' || claim.kind === 'undecided';
+    const dropped = isOver && quietly(telemetry, 'limits', (settling) => admission.dropRepeat(settling));
     return await repeat(parts, claim, request, telemetry, signal).finally(() => dropped);
   }
 

@@ -41,7 +41,7 @@ export interface Admission {
   ofWrongId(signal: AbortSignal): Promise<Verdict>;
   /** The request was refused for its own faults: the source gets its place back. */
   dropRequest(signal: AbortSignal): Promise<void>;
-  /** Another request with the same key did the work, or does it: its places stay. */
+  /** Another request with the same key has done the work: its places stay. */
   dropRepeat(signal: AbortSignal): Promise<void>;
   /**
    * A limit was reached, or nothing was sent for another reason: recipient, prefix, country and domain get their places

@@ -84,9 +84,18 @@ describe('An Idempotency-Key', () => {
   ] as const)('that is taken answers %s and does nothing', async (type, claim) => {
     const fake = fakeRegistration({ claim });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe(type);
-    expect(fake.steps().slice(0, 5)).toEqual(['pepper', 'form', 'claim', 'admit', 'drop repeat']);
     expect(fake.sent).toEqual([]);
   });
+
+  it.each([{ kind: 'in_progress', retryAfterSeconds: 5 }, { kind: 'reused' }] as const)(
+    'that may be at work elsewhere leaves the place of its source: whichever of the two took it, it is for the one that works: $kind',
+    async (claim) => {
+      const fake = fakeRegistration({ claim });
+      await fake.run(registrationRequest({}, KEYED)).catch(() => {});
+      expect(fake.steps().slice(0, 4)).toEqual(['pepper', 'form', 'claim', 'admit']);
+      expect(fake.steps()).not.toContain('drop repeat');
+    },
+  );
 
   it('lost to another try before the send answers request_in_progress; nothing is sent, and the key is not let go', async () => {
     const fake = fakeRegistration({ failures: { mark: new LeaseLost('lost') } });

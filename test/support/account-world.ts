@@ -36,6 +36,9 @@ export interface WorldOptions extends EnvironmentOptions {
 /** As long as the function that settles has, in milliseconds. */
 const SETTLEMENT_MS = 55_000;
 
+/** Those who look on wait, however busy the machine is. */
+const PATIENT = { requestHandler: { connectionTimeout: 60_000, requestTimeout: 60_000 } };
+
 /** A call that is under way. */
 interface Pending {
   /** Undefined when there is none, because the function was killed, out of time or crashed. */
@@ -99,7 +102,11 @@ export interface AccountWorld {
 export async function startAccountWorld(options: WorldOptions): Promise<AccountWorld> {
   const { aws, clock, faults, clearFaults, tp5, reg, gw, gateway } = await startSurroundings();
   const { database, outbox, bus } = aws;
-  const client = { ...localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB'), endpoint: await database.lookOn() };
+  const client = {
+    ...localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB'),
+    ...PATIENT,
+    endpoint: await database.lookOn(),
+  };
   const crm = crmWriter(client);
   await crm.write({ connections: connectionRecords(tp5, reg, gw), account_types: ACCOUNT_TYPES, forms: FORMS });
   await crm.addClients(options.clients ?? []);
