@@ -102,11 +102,8 @@ export interface AccountWorld {
 export async function startAccountWorld(options: WorldOptions): Promise<AccountWorld> {
   const { aws, clock, faults, clearFaults, tp5, reg, gw, gateway } = await startSurroundings();
   const { database, outbox, bus } = aws;
-  const client = {
-    ...localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB'),
-    ...PATIENT,
-    endpoint: await database.lookOn(),
-  };
+  const endpoint = { AWS_ENDPOINT_URL_DYNAMODB: await database.lookOn() };
+  const client = { ...localClient({ ...aws.environment, ...endpoint }, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT };
   const crm = crmWriter(client);
   await crm.write({ connections: connectionRecords(tp5, reg, gw), account_types: ACCOUNT_TYPES, forms: FORMS });
   await crm.addClients(options.clients ?? []);
