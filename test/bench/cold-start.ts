@@ -10,7 +10,7 @@ import { standBefore } from './platforms.ts';
 import type { FirstAnswer } from './runner.ts';
 import { BARE, type HandlerName, theStage } from './stage.ts';
 
-const REPETITIONS = 30;
+const REPETITIONS = 15;
 
 const BARE_SDK =
   '"bare SDK" has the same AWS clients, at the start those that every request needs, sends the same calls (the password hash and the ' +

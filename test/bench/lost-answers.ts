@@ -6,7 +6,7 @@ import { eventFor } from './events.ts';
 import { type Benchmark, type BenchmarkRun, type Figure, figure } from './figures.ts';
 import { type Environment, theStage } from './stage.ts';
 
-const REPETITIONS = 9;
+const REPETITIONS = 5;
 const OTHERS = { from: 10_000_000, count: 1_000_000 };
 const MOST_MORE = 3;
 

@@ -4,7 +4,7 @@ import { type Benchmark, type BenchmarkRun, comparison, type Figure } from './fi
 import { hostileBodies } from './hostile-bodies.ts';
 import { type Environment, theStage } from './stage.ts';
 
-const REPETITIONS = 9;
+const REPETITIONS = 2;
 const MOST_TIMES = 10;
 /** A body is sent so often in a row that a measurement is of several milliseconds. */
 const CALLS = [

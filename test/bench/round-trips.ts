@@ -6,7 +6,7 @@ import { type CONNECTIONS, standBefore } from './platforms.ts';
 import { type Call, depth, type PlatformRecorder, recordHttp, recordTcp } from './recorder.ts';
 import { type Environment, theStage } from './stage.ts';
 
-const REPETITIONS = 5;
+const REPETITIONS = 3;
 /** How long each call to AWS is held up, in milliseconds: longer than what is sent side by side may be apart. */
 const HOLD_MS = 60;
 const MOST_BEFORE = 3;

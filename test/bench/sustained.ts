@@ -4,9 +4,9 @@ import type { BenchmarkRun } from './figures.ts';
 import type { FirstAnswer, LaterAnswers } from './runner.ts';
 import { BARE, type HandlerName, theStage } from './stage.ts';
 
-const REPETITIONS = 5;
+const REPETITIONS = 3;
 /** The last of the calls whose memory is looked at. */
-export const CALLS = 200;
+export const CALLS = 100;
 /** So many calls are not counted in the time: they warm the function up. */
 const WARMING = 20;
 

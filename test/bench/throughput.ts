@@ -6,10 +6,10 @@ import project from '../../package.json' with { type: 'json' };
 import { accountBody, mayBeFloodGuard, registrationBody, sourceOf } from './events.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure, quantile } from './figures.ts';
 
-const REPETITIONS = 3;
-const SECONDS = 4;
-const WARMING_SECONDS = 2;
-const CONNECTIONS = [1, 10, 100];
+const REPETITIONS = 2;
+const SECONDS = 1;
+const WARMING_SECONDS = 1;
+const CONNECTIONS = [10, 100];
 
 interface Load {
   what: string;
@@ -35,7 +35,7 @@ export const throughput: Benchmark = {
   name: 'throughput',
   about:
     'The local service (npm start: gateway, functions, database, mail service and trading servers in one process) under ' +
-    'requests over 1, 10 and 100 connections, each of another person from another address; beside the same gateway in ' +
+    'requests over 10 and 100 connections, each of another person from another address; beside the same gateway in ' +
     'front of functions that do nothing. It shows what one process of a laptop carries, not what a deployment does: there ' +
     'every request at once has a processor of its own.',
   run,
