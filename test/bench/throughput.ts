@@ -93,7 +93,8 @@ async function drive(url: string, load: Load, connections: number, seconds: numb
     return {
       method: 'POST',
       path: load.path,
-      headers: { 'content-type': 'application/json', 'x-forwarded-for': sourceOf(people) },
+      // Autocannon has no host for requests that are made as they are sent.
+      headers: { host: new URL(url).host, 'content-type': 'application/json', 'x-forwarded-for': sourceOf(people) },
       body: JSON.stringify(load.body(people)),
     };
   };
