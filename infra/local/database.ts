@@ -4,7 +4,6 @@ import { buffer } from 'node:stream/consumers';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
-import { parseOnce } from './dynalite-expressions.ts';
 import { Faults } from './faults.ts';
 import { closed, fromHereAlone, LIKE_AWS, listen } from './listen.ts';
 import { downtime } from './stand-ins/downtime.ts';
@@ -48,8 +47,6 @@ export interface Database {
   lookOn(): Promise<string>;
   close(): Promise<void>;
 }
-
-parseOnce();
 
 /** The tables by the keys they have; all but the accounts' have a partition key alone. */
 const SORT_KEYS: Partial<Record<keyof DatabaseTables, string>> = { accounts: 'sk' };

@@ -133,7 +133,7 @@ const NONE = stamp(0);
 function takePlace({ window }: Counter, name: string, at: number, turn: number | undefined, anew = false) {
   const { condition, values } = window.condition(at);
   const conditions = [condition];
-  if (!anew) conditions.push(`NOT (${window.holdsName})`);
+  if (!anew) conditions.push(window.lacksName);
   if (turn !== undefined) conditions.push(turn === 0 ? 'attribute_not_exists(turn)' : 'turn = :turn');
   return {
     update: `SET ${window.shiftIn}, expires_at = :expires_at ADD turn :one`,

@@ -36,8 +36,8 @@ export interface SlidingWindow {
   readonly slots: number;
   /** After this many milliseconds an entry counts for nothing. */
   readonly longestMs: number;
-  /** For the database: whether an entry holds a text (`:name`). */
-  readonly holdsName: string;
+  /** For the database: that no entry holds a text (`:name`). */
+  readonly lacksName: string;
   /** For the database: puts an entry (`:entry`) in front; the oldest one falls out, an empty slot becomes `:none`. */
   readonly shiftIn: string;
   /** For the database: whether the rules allow an entry now. Entries are compared as texts that begin with `stamp`. */
@@ -58,7 +58,7 @@ export function slidingWindow(rules: readonly Rule[]): SlidingWindow {
   return {
     slots,
     longestMs: Math.max(...ages),
-    holdsName: Array.from({ length: slots }, (_, slot) => `contains(t${slot}, :name)`).join(' OR '),
+    lacksName: Array.from({ length: slots }, (_, slot) => `NOT contains(t${slot}, :name)`).join(' AND '),
     shiftIn: shiftIn(slots),
     condition: (now) => ({
       condition,
