@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountAnswer } from '../account-calls.ts';
-import { checkRegistration, checkRegistrationEnd, type Registration } from './registration-checks.ts';
+import { checkRegistration, checkRegistrationEnd, hasOnePlace, type Registration } from './registration-checks.ts';
 
 function anIntent(more: Partial<Registration> = {}): Registration {
   return {
@@ -61,5 +61,14 @@ describe('the check of a registration', () => {
     const none = { messages: 0, isUndisturbed: false };
     expect(() => checkRegistration(none, anIntent(), LIMITED)).toThrow('limit');
     checkRegistration(none, anIntent({ words: ['500 internal_error'] }), LIMITED);
+  });
+
+  it('counts one place of the source, but where a try failed, said so or was killed before', () => {
+    expect(hasOnePlace(anIntent({ words: ['409 request_in_progress', '204'] }), true)).toBe(true);
+    expect(hasOnePlace(anIntent({ words: ['204'], befallen: true }), false)).toBe(true);
+    expect(hasOnePlace(anIntent({ words: ['204'], befallen: true }), true)).toBe(false);
+    expect(hasOnePlace(anIntent({ words: ['502 otp_delivery_failed', '204'] }), false)).toBe(false);
+    expect(hasOnePlace(anIntent({ words: ['204'], uses: 2 }), false)).toBe(false);
+    expect(hasOnePlace(anIntent({ words: ['204'], key: undefined }), false)).toBe(false);
   });
 });

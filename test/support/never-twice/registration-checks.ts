@@ -57,6 +57,15 @@ export function checkRegistration(
   if (intent.answers.length < intent.uses) intent.answers.push(answer);
 }
 
+/**
+ * Whether all of it can have taken one place of its source only. A try that failed has used up one for itself, also a try
+ * that was killed before it said so.
+ */
+export function hasOnePlace({ key, uses, words, befallen }: Registration, mayHaveFailed: boolean): boolean {
+  if (key === undefined || uses !== 1 || (befallen && mayHaveFailed)) return false;
+  return words.every((word) => word === '204' || word.startsWith('409'));
+}
+
 /** When all is over. @throws Error */
 export function checkRegistrationEnd(sight: RegistrationSight, intent: Registration): void {
   checkMessages(sight, intent);

@@ -5,6 +5,7 @@ import { checkAnswer as checkDocumented } from '../openapi.ts';
 import {
   checkRegistration,
   checkRegistrationEnd,
+  hasOnePlace,
   type Registration,
   wordOfRegistration,
 } from './registration-checks.ts';
@@ -78,11 +79,7 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
       this.counts.messages += messages;
       checkRegistrationEnd({ messages, isUndisturbed: this.#isUndisturbed(intent) }, intent);
     }
-    // A try that failed has used up a place of the source for itself.
-    const counted = this.intents.filter(
-      ({ key, uses, words }) =>
-        key !== undefined && uses === 1 && words.every((word) => word === '204' || word.startsWith('409')),
-    );
+    const counted = this.intents.filter((intent) => hasOnePlace(intent, this.faulty.has('ses')));
     for (const intent of counted) await this.#checkPlaces(intent);
     const [first] = counted;
     if (first !== undefined) await this.#checkRepeat(first);
