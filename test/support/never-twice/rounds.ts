@@ -8,6 +8,8 @@ import { noteUse, type Used, use } from './keys.ts';
 import { befall, type Moment } from './moments.ts';
 import type { Round, Step, Target } from './steps.ts';
 
+/** How long API Gateway waits for a function, in milliseconds. */
+const GATEWAY_WAITS_MS = 30_000;
 /** Longer than whatever may still happen, in milliseconds. */
 const ALL_IS_OVER_MS = 400_000;
 
@@ -209,13 +211,19 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
     else if (struck) this.counts.stops += 1;
     if (struck || kind !== 'answer') intent.befallen = true;
     noteUse(intent, began, ended, this.#keptMs);
-    this.see(intent, answer);
-    return answer;
+    const received = receivedOf(answer, ended.at - began.at);
+    this.see(intent, received);
+    return received;
   }
 
   protected count(word: string): void {
     this.counts.answers[word] = (this.counts.answers[word] ?? 0) + 1;
   }
+}
+
+/** What the caller gets of it: a function that was stopped answers when the gateway has long answered in its place. */
+export function receivedOf<A>(answer: A | undefined, tookMs: number): A | undefined {
+  return tookMs > GATEWAY_WAITS_MS ? undefined : answer;
 }
 
 /** Without passwords. */
