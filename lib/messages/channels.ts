@@ -18,7 +18,7 @@ export type Openers = Record<Channel, (settings: ChannelSettings) => Promise<Otp
 
 /**
  * The channels of this deployment, each opened once.
- * @returns throws DeliveryFailure for a channel that is not installed
+ * @returns opens a channel; it is rejected with a DeliveryFailure for one that is not installed
  */
 export function installedChannels(settings: ChannelSettings, openers: Openers): (name: Channel) => Promise<OtpChannel> {
   const open = new Map<Channel, Promise<OtpChannel>>();

@@ -3,7 +3,7 @@ import { registrationEnvironment } from '../support/account-surroundings.ts';
 import { startAccountWorld } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
 import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
-import type { Shape } from '../support/never-twice/intents.ts';
+import { PLAIN_SHAPE, type Shape } from '../support/never-twice/intents.ts';
 import { playIn, runHistories } from '../support/never-twice/run.ts';
 import type { Round, Step } from '../support/never-twice/steps.ts';
 
@@ -39,15 +39,7 @@ describe.concurrent('Requests, retries, kills, stops and faults', () => {
 });
 
 describe('A history', () => {
-  const ASKED: Shape = {
-    connection: 'tp5-live',
-    keyed: true,
-    returns: true,
-    login: 'none',
-    given: false,
-    readonly: false,
-    notices: false,
-  };
+  const ASKED: Shape = { ...PLAIN_SHAPE, connection: 'tp5-live' };
   /** Its end was written down last. */
   const died = { tries: [{ of: 'note' as const, count: 3 }], passMs: 0 };
   const diedAtKeysEnd = { tries: [{ of: 'database' as const, count: 1 }], beforeKeyEndsMs: 8_000, passMs: 14_000 };

@@ -2,20 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { SimulatedAccount } from '../../../infra/local/platforms/simulated-server.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { checkAccounts, checkAnswer, checkEnd, isDepositExcused, isDepositOpen, type Sight } from './checks.ts';
-import { type Intent, newIntent, type Shape } from './intents.ts';
+import { type Intent, newIntent, PLAIN_SHAPE, type Shape } from './intents.ts';
 import { Payments } from './payments.ts';
 
 const CLIENT = { id: 'C0000001', email: 'zoe@mailbox.example' };
 const OPERATION = '00000000-0000-4000-8000-000000000001';
-const SHAPE: Shape = {
-  connection: 'tp5-range-demo',
-  keyed: true,
-  returns: true,
-  login: 'none',
-  given: false,
-  readonly: false,
-  notices: false,
-};
+const SHAPE: Shape = { ...PLAIN_SHAPE, connection: 'tp5-range-demo' };
 
 /** A request whose key was used once. */
 function anIntent(shape: Partial<Shape> = {}, more: Partial<Intent> = {}): Intent {

@@ -16,6 +16,16 @@ export interface Shape {
   notices: boolean;
 }
 
+/** With a key and nothing beside what it must have. */
+export const PLAIN_SHAPE: Omit<Shape, 'connection'> = {
+  keyed: true,
+  returns: true,
+  login: 'none',
+  given: false,
+  readonly: false,
+  notices: false,
+};
+
 /** A request for an account; its accounts are those with its client's e-mail address. */
 export interface Intent extends Tried {
   shape: Shape;
