@@ -15,13 +15,14 @@ import {
   outcomeUnknown,
   type RequestWork,
   refused,
+  type Times,
   timesFrom,
 } from './account-work.ts';
 import { STOP_BEFORE_END_MS } from './http/deadline.ts';
 import type { Answer, Request } from './http/endpoint.ts';
 import { fingerprintKey, fingerprints } from './http/idempotency.ts';
 import { Problem } from './http/problem.ts';
-import type { PasswordRole } from './platform/platform.ts';
+import type { PasswordRole, TradingPlatform } from './platform/platform.ts';
 import type { AccountClaim, EarlierWork, KnownAccount } from './records/account-operations.ts';
 import type { Directory } from './records/directory.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -39,6 +40,10 @@ interface ClaimedRequest {
   passwords: Passwords;
   /** Rejected when they cannot be read. */
   records: PromiseSettledResult<FoundRecords>;
+  /** The server that they name; rejected where they name none, and when its secret cannot be read. */
+  platform: Promise<TradingPlatform>;
+  /** Its session, which is opened while the operation is claimed; absent where the platform has been asked since. */
+  ready?: Promise<void>;
 }
 
 /**
@@ -54,9 +59,20 @@ export async function openTradingAccount(
   callerSignal: AbortSignal,
 ): Promise<Answer<TradingAccountAnswer>> {
   const times = timesFrom(services.clock.now(), request.endsAt - STOP_BEFORE_END_MS, callerSignal);
+  // A connection to the server that was not needed ends with the answer.
+  return answer(services, version, request, telemetry, times).finally(times.leavePlatform);
+}
+
+async function answer(
+  services: AccountServices,
+  version: PlatformVersion,
+  request: AccountRequest,
+  telemetry: Telemetry,
+  times: Times,
+): Promise<Answer<TradingAccountAnswer>> {
   const { body, parameters, idempotencyKey } = request;
   const userId = parameters.user_id;
-  const { claim, key, records } = await claimAndRead(services, version, request, times.signal);
+  const { claim, key, records, platform, ready } = await claimAndRead(services, version, request, times);
   const { operation } = claim;
   const work: RequestWork = {
     ...times,
@@ -73,38 +89,42 @@ export async function openTradingAccount(
     master_password: body.master_password ?? password('master'),
     investor_password: body.investor_password ?? password('investor'),
   };
-  const { login, replayed } = await goOn(claim, { version, body, work, passwords, records });
+  const { login, replayed } = await goOn(claim, { version, body, work, passwords, records, platform, ready });
   return { body: { login, ...passwords }, replayed };
 }
 
-/** Claims the operation and reads the records that the request names, side by side. */
+/** Claims the operation; beside it reads the records that the request names, and sees to a session with their server. */
 async function claimAndRead(
   services: AccountServices,
   version: PlatformVersion,
   { body, sentBody, parameters, idempotencyKey, caller, endsAt }: AccountRequest,
-  signal: AbortSignal,
+  { signal, platformSignal }: Times,
 ) {
   const scope =
     idempotencyKey === undefined ? undefined : [version, caller ?? 'anyone', parameters.user_id, idempotencyKey];
   const leaseMs = endsAt - services.clock.now() + 1_000;
+  // Beside the key too, which a cold start has to ask for.
+  const reading = services.directory.forAccount(
+    {
+      userId: parameters.user_id,
+      connectionId: body.connection_id,
+      accountTypeId: body.account_type_id,
+      rebateUserId: body.rebate_user_id,
+    },
+    signal,
+  );
+  const platform = reading.then((found) => services.platform(findServer(version, found).connection, platformSignal));
+  const ready = platform.then((server) => server.ready(platformSignal));
+  ready.catch(() => {});
   const passwordKey = services.passwords.key(signal);
   const [claim, records] = await Promise.allSettled([
     passwordKey.then((key) =>
       services.operations.claim(scope, fingerprints(sentBody, [fingerprintKey(key)]), leaseMs, signal),
     ),
-    // Beside the key too, which a cold start has to ask for.
-    services.directory.forAccount(
-      {
-        userId: parameters.user_id,
-        connectionId: body.connection_id,
-        accountTypeId: body.account_type_id,
-        rebateUserId: body.rebate_user_id,
-      },
-      signal,
-    ),
+    reading,
   ]);
   if (claim.status === 'rejected') throw claim.reason;
-  return { claim: claim.value, key: await passwordKey, records };
+  return { claim: claim.value, key: await passwordKey, records, platform, ready };
 }
 
 interface Outcome {
@@ -133,6 +153,8 @@ async function openNew(request: ClaimedRequest): Promise<Outcome> {
   try {
     opening = await prepare(request, (records) => findRecords(version, body, records));
     judgeOrder(opening.order, opening.found.connection, opening.platform);
+    work.services.events.prepare();
+    await request.ready;
   } catch (error) {
     throw await refused(work, error);
   }
@@ -158,7 +180,10 @@ async function settleEarlier(earlier: EarlierWork, request: ClaimedRequest): Pro
     return { login, replayed: found };
   }
   const login = await settle(opening, earlier, recorded === 'unreadable' ? 504 : 409);
-  if (login === undefined) return openNew(request);
+  if (login === undefined) {
+    const { ready: _, ...asked } = request;
+    return openNew(asked);
+  }
   await end(opening, login, earlier);
   return { login, replayed: true };
 }
@@ -207,13 +232,13 @@ function tellClient(opening: Opening, login: number): Promise<void> {
 
 /** @throws Problem, PlatformFailure or DatabaseFailure when the platform cannot be asked */
 async function prepare(
-  { work, body, passwords, records }: ClaimedRequest,
+  { work, body, passwords, records, platform: going }: ClaimedRequest,
   find: (records: FoundRecords) => NamedRecords,
   earlierDeposit?: number,
 ): Promise<Opening> {
   if (records.status === 'rejected') throw records.reason;
   const found = find(records.value);
-  const platform = await work.services.platform(found.connection, work.signal);
+  const platform = await going;
   const deposit = earlierDeposit ?? depositOf(found);
   return { ...work, found, platform, order: toOrder(body, found.client, work.operation, passwords, deposit) };
 }

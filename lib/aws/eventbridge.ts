@@ -1,4 +1,5 @@
 import { EventBridgeClient, type EventBridgeClientConfig, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { EarlyConnection } from './early-connection.ts';
 import { failureReason } from './failure-reason.ts';
 
 /** The bus did not take an event, or did not say so; `reason` is the service's error name. */
@@ -22,13 +23,15 @@ export interface BusEntry {
 /** Puts one event on the bus, at least once. @throws EventFailure; the event may be there all the same */
 export type PutEvent = (entry: BusEntry, signal: AbortSignal) => Promise<void>;
 
-/** The event bus of this name. A failed put is repeated twice: whoever hears an event knows it by the id in its detail. */
+/** The event bus of this name, which is connected to at once. A failed put is repeated twice: whoever hears an event knows it by the id in its detail. */
 export function eventBus(name: string, config: EventBridgeClientConfig = {}): PutEvent {
+  const httpsAgent = new EarlyConnection({ keepAlive: true });
   const client = new EventBridgeClient({
     maxAttempts: 3,
-    requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true },
+    requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true, httpsAgent },
     ...config,
   });
+  httpsAgent.prepare(new PutEventsCommand({ Entries: [] }), (command) => client.send(command)).catch(() => {});
   return async ({ source, detailType, detail }, abortSignal) => {
     const entry = { EventBusName: name, Source: source, DetailType: detailType, Detail: detail };
     const answer = await client.send(new PutEventsCommand({ Entries: [entry] }), { abortSignal }).catch((error) => {

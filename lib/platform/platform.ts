@@ -91,6 +91,8 @@ export interface ClosedGroups {
 export interface TradingPlatform {
   /** True: the server refuses a login that exists, so an order with a login may be sent again as often as needed. */
   readonly loginIsKey: boolean;
+  /** Connects and logs in, where the protocol keeps its connection for the next command; creates nothing. @throws PlatformFailure */
+  ready(signal: AbortSignal): Promise<void>;
   /** The fields of this order which the protocol cannot carry out; nothing has been sent. */
   unsupported(order: AccountOrder): FieldFault[];
   /**

@@ -57,17 +57,26 @@ export type EventDetail<T extends EventType> = v.InferOutput<(typeof EVENT_SCHEM
 export const EVENT_SOURCE = 'broker.api';
 
 export interface Events {
+  /** Something is about to happen: what telling of it takes is made ready meanwhile. */
+  prepare(): void;
   /** Tells of something that has happened, at least once, by the members of its schema alone. @throws Error; it may be told all the same */
   tell<T extends EventType>(type: T, detail: EventDetail<T>, signal: AbortSignal): Promise<void>;
 }
 
-/** @param open opens the bus; called with the first event */
+/** @param open opens the bus; called once, before the first event */
 export function eventsOn(open: () => Promise<PutEvent>): Events {
   let bus: Promise<PutEvent> | undefined;
+  const theBus = () => {
+    bus ??= open();
+    return bus;
+  };
   return {
+    prepare() {
+      theBus().catch(() => {});
+    },
+
     async tell(detailType, detail, signal) {
-      bus ??= open();
-      const put = await bus;
+      const put = await theBus();
       const told = v.parse(EVENT_SCHEMAS[detailType], detail);
       await put({ source: EVENT_SOURCE, detailType, detail: JSON.stringify(told) }, signal);
     },

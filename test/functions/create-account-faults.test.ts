@@ -36,15 +36,16 @@ cases(
 cases(
   'The secrets',
   [
-    { step: 'the password key', after: 0, first: INTERNAL },
-    { step: 'the platform’s secret', after: 1, first: UNAVAILABLE },
-  ].flatMap(({ step, after, first }): [string, Case][] => {
+    // The platform's secret is read beside it, and has the fault too.
+    { step: 'the password key', after: 0, reads: 2, first: INTERNAL },
+    { step: 'the platform’s secret', after: 1, reads: 1, first: UNAVAILABLE },
+  ].flatMap(({ step, after, reads, first }): [string, Case][] => {
     const at = { on: 'tp5-live', target: 'secrets', cold: true, first, accounts: 0 } as const;
     return [
-      [`throttled at ${step}`, { ...at, fault: { kind: 'throttled', after, times: 3 } }],
+      [`throttled at ${step}`, { ...at, fault: { kind: 'throttled', after, times: 3 * reads } }],
       [`refusing at ${step}`, { ...at, fault: { kind: 'refused', after } }],
-      [`down at ${step}`, { ...at, fault: { kind: 'down', after, times: 3 } }],
-      [`hanging at ${step}`, { ...at, fault: { kind: 'slow', ms: 3_500, after, times: 2 } }],
+      [`down at ${step}`, { ...at, fault: { kind: 'down', after, times: 3 * reads } }],
+      [`hanging at ${step}`, { ...at, fault: { kind: 'slow', ms: 3_500, after, times: 2 * reads } }],
     ];
   }),
 );

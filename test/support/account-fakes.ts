@@ -137,6 +137,7 @@ export class FakeAccounts {
   platformFails: Error | undefined;
   noticesFail: Error | undefined;
   eventsFail: Error | undefined;
+  eventsPrepared = 0;
   /** The details of the events. */
   readonly told: object[] = [];
   settleMs = 200;
@@ -174,6 +175,9 @@ export class FakeAccounts {
         popUp: async (userId, account, language) => notice('popup', userId, account, language),
       },
       events: {
+        prepare: () => {
+          this.eventsPrepared += 1;
+        },
         tell: async (type, detail) => {
           checkEvent(type, detail);
           if (this.eventsFail !== undefined) throw this.eventsFail;

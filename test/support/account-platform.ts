@@ -48,6 +48,13 @@ export class FakePlatform implements TradingPlatform {
   depositsFail: { failure: Error; left: boolean; arrives?: boolean }[] = [];
   readonly #late: AccountOrder[] = [];
 
+  /** What the next session comes to. */
+  sessions: ((signal: AbortSignal) => Promise<void>)[] = [];
+
+  async ready(signal: AbortSignal) {
+    await this.sessions.shift()?.(signal);
+  }
+
   unsupported() {
     return this.faults;
   }

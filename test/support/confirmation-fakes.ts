@@ -141,6 +141,7 @@ export class FakeConfirmations {
       registrations: registrationsIn(stepping('registrations', table ?? tables.registrations, step), now),
       documents: documentsIn('documents', { open: async () => this.#objects(step) }),
       events: {
+        prepare: () => {},
         tell: (type, detail, signal) =>
           step('bus', async () => this.#hear(type, detail as EventDetail<'RegistrationConfirmed'>), signal),
       },

@@ -40,6 +40,9 @@ export class TextProtocolPlatform implements TradingPlatform {
     this.#client = new TextClient(connection, secret.master, this.#limits);
   }
 
+  /** Each command has a connection of its own. */
+  async ready(): Promise<void> {}
+
   unsupported(order: AccountOrder) {
     return orderFaults(this.#connection, order);
   }

@@ -47,6 +47,10 @@ export class WebApiPlatform implements TradingPlatform {
     this.#manager = secret.login;
   }
 
+  ready(signal: AbortSignal): Promise<void> {
+    return this.#client.ready(signal);
+  }
+
   unsupported(): FieldFault[] {
     return [];
   }

@@ -32,6 +32,7 @@ let login = 1_000_000;
 
 const platform: TradingPlatform = {
   loginIsKey: true,
+  ready: async () => {},
   unsupported: () => [],
   async open(_, departure) {
     await departure.note();
@@ -61,7 +62,7 @@ const parts = {
   notices: accountNotices(config),
   platform: async () => platform,
   passwords: { key: parsedSecret(async () => passwordKey, 'key', parsePasswordKey), derive: derivePassword },
-  events: { tell: async () => {} },
+  events: { prepare: () => {}, tell: async () => {} },
   settings: config,
   clock: { now: Date.now },
 };

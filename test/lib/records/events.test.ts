@@ -52,6 +52,18 @@ describe('An event', () => {
 });
 
 describe('The bus', () => {
+  it('is opened where something is about to be told, and that it could not be shows only then', async () => {
+    let opened = 0;
+    const events = eventsOn(() => {
+      opened += 1;
+      return Promise.reject(new Error('not there'));
+    });
+    events.prepare();
+    expect(opened).toBe(1);
+    await expect(events.tell('AccountOpened', accountOpened(RECORD), signal)).rejects.toThrow('not there');
+    expect(opened).toBe(1);
+  });
+
   it('is opened by the first event, and once', async () => {
     const told: BusEntry[] = [];
     let opened = 0;

@@ -1,0 +1,56 @@
+import { Agent } from 'node:https';
+import type { Duplex } from 'node:stream';
+
+/** The part of an SDK command that is needed here: its list of steps. */
+interface Command {
+  middlewareStack: {
+    add(
+      middleware: () => (args: { request: unknown }) => Promise<{ response: unknown; output: { $metadata: object } }>,
+      options: { step: 'deserialize'; priority: 'high'; name: string },
+    ): void;
+  };
+}
+
+/** Where a request goes. */
+interface Place {
+  protocol: string;
+  hostname: string;
+  port?: number;
+}
+
+/**
+ * The connections of one client, one of which can stand before its request is known: to connect takes three round trips
+ * (TCP, TLS and the request's own), and two of them can pass while something else is waited for.
+ */
+export class EarlyConnection extends Agent {
+  #early: Duplex | null | undefined;
+
+  /**
+   * Connects to where the client's requests go. The SDK works on the command up to the moment when it would leave, so that
+   * all that a first request loads is loaded then. Nothing is sent.
+   */
+  async prepare<C extends Command>(command: C, send: (command: C) => Promise<unknown>): Promise<void> {
+    command.middlewareStack.add(
+      () => async (args) => {
+        this.#connect(args.request as Place);
+        return { response: undefined, output: { $metadata: {} } };
+      },
+      { step: 'deserialize', priority: 'high', name: 'stopBeforeDeparture' },
+    );
+    await send(command);
+  }
+
+  #connect({ protocol, hostname: host, port = 443 }: Place): void {
+    if (protocol !== 'https:') return;
+    this.#early?.destroy();
+    this.#early = super.createConnection({ ...this.options, host, port, servername: host });
+    // The request that needs it connects anew, and says what is wrong.
+    this.#early?.on('error', () => {});
+  }
+
+  override createConnection(...options: Parameters<Agent['createConnection']>): ReturnType<Agent['createConnection']> {
+    const early = this.#early;
+    this.#early = undefined;
+    return early?.writable ? early : super.createConnection(...options);
+  }
+}

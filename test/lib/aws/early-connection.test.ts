@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { EarlyConnection } from '../../../lib/aws/early-connection.ts';
+import { clientSettings } from '../../support/database.ts';
+import { type IssuedCertificate, issuedCertificate } from '../../support/private-authority.ts';
+
+let certificate: IssuedCertificate;
+beforeAll(async () => {
+  certificate = await issuedCertificate();
+});
+
+let server: Server;
+let connections: TLSSocket[];
+let requests: IncomingMessage[];
+
+beforeEach(async () => {
+  [connections, requests] = [[], []];
+  server = createServer(certificate, (request, response) => {
+    requests.push(request);
+    response.end('{"FailedEntryCount":0,"Entries":[]}');
+  });
+  server.on('secureConnection', (socket) => connections.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+});
+
+/** A client of the server, and what prepares its next connection. */
+function client(protocol = 'https', authority = certificate.authority) {
+  const httpsAgent = new EarlyConnection({ keepAlive: true, ca: authority });
+  onTestFinished(() => httpsAgent.destroy());
+  const { port } = server.address() as AddressInfo;
+  const settings = { ...clientSettings(`${protocol}://localhost:${port}`), maxAttempts: 1 };
+  const events = new EventBridgeClient({ ...settings, requestHandler: { httpsAgent } });
+  const send = (command: PutEventsCommand) => events.send(command);
+  return {
+    prepare: () => httpsAgent.prepare(new PutEventsCommand({ Entries: [] }), send),
+    put: () => send(new PutEventsCommand({ Entries: [{ Source: 'test', DetailType: 'Test', Detail: '{}' }] })),
+  };
+}
+
+describe('A connection that is made early', () => {
+  it('stands before the request, and is the one that it takes', async () => {
+    const { prepare, put } = client();
+    const connected = once(server, 'secureConnection');
+    await prepare();
+    await connected;
+    expect(requests).toEqual([]);
+    expect(await put()).toMatchObject({ FailedEntryCount: 0 });
+    expect(requests.map(({ socket }) => socket)).toEqual(connections);
+  });
+
+  it('is not waited for: what comes before it stands takes it too', async () => {
+    const { prepare, put } = client();
+    await prepare();
+    await put();
+    expect(requests.map(({ socket }) => socket)).toEqual(connections);
+  });
+
+  it('that has ended meanwhile is replaced', async () => {
+    const { prepare, put } = client();
+    const connected = once(server, 'secureConnection') as Promise<[TLSSocket]>;
+    await prepare();
+    const [early] = await connected;
+    // Ended by both sides, so the client knows of it.
+    early.end();
+    await once(early, 'close');
+    await put();
+    expect(connections).toHaveLength(2);
+    expect(requests.map(({ socket }) => socket)).toEqual(connections.slice(1));
+  });
+
+  it('to a server that cannot be trusted is told by the request', async () => {
+    const { prepare, put } = client('https', (await issuedCertificate()).authority);
+    await prepare();
+    await expect(put()).rejects.toMatchObject({ code: expect.stringMatching(/CERT|SIGNATURE/) });
+    expect(requests).toEqual([]);
+  });
+
+  it('is none where there is no TLS to be made', async () => {
+    const { prepare } = client('http');
+    const connected = once(server, 'connection').then(() => expect.fail('It has connected.'));
+    await prepare();
+    await Promise.race([connected, new Promise((resolve) => setImmediate(resolve))]);
+    expect(connections).toEqual([]);
+  });
+});
