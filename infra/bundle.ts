@@ -79,11 +79,8 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
   return describe(metafile);
 }
 
-/**
- * Whoever asks with `require` gets the module itself. What asks with `import()` gets a copy of its own, in which all
- * members are read, so that those who import some at the start do not read them all.
- */
-const SUFFIXES: Partial<Record<ImportKind, string>> = { 'require-call': '?whole', 'dynamic-import': '?later' };
+/** Whoever asks with `require` or `import()` gets the module itself, of which esbuild reads what is asked for. */
+const WHOLE: readonly ImportKind[] = ['require-call', 'dynamic-import'];
 
 /**
  * Node's own modules, fetched by a call instead of imported, and of them only the members that the code names.
@@ -100,7 +97,7 @@ const builtinsByCall: Plugin = {
     onResolve({ filter }, ({ path, kind }) => ({
       path,
       namespace,
-      suffix: SUFFIXES[kind] ?? '',
+      suffix: WHOLE.includes(kind) ? '?whole' : '',
       sideEffects: false,
     }));
     onLoad({ filter, namespace }, ({ path, suffix }) => {
