@@ -19,7 +19,7 @@ export async function keepAndSend(
   const [passwordHash, documents, channel] = await all([
     parts.hashPassword(request.body.password),
     parts.documents.store(registrationId, custom.documents, signal),
-    parts.channel(recipient.channel),
+    openChannel(work),
   ]);
 
   const requestedAt = parts.now();
@@ -46,6 +46,13 @@ export async function keepAndSend(
   const message = messageFor(recipient.channel === 'email' ? known.email : known.phone, code);
   const sent = await send(channel, message, work, registrationId);
   await noteDelivery({ kind: message.kind, ...sent, email_taken: known.email }, registrationId, work);
+}
+
+/** Opened and made ready while the password is hashed; what is not ready then, the send sees to. */
+async function openChannel({ parts, request }: RegistrationWork): Promise<OtpChannel> {
+  const channel = await parts.channel(request.body.recipient.channel);
+  await channel.prepare?.(request.body.language).catch(() => {});
+  return channel;
 }
 
 /** The owner of the address gets no code. */

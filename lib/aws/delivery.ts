@@ -5,7 +5,7 @@ import { DeliveryFailure, type DeliveryFailureKind } from '../messages/message.t
 const SEND_LIMIT_MS = 10_000;
 
 /** Without a bound, because waiting for a turn would count as connecting. */
-const OWN_CONNECTION = { keepAlive: false, maxSockets: Number.POSITIVE_INFINITY };
+export const OWN_CONNECTION = { keepAlive: false, maxSockets: Number.POSITIVE_INFINITY };
 
 /**
  * Client settings of everything that must go out at most once. No repeats; and a connection of its own for each send: a

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 interface Command {
   middlewareStack: {
     add(
-      middleware: () => (args: { request: unknown }) => Promise<{ response: unknown; output: { $metadata: object } }>,
+      middleware: () => <Args>(args: Args) => Promise<never>,
       options: { step: 'deserialize'; priority: 'high'; name: string },
     ): void;
   };
@@ -18,26 +18,34 @@ interface Place {
   port?: number;
 }
 
+class NothingSent extends Error {
+  override readonly name = 'NothingSent';
+}
+
 /**
  * The connections of one client, one of which can stand before its request is known: to connect takes three round trips
  * (TCP, TLS and the request's own), and two of them can pass while something else is waited for.
  */
 export class EarlyConnection extends Agent {
+  #place: Place | undefined;
   #early: Duplex | null | undefined;
 
   /**
-   * Connects to where the client's requests go. The SDK works on the command up to the moment when it would leave, so that
-   * all that a first request loads is loaded then. Nothing is sent.
+   * Connects to where the client's requests go. The first time, the SDK works on the command up to the moment when it would
+   * leave: that tells the place, and all that a first request loads is loaded then. Nothing is sent, and nothing fails.
    */
   async prepare<C extends Command>(command: C, send: (command: C) => Promise<unknown>): Promise<void> {
-    command.middlewareStack.add(
-      () => async (args) => {
-        this.#connect(args.request as Place);
-        return { response: undefined, output: { $metadata: {} } };
-      },
-      { step: 'deserialize', priority: 'high', name: 'stopBeforeDeparture' },
-    );
-    await send(command);
+    if (this.#place === undefined) {
+      command.middlewareStack.add(
+        () => async (args) => {
+          this.#place = (args as { request: Place }).request;
+          throw new NothingSent('The command stops here.');
+        },
+        { step: 'deserialize', priority: 'high', name: 'stopBeforeDeparture' },
+      );
+      await send(command).catch(() => {});
+    }
+    if (this.#place !== undefined) this.#connect(this.#place);
   }
 
   #connect({ protocol, hostname: host, port = 443 }: Place): void {

@@ -31,7 +31,7 @@ export function eventBus(name: string, config: EventBridgeClientConfig = {}): Pu
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true, httpsAgent },
     ...config,
   });
-  httpsAgent.prepare(new PutEventsCommand({ Entries: [] }), (command) => client.send(command)).catch(() => {});
+  httpsAgent.prepare(new PutEventsCommand({ Entries: [] }), (command) => client.send(command));
   return async ({ source, detailType, detail }, abortSignal) => {
     const entry = { EventBusName: name, Source: source, DetailType: detailType, Detail: detail };
     const answer = await client.send(new PutEventsCommand({ Entries: [entry] }), { abortSignal }).catch((error) => {

@@ -1,12 +1,18 @@
 import { SESClient, type SESClientConfig, SendEmailCommand } from '@aws-sdk/client-ses';
 import type { DeliveryFailureKind } from '../messages/message.ts';
 import type { SendMail } from '../messages/providers.ts';
-import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
+import { AT_MOST_ONCE, deliver, OWN_CONNECTION, type ServiceAnswer } from './delivery.ts';
+import { EarlyConnection } from './early-connection.ts';
 
 /** Sends mails through SES, each at most once. */
 export function sesMailer(config: SESClientConfig = {}): SendMail {
-  const client = new SESClient({ ...AT_MOST_ONCE, ...config });
-  return (mail, signal) =>
+  const httpsAgent = new EarlyConnection(OWN_CONNECTION);
+  const client = new SESClient({
+    ...AT_MOST_ONCE,
+    requestHandler: { ...AT_MOST_ONCE.requestHandler, httpsAgent },
+    ...config,
+  });
+  const send: SendMail = (mail, signal) =>
     deliver(
       new SendEmailCommand({
         Source: mailbox(mail.from.name, mail.from.address),
@@ -20,7 +26,12 @@ export function sesMailer(config: SESClientConfig = {}): SendMail {
       meaning,
       signal,
     );
+  // A connection that was not used, by a request that ended before its mail, is replaced here: it may be dead by now.
+  const prepare = () => httpsAgent.prepare(new SendEmailCommand(NO_MAIL), (command) => client.send(command));
+  return Object.assign(send, { prepare });
 }
+
+const NO_MAIL = { Source: undefined, Destination: undefined, Message: undefined };
 
 /**
  * `"Name" <address>` as a mail header takes it: a quoted string, or encoded words (RFC 2047) where the name is not ASCII.

@@ -10,6 +10,10 @@ import { fill, minutesIn, type Words } from './words/words.ts';
 export function emailChannel(settings: EmailSettings, brand: Brand, sendMail: SendMail): OtpChannel {
   const sender = sentBy(settings, brand);
   return {
+    async prepare(language) {
+      await Promise.all([wordsFor(language), sendMail.prepare?.()]);
+    },
+
     async send(to, message, language, signal) {
       const mail = otpMail(message, await wordsFor(language), brand);
       return sendMail({ ...sender, ...mail, to: asciiEmail(to), kind: message.kind }, signal);

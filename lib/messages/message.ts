@@ -3,6 +3,8 @@ export type Message = { kind: 'code'; code: string; validMinutes: number } | { k
 
 /** Delivers a message; sends at most once and throws `DeliveryFailure` otherwise. */
 export interface OtpChannel {
+  /** Makes ready what a send takes that is about to come, as far as it can be; sends nothing. @param language as in `send` */
+  prepare?(language: string | undefined): Promise<void>;
   /**
    * @param to an e-mail address as typed, or a phone number in E.164
    * @param language BCP 47, as asked for; the channel falls back to English

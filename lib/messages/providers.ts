@@ -16,8 +16,12 @@ export interface Mail {
   kind: string;
 }
 
-/** @throws DeliveryFailure */
-export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<{ messageId: string }>;
+export interface SendMail {
+  /** @throws DeliveryFailure */
+  (mail: Mail, signal: AbortSignal): Promise<{ messageId: string }>;
+  /** Connects, for a mail that is about to come. */
+  prepare?(): Promise<void>;
+}
 
 /** One publication: a text to a phone number (E.164), or a message to the subscribers of a topic. */
 type Publication = ({ phoneNumber: string } | { topicArn: string }) & {

@@ -12,11 +12,12 @@ const MORE = new Set([
 /** In the list, but nobody's mailbox (RFC 2606, 3). */
 const NOBODYS = new Set(['example.com', 'example.net', 'example.org', 'test.com', 'yourdomain.com', 'mydomain.com']);
 
-let providers: Promise<ReadonlySet<string>> | undefined;
+/** Read beside whatever a request has to wait for first: the list is long. */
+const providers = import('email-providers/all.json', { with: { type: 'json' } }).then(
+  ({ default: all }): ReadonlySet<string> => new Set(all),
+);
 
 /** Whether everybody can have an address there: such a domain's people have nothing in common. */
 export async function isPublicProvider(domain: string): Promise<boolean> {
-  // Loaded on first use: the list is long.
-  providers ??= import('email-providers/all.json', { with: { type: 'json' } }).then(({ default: all }) => new Set(all));
   return MORE.has(domain) || (!NOBODYS.has(domain) && (await providers).has(domain));
 }

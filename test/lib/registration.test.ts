@@ -91,6 +91,23 @@ describe('The order of work', () => {
   });
 });
 
+describe('The channel', () => {
+  it('is made ready in the language of the request while the password is hashed', async () => {
+    const prepared: unknown[] = [];
+    const fake = fakeRegistration({
+      prepare: async (language) => void prepared.push(language, fake.log.includes('hash'), fake.log.includes('lookup')),
+    });
+    await fake.run(registrationRequest({ language: 'es' }));
+    expect(prepared).toEqual(['es', true, false]);
+  });
+
+  it('that cannot be made ready is sent on all the same', async () => {
+    const fake = fakeRegistration({ prepare: () => Promise.reject(DOWN) });
+    expect(await fake.run(registrationRequest())).toEqual({});
+    expect(fake.sent).toHaveLength(1);
+  });
+});
+
 describe('A failure before the send', () => {
   const before: Step[] = ['hash', 'documents', 'channel', 'lookup', 'record', 'mark'];
 

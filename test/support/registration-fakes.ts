@@ -3,7 +3,7 @@ import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
 import { registrationConfig } from '../../lib/config.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
 import { Problem, type ProblemType } from '../../lib/http/problem.ts';
-import type { Message } from '../../lib/messages/message.ts';
+import type { Message, OtpChannel } from '../../lib/messages/message.ts';
 import type { Claim, Operation } from '../../lib/records/operations.ts';
 import type { Delivery, PendingRegistration } from '../../lib/records/registrations.ts';
 import type { Verdict } from '../../lib/records/send-limits.ts';
@@ -77,6 +77,7 @@ export interface FakeSettings {
   /** Of the registration that an earlier request with the key has kept, while it is kept. */
   keptHash?: string;
   wrongDocuments?: FieldFault[];
+  prepare?: OtpChannel['prepare'];
   /** What is thrown at a step. */
   failures?: Partial<Record<Step, unknown>>;
   /** Called when a step begins. */
@@ -183,6 +184,7 @@ function fakeSending(
     settings: { ...DEPLOYED, channels: settings.available ?? ['email', 'sms', 'call', 'whatsapp'] },
     channel: (channel) =>
       step('channel', {
+        prepare: settings.prepare ?? (async () => {}),
         send: async (to, message, language) => {
           await step('send', undefined);
           sent.push({ channel, to, message, language });

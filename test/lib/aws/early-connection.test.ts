@@ -78,6 +78,19 @@ describe('A connection that is made early', () => {
     expect(requests.map(({ socket }) => socket)).toEqual(connections.slice(1));
   });
 
+  it('and was not used is replaced by the next', async () => {
+    const { prepare, put } = client();
+    const first = once(server, 'secureConnection') as Promise<[TLSSocket]>;
+    await prepare();
+    const [unused] = await first;
+    const ended = once(unused, 'close');
+    const second = once(server, 'secureConnection');
+    await prepare();
+    await Promise.all([ended, second]);
+    await put();
+    expect(requests.map(({ socket }) => socket)).toEqual(connections.slice(1));
+  });
+
   it('to a server that cannot be trusted is told by the request', async () => {
     const { prepare, put } = client('https', (await issuedCertificate()).authority);
     await prepare();

@@ -28,6 +28,14 @@ describe('The channel email', () => {
     expect(outbox[0]?.html).toContain('012345');
   });
 
+  it('is made ready without sending anything', async () => {
+    const { channel, outbox } = await email();
+    await channel.prepare?.('es');
+    expect(outbox).toEqual([]);
+    await channel.send('ann@example.org', CODE, 'es', patient());
+    expect(outbox).toHaveLength(1);
+  });
+
   it.each(LANGUAGES)('can send every message in the language %s', async (language) => {
     const { channel, outbox } = await email();
     await channel.send('ann@example.org', CODE, language, patient());
