@@ -144,13 +144,14 @@ const sdkOnLambda: Plugin = {
 const straightImports: Plugin = {
   name: 'straight-imports',
   setup(build) {
+    const sourceOf = sources(build);
     build.onLoad({ filter: /\/node_modules\/@(smithy|aws-sdk)\/.*\/dist-es\/.*\.js$/ }, async ({ path }) => {
       let contents = readFileSync(path, 'utf8');
       for (const [statement, names = '', from = ''] of contents.matchAll(IMPORTS)) {
         const straight = await Promise.all(
           listed(names).map(async (name) => {
             const [original = ''] = name.split(' as ');
-            return `import { ${name} } from ${JSON.stringify(await sourceOf(build, original, from, dirname(path)))};`;
+            return `import { ${name} } from ${JSON.stringify(await sourceOf(original, from, path))};`;
           }),
         );
         contents = contents.replace(statement, () => straight.join(' '));
@@ -170,17 +171,42 @@ function listed(names: string): string[] {
     .filter((name) => name !== '');
 }
 
-/** Where a name comes from that is imported by its own name; `from` where no index says so. */
-async function sourceOf(build: PluginBuild, name: string, from: string, resolveDir: string): Promise<string> {
-  const index = await build.resolve(from, { kind: 'import-statement', resolveDir });
-  if (index.errors.length > 0 || index.external) return from;
-  const statements = readFileSync(index.path, 'utf8').matchAll(PASSED_ON);
-  const [, , source] = [...statements].find(([, names = '']) => listed(names).includes(name)) ?? [];
-  if (source === undefined) return index.path;
-  return source.startsWith('.')
-    ? join(dirname(index.path), source)
-    : sourceOf(build, name, source, dirname(index.path));
+/** An index file of a package. */
+interface Index {
+  path: string;
+  /** Which file or package it has a name from that it passes on. */
+  sources: Map<string, string>;
 }
+
+/** Tells where a name comes from that is imported by its own name; `from` where no index says so. */
+function sources({ resolve }: PluginBuild): (name: string, from: string, importer: string) => Promise<string> {
+  const indexes = new Map<string, Promise<Index | undefined>>();
+
+  async function readIndex(from: string, resolveDir: string): Promise<Index | undefined> {
+    const { path, errors, external } = await resolve(from, { kind: 'import-statement', resolveDir });
+    if (errors.length > 0 || external) return undefined;
+    const statements = [...readFileSync(path, 'utf8').matchAll(PASSED_ON)];
+    const named = statements.flatMap(([, names = '', source = '']) =>
+      listed(names).map((name) => [name, source] as const),
+    );
+    return { path, sources: new Map(named) };
+  }
+
+  return async function sourceOf(name, from, importer): Promise<string> {
+    // Whatever file of a package asks gets the same.
+    const [packageFolder = ''] = PACKAGE_FOLDER.exec(importer) ?? [];
+    const key = `${packageFolder} ${from}`;
+    const found = indexes.get(key) ?? readIndex(from, packageFolder);
+    indexes.set(key, found);
+    const index = await found;
+    if (index === undefined) return from;
+    const source = index.sources.get(name);
+    if (source === undefined) return index.path;
+    return source.startsWith('.') ? join(dirname(index.path), source) : sourceOf(name, source, index.path);
+  };
+}
+
+const PACKAGE_FOLDER = /^.*\/node_modules\/@[^/]+\/[^/]+/;
 
 function describe({ outputs }: Metafile): Bundle {
   const startUp = new Set<string>();
