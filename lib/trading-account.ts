@@ -149,11 +149,11 @@ async function goOn(claim: AccountClaim, request: ClaimedRequest): Promise<Outco
 
 async function openNew(request: ClaimedRequest): Promise<Outcome> {
   const { work, version, body } = request;
+  work.services.events.prepare();
   let opening: Opening;
   try {
     opening = await prepare(request, (records) => findRecords(version, body, records));
     judgeOrder(opening.order, opening.found.connection, opening.platform);
-    work.services.events.prepare();
     await request.ready;
   } catch (error) {
     throw await refused(work, error);

@@ -1,5 +1,7 @@
-import { Agent } from 'node:https';
+import { Agent, type AgentOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
+
+type ConnectionOptions = Parameters<Agent['createConnection']>[0];
 
 /** The part of an SDK command that is needed here: its list of steps. */
 interface Command {
@@ -18,9 +20,8 @@ interface Place {
   port?: number;
 }
 
-class NothingSent extends Error {
-  override readonly name = 'NothingSent';
-}
+/** As the SDK's clients have them by themselves. */
+export const KEPT_CONNECTIONS = { keepAlive: true, maxSockets: 50 };
 
 /**
  * The connections of one client, one of which can stand before its request is known: to connect takes three round trips
@@ -29,6 +30,13 @@ class NothingSent extends Error {
 export class EarlyConnection extends Agent {
   #place: Place | undefined;
   #early: Duplex | null | undefined;
+  #pair: boolean;
+
+  /** @param pair true: with the first connection a second one is made, for a call that is to go beside the first */
+  constructor(options: AgentOptions, pair = false) {
+    super(options);
+    this.#pair = pair;
+  }
 
   /**
    * Connects to where the client's requests go. The first time, the SDK works on the command up to the moment when it would
@@ -39,26 +47,30 @@ export class EarlyConnection extends Agent {
       command.middlewareStack.add(
         () => async (args) => {
           this.#place = (args as { request: Place }).request;
-          throw new NothingSent('The command stops here.');
+          throw new Error('It stops here.');
         },
         { step: 'deserialize', priority: 'high', name: 'stopBeforeDeparture' },
       );
       await send(command).catch(() => {});
     }
-    if (this.#place !== undefined) this.#connect(this.#place);
+    if (this.#place?.protocol !== 'https:') return;
+    const { hostname: host, port = 443 } = this.#place;
+    this.#connect({ ...this.options, host, port, servername: host });
   }
 
-  #connect({ protocol, hostname: host, port = 443 }: Place): void {
-    if (protocol !== 'https:') return;
+  #connect(options: ConnectionOptions): void {
     this.#early?.destroy();
-    this.#early = super.createConnection({ ...this.options, host, port, servername: host });
+    this.#early = super.createConnection(options);
     // The request that needs it connects anew, and says what is wrong.
     this.#early?.on('error', () => {});
   }
 
-  override createConnection(...options: Parameters<Agent['createConnection']>): ReturnType<Agent['createConnection']> {
+  override createConnection(options: ConnectionOptions, ...rest: never[]): ReturnType<Agent['createConnection']> {
     const early = this.#early;
     this.#early = undefined;
-    return early?.writable ? early : super.createConnection(...options);
+    if (early?.writable) return early;
+    if (this.#pair) this.#connect(options);
+    this.#pair = false;
+    return super.createConnection(options, ...rest);
   }
 }

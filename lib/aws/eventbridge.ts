@@ -1,5 +1,5 @@
 import { EventBridgeClient, type EventBridgeClientConfig, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { EarlyConnection } from './early-connection.ts';
+import { EarlyConnection, KEPT_CONNECTIONS } from './early-connection.ts';
 import { failureReason } from './failure-reason.ts';
 
 /** The bus did not take an event, or did not say so; `reason` is the service's error name. */
@@ -25,7 +25,7 @@ export type PutEvent = (entry: BusEntry, signal: AbortSignal) => Promise<void>;
 
 /** The event bus of this name, which is connected to at once. A failed put is repeated twice: whoever hears an event knows it by the id in its detail. */
 export function eventBus(name: string, config: EventBridgeClientConfig = {}): PutEvent {
-  const httpsAgent = new EarlyConnection({ keepAlive: true });
+  const httpsAgent = new EarlyConnection(KEPT_CONNECTIONS);
   const client = new EventBridgeClient({
     maxAttempts: 3,
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true, httpsAgent },

@@ -3,6 +3,7 @@ import {
   SecretsManagerClient,
   type SecretsManagerClientConfig,
 } from '@aws-sdk/client-secrets-manager';
+import { EarlyConnection, KEPT_CONNECTIONS } from './early-connection.ts';
 import { failureReason } from './failure-reason.ts';
 
 /** A secret could not be read; `reason` is the service's error name. The secret's value is never part of it. */
@@ -28,12 +29,17 @@ const NEXT_TRY_MS = 30_000;
 
 /**
  * Secrets, kept in memory for five minutes. When a refresh fails the value at hand goes on being used, for an hour.
+ * @param pair true: two secrets are read side by side at the start, the name of one only known when the other is asked for
  * @throws SecretFailure when a secret was never read and cannot be now
  */
-export function secretReader(config: SecretsManagerClientConfig = {}, now: () => number = Date.now): ReadSecret {
+export function secretReader(
+  { pair = false, ...config }: SecretsManagerClientConfig & { pair?: boolean } = {},
+  now: () => number = Date.now,
+): ReadSecret {
+  const httpsAgent = new EarlyConnection(KEPT_CONNECTIONS, pair);
   const client = new SecretsManagerClient({
     maxAttempts: 3,
-    requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+    requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true, httpsAgent },
     ...config,
   });
   const kept = new Map<string, { value: string; readAt: number; nextRead: number }>();

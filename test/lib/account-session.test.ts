@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FakeAccounts } from '../support/account-fakes.ts';
 import { beforeEachOpening, KEY, unavailable } from '../support/account-tests.ts';
 
@@ -40,15 +40,10 @@ describe('The session with the server of the connection', () => {
 });
 
 describe('The bus for events', () => {
-  beforeEach(() => {
-    world.eventsPrepared = 0;
-  });
-
-  it('is opened while the server is asked, for an order that the connection takes', async () => {
+  it('is opened while the server is asked, and for no operation that is at its end', async () => {
     world.platform.beforeMarking = async () => expect(world.eventsPrepared).toBe(1);
-    await world.run();
-    world.platform.faults = [{ pointer: '#/login', rule: 'not_supported', detail: 'cannot be chosen' }];
-    await world.refused({ login: 7 });
+    await world.run({}, KEY);
+    await world.run({}, KEY);
     expect(world.eventsPrepared).toBe(1);
   });
 });

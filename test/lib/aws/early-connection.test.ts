@@ -34,8 +34,8 @@ beforeEach(async () => {
 });
 
 /** A client of the server, and what prepares its next connection. */
-function client(protocol = 'https', authority = certificate.authority) {
-  const httpsAgent = new EarlyConnection({ keepAlive: true, ca: authority });
+function client({ protocol = 'https', authority = certificate.authority, pair = false } = {}) {
+  const httpsAgent = new EarlyConnection({ keepAlive: true, ca: authority }, pair);
   onTestFinished(() => httpsAgent.destroy());
   const { port } = server.address() as AddressInfo;
   const settings = { ...clientSettings(`${protocol}://localhost:${port}`), maxAttempts: 1 };
@@ -92,17 +92,38 @@ describe('A connection that is made early', () => {
   });
 
   it('to a server that cannot be trusted is told by the request', async () => {
-    const { prepare, put } = client('https', (await issuedCertificate()).authority);
+    const { prepare, put } = client({ authority: (await issuedCertificate()).authority });
     await prepare();
     await expect(put()).rejects.toMatchObject({ code: expect.stringMatching(/CERT|SIGNATURE/) });
     expect(requests).toEqual([]);
   });
 
   it('is none where there is no TLS to be made', async () => {
-    const { prepare } = client('http');
+    const { prepare } = client({ protocol: 'http' });
     const connected = once(server, 'connection').then(() => expect.fail('It has connected.'));
     await prepare();
     await Promise.race([connected, new Promise((resolve) => setImmediate(resolve))]);
     expect(connections).toEqual([]);
+  });
+});
+
+describe('A pair of connections', () => {
+  it('is made with the first request, for the next that goes beside one', async () => {
+    const both = new Promise<void>((resolve) => {
+      server.on('secureConnection', () => connections.length === 2 && resolve());
+    });
+    const { put } = client({ pair: true });
+    await put();
+    await both;
+    await Promise.all([put(), put()]);
+    expect(new Set(requests.map(({ socket }) => socket))).toEqual(new Set(connections));
+    expect(connections).toHaveLength(2);
+  });
+
+  it('is one connection otherwise', async () => {
+    const { put } = client();
+    await put();
+    await put();
+    expect(connections).toHaveLength(1);
   });
 });
