@@ -10,6 +10,7 @@ const textOf = (template: Template) => JSON.stringify(template.toJSON());
 
 it.each(SETTING_NAMES)('The setting %s arrives in the template', (name) => {
   const given = OTHERS[name] ?? (name.startsWith('limits.') ? OTHER_COUNT : undefined);
+  expect(given, 'needs a second value in OTHERS of test/support/stack.ts').toBeDefined();
   const [beside, other] = Array.isArray(given) ? given : [{}, given];
   const settings = { ...EVERYTHING, ...beside };
   const template = synthesizeAnew({ ...settings, ...changed(name, other) });

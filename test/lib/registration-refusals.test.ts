@@ -58,7 +58,7 @@ describe('A request that is refused', () => {
     {
       what: 'for its channel',
       type: 'otp_type_unavailable',
-      settings: { available: ['email'] },
+      settings: { deployed: { channels: ['email'] } },
       body: { recipient: RECIPIENTS.call },
       steps: ['inspect', 'drop request'],
     },
@@ -108,7 +108,7 @@ describe('A request that is refused', () => {
   });
 
   it('is told the channels that there are', async () => {
-    const answer = await fakeRegistration({ available: ['email', 'sms'] }).run(
+    const answer = await fakeRegistration({ deployed: { channels: ['email', 'sms'] } }).run(
       registrationRequest({ recipient: RECIPIENTS.whatsapp }),
     );
     expect(answer).toMatchObject({ options: { members: { available: ['email', 'sms'] } } });

@@ -5,7 +5,8 @@ import { choosyPlatform, ERROR_SECTIONS } from './error-cases.ts';
 import { KEY_SECTIONS } from './key-cases.ts';
 import { LIMIT_SECTIONS } from './limit-cases.ts';
 import { FORM_SECTIONS, REGISTRATION_SECTIONS } from './registration-cases.ts';
-import { SENDING_SECTIONS, WITH_SETTINGS } from './sending-cases.ts';
+import { SENDING_SECTIONS } from './sending-cases.ts';
+import { WITH_SETTINGS } from './settings-cases.ts';
 import type { Part, Section } from './walk.ts';
 
 const installed = (sections: readonly Section[]): Part => ({

@@ -1,19 +1,18 @@
 import { expect } from 'vitest';
-import { type Answer, call, newEmail, newPhone, newSource } from './caller.ts';
-import { type Case, decided, keeps, meets, ofError, ofField } from './cases.ts';
+import { type Answer, call, newPhone, newSource } from './caller.ts';
+import { type Case, decided, meets } from './cases.ts';
 import { checkProblem } from './checks.ts';
-import { accepted } from './promises.ts';
 import { CLIENT } from './records.ts';
 import { PHONE_CHANNELS } from './table.ts';
-import type { Part, Section } from './walk.ts';
+import type { Section } from './walk.ts';
 
 const operation = 'registration' as const;
 
-function limited(says: string, run: Case['run']): Case {
+export function limited(says: string, run: Case['run']): Case {
   return meets({ operation, says, status: 429, type: 'too_many_requests' }, run);
 }
 
-function checkLimited(answer: Answer, least: number, most: number): void {
+export function checkLimited(answer: Answer, least: number, most: number): void {
   checkProblem(answer, 429, 'too_many_requests');
   const seconds = Number(answer.headers.get('retry-after'));
   expect(seconds).toBeGreaterThanOrEqual(least);
@@ -60,101 +59,3 @@ const NOT_LIMITED: readonly Case[] = [
 export const SENDING_SECTIONS: readonly Section[] = [
   { title: 'Limits of sending, where the specification is silent', cases: [...TO_A_RECIPIENT, ...NOT_LIMITED] },
 ];
-
-const NOT_INSTALLED = PHONE_CHANNELS.map((otp_type) =>
-  ofError({
-    operation,
-    says: `${otp_type}, which is not installed,`,
-    status: 400,
-    type: 'otp_type_unavailable',
-    body: { otp_type },
-    members: { available: ['email'] },
-    stands: {
-      row: `2.1 OTP type ${otp_type}`,
-      rule: 'only when a messaging-provider integration is installed',
-    },
-  }),
-);
-
-const FEW = { resendSeconds: [1], recipientPerHour: 1, sourcePerHour: 3, sourcePer10Minutes: 100 };
-
-const OVER_FEW: readonly Case[] = [
-  limited('more to a recipient than an hour allows', async (world) => {
-    const body = { email: newEmail() };
-    expect((await call(world, { operation, body })).status).toBe(204);
-    checkLimited(await call(world, { operation, body }), 3_501, 3_600);
-  }),
-  limited('more from a source than an hour allows', async (world) => {
-    const source = newSource();
-    for (let n = 0; n < 3; n += 1) expect((await call(world, { operation }, { source })).status).toBe(204);
-    checkLimited(await call(world, { operation }, { source }), 3_501, 3_600);
-  }),
-];
-
-/** With e-mail as the only channel and tighter limits. */
-const EMAIL_ALONE: Part = {
-  title: 'The specification, with e-mail as the only channel and tighter limits',
-  begin: () => ({ environment: { CHANNELS: 'email', LIMITS: JSON.stringify(FEW) } }),
-  sections: [
-    {
-      title: '2.1: the channels',
-      cases: [
-        keeps('2.1 OTP type email', 'always', 'a mail comes', (world) => accepted(world, { operation })),
-        ...NOT_INSTALLED,
-      ],
-    },
-    { title: 'Limits of sending that the deployment sets', cases: OVER_FEW },
-  ],
-};
-
-const captchaToken = (token: string) => ({ operation, headers: { 'captcha-token': token } });
-
-/** With a captcha that is asked for. */
-const WITH_CAPTCHA: Part = {
-  title: 'The specification, with a captcha',
-  begin: () => ({ environment: { CAPTCHA: JSON.stringify({ provider: 'turnstile', secret: 'local/captcha' }) } }),
-  sections: [
-    {
-      title: 'The captcha',
-      cases: [
-        decided('a token that its provider gave is accepted', async (world) => {
-          const token = world.service.captcha?.solve() ?? '';
-          expect((await call(world, captchaToken(token))).status).toBe(204);
-        }),
-        ofError({
-          ...captchaToken('token-of-nobody'),
-          says: 'a captcha-token that its provider refuses',
-          status: 403,
-          type: 'captcha_failed',
-        }),
-        ofError({
-          operation,
-          says: 'no captcha-token',
-          status: 400,
-          type: 'validation_failed',
-          faults: [{ header: 'captcha-token', rule: 'required' }],
-        }),
-      ],
-    },
-  ],
-};
-
-const SERVED = PHONE_CHANNELS.flatMap((otp_type) => {
-  const common = { row: '2.1 phone.country_code', rule: 'decided: of a country that the deployment serves', operation };
-  const phone = { country_code: '1', number: '4165551234' };
-  const faults = [{ pointer: '#/phone/country_code', rule: 'country_not_served' }];
-  return [
-    ofField({ ...common, says: `a British number with ${otp_type}`, body: { otp_type }, faults: [] }),
-    ofField({ ...common, says: `a Canadian number with ${otp_type}`, body: { otp_type, phone }, faults }),
-  ];
-});
-
-/** With numbers of one country alone. */
-const ONE_COUNTRY: Part = {
-  title: 'The specification, with messages to British numbers alone',
-  begin: () => ({ environment: { PHONE: JSON.stringify({ countries: ['GB'] }) } }),
-  sections: [{ title: '2.1: the phone', cases: SERVED }],
-};
-
-/** Those that need settings of their own. */
-export const WITH_SETTINGS: readonly Part[] = [EMAIL_ALONE, ONE_COUNTRY, WITH_CAPTCHA];

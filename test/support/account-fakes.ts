@@ -132,6 +132,8 @@ export class FakeAccounts {
   /** Of this world alone, because worlds share a database. */
   readonly userId = randomUUID().slice(0, 8);
   records: Records = { client: ANN, connection: LIVE, accountType: undefined, rebateUser: undefined };
+  /** What a deployment has set otherwise. */
+  deployed: Partial<typeof DEPLOYED> = {};
   /** What reading the records, the platform's secret or a notice comes to instead. */
   directoryFails: Error | undefined;
   platformFails: Error | undefined;
@@ -189,7 +191,7 @@ export class FakeAccounts {
         return this.platform;
       },
       passwords: { key: async () => 'a key of this test', derive: derivePassword },
-      settings: { ...DEPLOYED, settleSeconds: this.settleMs / 1_000 },
+      settings: { ...DEPLOYED, settleSeconds: this.settleMs / 1_000, ...this.deployed },
       clock: { now: this.now },
     };
   }

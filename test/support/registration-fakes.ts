@@ -64,11 +64,11 @@ const DEPLOYED = registrationConfig(
 );
 
 export interface FakeSettings {
+  deployed?: Partial<typeof DEPLOYED>;
   form?: Form | undefined;
   referrerId?: string | undefined;
   /** Which of the addresses are a client's. */
   known?: { email: boolean; phone: boolean };
-  available?: Channel[];
   /** Of the limits: for the source, for the message, and for an unknown id. */
   ofSource?: Verdict;
   ofMessage?: Verdict;
@@ -181,7 +181,7 @@ function fakeSending(
   { sent, asked }: Notes,
 ): Omit<RegistrationParts, keyof ReturnType<typeof fakeRecords>> {
   return {
-    settings: { ...DEPLOYED, channels: settings.available ?? ['email', 'sms', 'call', 'whatsapp'] },
+    settings: { ...DEPLOYED, channels: ['email', 'sms', 'call', 'whatsapp'], ...settings.deployed },
     channel: (channel) =>
       step('channel', {
         prepare: settings.prepare ?? (async () => {}),
