@@ -59,9 +59,15 @@ export async function openTradingAccount(
   callerSignal: AbortSignal,
 ): Promise<Answer<TradingAccountAnswer>> {
   const times = timesFrom(services.clock.now(), request.endsAt - STOP_BEFORE_END_MS, callerSignal);
-  // A connection to the server that was not needed ends with the answer.
-  return answer(services, version, request, telemetry, times).finally(times.leavePlatform);
+  const leaving = new AbortController();
+  const leave = () => leaving.abort(ANSWERED);
+  times.platformSignal.addEventListener('abort', leave, { once: true });
+  // A session that is still being opened then was not needed, and ends with the answer.
+  return answer(services, version, request, telemetry, times, leaving.signal).finally(leave);
 }
+
+/** Given, because to make a reason takes longer than all the rest of leaving. */
+const ANSWERED = 'answered';
 
 async function answer(
   services: AccountServices,
@@ -69,10 +75,17 @@ async function answer(
   request: AccountRequest,
   telemetry: Telemetry,
   times: Times,
+  leaving: AbortSignal,
 ): Promise<Answer<TradingAccountAnswer>> {
   const { body, parameters, idempotencyKey } = request;
   const userId = parameters.user_id;
-  const { claim, key, records, platform, ready } = await claimAndRead(services, version, request, times);
+  const { claim, key, records, platform, ready } = await claimAndRead(
+    services,
+    version,
+    request,
+    times.signal,
+    leaving,
+  );
   const { operation } = claim;
   const work: RequestWork = {
     ...times,
@@ -98,7 +111,8 @@ async function claimAndRead(
   services: AccountServices,
   version: PlatformVersion,
   { body, sentBody, parameters, idempotencyKey, caller, endsAt }: AccountRequest,
-  { signal, platformSignal }: Times,
+  signal: AbortSignal,
+  leaving: AbortSignal,
 ) {
   const scope =
     idempotencyKey === undefined ? undefined : [version, caller ?? 'anyone', parameters.user_id, idempotencyKey];
@@ -113,8 +127,8 @@ async function claimAndRead(
     },
     signal,
   );
-  const platform = reading.then((found) => services.platform(findServer(version, found).connection, platformSignal));
-  const ready = platform.then((server) => server.ready(platformSignal));
+  const platform = reading.then((found) => services.platform(findServer(version, found).connection, leaving));
+  const ready = platform.then((server) => server.ready(leaving));
   ready.catch(() => {});
   const passwordKey = services.passwords.key(signal);
   const [claim, records] = await Promise.allSettled([

@@ -8,31 +8,34 @@ export const STOP_BEFORE_END_MS = 4_000;
  * may take the time limit away while nobody listens, and then the signal never comes.
  */
 export function within(ms: number, signal?: AbortSignal): AbortSignal {
-  const controller = new AbortController();
-  if (signal?.aborted === true || ms <= 0) {
-    controller.abort(signal?.reason);
-    return controller.signal;
-  }
-  const follow = () => {
-    clearTimeout(timer);
-    controller.abort(signal?.reason);
-  };
-  const timer = setTimeout(() => {
-    signal?.removeEventListener('abort', follow);
-    controller.abort(new DOMException('The time is up.', 'TimeoutError'));
-  }, ms).unref();
-  signal?.addEventListener('abort', follow, { once: true });
-  return controller.signal;
+  return stoppable(ms, signal).signal;
 }
 
 /** The same, and the time that is left may be cut short later. */
-export function stoppable(ms: number, signal: AbortSignal): { signal: AbortSignal; stopIn(ms: number): void } {
+export function stoppable(ms: number, signal?: AbortSignal): { signal: AbortSignal; stopIn(ms: number): void } {
   const controller = new AbortController();
-  const stopIn = (left: number) => {
-    const limit = within(left, signal);
-    if (limit.aborted) controller.abort(limit.reason);
-    else limit.addEventListener('abort', () => controller.abort(limit.reason), { once: true });
+  let endsAt = Number.POSITIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+  const end = (reason: unknown) => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', follow);
+    controller.abort(reason);
   };
-  stopIn(ms);
+  const follow = () => end(signal?.reason);
+  const timeIsUp = () => end(new DOMException('The time is up.', 'TimeoutError'));
+  const stopIn = (left: number) => {
+    const at = performance.now() + left;
+    if (at >= endsAt || controller.signal.aborted) return;
+    endsAt = at;
+    clearTimeout(timer);
+    if (left <= 0) timeIsUp();
+    else timer = setTimeout(timeIsUp, left).unref();
+  };
+  if (signal?.aborted === true) {
+    controller.abort(signal.reason);
+  } else {
+    signal?.addEventListener('abort', follow, { once: true });
+    stopIn(ms);
+  }
   return { signal: controller.signal, stopIn };
 }
