@@ -4,7 +4,7 @@ import { parsedSecret, secretReader } from './aws/secrets.ts';
 import type { AccountConfig } from './config.ts';
 import type { AccountNotices, NoticeSettings } from './messages/notices.ts';
 import { platformConnections } from './platform/connections.ts';
-import { derivePassword, parsePasswordKey } from './platform/passwords.ts';
+import { derivePasswords, parsePasswordKey } from './platform/passwords.ts';
 import { accountOperationsIn } from './records/account-operations.ts';
 import { accountsIn } from './records/accounts.ts';
 import { directoryIn } from './records/directory.ts';
@@ -65,7 +65,7 @@ export function accountParts(config: AccountConfig): AccountServices {
     platform: platformConnections({ readSecret }),
     passwords: {
       key: parsedSecret(readSecret, config.passwordSecret, parsePasswordKey),
-      derive: derivePassword,
+      derive: derivePasswords,
     },
     clock: { now: Date.now },
   };

@@ -29,7 +29,7 @@ export interface AccountServices {
   passwords: {
     /** The secret that generated passwords and fingerprints are derived from. */
     key(signal: AbortSignal): Promise<string>;
-    derive(from: { key: string; nonce: string; role: PasswordRole; version: PlatformVersion }): string;
+    derive(from: { key: string; nonce: string; version: PlatformVersion }): Record<PasswordRole, string>;
   };
   clock: { now(): number };
 }

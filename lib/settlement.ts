@@ -186,7 +186,7 @@ async function look(
   try {
     if (!masterGiven) {
       const from = { key: await services.passwords.key(platformSignal), nonce: operation.nonce };
-      trace.masterPassword = services.passwords.derive({ ...from, role: 'master', version: details.version });
+      trace.masterPassword = services.passwords.derive({ ...from, version: details.version }).master;
     }
     return await platform.find(trace, within(FINDING_MS, platformSignal));
   } catch (error) {

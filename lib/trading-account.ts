@@ -22,7 +22,7 @@ import { STOP_BEFORE_END_MS } from './http/deadline.ts';
 import type { Answer, Request } from './http/endpoint.ts';
 import { fingerprintKey, fingerprints } from './http/idempotency.ts';
 import { Problem } from './http/problem.ts';
-import type { PasswordRole, TradingPlatform } from './platform/platform.ts';
+import type { TradingPlatform } from './platform/platform.ts';
 import type { AccountClaim, EarlierWork, KnownAccount } from './records/account-operations.ts';
 import type { Directory } from './records/directory.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -97,10 +97,10 @@ async function answer(
     notices: { send_email: body.send_email, send_pop_up: body.send_pop_up, language: body.language },
     telemetry: telemetry.with({ operation_id: operation.operationId, version, user_id: userId }),
   };
-  const password = (role: PasswordRole) => services.passwords.derive({ key, nonce: operation.nonce, role, version });
+  const derived = services.passwords.derive({ key, nonce: operation.nonce, version });
   const passwords = {
-    master_password: body.master_password ?? password('master'),
-    investor_password: body.investor_password ?? password('investor'),
+    master_password: body.master_password ?? derived.master,
+    investor_password: body.investor_password ?? derived.investor,
   };
   const { login, replayed } = await goOn(claim, { version, body, work, passwords, records, platform, ready });
   return { body: { login, ...passwords }, replayed };

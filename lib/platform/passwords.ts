@@ -18,18 +18,17 @@ export interface PasswordOrigin {
   key: string | Uint8Array;
   /** Random, of the operation; when it is gone, nobody can make the password again. */
   nonce: string | Uint8Array;
-  role: PasswordRole;
   version: PlatformVersion;
 }
 
 /**
- * The generated password of an account: always the same for the same origin, so that it need not be stored to be
+ * The generated passwords of an account: always the same for the same origin, so that they need not be stored to be
  * answered again, and without the key uniformly random over the 12-character passwords of the alphabet that the
  * version's rules allow. The two roles never get the same one.
  */
-export function derivePassword(origin: PasswordOrigin): string {
+export function derivePasswords(origin: PasswordOrigin): Record<PasswordRole, string> {
   const master = firstMixed(origin, 'master', () => true);
-  return origin.role === 'master' ? master : firstMixed(origin, 'investor', (candidate) => candidate !== master);
+  return { master, investor: firstMixed(origin, 'investor', (candidate) => candidate !== master) };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { ConditionFailed, DatabaseFailure, type Expression, type Item, type Table } from '../aws/dynamodb.ts';
 import { Problem } from '../http/problem.ts';
@@ -278,7 +278,7 @@ function newOperation(scope: string[] | undefined): Operation {
 
 /** Under which the operation of an idempotency key is kept. @param scope as in `claim` */
 export function keyOf(scope: string[]): string {
-  return `key#${createHash('sha256').update(JSON.stringify(scope)).digest('base64url')}`;
+  return `key#${hash('sha256', JSON.stringify(scope), 'base64url')}`;
 }
 
 function parseStored(item: Item): StoredOperation {

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { Table } from '../aws/dynamodb.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import type { Limits } from '../validators/deployment.ts';
@@ -250,5 +250,5 @@ function reached(waitsMs: readonly number[]): Verdict {
 
 /** Enough to tell requests and counters apart. */
 function shortName(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+  return hash('sha256', text, 'base64url').slice(0, 16);
 }

@@ -47,9 +47,8 @@ export const PASSWORD_RULES = {
 /** True when the characters of a password are mixed as the version asks for, whatever its length. */
 export function isMixed(password: string, version: keyof typeof PASSWORD_RULES): boolean {
   const { classes, atLeast }: PasswordRules = PASSWORD_RULES[version];
-  const present = classes.filter((name) =>
-    [...password].some((character) => CHARACTER_CLASSES[name].includes(character)),
-  );
+  const characters = [...password];
+  const present = classes.filter((name) => characters.some((one) => CHARACTER_CLASSES[name].includes(one)));
   return present.length >= atLeast;
 }
 

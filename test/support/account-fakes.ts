@@ -4,7 +4,7 @@ import { accountConfig } from '../../lib/config.ts';
 import { STOP_BEFORE_END_MS, within } from '../../lib/http/deadline.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
 import { Problem } from '../../lib/http/problem.ts';
-import { derivePassword } from '../../lib/platform/passwords.ts';
+import { derivePasswords } from '../../lib/platform/passwords.ts';
 import { PlatformFailure } from '../../lib/platform/platform.ts';
 import { accountOperationsIn } from '../../lib/records/account-operations.ts';
 import { accountsIn } from '../../lib/records/accounts.ts';
@@ -190,7 +190,7 @@ export class FakeAccounts {
         if (this.platformFails !== undefined) throw this.platformFails;
         return this.platform;
       },
-      passwords: { key: async () => 'a key of this test', derive: derivePassword },
+      passwords: { key: async () => 'a key of this test', derive: derivePasswords },
       settings: { ...DEPLOYED, settleSeconds: this.settleMs / 1_000, ...this.deployed },
       clock: { now: this.now },
     };

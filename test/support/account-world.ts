@@ -8,7 +8,7 @@ import type { SimulatedServer } from '../../infra/local/platforms/simulated-serv
 import type { TextServerOptions } from '../../infra/local/platforms/text-server.ts';
 import type { WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
-import { derivePassword, parsePasswordKey } from '../../lib/platform/passwords.ts';
+import { derivePasswords, parsePasswordKey } from '../../lib/platform/passwords.ts';
 import { NEVER } from '../../lib/records/due.ts';
 import { keyOf } from '../../lib/records/operations.ts';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
@@ -212,7 +212,7 @@ function derivedPasswords(operations: Item[]): string[] {
   const key = parsePasswordKey(SECRETS.get('test/password-key') ?? '');
   return operations.flatMap(({ nonce }) =>
     (['tp5', 'tp4'] as const).flatMap((version) =>
-      (['master', 'investor'] as const).map((role) => derivePassword({ key, nonce: String(nonce), role, version })),
+      Object.values(derivePasswords({ key, nonce: String(nonce), version })),
     ),
   );
 }

@@ -3,7 +3,7 @@ import { accountNotices } from '../../../lib/account-parts.ts';
 import { parsedSecret } from '../../../lib/aws/secrets.ts';
 import { accountConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
-import { derivePassword, parsePasswordKey } from '../../../lib/platform/passwords.ts';
+import { derivePasswords, parsePasswordKey } from '../../../lib/platform/passwords.ts';
 import type { TradingPlatform } from '../../../lib/platform/platform.ts';
 import { accountOperationsIn } from '../../../lib/records/account-operations.ts';
 import { accountsIn } from '../../../lib/records/accounts.ts';
@@ -61,7 +61,7 @@ const parts = {
   accounts: accountsIn(instantTable()),
   notices: accountNotices(config),
   platform: async () => platform,
-  passwords: { key: parsedSecret(async () => passwordKey, 'key', parsePasswordKey), derive: derivePassword },
+  passwords: { key: parsedSecret(async () => passwordKey, 'key', parsePasswordKey), derive: derivePasswords },
   events: { prepare: () => {}, tell: async () => {} },
   settings: config,
   clock: { now: Date.now },

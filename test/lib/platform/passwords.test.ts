@@ -4,8 +4,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { SimulatedServer } from '../../../infra/local/platforms/simulated-server.ts';
 import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
 import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
-import { derivePassword, parsePasswordKey } from '../../../lib/platform/passwords.ts';
-import type { TradingPlatform } from '../../../lib/platform/platform.ts';
+import { derivePasswords, type PasswordOrigin, parsePasswordKey } from '../../../lib/platform/passwords.ts';
+import type { PasswordRole, TradingPlatform } from '../../../lib/platform/platform.ts';
 import { WebApiPlatform } from '../../../lib/platform/web-api/web-api.ts';
 import { CHARACTER_CLASSES, type CharacterClass, tradingPasswordSchema } from '../../../lib/validators/passwords.ts';
 import { atOnce } from '../../support/departures.ts';
@@ -15,6 +15,8 @@ import { anOrder, connectionTo, localCertificate, MANAGER, noSignal } from '../.
 const VERSIONS = ['tp5', 'tp4'] as const;
 const ROLES = ['master', 'investor'] as const;
 const origin = { key: 'the deployment’s secret', nonce: 'n1', role: 'master', version: 'tp5' } as const;
+
+const derivePassword = ({ role, ...from }: PasswordOrigin & { role: PasswordRole }) => derivePasswords(from)[role];
 
 const bytes = fc.uint8Array({ minLength: 16, maxLength: 32 });
 const origins = fc.record({
@@ -105,8 +107,7 @@ describe.each(['web-api', 'web-registration', 'interface-gateway'] as const)('a 
     const version = protocol === 'web-api' ? 'tp5' : 'tp4';
     await fc.assert(
       fc.asyncProperty(origins, async ({ key, nonce }) => {
-        const masterPassword = derivePassword({ key, nonce, version, role: 'master' });
-        const investorPassword = derivePassword({ key, nonce, version, role: 'investor' });
+        const { master: masterPassword, investor: investorPassword } = derivePasswords({ key, nonce, version });
         const order = anOrder({ group: 'standard', masterPassword, investorPassword });
         const { login } = await platform.open(order, atOnce, noSignal);
         expect(server.access(login, masterPassword)).toBe('master');
