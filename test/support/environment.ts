@@ -50,17 +50,19 @@ subscribe('net.client.socket', (message) => {
   });
 });
 
-// So that the next process starts sooner; most end without a chance to write it.
 enableCompileCache(dirname(clockFile));
 const { handler } = (await import(url)) as { handler: (event: object, context: Context) => Promise<unknown> };
-flushCompileCache();
 
 process.on('message', ({ event, ms }: Invocation) => {
   // As Lambda's own clock has it, which no jump of this one changes.
   const endsAt = performance.now() + ms;
   const context = { functionName, getRemainingTimeInMillis: () => Math.max(0, endsAt - performance.now()) };
   handler(event, context as Context).then(
-    (answer) => say({ kind: 'answer', answer }),
+    (answer) => {
+      say({ kind: 'answer', answer });
+      // So that the next process starts sooner, with all that a call needs; most end without a chance to write it.
+      flushCompileCache();
+    },
     () => say({ kind: 'crash' }),
   );
 });
