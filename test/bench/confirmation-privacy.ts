@@ -60,7 +60,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 
 /** Requests that are not counted, because they warm the function up. */
-const WARM_UP = 10;
+const WARM_UP = 5;
 
 /** @param pairs how many requests of each kind, with the hashes and without them */
 export async function confirmationPrivacy({

@@ -4,7 +4,10 @@ import { type Benchmark, type BenchmarkRun, comparison, type Figure } from './fi
 import { hostileBodies } from './hostile-bodies.ts';
 import { type Environment, theStage } from './stage.ts';
 
-const REPETITIONS = 2;
+/** A body is sent again and again until it has had its time, and at least and at most so often. */
+const MS_FOR_A_BODY = 300;
+const LEAST_ROUNDS = 2;
+const MOST_ROUNDS = 9;
 const MOST_TIMES = 10;
 /** A body is sent so often in a row that a measurement is of several milliseconds. */
 const CALLS = [
@@ -12,7 +15,7 @@ const CALLS = [
   { below: 1_000_000, calls: 20 },
   { below: Number.POSITIVE_INFINITY, calls: 1 },
 ];
-const CALLS_WITH_LEAST = 100;
+const CALLS_WITH_LEAST = 20;
 
 export const refusals: Benchmark = {
   name: 'refusals',
@@ -34,7 +37,10 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
     const { calls = 1 } = CALLS.find(({ below }) => text.length < below) ?? {};
     const refusing: number[] = [];
     const parsing: number[] = [];
-    for (let round = quick ? 0 : -1; round < (quick ? 1 : REPETITIONS); round += 1) {
+    const endsAt = performance.now() + MS_FOR_A_BODY;
+    const isOver = (rounds: number) =>
+      quick ? rounds >= 1 : rounds >= MOST_ROUNDS || (rounds >= LEAST_ROUNDS && performance.now() > endsAt);
+    for (let round = quick ? 0 : -1; !isOver(round); round += 1) {
       const least = await processorMs(ours, LISTS_MOST_FAULTS, quick ? 1 : CALLS_WITH_LEAST);
       const [refused, parsed] = [await processorMs(ours, text, calls), await processorMs(base, text, calls)];
       // The first round is for the compiler.

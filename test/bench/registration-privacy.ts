@@ -64,7 +64,7 @@ export async function registrationPrivacy({
   }
 }
 
-const WARM_UP = 10;
+const WARM_UP = 5;
 
 async function countRoundTrips(world: RegistrationWorld, { keyed = false }): Promise<RoundTrips> {
   const { database, standIns } = world.service;

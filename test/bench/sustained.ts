@@ -6,7 +6,7 @@ import { BARE, type HandlerName, theStage } from './stage.ts';
 
 const REPETITIONS = 3;
 /** The last of the calls whose memory is looked at. */
-export const CALLS = 100;
+export const CALLS = 70;
 /** So many calls are not counted in the time: they warm the function up. */
 const WARMING = 20;
 

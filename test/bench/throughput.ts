@@ -48,8 +48,8 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
     const figures: Figure[] = [];
     for (const load of LOADS) {
       const doingNothing = { ...load, status: 204 };
-      await drive(service.url, load, 10, quick ? 1 : WARMING_SECONDS);
-      await drive(empty.url, doingNothing, 10, quick ? 1 : WARMING_SECONDS);
+      await drive(service.url, load, 10, WARMING_SECONDS);
+      if (load === LOADS[0]) await drive(empty.url, doingNothing, 10, WARMING_SECONDS);
       for (const connections of CONNECTIONS) {
         const ours: Driven[] = [];
         const base: Driven[] = [];
