@@ -94,7 +94,7 @@ describe('In whatever order the database works on simultaneous requests', () => 
         // The source is full.
         expect(await world.allowed(counting, { source: one.source })).toBe(false);
       }),
-      runs(10),
+      runs(5),
     );
   });
 
@@ -113,7 +113,7 @@ describe('In whatever order the database works on simultaneous requests', () => 
         );
         expect(await world.allowed(world.limits(settings), { recipient: MOBILE })).toBe(true);
       }),
-      runs(10),
+      runs(5),
     );
   });
 
@@ -137,7 +137,7 @@ describe('In whatever order the database works on simultaneous requests', () => 
         }
         expect(await world.allowed(after, { recipient: phone('+447400129999') })).toBe(false);
       }),
-      runs(10),
+      runs(5),
     );
   });
 });
