@@ -16,8 +16,8 @@ export default defineConfig({
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
     globalSetup: 'test/support/bundles-folder.ts',
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     // Twice as many as CI has processors: many tests wait.
     maxWorkers: 4,
     sequence: { sequencer: WaitingFirst },

@@ -83,7 +83,11 @@ export class Environments {
       end = resolve;
     });
     const working: Working = { stoppedMs: 0 };
-    const outcome = this.#work(functionName, { event, ms }, ended, end, working);
+    // From here on: the world's time is not to pass while the function is loaded.
+    this.#working.add(working);
+    const outcome = this.#work(functionName, { event, ms }, ended, end, working).finally(() =>
+      this.#working.delete(working),
+    );
     return {
       outcome,
       kill: async () => {
@@ -103,7 +107,6 @@ export class Environments {
   ): Promise<Outcome> {
     const environment = this.#idleOf(functionName).pop() ?? (await loading.take(() => this.#start(functionName)));
     working.environment = environment;
-    this.#working.add(working);
     const onMessage = (message: Message) => {
       if (message.kind === 'answer' || message.kind === 'crash') end(message);
     };
@@ -118,7 +121,6 @@ export class Environments {
     environment.process.off('message', onMessage).off('exit', onExit);
     if (outcome.kind === 'answer') this.#idleOf(functionName).push(environment);
     else await this.#end(environment);
-    this.#working.delete(working);
     return outcome;
   }
 
