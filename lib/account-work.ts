@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NamedRecords } from './account-order.ts';
 import type { AccountConfig } from './config.ts';
-import { within } from './http/deadline.ts';
+import { stoppable, within } from './http/deadline.ts';
 import { Problem } from './http/problem.ts';
 import type { AccountNotices } from './messages/notices.ts';
 import { type AccountOrder, type PasswordRole, PlatformFailure, type TradingPlatform } from './platform/platform.ts';
@@ -41,6 +41,8 @@ export interface Times {
   /** The last call to the platform. */
   platformEndsAt: number;
   platformSignal: AbortSignal;
+  /** Ends what still goes on with the platform. */
+  leavePlatform(): void;
   /** All the rest but one last write, which has two seconds. */
   signal: AbortSignal;
 }
@@ -52,10 +54,12 @@ const WORK_ENDS_MS = 22_500;
 
 /** @param stopsAt when whoever asked stops waiting, in epoch milliseconds; `signal` aborts then */
 export function timesFrom(startedAt: number, stopsAt: number, signal: AbortSignal): Times {
+  const platform = stoppable(PLATFORM_ENDS_MS, signal);
   return {
     openingEndsAt: Math.min(startedAt + OPENING_ENDS_MS, stopsAt),
     platformEndsAt: Math.min(startedAt + PLATFORM_ENDS_MS, stopsAt),
-    platformSignal: within(PLATFORM_ENDS_MS, signal),
+    platformSignal: platform.signal,
+    leavePlatform: () => platform.stopIn(0),
     signal: within(WORK_ENDS_MS, signal),
   };
 }

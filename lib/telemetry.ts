@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { SourceMap } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { type LogLevel, logFilter, traceId } from './config.ts';
+import { within } from './http/deadline.ts';
 
 /**
  * What happened, in words that alarms and operators know. Each event is one log line and one count of the metric of
@@ -175,7 +176,7 @@ export async function quietly(
   work: (signal: AbortSignal) => Promise<void>,
 ): Promise<boolean> {
   try {
-    await work(AbortSignal.timeout(SETTLING_MS));
+    await work(within(SETTLING_MS));
     return true;
   } catch (error) {
     telemetry.event('OperationNotSettled', { step, ...describeError(error) });

@@ -59,15 +59,19 @@ export async function openTradingAccount(
   callerSignal: AbortSignal,
 ): Promise<Answer<TradingAccountAnswer>> {
   const times = timesFrom(services.clock.now(), request.endsAt - STOP_BEFORE_END_MS, callerSignal);
-  const leaving = new AbortController();
-  const leave = () => leaving.abort(ANSWERED);
-  times.platformSignal.addEventListener('abort', leave, { once: true });
-  // A session that is still being opened then was not needed, and ends with the answer.
-  return answer(services, version, request, telemetry, times, leaving.signal).finally(leave);
+  const begun = begin(services, version, request, times);
+  let isOpening = true;
+  const onEnd = () => {
+    isOpening = false;
+  };
+  begun.ready.then(onEnd, onEnd);
+  try {
+    return await answer(services, version, request, telemetry, times, begun);
+  } finally {
+    // A session that was not needed ends with the answer.
+    if (isOpening) times.leavePlatform();
+  }
 }
-
-/** Given, because to make a reason takes longer than all the rest of leaving. */
-const ANSWERED = 'answered';
 
 async function answer(
   services: AccountServices,
@@ -75,17 +79,11 @@ async function answer(
   request: AccountRequest,
   telemetry: Telemetry,
   times: Times,
-  leaving: AbortSignal,
+  { platform, ready, records: reading }: Begun,
 ): Promise<Answer<TradingAccountAnswer>> {
   const { body, parameters, idempotencyKey } = request;
   const userId = parameters.user_id;
-  const { claim, key, records, platform, ready } = await claimAndRead(
-    services,
-    version,
-    request,
-    times.signal,
-    leaving,
-  );
+  const { claim, key, records } = await claimAndRead(services, version, request, times.signal, reading);
   const { operation } = claim;
   const work: RequestWork = {
     ...times,
@@ -106,19 +104,14 @@ async function answer(
   return { body: { login, ...passwords }, replayed };
 }
 
-/** Claims the operation; beside it reads the records that the request names, and sees to a session with their server. */
-async function claimAndRead(
+/** What opens no account is begun before the operation is claimed, and beside the secrets that a cold start has to ask for. */
+function begin(
   services: AccountServices,
   version: PlatformVersion,
-  { body, sentBody, parameters, idempotencyKey, caller, endsAt }: AccountRequest,
-  signal: AbortSignal,
-  leaving: AbortSignal,
+  { body, parameters }: AccountRequest,
+  { signal, platformSignal }: Times,
 ) {
-  const scope =
-    idempotencyKey === undefined ? undefined : [version, caller ?? 'anyone', parameters.user_id, idempotencyKey];
-  const leaseMs = endsAt - services.clock.now() + 1_000;
-  // Beside the key too, which a cold start has to ask for.
-  const reading = services.directory.forAccount(
+  const records = services.directory.forAccount(
     {
       userId: parameters.user_id,
       connectionId: body.connection_id,
@@ -127,9 +120,23 @@ async function claimAndRead(
     },
     signal,
   );
-  const platform = reading.then((found) => services.platform(findServer(version, found).connection, leaving));
-  const ready = platform.then((server) => server.ready(leaving));
-  ready.catch(() => {});
+  const platform = records.then((found) => services.platform(findServer(version, found).connection, platformSignal));
+  return { records, platform, ready: platform.then((server) => server.ready(platformSignal)) };
+}
+
+type Begun = ReturnType<typeof begin>;
+
+/** Claims the operation, while the records that the request names are read. */
+async function claimAndRead(
+  services: AccountServices,
+  version: PlatformVersion,
+  { sentBody, parameters, idempotencyKey, caller, endsAt }: AccountRequest,
+  signal: AbortSignal,
+  reading: Promise<FoundRecords>,
+) {
+  const scope =
+    idempotencyKey === undefined ? undefined : [version, caller ?? 'anyone', parameters.user_id, idempotencyKey];
+  const leaseMs = endsAt - services.clock.now() + 1_000;
   const passwordKey = services.passwords.key(signal);
   const [claim, records] = await Promise.allSettled([
     passwordKey.then((key) =>
@@ -138,7 +145,7 @@ async function claimAndRead(
     reading,
   ]);
   if (claim.status === 'rejected') throw claim.reason;
-  return { claim: claim.value, key: await passwordKey, records, platform, ready };
+  return { claim: claim.value, key: await passwordKey, records };
 }
 
 interface Outcome {

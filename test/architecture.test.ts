@@ -25,7 +25,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
     ],
   },
   { of: /^lib\/config\.ts$/, may: [/^valibot$/, /^lib\/validators\//] },
-  { of: /^lib\/telemetry\.ts$/, may: [/^node:(fs|module|url)$/, /^lib\/config\.ts$/] },
+  { of: /^lib\/telemetry\.ts$/, may: [/^node:(fs|module|url)$/, /^lib\/config\.ts$/, /^lib\/http\/deadline\.ts$/] },
   {
     of: /^lib\/aws\//,
     may: [

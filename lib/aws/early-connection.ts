@@ -8,7 +8,7 @@ interface Command {
   middlewareStack: {
     add(
       middleware: () => <Args>(args: Args) => Promise<never>,
-      options: { step: 'deserialize'; priority: 'high'; name: string },
+      options: { step: 'deserialize'; priority: 'high' },
     ): void;
   };
 }
@@ -49,13 +49,12 @@ export class EarlyConnection extends Agent {
           this.#place = (args as { request: Place }).request;
           throw new Error('It stops here.');
         },
-        { step: 'deserialize', priority: 'high', name: 'stopBeforeDeparture' },
+        { step: 'deserialize', priority: 'high' },
       );
       await send(command).catch(() => {});
     }
-    if (this.#place?.protocol !== 'https:') return;
-    const { hostname: host, port = 443 } = this.#place;
-    this.#connect({ ...this.options, host, port, servername: host });
+    const { protocol, hostname: host, port = 443 } = this.#place ?? {};
+    if (protocol === 'https:') this.#connect({ ...this.options, host, port, servername: host });
   }
 
   #connect(options: ConnectionOptions): void {
