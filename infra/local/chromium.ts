@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
 
 const PLACES = [
   '/usr/bin/chromium',
@@ -8,5 +9,10 @@ const PLACES = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-/** The browser of this machine, for `playwright-core`; undefined where it has none. */
+/** The browser of this machine; undefined where it has none. */
 export const CHROMIUM = PLACES.find((place) => existsSync(place));
+
+/** Starts it, without a window. @param args beside those that every use needs */
+export function launchChromium(...args: string[]): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', ...args] });
+}

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { type Browser, chromium } from 'playwright-core';
-import { CHROMIUM } from './chromium.ts';
+import type { Browser } from 'playwright-core';
+import { CHROMIUM, launchChromium } from './chromium.ts';
 import { oneTimeCode } from './one-time-code.ts';
 import { type LocalService, startService } from './service.ts';
 
@@ -76,7 +76,7 @@ if (CHROMIUM === undefined) {
   process.exit(1);
 }
 const service = await startService();
-const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+const browser = await launchChromium();
 try {
   await use(service);
   await confirm(service);

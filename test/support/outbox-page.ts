@@ -1,6 +1,6 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
-import { CHROMIUM } from '../../infra/local/chromium.ts';
+import { launchChromium } from '../../infra/local/chromium.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { checked } from './openapi.ts';
@@ -51,7 +51,7 @@ export class OutboxPage {
     let browser: Browser;
     const errors: string[] = [];
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
+      browser = await launchChromium();
       const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
       context.setDefaultTimeout(8_000);
       this.#page = await context.newPage();

@@ -1,6 +1,6 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM } from '../../../infra/local/chromium.ts';
+import { CHROMIUM, launchChromium } from '../../../infra/local/chromium.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { inChromium } from '../../support/chromium.ts';
@@ -80,7 +80,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a brows
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
+    browser = await launchChromium();
     page = await open();
   });
   afterAll(async () => {

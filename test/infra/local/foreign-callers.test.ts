@@ -3,10 +3,10 @@ import { createServer, request, type Server } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { AddressInfo, Server as TcpServer } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { localClient } from '../../../infra/local/aws.ts';
-import { CHROMIUM } from '../../../infra/local/chromium.ts';
+import { CHROMIUM, launchChromium } from '../../../infra/local/chromium.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { databaseClient, table } from '../../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../../lib/aws/secrets.ts';
@@ -128,10 +128,7 @@ describe.skipIf(CHROMIUM === undefined)(
       const features =
         'BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessSendPreflights,LocalNetworkAccessChecks';
       const rules = '--host-resolver-rules=MAP evil.example 127.0.0.1';
-      browser = await chromium.launch({
-        executablePath: CHROMIUM ?? '',
-        args: ['--no-sandbox', `--disable-features=${features}`, rules],
-      });
+      browser = await launchChromium(`--disable-features=${features}`, rules);
       page = await browser.newPage();
     });
     afterAll(async () => {

@@ -1,6 +1,6 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CHROMIUM } from '../../../infra/local/chromium.ts';
+import { CHROMIUM, launchChromium } from '../../../infra/local/chromium.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { inChromium } from '../../support/chromium.ts';
 
@@ -26,7 +26,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
   let page: Page;
   const complaints: string[] = [];
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
+    browser = await launchChromium();
     page = await browser.newPage();
     page.on('pageerror', ({ message }) => complaints.push(message));
   });

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM } from '../../../infra/local/chromium.ts';
+import { CHROMIUM, launchChromium } from '../../../infra/local/chromium.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { inChromium } from '../../support/chromium.ts';
 import { checkEvent } from '../../support/events.ts';
@@ -20,7 +20,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('a person on the whole way'),
   let site: Page;
   let outbox: Page;
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
+    browser = await launchChromium();
     const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
     context.setDefaultTimeout(10_000);
     [site, outbox] = [await context.newPage(), await context.newPage()];
