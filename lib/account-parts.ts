@@ -52,7 +52,7 @@ export function accountNotices(settings: NoticeSettings, openers: NoticeOpeners 
 /** What the opening of an account is given in production, on either version; made once, at cold start. */
 export function accountParts(config: AccountConfig): AccountServices {
   const database = databaseClient();
-  const readSecret = secretReader({ pair: true });
+  const readSecret = secretReader({ ahead: 1 });
   const operations = table(database, config.operationsTable);
   return {
     settings: config,

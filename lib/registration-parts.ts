@@ -43,7 +43,8 @@ export const CHANNEL_OPENERS: Openers = {
 
 /** What a registration is given in production; made once, at cold start. */
 export function registrationParts(config: RegistrationConfig, readSecret: ReadSecret): RegistrationParts {
-  const database = databaseClient();
+  // Up to three calls go side by side.
+  const database = databaseClient({}, 2);
   return {
     settings: config,
     directory: directoryIn(table(database, config.crmTable)),

@@ -8,6 +8,7 @@ import {
   QueryCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
+import { EarlyConnection, KEPT_CONNECTIONS } from './early-connection.ts';
 import { failureReason } from './failure-reason.ts';
 
 export type Item = Record<string, unknown>;
@@ -63,11 +64,15 @@ export interface Table {
   delete(key: Key, signal: AbortSignal, expression?: Expression): Promise<void>;
 }
 
-/** The client of all tables. It repeats a failed call twice: every write here is conditional or may be written again. */
-export function databaseClient(config: DynamoDBClientConfig = {}): DynamoDBDocumentClient {
+/**
+ * The client of all tables. It repeats a failed call twice: every write here is conditional or may be written again.
+ * @param ahead so many connections are made before the calls that need them, each with the one before it
+ */
+export function databaseClient(config: DynamoDBClientConfig = {}, ahead = 0): DynamoDBDocumentClient {
+  const httpsAgent = new EarlyConnection(KEPT_CONNECTIONS, ahead);
   const client = new DynamoDBClient({
     maxAttempts: 3,
-    requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+    requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true, httpsAgent },
     ...config,
   });
   return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });

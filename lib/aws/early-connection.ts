@@ -30,12 +30,12 @@ export const KEPT_CONNECTIONS = { keepAlive: true, maxSockets: 50 };
 export class EarlyConnection extends Agent {
   #place: Place | undefined;
   #early: Duplex | null | undefined;
-  #pair: boolean;
+  #ahead: number;
 
-  /** @param pair true: with the first connection a second one is made, for a call that is to go beside the first */
-  constructor(options: AgentOptions, pair = false) {
+  /** @param ahead so many of the first connections make the next one with them, for the calls that will go beside theirs */
+  constructor(options: AgentOptions, ahead = 0) {
     super(options);
-    this.#pair = pair;
+    this.#ahead = ahead;
   }
 
   /**
@@ -67,9 +67,8 @@ export class EarlyConnection extends Agent {
   override createConnection(options: ConnectionOptions, ...rest: never[]): ReturnType<Agent['createConnection']> {
     const early = this.#early;
     this.#early = undefined;
-    if (early?.writable) return early;
-    if (this.#pair) this.#connect(options);
-    this.#pair = false;
-    return super.createConnection(options, ...rest);
+    if (this.#ahead > 0) this.#connect(options);
+    this.#ahead -= 1;
+    return early?.writable ? early : super.createConnection(options, ...rest);
   }
 }

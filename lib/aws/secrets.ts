@@ -29,14 +29,14 @@ const NEXT_TRY_MS = 30_000;
 
 /**
  * Secrets, kept in memory for five minutes. When a refresh fails the value at hand goes on being used, for an hour.
- * @param pair true: two secrets are read side by side at the start, the name of one only known when the other is asked for
+ * @param ahead 1: two secrets are read side by side at the start, the name of one only known when the other is asked for
  * @throws SecretFailure when a secret was never read and cannot be now
  */
 export function secretReader(
-  { pair = false, ...config }: SecretsManagerClientConfig & { pair?: boolean } = {},
+  { ahead = 0, ...config }: SecretsManagerClientConfig & { ahead?: number } = {},
   now: () => number = Date.now,
 ): ReadSecret {
-  const httpsAgent = new EarlyConnection(KEPT_CONNECTIONS, pair);
+  const httpsAgent = new EarlyConnection(KEPT_CONNECTIONS, ahead);
   const client = new SecretsManagerClient({
     maxAttempts: 3,
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true, httpsAgent },

@@ -1,4 +1,4 @@
-import { hash, randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { ConditionFailed, DatabaseFailure, type Expression, type Item, type Table } from '../aws/dynamodb.ts';
 import { Problem } from '../http/problem.ts';
@@ -270,7 +270,7 @@ function newOperation(scope: string[] | undefined): Operation {
   return {
     pk: scope === undefined ? `operation#${operationId}` : keyOf(scope),
     operationId,
-    nonce: randomBytes(16).toString('base64url'),
+    nonce: randomUUID(),
     lease: randomUUID(),
     revision: 0,
   };

@@ -41,7 +41,7 @@ async function makeDue(): Promise<void> {
   for (const { pk, due_at } of Items) {
     if (due_at === undefined) continue;
     const past = { update: 'SET due_at = :past', values: { ':past': 0 } };
-    await table(client, 'registrations').update({ pk: String(pk) }, past, AbortSignal.timeout(5_000));
+    await table(client, 'registrations').update({ pk: String(pk) }, past, AbortSignal.timeout(60_000));
   }
   client.destroy();
 }

@@ -192,7 +192,7 @@ describe.each([
     });
     // The note was written and the reservation was not, before it died.
     const pk = `login#${world.userId}:443#500001`;
-    await database.tables.operations.put({ pk, operation_id: 'another' }, AbortSignal.timeout(5_000));
+    await database.tables.operations.put({ pk, operation_id: 'another' }, AbortSignal.timeout(60_000));
     world.platform.strangers.add(500_001);
     world.skip(31_000);
     expect(await world.refused({}, ask)).toMatchObject({ type: 'login_range_exhausted' });

@@ -74,7 +74,7 @@ async function expectEnded(world: FakeAccounts): Promise<void> {
   expect(new Set(world.told.map((event) => JSON.stringify(event))).size).toBe(1);
   const kinds = world.notices.map(({ kind }) => kind);
   expect(new Set(kinds).size).toBe(kinds.length);
-  const open = await world.services.due.open(within(5_000));
+  const open = await world.services.due.open(within(60_000));
   expect(open.map(({ account }) => account?.deposit)).toEqual(failed ? ['failed'] : []);
   expect(opened(await world.run(ORDER, KEY)).login).toBe(LOGIN);
 }

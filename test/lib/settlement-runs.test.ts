@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 
 const NOTICES = { send_email: true, send_pop_up: true, language: 'fr' };
-const open = () => world.services.due.open(within(5_000));
+const open = () => world.services.due.open(within(60_000));
 const told = (name: string) => world.events.filter((event) => event.name === name);
 
 describe('An account that is open, and something of it is missing', () => {

@@ -15,7 +15,7 @@ beforeEach(async () => {
 const NOTICES = { send_email: true, send_pop_up: true, language: 'fr' };
 const DAY = 24 * 60 * 60_000;
 const refusal = () => new PlatformFailure('platform_refused', { reason: 'retcode_8' });
-const open = () => world.services.due.open(within(5_000));
+const open = () => world.services.due.open(within(60_000));
 const told = (name: string) => world.events.filter((event) => event.name === name);
 
 describe('An account that the server opened, whose caller got no answer and never came back', () => {
@@ -241,7 +241,7 @@ describe('A server that does not answer', () => {
     expect(world.platform.calls.length - asked).toBeLessThanOrEqual(8);
     expect(await open()).toHaveLength(12);
     world.platform.finding = undefined;
-    world.skip(130_000);
+    world.skip(600_000);
     await world.settle();
     expect(await open()).toEqual([]);
   });

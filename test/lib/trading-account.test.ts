@@ -221,7 +221,7 @@ describe('What an operator finds of an unsettled operation', () => {
     const { options } = await world.refused({ ...GIVEN, login: 9 });
     const item = await database.tables.operations.get(
       { pk: `operation#${options.members?.operation_id}` },
-      within(5_000),
+      within(60_000),
     );
     expect(item).toMatchObject({
       state: 'sent',

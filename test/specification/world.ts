@@ -18,11 +18,11 @@ type Items = ReturnType<typeof itemsOf>;
 function itemsOf(service: LocalService) {
   const client = databaseClient(localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));
   const read = (name: string, key: Record<string, string>): Promise<Item | undefined> =>
-    table(client, name).get(key, AbortSignal.timeout(5_000));
+    table(client, name).get(key, AbortSignal.timeout(60_000));
   const registrations = registrationsIn(table(client, 'registrations'));
   return {
     registration: async (channel: Channel, address: string) => {
-      const [newest] = await registrations.newest(channel, address, AbortSignal.timeout(5_000));
+      const [newest] = await registrations.newest(channel, address, AbortSignal.timeout(60_000));
       return newest;
     },
     account: (userId: string, version: Version, connectionId: string, login: number) =>

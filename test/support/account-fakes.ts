@@ -121,6 +121,9 @@ export interface FakeNotice {
 
 type Records = Awaited<ReturnType<Directory['forAccount']>>;
 
+/** How long a caller waits. */
+const CALLER_MS = 20_000;
+
 /** The use case with fakes around it; operations and records stand in a database. */
 export class FakeAccounts {
   readonly platform = new FakePlatform();
@@ -237,8 +240,12 @@ export class FakeAccounts {
   async leaveUnanswered(exists: boolean, changes: Partial<TradingAccountRequest> = {}, key = 'key-1'): Promise<void> {
     const failure = new PlatformFailure('account_outcome_unknown', { reason: 'answer_timeout' });
     this.platform.opening = exists ? { kind: 'reply_lost', failure } : { kind: 'fails', sent: true, failure };
-    this.platform.finding = () => new PlatformFailure('platform_unavailable', { reason: 'connect_timeout' });
-    const { status } = await this.refused(changes, { key, ms: 900 });
+    this.platform.finding = () => {
+      // Asking has taken all the time that there was.
+      this.skip(CALLER_MS);
+      return new PlatformFailure('platform_unavailable', { reason: 'connect_timeout' });
+    };
+    const { status } = await this.refused(changes, { key, ms: CALLER_MS });
     if (status !== 504) throw new Error(`It was answered with ${status}.`);
     this.platform.opening = { kind: 'opens' };
     this.platform.finding = undefined;
@@ -256,7 +263,7 @@ export class FakeAccounts {
 
   async record(login: number, { id, platform }: Pick<Connection, 'id' | 'platform'> = LIVE): Promise<Item | undefined> {
     const sk = `${platform}#${id}#${login}`;
-    return this.#database.tables.accounts.get({ pk: this.userId, sk }, within(5_000));
+    return this.#database.tables.accounts.get({ pk: this.userId, sk }, within(60_000));
   }
 
   #telemetry(base: EventFields): Telemetry {

@@ -25,6 +25,7 @@ import {
   startSurroundings,
   type WorldClient,
 } from './account-surroundings.ts';
+import { PATIENT } from './database.ts';
 import type { Environments, Outcome, Run } from './environments.ts';
 import { placesOf, placesOfMarks } from './secret-search.ts';
 import type { WorldClock } from './world-clock.ts';
@@ -35,9 +36,6 @@ export interface WorldOptions extends EnvironmentOptions {
 
 /** As long as the function that settles has, in milliseconds. */
 const SETTLEMENT_MS = 55_000;
-
-/** Those who look on wait, however busy the machine is. */
-const PATIENT = { requestHandler: { connectionTimeout: 60_000, requestTimeout: 60_000 } };
 
 /** A call that is under way. */
 interface Pending {

@@ -13,7 +13,7 @@ export interface TestDatabase extends Database {
 }
 
 /** For tests that are not about time: a busy machine may take its own. */
-const PATIENT = { requestHandler: { connectionTimeout: 30_000, requestTimeout: 30_000 } };
+export const PATIENT = { requestHandler: { connectionTimeout: 30_000, requestTimeout: 30_000 } };
 
 /** A database of its own, with empty tables and a real client; it ends with the test that asked for it. */
 export async function testDatabase(

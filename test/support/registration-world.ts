@@ -12,6 +12,7 @@ import { registrationsIn, type StoredRegistration } from '../../lib/records/regi
 import { isSealedCode } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
+import { PATIENT } from './database.ts';
 import { checkAnswer } from './openapi.ts';
 import { crmRecords, newPersons, type Person, type Persons } from './persons.ts';
 
@@ -122,8 +123,8 @@ function tablesOf(database: ReturnType<typeof databaseClient>): RegistrationWorl
 }
 
 async function pepperOf({ environment }: LocalService): Promise<Pepper> {
-  const readSecret = secretReader(localClient(environment, 'AWS_ENDPOINT_URL_SECRETS_MANAGER'));
-  return parsePepper(await readSecret(environment.PEPPER_SECRET ?? '', AbortSignal.timeout(5_000)));
+  const readSecret = secretReader({ ...localClient(environment, 'AWS_ENDPOINT_URL_SECRETS_MANAGER'), ...PATIENT });
+  return parsePepper(await readSecret(environment.PEPPER_SECRET ?? '', AbortSignal.timeout(60_000)));
 }
 
 function addressOf(channel: Channel, person: Person): string {
@@ -138,13 +139,15 @@ function passingTime(
   return {
     async forgetLimits() {
       const counters = await items('limits');
-      await Promise.all(counters.map(({ pk }) => tables.limits.delete({ pk: String(pk) }, AbortSignal.timeout(5_000))));
+      await Promise.all(
+        counters.map(({ pk }) => tables.limits.delete({ pk: String(pk) }, AbortSignal.timeout(60_000))),
+      );
     },
     async endLeases() {
       const end = { update: 'SET lease_until = :zero', values: { ':zero': 0 } };
       const operations = await items('operations');
       await Promise.all(
-        operations.map(({ pk }) => tables.operations.update({ pk: String(pk) }, end, AbortSignal.timeout(5_000))),
+        operations.map(({ pk }) => tables.operations.update({ pk: String(pk) }, end, AbortSignal.timeout(60_000))),
       );
     },
   };
@@ -156,8 +159,7 @@ export async function registrationWorld({
   ...options
 }: ServiceOptions & { clients?: number } = {}): Promise<RegistrationWorld> {
   const service = await startService({ records: crmRecords(clients), load: loadForTests, ...options });
-  const settings = (endpoint: string) => localClient(service.environment, endpoint);
-  const database = databaseClient(settings('AWS_ENDPOINT_URL_DYNAMODB'));
+  const database = databaseClient({ ...localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT });
   const tables = tablesOf(database);
   const pepper = await pepperOf(service);
   const agent = new Agent({ keepAlive: true });
@@ -193,7 +195,7 @@ export async function registrationWorld({
   }
 
   const records = (channel: Channel, person: Person) =>
-    registrationsIn(tables.registrations).newest(channel, addressOf(channel, person), AbortSignal.timeout(5_000));
+    registrationsIn(tables.registrations).newest(channel, addressOf(channel, person), AbortSignal.timeout(60_000));
 
   return {
     service,

@@ -41,7 +41,7 @@ async function change(id: string, update: string, values?: Record<string, unknow
   await stored.update(
     { pk: String(pk) },
     { update, ...(values === undefined ? {} : { values }) },
-    AbortSignal.timeout(5_000),
+    AbortSignal.timeout(60_000),
   );
   client.destroy();
 }

@@ -34,8 +34,8 @@ beforeEach(async () => {
 });
 
 /** A client of the server, and what prepares its next connection. */
-function client({ protocol = 'https', authority = certificate.authority, pair = false } = {}) {
-  const httpsAgent = new EarlyConnection({ keepAlive: true, ca: authority }, pair);
+function client({ protocol = 'https', authority = certificate.authority, ahead = 0 } = {}) {
+  const httpsAgent = new EarlyConnection({ keepAlive: true, ca: authority }, ahead);
   onTestFinished(() => httpsAgent.destroy());
   const { port } = server.address() as AddressInfo;
   const settings = { ...clientSettings(`${protocol}://localhost:${port}`), maxAttempts: 1 };
@@ -107,12 +107,12 @@ describe('A connection that is made early', () => {
   });
 });
 
-describe('A pair of connections', () => {
-  it('is made with the first request, for the next that goes beside one', async () => {
+describe('Connections that are made ahead', () => {
+  it('stand for the next request that goes beside one, the first with the first', async () => {
     const both = new Promise<void>((resolve) => {
       server.on('secureConnection', () => connections.length === 2 && resolve());
     });
-    const { put } = client({ pair: true });
+    const { put } = client({ ahead: 1 });
     await put();
     await both;
     await Promise.all([put(), put()]);
@@ -120,7 +120,7 @@ describe('A pair of connections', () => {
     expect(connections).toHaveLength(2);
   });
 
-  it('is one connection otherwise', async () => {
+  it('are none otherwise', async () => {
     const { put } = client();
     await put();
     await put();
