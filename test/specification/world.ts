@@ -4,6 +4,7 @@ import { type LocalService, type ServiceOptions, startService } from '../../infr
 import { databaseClient, type Item, table } from '../../lib/aws/dynamodb.ts';
 import { registrationsIn } from '../../lib/records/registrations.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
+import { PATIENT } from '../support/database.ts';
 import { RECORDS } from './records.ts';
 import type { Version } from './table.ts';
 
@@ -16,7 +17,7 @@ export interface World {
 type Items = ReturnType<typeof itemsOf>;
 
 function itemsOf(service: LocalService) {
-  const client = databaseClient(localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));
+  const client = databaseClient({ ...localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT });
   const read = (name: string, key: Record<string, string>): Promise<Item | undefined> =>
     table(client, name).get(key, AbortSignal.timeout(60_000));
   const registrations = registrationsIn(table(client, 'registrations'));
