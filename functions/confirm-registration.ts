@@ -1,9 +1,9 @@
 import { secretReader } from '../lib/aws/secrets.ts';
 import { confirmationConfig } from '../lib/config.ts';
-import { confirmRegistration } from '../lib/confirmation.ts';
-import { confirmationParts } from '../lib/confirmation-parts.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { sourceReader } from '../lib/http/source.ts';
+import { confirmRegistration } from '../lib/registration/confirmation.ts';
+import { confirmationParts } from '../lib/registration/confirmation-parts.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { ConfirmationRequestSchema, MOST_CONFIRMATION_BYTES } from '../lib/validators/confirmation.ts';
 

@@ -1,8 +1,8 @@
-import { accountParts } from '../lib/account-parts.ts';
+import { accountParts } from '../lib/accounts/parts.ts';
+import { openTradingAccount } from '../lib/accounts/trading-account.ts';
 import { accountConfig } from '../lib/config.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { telemetry } from '../lib/telemetry.ts';
-import { openTradingAccount } from '../lib/trading-account.ts';
 import {
   MOST_ACCOUNT_BYTES,
   TradingAccountAnswerSchema,

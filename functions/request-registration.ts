@@ -3,8 +3,8 @@ import { registrationConfig } from '../lib/config.ts';
 import { captchaVerifier } from '../lib/http/captcha.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { sourceReader } from '../lib/http/source.ts';
-import { requestRegistration } from '../lib/registration.ts';
-import { registrationParts } from '../lib/registration-parts.ts';
+import { registrationParts } from '../lib/registration/parts.ts';
+import { requestRegistration } from '../lib/registration/registration.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../lib/validators/registration.ts';
 

@@ -1,10 +1,10 @@
-import { accountParts } from '../lib/account-parts.ts';
+import { accountParts } from '../lib/accounts/parts.ts';
 import { databaseClient, table } from '../lib/aws/dynamodb.ts';
 import { settlementConfig } from '../lib/config.ts';
-import { tellUntold } from '../lib/confirmation.ts';
 import { within } from '../lib/http/deadline.ts';
 import { dueOperationsIn } from '../lib/records/due-operations.ts';
 import { registrationsIn } from '../lib/records/registrations.ts';
+import { tellUntold } from '../lib/registration/confirmation.ts';
 import { settleOperations } from '../lib/settlement.ts';
 import { telemetry } from '../lib/telemetry.ts';
 

@@ -1,6 +1,6 @@
-import { complete, depositAfter, notify } from './account-completion.ts';
-import { findServer, type NamedRecords } from './account-order.ts';
-import { type AccountServices, FINDING_MS, timesFrom, type Work } from './account-work.ts';
+import { complete, depositAfter, notify } from './accounts/completion.ts';
+import { findServer, type NamedRecords } from './accounts/order.ts';
+import { type AccountServices, FINDING_MS, timesFrom, type Work } from './accounts/work.ts';
 import { within } from './http/deadline.ts';
 import { Problem } from './http/problem.ts';
 import { type OrderTrace, PlatformFailure, type TradingPlatform } from './platform/platform.ts';

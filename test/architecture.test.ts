@@ -5,6 +5,16 @@ import { functionSizes } from './support/sizes.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 
+/** What a use case may import: what it is given, not what gives it. */
+const USE_CASE = [
+  /^node:(crypto|timers\/promises)$/,
+  /^lib\/(config|telemetry)\.ts$/,
+  /^lib\/(http|records|validators)\//,
+  /^lib\/messages\/(message|notices)\.ts$/,
+  /^lib\/secrets\/(one-time-code|pepper)\.ts$/,
+  /^lib\/platform\/platform\.ts$/,
+];
+
 /** Who may import whom. A path allows itself and all below it; every package must be named. The first matching row rules. */
 const RULES: { of: RegExp; may: RegExp[] }[] = [
   {
@@ -65,18 +75,10 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^lib\/http\/problem\.ts$/,
     ],
   },
-  { of: /^lib\/[\w-]+-parts\.ts$/, may: [/^lib\//] },
-  {
-    of: /^lib\/[\w-]+\.ts$/,
-    may: [
-      /^node:(crypto|timers\/promises)$/,
-      /^lib\/[\w-]+\.ts$/,
-      /^lib\/(http|records|validators)\//,
-      /^lib\/messages\/(message|notices)\.ts$/,
-      /^lib\/secrets\/(one-time-code|pepper)\.ts$/,
-      /^lib\/platform\/platform\.ts$/,
-    ],
-  },
+  { of: /^lib\/(accounts|registration)\/([\w-]+-)?parts\.ts$/, may: [/^lib\//] },
+  { of: /^lib\/accounts\//, may: [...USE_CASE, /^lib\/accounts\//] },
+  { of: /^lib\/registration\//, may: [...USE_CASE, /^lib\/registration\//] },
+  { of: /^lib\/settlement\.ts$/, may: [...USE_CASE, /^lib\/accounts\//] },
   { of: /^lib\//, may: [] },
   { of: /^functions\//, may: [/^lib\//] },
   { of: /^infra\/local\//, may: [/^[^.]/] },
@@ -209,11 +211,15 @@ describe('Who may import whom', () => {
 
   it.each([
     ['a validator that knows the database', 'lib/validators/planted.ts', "import { table } from '../aws/dynamodb.ts';"],
-    ['a use case that knows a vendor', 'lib/registration.ts', "import { SESClient } from '@aws-sdk/client-ses';"],
+    [
+      'a use case that knows a vendor',
+      'lib/registration/registration.ts',
+      "import { SESClient } from '@aws-sdk/client-ses';",
+    ],
     [
       'a use case that knows an adapter',
-      'lib/trading-account.ts',
-      "import { webApi } from './platform/web-api/web-api.ts';",
+      'lib/accounts/trading-account.ts',
+      "import { webApi } from '../platform/web-api/web-api.ts';",
     ],
     [
       'a lib file that knows the local service',

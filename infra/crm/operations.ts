@@ -1,4 +1,4 @@
-import { depositAfter } from '../../lib/account-completion.ts';
+import { depositAfter } from '../../lib/accounts/completion.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import { PlatformFailure, type TradingPlatform } from '../../lib/platform/platform.ts';

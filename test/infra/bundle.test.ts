@@ -164,7 +164,7 @@ describe.each(FUNCTIONS)('The bundle of %s', (name) => {
     expect(logged).toContainEqual(expect.objectContaining({ statusCode: 500 }));
     const stack = logged.find(({ message }) => message === 'InternalError')?.stack ?? [];
     expect(stack[0]).toMatch(/^at lib\/aws\/secrets\.ts:\d+:\d+$/);
-    expect(stack.join('\n')).toMatch(/at lib\/(registration|trading-account)\.ts:\d+:\d+/);
+    expect(stack.join('\n')).toMatch(/at lib\/(registration\/registration|accounts\/trading-account)\.ts:\d+:\d+/);
   });
 
   it('holds no source text beside its code', () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { openTradingAccount } from '../../lib/accounts/trading-account.ts';
 import { DatabaseFailure, type Item, type Table } from '../../lib/aws/dynamodb.ts';
 import { accountConfig } from '../../lib/config.ts';
 import { STOP_BEFORE_END_MS, within } from '../../lib/http/deadline.ts';
@@ -14,7 +15,6 @@ import { dueOperationsIn } from '../../lib/records/due-operations.ts';
 import { loginsIn } from '../../lib/records/logins.ts';
 import { type SettlementServices, settleOperations } from '../../lib/settlement.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
-import { openTradingAccount } from '../../lib/trading-account.ts';
 import { AccountEnvironment, environmentOf } from '../../lib/validators/deployment.ts';
 import type {
   PlatformVersion,

@@ -1,5 +1,4 @@
 import { ConditionFailed, DatabaseFailure, type Table } from '../../lib/aws/dynamodb.ts';
-import { type ConfirmationParts, confirmRegistration, tellUntold } from '../../lib/confirmation.ts';
 import { Problem } from '../../lib/http/problem.ts';
 import { confirmationLimit } from '../../lib/records/confirmation-limit.ts';
 import { directoryIn } from '../../lib/records/directory.ts';
@@ -7,6 +6,7 @@ import { documentsIn } from '../../lib/records/documents.ts';
 import type { EventDetail } from '../../lib/records/events.ts';
 import { type Delivery, type PendingRegistration, registrationsIn } from '../../lib/records/registrations.ts';
 import type { Verdict } from '../../lib/records/send-limits.ts';
+import { type ConfirmationParts, confirmRegistration, tellUntold } from '../../lib/registration/confirmation.ts';
 import { sealCode } from '../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventName, Telemetry } from '../../lib/telemetry.ts';

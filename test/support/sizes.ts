@@ -1,7 +1,7 @@
 import { parseSync } from 'oxc-parser';
 
 interface Size {
-  /** Such as `lib/registration.ts requestRegistration`. */
+  /** Such as `lib/registration/registration.ts requestRegistration`. */
   of: string;
   lines: number;
 }

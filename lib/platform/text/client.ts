@@ -14,7 +14,7 @@ export interface TextLimits {
   now: () => number;
 }
 
-/** Two of them, whether an account exists and whose it is, take less than `FINDING_MS` of `account-work.ts`. */
+/** Two of them, whether an account exists and whose it is, take less than `FINDING_MS` of `lib/accounts/work.ts`. */
 const QUESTION_MS = 3_000;
 
 /** Connects to one server, and asks what creates nothing. Each command has a connection of its own. */

@@ -1,5 +1,6 @@
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
-import { accountNotices } from '../../../lib/account-parts.ts';
+import { accountNotices } from '../../../lib/accounts/parts.ts';
+import { openTradingAccount } from '../../../lib/accounts/trading-account.ts';
 import { parsedSecret } from '../../../lib/aws/secrets.ts';
 import { accountConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
@@ -10,7 +11,6 @@ import { accountsIn } from '../../../lib/records/accounts.ts';
 import { crmKey, directoryIn } from '../../../lib/records/directory.ts';
 import { loginsIn } from '../../../lib/records/logins.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
-import { openTradingAccount } from '../../../lib/trading-account.ts';
 import {
   MOST_ACCOUNT_BYTES,
   TradingAccountAnswerSchema,
@@ -20,7 +20,7 @@ import {
 import { crmItem, instantTable } from './instant.ts';
 
 /**
- * A tp5 account as `lib/account-parts.ts` wires it, but for what goes over the wire: tables, secret and
+ * A tp5 account as `lib/accounts/parts.ts` wires it, but for what goes over the wire: tables, secret and
  * trading server answer at once. What is left is our own time, the generated passwords with it.
  */
 

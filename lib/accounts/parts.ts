@@ -1,0 +1,72 @@
+import { databaseClient, table } from '../aws/dynamodb.ts';
+import { parsedSecret, secretReader } from '../aws/secrets.ts';
+import type { AccountConfig } from '../config.ts';
+import type { AccountNotices, NoticeSettings } from '../messages/notices.ts';
+import { platformConnections } from '../platform/connections.ts';
+import { derivePasswords, parsePasswordKey } from '../platform/passwords.ts';
+import { accountOperationsIn } from '../records/account-operations.ts';
+import { accountsIn } from '../records/accounts.ts';
+import { directoryIn } from '../records/directory.ts';
+import { eventsOn } from '../records/events.ts';
+import { loginsIn } from '../records/logins.ts';
+import type { AccountServices } from './work.ts';
+
+/** How each notice is sent. */
+export type NoticeOpeners = {
+  [notice in keyof AccountNotices]: (settings: NoticeSettings) => Promise<AccountNotices[notice]>;
+};
+
+const NOTICE_OPENERS: NoticeOpeners = {
+  async email(settings) {
+    const [{ mailNotice }, { sesMailer }] = await Promise.all([
+      import('../messages/notices.ts'),
+      import('../aws/ses.ts'),
+    ]);
+    return mailNotice(settings, sesMailer());
+  },
+  async popUp(settings) {
+    const [{ popUpNotice }, { snsPublisher }] = await Promise.all([
+      import('../messages/notices.ts'),
+      import('../aws/sns.ts'),
+    ]);
+    return popUpNotice(settings, snsPublisher());
+  },
+};
+
+/** The notices. Most accounts are opened without one: each is loaded on first use and stays out of the cold start. */
+export function accountNotices(settings: NoticeSettings, openers: NoticeOpeners = NOTICE_OPENERS): AccountNotices {
+  let email: Promise<AccountNotices['email']> | undefined;
+  let popUp: Promise<AccountNotices['popUp']> | undefined;
+  return {
+    async email(...notice) {
+      email ??= openers.email(settings);
+      return (await email)(...notice);
+    },
+    async popUp(...notice) {
+      popUp ??= openers.popUp(settings);
+      return (await popUp)(...notice);
+    },
+  };
+}
+
+/** What the opening of an account is given in production, on either version; made once, at cold start. */
+export function accountParts(config: AccountConfig): AccountServices {
+  const database = databaseClient();
+  const readSecret = secretReader({ ahead: 1 });
+  const operations = table(database, config.operationsTable);
+  return {
+    settings: config,
+    directory: directoryIn(table(database, config.crmTable)),
+    operations: accountOperationsIn(operations),
+    logins: loginsIn(operations),
+    accounts: accountsIn(table(database, config.accountsTable)),
+    notices: accountNotices(config),
+    events: eventsOn(async () => (await import('../aws/eventbridge.ts')).eventBus(config.eventBus)),
+    platform: platformConnections({ readSecret }),
+    passwords: {
+      key: parsedSecret(readSecret, config.passwordSecret, parsePasswordKey),
+      derive: derivePasswords,
+    },
+    clock: { now: Date.now },
+  };
+}

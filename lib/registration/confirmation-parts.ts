@@ -1,0 +1,29 @@
+import { databaseClient, table } from '../aws/dynamodb.ts';
+import type { ReadSecret } from '../aws/secrets.ts';
+import type { confirmationConfig } from '../config.ts';
+import { confirmationLimit } from '../records/confirmation-limit.ts';
+import { directoryIn } from '../records/directory.ts';
+import { documentsIn } from '../records/documents.ts';
+import { eventsOn } from '../records/events.ts';
+import { registrationsIn } from '../records/registrations.ts';
+import { isPasswordOf } from '../secrets/password-hash.ts';
+import { parsePepper } from '../secrets/pepper.ts';
+import type { ConfirmationParts } from './confirmation.ts';
+
+/** What a confirmation is given in production; made once, at cold start. */
+export function confirmationParts(
+  config: ReturnType<typeof confirmationConfig>,
+  readSecret: ReadSecret,
+): ConfirmationParts {
+  const database = databaseClient();
+  return {
+    directory: directoryIn(table(database, config.crmTable)),
+    registrations: registrationsIn(table(database, config.registrationsTable), Date.now, config.confirmedDays),
+    documents: documentsIn(config.documentsBucket),
+    events: eventsOn(async () => (await import('../aws/eventbridge.ts')).eventBus(config.eventBus)),
+    pepper: async (signal) => parsePepper(await readSecret(config.pepperSecret, signal)),
+    countSource: confirmationLimit(table(database, config.limitsTable)),
+    isPassword: isPasswordOf,
+    now: Date.now,
+  };
+}

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FAULTS, FakeConfirmations, MINUTE, type StepFault, stepsWith } from '../../support/confirmation-fakes.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+
+const signal = new AbortController().signal;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase(afterAll);
+});
+
+/** Everything that a confirmation asks of others, in this order; those of a line side by side. */
+const STEPS = [
+  ['the secret', 'secret 1'],
+  ['counting the source', 'limits.update 1'],
+  ['finding the registrations of the address', 'registrations.get 1'],
+  ['reading them', 'registrations.getMany 1'],
+  ['counting the guess', 'registrations.update 1'],
+  ['counting no guess', 'registrations.update 2'],
+  ['counting no guess again', 'registrations.update 3'],
+  ['looking for a client', 'crm.getMany 1'],
+  ['keeping a document', 'documents 1'],
+  ['keeping another', 'documents 2'],
+  ['confirming', 'registrations.update 4'],
+  ['the event', 'bus 1'],
+  ['noting that it is told', 'registrations.update 5'],
+] as const;
+
+/** Steps whose failure changes nothing in the answer. */
+const QUIET = ['the event', 'noting that it is told'];
+/**
+ * The source that cannot be counted is let in, and a confirmation knows its own write when it looks, unless there is no
+ * time left.
+ */
+const isBorne = (what: string, fault: StepFault) =>
+  QUIET.includes(what) ||
+  (what === 'counting the source' && (fault === 'refused' || fault === 'answer lost')) ||
+  (what === 'confirming' && fault === 'answer lost');
+
+/** What the first answer must be. */
+function answerTo(what: string, fault: StepFault): 204 | 'problem' | 'killed' {
+  if (fault === 'killed before' || fault === 'killed after') return 'killed';
+  return isBorne(what, fault) ? 204 : 'problem';
+}
+
+async function registered(own = database) {
+  const world = new FakeConfirmations(own);
+  const id = await world.register({ documents: 2 });
+  const confirmation = async () => (await world.registrations.get(id, signal))?.confirmation;
+  return { world, id, confirmation };
+}
+
+/** The first answer, or the end of the function. */
+function outcome(world: FakeConfirmations, steps: ReturnType<typeof stepsWith>) {
+  const answer = world.confirm({}, steps).catch((error: unknown) => {
+    expect(error).toBeInstanceOf(Error);
+    return 'problem' as const;
+  });
+  return Promise.race([answer, steps.died]);
+}
+
+describe('A confirmation with documents', () => {
+  it('takes these steps', async () => {
+    const { world, confirmation } = await registered();
+    const steps = stepsWith();
+    expect(await world.confirm({}, steps)).toBe(204);
+    expect(steps.names).toEqual(STEPS.map(([, step]) => step));
+    expect(await confirmation()).toMatchObject({ told: true });
+    expect(world.passing.size).toBe(0);
+  });
+});
+
+const cases = STEPS.flatMap(([what, step]) => FAULTS.map((fault) => [what, fault, step] as const));
+
+describe.concurrent('A confirmation in which one step goes wrong', () => {
+  it.each(cases)('%s: %s', async (what, fault, step) => {
+    const { world, id, confirmation } = await registered();
+    const steps = stepsWith(step, fault);
+    const answer = await outcome(world, steps);
+    expect(answer).toBe(answerTo(what, fault));
+
+    const first = await confirmation();
+    // Only where the very answer to the write that confirms is waited for to the end can nobody know.
+    const lost = what === 'confirming' && fault === 'unanswered';
+    if (answer === 204) expect(first).toBeDefined();
+    if (answer === 'problem') expect(first !== undefined).toBe(lost);
+    if (answer === 'problem') expect(world.told).toEqual([]);
+    if (first !== undefined) expect(world.told.length > 0 || !first.told).toBe(true);
+    if (first !== undefined) expect([...world.passing]).toEqual([]);
+
+    for (let repeat = 0; repeat < 2; repeat += 1) {
+      world.now += MINUTE;
+      expect(await world.confirm()).toBe(204);
+    }
+    const { confirmed_at } = first ?? (await confirmation()) ?? {};
+    expect(await confirmation()).toMatchObject({ confirmed_at, told: true });
+    expect([...world.passing]).toEqual([]);
+    expect(world.told.length).toBeGreaterThanOrEqual(1);
+    // Twice only where the first was told, and nobody could note it.
+    expect(world.told.length).toBeLessThanOrEqual(QUIET.includes(what) ? 2 : 1);
+    for (const detail of world.told) expect(detail).toMatchObject({ id, confirmed_at });
+  });
+});
+
+const confirmed = cases.filter(([what, fault]) =>
+  what === 'confirming' ? fault === 'killed after' || fault === 'unanswered' : QUIET.includes(what),
+);
+
+describe.concurrent('A registration that was confirmed, and whose caller never comes back', () => {
+  it.each(confirmed)('is told within a minute or two, whatever went wrong: %s: %s', async (_, fault, step) => {
+    const { world, id, confirmation } = await registered(await testDatabase(afterAll));
+    await outcome(world, stepsWith(step, fault));
+    for (let minute = 0; minute < 3; minute += 1) {
+      world.now += MINUTE;
+      await world.tellUntold();
+    }
+    expect(await confirmation()).toMatchObject({ told: true });
+    expect(world.told.length).toBeGreaterThanOrEqual(1);
+    expect(world.told.length).toBeLessThanOrEqual(2);
+    for (const detail of world.told) expect(detail).toMatchObject({ id });
+    expect([...world.passing]).toEqual([]);
+  });
+});

@@ -1,0 +1,259 @@
+import { describe, expect, it } from 'vitest';
+import { DeliveryFailure, type DeliveryFailureKind } from '../../../lib/messages/message.ts';
+import { sealCode } from '../../../lib/secrets/one-time-code.ts';
+import {
+  DOWN,
+  FORM,
+  fakeRegistration,
+  KEYED,
+  NOW,
+  PEPPER,
+  RECIPIENTS,
+  registrationRequest,
+  type Step,
+  typeOf,
+} from '../../support/registration-fakes.ts';
+
+/** Which of the steps were under way when one of them began. */
+function besideEachOther(log: readonly string[], steps: readonly Step[]): boolean {
+  const begun = steps.map((step) => log.indexOf(step));
+  const ended = steps.map((step) => log.indexOf(`${step} done`));
+  return begun.every((at) => at !== -1 && at < Math.min(...ended));
+}
+
+describe('The order of work', () => {
+  it('is source and form, documents’ media types, other limits, hash and documents, look-up and record, send, note', async () => {
+    const fake = fakeRegistration();
+    expect(await fake.run(registrationRequest())).toEqual({});
+    expect(fake.steps()).toEqual([
+      'pepper',
+      'form',
+      'admit',
+      'inspect',
+      'count',
+      'hash',
+      'documents',
+      'channel',
+      'lookup',
+      'record',
+      'send',
+      'note',
+    ]);
+    expect(besideEachOther(fake.log, ['hash', 'documents', 'channel'])).toBe(true);
+    expect(besideEachOther(fake.log, ['lookup', 'record'])).toBe(true);
+  });
+
+  it('has, with an Idempotency-Key, its steps beside those of the request', async () => {
+    const fake = fakeRegistration();
+    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
+    expect(fake.steps()).toEqual([
+      'pepper',
+      'form',
+      'claim',
+      'admit',
+      'inspect',
+      'count',
+      'hash',
+      'documents',
+      'channel',
+      'lookup',
+      'record',
+      'mark',
+      'send',
+      'note',
+      'finish',
+    ]);
+    expect(besideEachOther(fake.log, ['pepper', 'form'])).toBe(true);
+    expect(besideEachOther(fake.log, ['claim', 'admit'])).toBe(true);
+    expect(besideEachOther(fake.log, ['lookup', 'record', 'mark'])).toBe(true);
+    expect(besideEachOther(fake.log, ['note', 'finish'])).toBe(true);
+  });
+
+  it('lets a step begin only when all before it have ended', async () => {
+    const { log, run } = fakeRegistration();
+    await run(registrationRequest({}, KEYED));
+    const stages: Step[][] = [
+      ['pepper'],
+      ['claim', 'admit'],
+      ['inspect'],
+      ['count'],
+      ['hash', 'documents', 'channel'],
+      ['lookup', 'record', 'mark'],
+      ['send'],
+      ['note', 'finish'],
+    ];
+    for (const [index, stage] of stages.entries()) {
+      const next = stages[index + 1] ?? [];
+      const ends = stage.map((step) => log.indexOf(`${step} done`));
+      for (const step of next) expect(log.indexOf(step), step).toBeGreaterThan(Math.max(...ends));
+    }
+    expect(log.indexOf('inspect')).toBeGreaterThan(log.indexOf('form done'));
+  });
+});
+
+describe('The channel', () => {
+  it('is made ready in the language of the request while the password is hashed', async () => {
+    const prepared: unknown[] = [];
+    const fake = fakeRegistration({
+      prepare: async (language) => void prepared.push(language, fake.log.includes('hash'), fake.log.includes('lookup')),
+    });
+    await fake.run(registrationRequest({ language: 'es' }));
+    expect(prepared).toEqual(['es', true, false]);
+  });
+
+  it('that cannot be made ready is sent on all the same', async () => {
+    const fake = fakeRegistration({ prepare: () => Promise.reject(DOWN) });
+    expect(await fake.run(registrationRequest())).toEqual({});
+    expect(fake.sent).toHaveLength(1);
+  });
+});
+
+describe('A failure before the send', () => {
+  const before: Step[] = ['hash', 'documents', 'channel', 'lookup', 'record', 'mark'];
+
+  it.each(before)('at %s answers internal_error, sends nothing, and takes everything back', async (step) => {
+    const fake = fakeRegistration({ failures: { [step]: DOWN } });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
+    expect(fake.sent).toEqual([]);
+    // A record that failed may stand there all the same.
+    const wasKept = step === 'lookup' || step === 'mark' || step === 'record';
+    const undone = fake.steps().slice(fake.steps().indexOf('drop message'));
+    expect(undone).toEqual(['drop message', ...(wasKept ? ['undo record'] : []), 'release']);
+  });
+
+  it.each(['pepper', 'claim'] as const)('at %s answers internal_error and does nothing more', async (step) => {
+    const fake = fakeRegistration({ failures: { [step]: DOWN } });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
+    expect(fake.steps()).not.toContain('count');
+  });
+
+  it('at the form lets the Idempotency-Key go, and the source has its place back', async () => {
+    const fake = fakeRegistration({ failures: { form: DOWN } });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'drop request', 'release']);
+  });
+
+  it('waits for what goes on beside it: nothing happens behind an answer', async () => {
+    const fake = fakeRegistration({ failures: { lookup: DOWN } });
+    await fake.run(registrationRequest({}, KEYED));
+    for (const step of fake.steps()) expect(fake.log).toContain(`${step} done`);
+  });
+
+  it('is answered alike when nothing can be taken back either, and each is logged', async () => {
+    const failures = { record: DOWN, 'drop message': DOWN, release: DOWN };
+    const fake = fakeRegistration({ failures });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
+    expect(fake.events.map(({ name, fields }) => [name, fields.step])).toEqual([
+      ['OperationNotSettled', 'limits'],
+      ['OperationNotSettled', 'release'],
+    ]);
+  });
+
+  it('is also the end of its time: after it nothing is sent', async () => {
+    const ending = new AbortController();
+    const fake = fakeRegistration({ onStep: (step) => step === 'record' && ending.abort() });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED), ending.signal))).toBe('internal_error');
+    expect(fake.sent).toEqual([]);
+    expect(fake.steps().slice(-3)).toEqual(['drop message', 'undo record', 'release']);
+  });
+});
+
+describe('A send', () => {
+  const certain: DeliveryFailureKind[] = [
+    'retryable',
+    'refused_recipient',
+    'opted_out',
+    'blocked_country',
+    'over_budget',
+    'misconfigured',
+  ];
+
+  it.each(certain)('that certainly failed (%s) answers otp_delivery_failed and takes everything back', async (kind) => {
+    const fake = fakeRegistration({ failures: { send: new DeliveryFailure(kind, 'Throttling') } });
+    const answer = await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }, KEYED));
+    expect(typeOf(answer)).toBe('otp_delivery_failed');
+    expect(fake.steps().slice(-4)).toEqual(['send', 'drop message', 'undo record', 'release']);
+    expect(fake.events).toMatchObject([
+      { name: 'OtpDeliveryFailed', fields: { channel: 'sms', kind, reason: 'Throttling' } },
+    ]);
+  });
+
+  it.each([
+    ['a named unknown outcome', new DeliveryFailure('unknown_outcome', 'TimeoutError')],
+    ['any other error', new TypeError('a bug')],
+  ])('that may have gone out (%s) is answered like one that has, and never made again', async (_, failure) => {
+    const fake = fakeRegistration({ failures: { send: failure } });
+    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
+    expect(fake.steps().slice(-3)).toEqual(['send', 'note', 'finish']);
+    expect(fake.kept.delivery).toEqual({ kind: 'code', outcome: 'unknown', email_taken: false });
+    expect(fake.events).toMatchObject([{ name: 'OtpOutcomeUnknown' }]);
+  });
+
+  it('is noted with the provider’s id', async () => {
+    const fake = fakeRegistration();
+    await fake.run(registrationRequest());
+    expect(fake.kept.delivery).toEqual({
+      kind: 'code',
+      outcome: 'sent',
+      message_id: 'message-1',
+      email_taken: false,
+    });
+  });
+
+  it.each(['note', 'finish'] as const)('answers 204 also when it could not be noted (%s)', async (step) => {
+    const fake = fakeRegistration({ failures: { [step]: DOWN } });
+    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
+    expect(fake.events.map(({ name }) => name)).toEqual(['OtpSent', 'OperationNotSettled']);
+  });
+
+  it.each([
+    ['email', 'Bob@Example.com'],
+    ['sms', '+447400123456'],
+    ['call', '+447400123456'],
+    ['whatsapp', '+447400123456'],
+  ] as const)('on %s goes to %s, with the code, its life and the language', async (channel, to) => {
+    const fake = fakeRegistration();
+    await fake.run(registrationRequest({ recipient: RECIPIENTS[channel], language: 'pt-BR' }));
+    const message = { kind: 'code', code: '987654', validMinutes: 10 };
+    expect(fake.sent).toEqual([{ channel, to, message, language: 'pt-BR' }]);
+  });
+});
+
+describe('What is kept of a registration', () => {
+  it('is the request, the password’s hash, the form’s fields as JSON and the sealed code', async () => {
+    const fake = fakeRegistration({ form: FORM, referrerId: 'CLIENT01' });
+    const request = registrationRequest({
+      referrer_id: 'REFANN01',
+      language: 'de',
+      customFields: { k3J9xQ: 'some' },
+    });
+    await fake.run(request);
+    const { record } = fake.kept;
+    const binding = {
+      registrationId: record?.registration_id ?? '',
+      channel: 'email' as const,
+      address: 'bob@example.com',
+    };
+    expect(record).toEqual({
+      registration_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      type: 'trader',
+      otp_type: 'email',
+      address: 'bob@example.com',
+      email: 'Bob@Example.com',
+      email_key: 'bob@example.com',
+      name: 'Bob',
+      phone: '+447400123456',
+      password_hash: '$argon2id$fake',
+      form_id: 'FORM0001',
+      referrer_id: 'REFANN01',
+      referrer_user_id: 'CLIENT01',
+      custom_fields: '{"k3J9xQ":"some"}',
+      documents: [],
+      language: 'de',
+      code: sealCode('987654', binding, PEPPER, NOW),
+      requested_at: new Date(NOW).toISOString(),
+    });
+    expect(JSON.stringify(record)).not.toContain('correct horse battery');
+    expect(JSON.stringify(record)).not.toContain('987654');
+  });
+});
