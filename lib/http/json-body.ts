@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject, type Key, type Rule, toPointer } from '../validators/primitives.ts';
 import { invalid, Problem } from './problem.ts';
-import type { Event } from './request.ts';
 
 /**
  * What a body may have at most. A body with more is refused before anybody looks at what it holds: to look costs many
@@ -24,7 +23,11 @@ export function refuseLargeBody({ body = '', isBase64Encoded }: SentBody, maxByt
   }
 }
 
-type SentBody = Pick<Event, 'body' | 'isBase64Encoded'>;
+/** Of the event that the gateway hands over. */
+interface SentBody {
+  body?: string;
+  isBase64Encoded: boolean;
+}
 
 /**
  * The object that the body holds.

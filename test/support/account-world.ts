@@ -5,7 +5,7 @@ import { type Database, TABLES } from '../../infra/local/database.ts';
 import type { Faults } from '../../infra/local/faults.ts';
 import type { Outbox } from '../../infra/local/outbox.ts';
 import type { SimulatedServer } from '../../infra/local/platforms/simulated-server.ts';
-import type { TextServerOptions } from '../../infra/local/platforms/text-server.ts';
+import type { TextServerOptions } from '../../infra/local/platforms/text-accounts.ts';
 import type { WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import { derivePasswords, parsePasswordKey } from '../../lib/platform/passwords.ts';

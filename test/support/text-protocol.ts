@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
-import { startTextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
+import type { TextServerOptions } from '../../infra/local/platforms/text-accounts.ts';
+import { startTextServer } from '../../infra/local/platforms/text-server.ts';
 import type { AccountOrder, PlatformFailure, TradingPlatform } from '../../lib/platform/platform.ts';
 import type { TextLimits } from '../../lib/platform/text/client.ts';
 import { TextProtocolPlatform } from '../../lib/platform/text/text-protocol.ts';

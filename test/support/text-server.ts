@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { startTextServer, type TextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
+import type { TextServerOptions } from '../../infra/local/platforms/text-accounts.ts';
+import { startTextServer, type TextServer } from '../../infra/local/platforms/text-server.ts';
 
 const GROUPS = [{ name: 'standard' }, { name: 'demoforex' }, { name: 'secret', permitted: false }];
 

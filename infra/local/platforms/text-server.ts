@@ -1,6 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import { type Fault, Faults } from '../faults.ts';
 import { listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
@@ -8,43 +7,10 @@ import {
   ACTING_LATE_MS,
   type Crowd,
   type SimulatedAccount,
-  type SimulatedGroup,
   type SimulatedServer,
   UNHEARD_OF_CODE,
 } from './simulated-server.ts';
-import { type AccountDetails, TextAccounts } from './text-accounts.ts';
-
-export interface TextServerOptions {
-  dialect: 'web-registration' | 'interface-gateway';
-  /** 0 or absent: a free one. */
-  port?: number;
-  master: string;
-  /** In the plug-in's order: the first one has index 1. */
-  groups: SimulatedGroup[];
-  /** In which names are shown; the server itself only knows bytes. */
-  codePage?: string;
-  firstLogin?: number;
-  /** The logins that this server may give; absent: any. Others fail as a login does that exists. */
-  logins?: LoginRange;
-  /** Client addresses that are listened to; absent: any. */
-  allowedAddresses?: string[];
-  /** How long the plug-in makes one `IP=` wait between two accounts. */
-  floodSeconds?: number;
-  /** What the gateway makes of `WCHKACCOUNT` and of `WCHECKPASS`; absent: it knows both. */
-  accountCheck?: Question;
-  passwordCheck?: Question;
-  /** How many bytes of an answer go out in one packet. */
-  packetBytes?: number;
-  /** What closes an answer; the gateway's has no line end. `none`: it is left out. */
-  end?: 'line' | 'bare' | 'none';
-  now?: () => number;
-}
-
-/** `refused`: an error that speaks of the command; `silent`: not a word, and the connection stays. */
-export type Question = 'known' | 'refused' | 'silent';
-
-/** An answer: its lines without `end`. `closes`: the server says nothing and closes; `silent`: it does not even close. */
-export type Reply = string[] | 'closes' | 'silent';
+import { type AccountDetails, type Reply, TextAccounts, type TextServerOptions } from './text-accounts.ts';
 
 export interface TextServer extends SimulatedServer {
   /** What is kept of an account beside what is listed. */

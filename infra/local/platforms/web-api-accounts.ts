@@ -1,7 +1,18 @@
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import { type Crowd, isOfCrowd, type SimulatedAccount, type SimulatedGroup } from './simulated-server.ts';
-import type { ManagerRights } from './web-api-manager.ts';
 import { RETCODES } from './web-api-retcodes.ts';
+
+/** What the manager of a simulated tp5 server may do; everything where absent. */
+export interface ManagerRights {
+  openAccounts?: boolean;
+  changeBalances?: boolean;
+  /** `names`: of an account's personal data the name is shown, and nothing else, its comment neither. */
+  personalData?: boolean | 'names';
+  /** False: it may not read its own record, in which its rights stand. */
+  ownRecord?: boolean;
+  /** Older servers know one right to all personal data, whose place is that of the name on newer ones. */
+  older?: boolean;
+}
 
 export interface WebApiAccountsOptions {
   groups: SimulatedGroup[];

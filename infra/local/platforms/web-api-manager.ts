@@ -1,16 +1,4 @@
-import { type Parameters, type Reply, reply } from './web-api-accounts.ts';
-
-/** What the manager of a simulated tp5 server may do; everything where absent. */
-export interface ManagerRights {
-  openAccounts?: boolean;
-  changeBalances?: boolean;
-  /** `names`: of an account's personal data the name is shown, and nothing else, its comment neither. */
-  personalData?: boolean | 'names';
-  /** False: it may not read its own record, in which its rights stand. */
-  ownRecord?: boolean;
-  /** Older servers know one right to all personal data, whose place is that of the name on newer ones. */
-  older?: boolean;
-}
+import { type ManagerRights, type Parameters, type Reply, reply } from './web-api-accounts.ts';
 
 const COUNT = 128;
 /** Places in the list of rights. */

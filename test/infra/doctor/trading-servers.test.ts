@@ -4,7 +4,7 @@ import { examine } from '../../../infra/doctor/checks.ts';
 import { runDoctor } from '../../../infra/doctor/doctor.ts';
 import type { Finding, ServerLooks } from '../../../infra/doctor/looks.ts';
 import { connectionChecks } from '../../../infra/doctor/stack-checks.ts';
-import type { ManagerRights } from '../../../infra/local/platforms/web-api-manager.ts';
+import type { ManagerRights } from '../../../infra/local/platforms/web-api-accounts.ts';
 import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
 import { PlatformFailure, type Rights } from '../../../lib/platform/platform.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';

@@ -1,5 +1,5 @@
 import type { Fault, Faults } from '../../../infra/local/faults.ts';
-import type { Question } from '../../../infra/local/platforms/text-server.ts';
+import type { Question } from '../../../infra/local/platforms/text-accounts.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS } from '../account-connections.ts';
 import type { AccountWorld } from '../account-world.ts';

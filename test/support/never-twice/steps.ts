@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ENDINGS, type Fault, type FaultKind } from '../../../infra/local/faults.ts';
-import type { Question } from '../../../infra/local/platforms/text-server.ts';
+import type { Question } from '../../../infra/local/platforms/text-accounts.ts';
 import { CONNECTIONS, type ConnectionId, type ServerName } from '../account-connections.ts';
 import type { Circumstances } from './circumstances.ts';
 import type { Shape } from './intents.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { TextServerOptions } from '../../../../infra/local/platforms/text-server.ts';
+import type { TextServerOptions } from '../../../../infra/local/platforms/text-accounts.ts';
 import { command, start, talk } from '../../../support/text-server.ts';
 
 const gateway = (options: Partial<TextServerOptions> = {}) => start({ dialect: 'interface-gateway', ...options });

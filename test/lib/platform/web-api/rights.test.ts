@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ManagerRights } from '../../../../infra/local/platforms/web-api-manager.ts';
+import type { ManagerRights } from '../../../../infra/local/platforms/web-api-accounts.ts';
 import type { Rights } from '../../../../lib/platform/platform.ts';
 import { atOnce } from '../../../support/departures.ts';
 import { anOrder, failure, noSignal, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
