@@ -1,4 +1,5 @@
 import { describe, it } from 'vitest';
+import { Turns } from '../../infra/local/turns.ts';
 import type { Case } from './cases.ts';
 import { type Surroundings, worldOf } from './world.ts';
 
@@ -25,14 +26,18 @@ export function sideBySide(title: string, cases: readonly Case[]): Section[] {
   ];
 }
 
+/** More requests at once make a busy machine miss the time limits of a function. */
+const AT_ONCE = 5;
+
 /** Lists the cases of the parts as tests. */
 export function walk(parts: readonly Part[]): void {
   for (const { title, sections, ...surroundings } of parts) {
     describe(title, () => {
       const world = worldOf(surroundings);
+      const turns = new Turns(AT_ONCE);
       for (const section of sections) {
         describe(section.title, { concurrent: section.concurrent === true }, () => {
-          for (const one of section.cases) it(one.title, () => one.run(world()));
+          for (const one of section.cases) it(one.title, () => turns.take(() => one.run(world())));
         });
       }
     });
