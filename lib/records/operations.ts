@@ -19,7 +19,7 @@ export interface Operation {
   readonly pk: string;
   /** Travels in the account's comment. */
   readonly operationId: string;
-  /** From which absent passwords and logins are derived (base64url, 16 bytes); gone when the operation is. */
+  /** From which absent passwords and logins are derived (a random UUID); gone when the operation is. */
   readonly nonce: string;
   readonly lease: string;
   /** Of the last write under this lease. */

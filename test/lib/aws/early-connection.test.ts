@@ -91,6 +91,16 @@ describe('A connection that is made early', () => {
     expect(requests.map(({ socket }) => socket)).toEqual(connections.slice(1));
   });
 
+  it('that ends when the request comes fails it as any other does, and the next one connects anew', async () => {
+    server.prependOnceListener('request', ({ socket }) => socket.destroy());
+    const { prepare, put } = client();
+    await prepare();
+    await expect(put()).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(requests.map(({ socket }) => socket)).toEqual(connections);
+    expect(await put()).toMatchObject({ FailedEntryCount: 0 });
+    expect(connections).toHaveLength(2);
+  });
+
   it('to a server that cannot be trusted is told by the request', async () => {
     const { prepare, put } = client({ authority: (await issuedCertificate()).authority });
     await prepare();
@@ -118,6 +128,17 @@ describe('Connections that are made ahead', () => {
     await Promise.all([put(), put()]);
     expect(new Set(requests.map(({ socket }) => socket))).toEqual(new Set(connections));
     expect(connections).toHaveLength(2);
+  });
+
+  it('are as many as were asked for: the third stands with the second', async () => {
+    const { put } = client({ ahead: 2 });
+    await put();
+    await expect.poll(() => connections.length).toBe(2);
+    await Promise.all([put(), put()]);
+    await expect.poll(() => connections.length).toBe(3);
+    await Promise.all([put(), put(), put()]);
+    expect(new Set(requests.map(({ socket }) => socket))).toEqual(new Set(connections));
+    expect(connections).toHaveLength(3);
   });
 
   it('are none otherwise', async () => {
