@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { EVENT_SCHEMAS, EVENT_SOURCE } from '../../lib/records/events.ts';
+import { EVENT_SCHEMAS, EVENT_SOURCE } from '../../lib/records/event-schemas.ts';
 import type { JsonObject } from './json.ts';
 import { toSchema } from './to-schema.ts';
 

@@ -61,7 +61,7 @@ export function accountParts(config: AccountConfig): AccountServices {
     logins: loginsIn(operations),
     accounts: accountsIn(table(database, config.accountsTable)),
     notices: accountNotices(config),
-    events: eventsOn(async () => (await import('../aws/eventbridge.ts')).eventBus(config.eventBus)),
+    events: eventsOn(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
     platform: platformConnections({ readSecret }),
     passwords: {
       key: parsedSecret(readSecret, config.passwordSecret, parsePasswordKey),

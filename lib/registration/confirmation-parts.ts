@@ -20,7 +20,7 @@ export function confirmationParts(
     directory: directoryIn(table(database, config.crmTable)),
     registrations: registrationsIn(table(database, config.registrationsTable), Date.now, config.confirmedDays),
     documents: documentsIn(config.documentsBucket),
-    events: eventsOn(async () => (await import('../aws/eventbridge.ts')).eventBus(config.eventBus)),
+    events: eventsOn(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
     pepper: async (signal) => parsePepper(await readSecret(config.pepperSecret, signal)),
     countSource: confirmationLimit(table(database, config.limitsTable)),
     isPassword: isPasswordOf,

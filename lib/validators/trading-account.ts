@@ -12,15 +12,8 @@ export const MOST_ACCOUNT_BYTES = 65_536;
 /** The id of a client in the path (specification, 2.3). */
 export const UserIdSchema = v.pipe(IdSchema, v.description('Unique id of the client.'), v.examples(['CLIENT01']));
 
-const schemas = { tp5: requestSchema('tp5'), tp4: requestSchema('tp4') };
-
 /** The body of a request for a trading account (specification, 2.3), with the rules of the platform version. */
 export function tradingAccountRequestSchema(version: PlatformVersion) {
-  return schemas[version];
-}
-export type TradingAccountRequest = v.InferOutput<typeof schemas.tp5>;
-
-function requestSchema(version: PlatformVersion) {
   return closedObject({
     ...accountFields(version),
     ...recordFields(version),
@@ -28,6 +21,7 @@ function requestSchema(version: PlatformVersion) {
     ...switchesAndNotices(),
   });
 }
+export type TradingAccountRequest = v.InferOutput<ReturnType<typeof tradingAccountRequestSchema>>;
 
 /** Where the account is opened, and what it is there. */
 function accountFields(version: PlatformVersion) {

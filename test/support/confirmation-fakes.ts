@@ -3,7 +3,7 @@ import { Problem } from '../../lib/http/problem.ts';
 import { confirmationLimit } from '../../lib/records/confirmation-limit.ts';
 import { directoryIn } from '../../lib/records/directory.ts';
 import { documentsIn } from '../../lib/records/documents.ts';
-import type { EventDetail } from '../../lib/records/events.ts';
+import type { EventDetail } from '../../lib/records/event-schemas.ts';
 import { type Delivery, type PendingRegistration, registrationsIn } from '../../lib/records/registrations.ts';
 import type { Verdict } from '../../lib/records/send-limits.ts';
 import { type ConfirmationParts, confirmRegistration, tellUntold } from '../../lib/registration/confirmation.ts';
