@@ -185,8 +185,9 @@ async function look(
   if (login !== undefined) Object.assign(trace, { login, reserved });
   try {
     if (!masterGiven) {
-      const from = { key: await services.passwords.key(platformSignal), nonce: operation.nonce };
-      trace.masterPassword = services.passwords.derive({ ...from, version: details.version }).master;
+      const { passwords: key } = await services.passwords.keys(platformSignal);
+      const from = { key, nonce: operation.nonce, version: details.version };
+      trace.masterPassword = services.passwords.derive(from).master;
     }
     return await platform.find(trace, within(FINDING_MS, platformSignal));
   } catch (error) {

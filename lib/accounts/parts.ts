@@ -1,6 +1,7 @@
 import { databaseClient, table } from '../aws/dynamodb.ts';
 import { parsedSecret, secretReader } from '../aws/secrets.ts';
 import type { AccountConfig } from '../config.ts';
+import { fingerprintKey } from '../http/idempotency.ts';
 import type { AccountNotices, NoticeSettings } from '../messages/notices.ts';
 import { platformConnections } from '../platform/connections.ts';
 import { derivePasswords, parsePasswordKey } from '../platform/passwords.ts';
@@ -9,7 +10,7 @@ import { accountsIn } from '../records/accounts.ts';
 import { directoryIn } from '../records/directory.ts';
 import { eventsOn } from '../records/events.ts';
 import { loginsIn } from '../records/logins.ts';
-import type { AccountServices } from './work.ts';
+import type { AccountKeys, AccountServices } from './work.ts';
 
 /** How each notice is sent. */
 export type NoticeOpeners = {
@@ -49,6 +50,12 @@ export function accountNotices(settings: NoticeSettings, openers: NoticeOpeners 
   };
 }
 
+/** @throws Error, which says nothing of the secret, when it has another shape */
+export function accountKeys(secret: string): AccountKeys {
+  const key = parsePasswordKey(secret);
+  return { passwords: key, fingerprints: fingerprintKey(key) };
+}
+
 /** What the opening of an account is given in production, on either version; made once, at cold start. */
 export function accountParts(config: AccountConfig): AccountServices {
   const database = databaseClient();
@@ -64,7 +71,7 @@ export function accountParts(config: AccountConfig): AccountServices {
     events: eventsOn(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
     platform: platformConnections({ readSecret }),
     passwords: {
-      key: parsedSecret(readSecret, config.passwordSecret, parsePasswordKey),
+      keys: parsedSecret(readSecret, config.passwordSecret, accountKeys),
       derive: derivePasswords,
     },
     clock: { now: Date.now },

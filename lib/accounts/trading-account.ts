@@ -1,6 +1,6 @@
 import { STOP_BEFORE_END_MS } from '../http/deadline.ts';
 import type { Answer, Request } from '../http/endpoint.ts';
-import { fingerprintKey, fingerprints } from '../http/idempotency.ts';
+import { fingerprints } from '../http/idempotency.ts';
 import { Problem } from '../http/problem.ts';
 import type { TradingPlatform } from '../platform/platform.ts';
 import type { AccountClaim, EarlierWork, KnownAccount } from '../records/account-operations.ts';
@@ -75,7 +75,7 @@ async function answer(
 ): Promise<Answer<TradingAccountAnswer>> {
   const { body, parameters, idempotencyKey } = request;
   const userId = parameters.user_id;
-  const { claim, key, records } = await claimAndRead(services, version, request, times.signal, reading);
+  const { claim, keys, records } = await claimAndRead(services, version, request, times.signal, reading);
   const { operation } = claim;
   const work: RequestWork = {
     ...times,
@@ -87,7 +87,7 @@ async function answer(
     notices: { send_email: body.send_email, send_pop_up: body.send_pop_up, language: body.language },
     telemetry: telemetry.with({ operation_id: operation.operationId, version, user_id: userId }),
   };
-  const derived = services.passwords.derive({ key, nonce: operation.nonce, version });
+  const derived = services.passwords.derive({ key: keys.passwords, nonce: operation.nonce, version });
   const passwords = {
     master_password: body.master_password ?? derived.master,
     investor_password: body.investor_password ?? derived.investor,
@@ -129,15 +129,15 @@ async function claimAndRead(
   const scope =
     idempotencyKey === undefined ? undefined : [version, caller ?? 'anyone', parameters.user_id, idempotencyKey];
   const leaseMs = endsAt - services.clock.now() + 1_000;
-  const passwordKey = services.passwords.key(signal);
+  const asking = services.passwords.keys(signal);
   const [claim, records] = await Promise.allSettled([
-    passwordKey.then((key) =>
-      services.operations.claim(scope, fingerprints(sentBody, [fingerprintKey(key)]), leaseMs, signal),
+    asking.then((keys) =>
+      services.operations.claim(scope, fingerprints(sentBody, [keys.fingerprints]), leaseMs, signal),
     ),
     reading,
   ]);
   if (claim.status === 'rejected') throw claim.reason;
-  return { claim: claim.value, key: await passwordKey, records };
+  return { claim: claim.value, keys: await asking, records };
 }
 
 interface Outcome {

@@ -15,6 +15,14 @@ import { quietly, type Telemetry } from '../telemetry.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
 import type { NamedRecords } from './order.ts';
 
+/** Of the deployment's secret. */
+export interface AccountKeys {
+  /** Generated passwords are derived from it. */
+  passwords: string;
+  /** Of the fingerprints of requests. */
+  fingerprints: string;
+}
+
 /** What accounts are opened with; tests pass fakes. */
 export interface AccountServices {
   /** Of the deployment. */
@@ -27,8 +35,7 @@ export interface AccountServices {
   events: Events;
   platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
   passwords: {
-    /** The secret that generated passwords and fingerprints are derived from. */
-    key(signal: AbortSignal): Promise<string>;
+    keys(signal: AbortSignal): Promise<AccountKeys>;
     derive(from: { key: string; nonce: string; version: PlatformVersion }): Record<PasswordRole, string>;
   };
   clock: { now(): number };

@@ -193,7 +193,10 @@ export class FakeAccounts {
         if (this.platformFails !== undefined) throw this.platformFails;
         return this.platform;
       },
-      passwords: { key: async () => 'a key of this test', derive: derivePasswords },
+      passwords: {
+        keys: async () => ({ passwords: 'a key of this test', fingerprints: 'another key of it' }),
+        derive: derivePasswords,
+      },
       settings: { ...DEPLOYED, settleSeconds: this.settleMs / 1_000, ...this.deployed },
       clock: { now: this.now },
     };

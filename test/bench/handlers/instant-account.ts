@@ -1,10 +1,10 @@
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
-import { accountNotices } from '../../../lib/accounts/parts.ts';
+import { accountKeys, accountNotices } from '../../../lib/accounts/parts.ts';
 import { openTradingAccount } from '../../../lib/accounts/trading-account.ts';
 import { parsedSecret } from '../../../lib/aws/secrets.ts';
 import { accountConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
-import { derivePasswords, parsePasswordKey } from '../../../lib/platform/passwords.ts';
+import { derivePasswords } from '../../../lib/platform/passwords.ts';
 import type { TradingPlatform } from '../../../lib/platform/platform.ts';
 import { accountOperationsIn } from '../../../lib/records/account-operations.ts';
 import { accountsIn } from '../../../lib/records/accounts.ts';
@@ -61,7 +61,7 @@ const parts = {
   accounts: accountsIn(instantTable()),
   notices: accountNotices(config),
   platform: async () => platform,
-  passwords: { key: parsedSecret(async () => passwordKey, 'key', parsePasswordKey), derive: derivePasswords },
+  passwords: { keys: parsedSecret(async () => passwordKey, 'key', accountKeys), derive: derivePasswords },
   events: { prepare: () => {}, tell: async () => {} },
   settings: config,
   clock: { now: Date.now },

@@ -207,7 +207,7 @@ describe('A password secret that cannot be read', () => {
   it('is an error of ours before anything is claimed', async () => {
     const { services } = world;
     const failure = new SecretFailure('ServiceUnavailable');
-    const broken = { ...services, passwords: { ...services.passwords, key: () => Promise.reject(failure) } };
+    const broken = { ...services, passwords: { ...services.passwords, keys: () => Promise.reject(failure) } };
     Object.defineProperty(world, 'services', { value: broken });
     await expect(world.run({}, KEY)).rejects.toBe(failure);
     expect(world.operations.calls).toEqual([]);
