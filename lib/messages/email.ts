@@ -1,37 +1,49 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
-import { type EmailSettings, framedMail, isolated, rich, sentBy } from './mail.ts';
+import { type EmailSettings, type FramedMail, filled, framedMail, HOLES, isolated, rich, sentBy } from './mail.ts';
 import type { Message, OtpChannel } from './message.ts';
-import type { Mail, SendMail } from './providers.ts';
+import type { SendMail } from './providers.ts';
 import { wordsFor } from './words/languages.ts';
 import { fill, minutesIn, type Words } from './words/words.ts';
 
 /** The channel `email`: mails through SES. */
 export function emailChannel(settings: EmailSettings, brand: Brand, sendMail: SendMail): OtpChannel {
   const sender = sentBy(settings, brand);
+  const made = new Map<Words, OtpMails>();
+  const mailsIn = async (language: string | undefined) => {
+    const words = await wordsFor(language);
+    const mails = made.get(words) ?? otpMails(words, brand);
+    made.set(words, mails);
+    return mails;
+  };
   return {
     async prepare(language) {
-      await Promise.all([wordsFor(language), sendMail.prepare?.()]);
+      await Promise.all([mailsIn(language), sendMail.prepare?.()]);
     },
 
     async send(to, message, language, signal) {
-      const mail = otpMail(message, await wordsFor(language), brand);
+      const mail = (await mailsIn(language))(message);
       return sendMail({ ...sender, ...mail, to: asciiEmail(to), kind: message.kind }, signal);
     },
   };
 }
 
+type OtpMails = (message: Message) => FramedMail;
+
 /**
- * The mail with the one-time password, or the notice to the owner of the address. Neither its subject nor its preview
- * holds the code: they stand on locked screens.
+ * The mail with the one-time password, and the notice to the owner of the address. Neither its subject nor its preview
+ * holds the code: they stand on locked screens. Both are made at once, whichever is sent: whose address it is shows in no time.
  */
-export function otpMail(message: Message, words: Words, brand: Brand): Pick<Mail, 'subject' | 'text' | 'html'> {
-  return message.kind === 'code' ? codeMail(message, words, brand) : ownerMail(words, brand);
+export function otpMails(words: Words, brand: Brand): OtpMails {
+  const code = codeMail(words, brand);
+  const notice = ownerMail(words, brand);
+  return (message) =>
+    message.kind === 'code' ? filled(code, message.code, minutesIn(words, message.validMinutes)) : notice;
 }
 
-function codeMail({ code, validMinutes }: Message & { kind: 'code' }, words: Words, brand: Brand) {
+function codeMail(words: Words, brand: Brand) {
   const says = words.codeMail;
-  const expiry = rich(says.expiry, { minutes: minutesIn(words, validMinutes) });
+  const expiry = rich(says.expiry, { minutes: HOLES.minutes });
   return framedMail({
     words,
     brand,
@@ -40,7 +52,7 @@ function codeMail({ code, validMinutes }: Message & { kind: 'code' }, words: Wor
     blocks: [
       { kind: 'heading', words: says.heading },
       { kind: 'paragraph', words: rich(says.intro, { brand: isolated(brand.name, words) }) },
-      { kind: 'code', code },
+      { kind: 'code', code: HOLES.code },
       { kind: 'paragraph', words: expiry },
       { kind: 'paragraph', words: rich(says.secrecy) },
       { kind: 'note', heading: says.notYouHeading, words: rich(says.notYou) },

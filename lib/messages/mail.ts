@@ -43,6 +43,8 @@ interface MailContent {
   blocks: Block[];
 }
 
+export type FramedMail = Pick<Mail, 'subject' | 'text' | 'html'>;
+
 /**
  * A value inside a sentence. In HTML, and in plain text written from right to left, it is isolated from the direction of
  * the words around it.
@@ -72,7 +74,7 @@ export function rich(phrase: string, values: Record<string, Rich | string> = {})
  * The frame of every mail: header in the brand's colour, content, support address, footer. Tables and inline styles,
  * because mail programs know little else; a style element for dark mode; nothing is loaded from anywhere.
  */
-export function framedMail(content: MailContent): Pick<Mail, 'subject' | 'text' | 'html'> {
+export function framedMail(content: MailContent): FramedMail {
   const { words, brand, subject } = content;
   const closing = {
     // At the end of its line and without marks around it, so that it can be copied from plain text.
@@ -86,6 +88,16 @@ export function framedMail(content: MailContent): Pick<Mail, 'subject' | 'text' 
     `--\n${closing.automatic.text}`,
   ].join('\n\n');
   return { subject, text: `${text}\n`, html: asHtml(content, closing) };
+}
+
+/** Stand in a mail for what is known only when it is sent; no setting, and no word of ours, holds a line separator. */
+export const HOLES = { code: '\u2028', minutes: '\u2029' } as const;
+
+/** A mail that was made with holes, with these values in them. */
+export function filled({ subject, text, html }: FramedMail, code: string, minutes: string): FramedMail {
+  const put = (form: string, inCode: string, inMinutes: string) =>
+    form.replaceAll(HOLES.code, () => inCode).replaceAll(HOLES.minutes, () => inMinutes);
+  return { subject, text: put(text, code, minutes), html: put(html, escapeMarkup(code), escapeMarkup(minutes)) };
 }
 
 function addressLink(email: string): Rich {

@@ -28,6 +28,17 @@ describe('The channel email', () => {
     expect(outbox[0]?.html).toContain('012345');
   });
 
+  it('has in each mail the code of that mail alone, whatever the brand is called', async () => {
+    const { channel, outbox } = await email({ brand: { ...BRAND, name: '{code} & $&' } });
+    await channel.send('ann@example.org', CODE, 'en', patient());
+    await channel.send('ben@example.org', { ...CODE, code: '987654' }, 'en', patient());
+    expect(outbox.map(({ text }) => /\b\d{6}\b/g.exec(text)?.[0])).toEqual(['012345', '987654']);
+    for (const { text, html } of outbox) {
+      expect(text).toContain('{code} & $&');
+      expect(html).toContain('{code} &amp; $&amp;');
+    }
+  });
+
   it('is made ready without sending anything', async () => {
     const { channel, outbox } = await email();
     await channel.prepare?.('es');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { channelsOf, readableOn } from '../../../lib/messages/color.ts';
-import { otpMail } from '../../../lib/messages/email.ts';
+import { otpMails } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp, type OpenedAccount } from '../../../lib/messages/notices.ts';
 import { LANGUAGES, wordsFor } from '../../../lib/messages/words/languages.ts';
@@ -31,7 +31,7 @@ const seen = (html: string) =>
 const withoutIsolates = (text: string) => text.replace(/[\u2068\u2069]/g, '');
 
 describe.each(WORDS)('The mail with a code in $language', (words) => {
-  const mail = otpMail(CODE, words, BRAND);
+  const mail = otpMails(words, BRAND)(CODE);
 
   it('has the code once as six digits together, in the text on a line of its own', () => {
     expect(mail.text.match(/\d{6}/g)).toEqual(['048213']);
@@ -67,7 +67,7 @@ describe.each(WORDS)('The mail with a code in $language', (words) => {
 
 describe.each(WORDS)('The other mails in $language', (words) => {
   it('tell an owner that nothing has changed, without a code', () => {
-    const mail = otpMail(NOTICE, words, BRAND);
+    const mail = otpMails(words, BRAND)(NOTICE);
     expect(mail.subject).toContain(BRAND.name);
     expect(mail.text).not.toMatch(/\d/);
     expect(seen(mail.html)).not.toMatch(/\d/);
@@ -108,8 +108,8 @@ describe('Every mail', () => {
   };
   const mails = (brand: Brand) =>
     WORDS.flatMap((words) => [
-      otpMail(CODE, words, brand),
-      otpMail(NOTICE, words, brand),
+      otpMails(words, brand)(CODE),
+      otpMails(words, brand)(NOTICE),
       accountMail({ ...ACCOUNT, group: '<b>', serverName: '"><script>' }, words, brand),
     ]);
 
@@ -146,12 +146,12 @@ describe('Every mail', () => {
   });
 
   it('isolates the name from the right-to-left words around it, and nothing that is copied', async () => {
-    const { text, html } = otpMail(CODE, await wordsFor('ar'), BRAND);
+    const { text, html } = otpMails(await wordsFor('ar'), BRAND)(CODE);
     expect(text).toContain('\u2068Northwind Markets\u2069');
     expect(text).toContain(` ${BRAND.supportEmail}\n`);
     expect(html).toContain('<bdi>Northwind Markets</bdi>');
     expect(html).toMatch(/<div class="box ink" dir="ltr"[^>]*>048213<\/div>/);
-    expect(otpMail(CODE, ENGLISH, BRAND).text).not.toMatch(/[\u2066-\u2069]/);
+    expect(otpMails(ENGLISH, BRAND)(CODE).text).not.toMatch(/[\u2066-\u2069]/);
   });
 });
 
