@@ -170,6 +170,7 @@ export function placeOf({ window }: Counter, { places }: CounterState, name: str
  * was taken waits from then on: no longer than the window itself.
  */
 export function waitMs({ window }: Counter, { places }: CounterState, at: number): number {
+  if (places.length === 0) return 0;
   const times = places.map((place) => place.at);
   if (window.waitMs(times, at) === 0) return 0;
   return Math.max(1, window.waitMs(times, Math.max(at, ...times)));

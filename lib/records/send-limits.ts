@@ -1,4 +1,4 @@
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Table } from '../aws/dynamodb.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import type { Limits } from '../validators/deployment.ts';
@@ -80,7 +80,7 @@ export function sendLimits(table: Table, limits: Limits, now: () => number = Dat
     async admit({ key, recipient, source: address }, signal) {
       const at = now();
       const { of, ofMessage, nameOf } = peppered(pepper);
-      const name = shortName(key === undefined ? randomUUID() : nameOf('request', JSON.stringify(key)));
+      const name = key === undefined ? randomName() : shortName(nameOf('request', JSON.stringify(key)));
       const source = sourceOf(address);
       const [own, wrong] = [of('source', source), of('wrong', source)];
       const [counted, networkWaitMs, [message, states]] = await Promise.all([
@@ -194,7 +194,7 @@ class CountedRequest implements Admission {
     const { counters, wrong, at } = this.#known;
     const [count] = await Promise.all([
       // Under a name of its own: with one key many ids may be guessed.
-      counters.count(wrong, shortName(randomUUID()), at, signal),
+      counters.count(wrong, randomName(), at, signal),
       this.dropRequest(signal),
     ]);
     return count.kind === 'denied' ? reached([waitMs(wrong, count.state, at)]) : { kind: 'allowed' };
@@ -214,7 +214,7 @@ class CountedRequest implements Admission {
     await Promise.allSettled([
       this.#giveMessageBack(signal),
       // A later request with the same key is another one.
-      hasRetries && counted.kind !== 'denied' && counters.rename(own, name, shortName(randomUUID()), signal),
+      hasRetries && counted.kind !== 'denied' && counters.rename(own, name, randomName(), signal),
     ]);
   }
 
@@ -248,7 +248,12 @@ function reached(waitsMs: readonly number[]): Verdict {
   return { kind: 'reached', retryAfterSeconds: Math.max(1, Math.ceil(Math.max(...waitsMs) / 1_000)) };
 }
 
-/** Enough to tell requests and counters apart. */
-function shortName(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, 16);
+/** Of an item's name, which ends with an HMAC: enough to tell requests and counters apart. */
+function shortName(name: string): string {
+  return name.slice(-16);
+}
+
+/** As short; 62 bits of it are random. */
+function randomName(): string {
+  return randomUUID().slice(-17);
 }

@@ -53,18 +53,20 @@ export function slidingWindow(rules: readonly Rule[]): SlidingWindow {
   const slots = Math.max(2, 1 + Math.max(...clauses.map(({ slot }) => slot)));
   if (slots > MOST_ENTRIES) throw new RangeError(`A limit counts at most ${MOST_ENTRIES} entries.`);
   const condition = rules.map((rule) => `(${rule.map(toCondition).join(' OR ')})`).join(' AND ');
-  const ages = new Set(clauses.map(({ ms }) => ms));
+  const longestMs = Math.max(...clauses.map(({ ms }) => ms));
+  const ages = [...new Set(clauses.map(({ ms }) => ms))].map((ms) => [`:age${ms}`, ms] as const);
 
   return {
     slots,
-    longestMs: Math.max(...ages),
+    longestMs,
     lacksName: Array.from({ length: slots }, (_, slot) => `NOT contains(t${slot}, :name)`).join(' AND '),
     shiftIn: shiftIn(slots),
-    condition: (now) => ({
-      condition,
+    condition: (now) => {
+      const values: Record<string, string> = {};
       // Later than every entry of that millisecond, whatever follows its stamp.
-      values: Object.fromEntries([...ages].map((ms) => [`:age${ms}`, `${stamp(now - ms)}~`])),
-    }),
+      for (const [name, ms] of ages) values[name] = `${stamp(now - ms)}~`;
+      return { condition, values };
+    },
     waitMs: (times, now) => {
       const waits = rules.map((rule) => Math.min(...rule.map(({ slot, ms }) => (times[slot] ?? -ms) + ms - now)));
       return Math.max(0, ...waits);

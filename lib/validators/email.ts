@@ -18,23 +18,27 @@ const ASCII_DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[
 /** An e-mail address: local part in ASCII, domain international or not; nothing is trimmed. */
 export const EmailSchema = v.pipe(
   v.string(),
-  v.check(fits, rule('length', `must be at most ${MOST_CHARACTERS} characters`)),
-  v.check((email) => !fits(email) || isEmail(email), rule('format', 'must be an e-mail address')),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const message = dataset.typed ? faultOf(dataset.value) : undefined;
+    if (message !== undefined) addIssue({ message });
+  }),
   v.metadata({ format: 'idn-email', maxLength: MOST_CHARACTERS, pattern: `${LOCAL_PART.source.slice(0, -1)}@[^@]+$` }),
 );
 
-function fits(email: string): boolean {
-  return email.length <= MOST_CHARACTERS && asciiEmail(email).length <= MOST_CHARACTERS;
-}
+const TOO_LONG = rule('length', `must be at most ${MOST_CHARACTERS} characters`);
+const NO_ADDRESS = rule('format', 'must be an e-mail address');
 
-function isEmail(email: string): boolean {
+function faultOf(email: string): string | undefined {
+  if (email.length > MOST_CHARACTERS) return TOO_LONG;
   const { local, domain } = split(email);
-  return (
+  const ascii = domainToASCII(domain);
+  if (local.length + 1 + (ascii || domain.toLowerCase()).length > MOST_CHARACTERS) return TOO_LONG;
+  const isAddress =
     local.length <= LONGEST_LOCAL_PART &&
     LOCAL_PART.test(local) &&
     TYPED_DOMAIN.test(domain) &&
-    ASCII_DOMAIN.test(domainToASCII(domain))
-  );
+    ASCII_DOMAIN.test(ascii);
+  return isAddress ? undefined : NO_ADDRESS;
 }
 
 function split(email: string): { local: string; domain: string } {
@@ -56,9 +60,10 @@ export function emailKey(email: string): string {
 /**
  * The address as limits count it: spellings that one mailbox receives are one. The plus-tag goes everywhere, dots in
  * the local part go at Gmail, which ignores them, and its other name becomes `gmail.com`.
+ * @param key as it is looked up
  */
-export function foldedEmail(email: string): string {
-  const { local, domain } = split(emailKey(email));
+export function foldedEmail(key: string): string {
+  const { local, domain } = split(key);
   const tag = local.indexOf('+');
   const untagged = tag > 0 ? local.slice(0, tag) : local;
   return domain === 'gmail.com' || domain === 'googlemail.com'

@@ -11,7 +11,7 @@ import {
 import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { FIXED_FIELDS, type Form } from './form.ts';
-import { type Channel, isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
+import { isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
 import { RegistrationPasswordSchema } from './passwords.ts';
 import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneSchema, parsePhone } from './phone.ts';
 import {
@@ -128,16 +128,17 @@ export function registrationRequestSchema(served: ServedCountries) {
     v.transformAsync(async (body) => {
       const { email, type, name, phone, otp_type, password, form_id, referrer_id, language } = body;
       const parsed = await parsedPhone(phone);
+      const key = emailKey(email);
       return {
         /** As typed. */
         email,
         /** As it is looked up. */
-        emailKey: emailKey(email),
+        emailKey: key,
         type,
         name,
         /** Where both parts of a phone were given. */
         phoneE164: parsed?.e164,
-        recipient: recipientOf(otp_type, email, parsed),
+        recipient: otp_type === 'email' ? { channel: otp_type, key, to: email } : phoneRecipient(otp_type, parsed),
         password,
         form_id,
         referrer_id,
@@ -156,8 +157,7 @@ function withoutFixedFields(body: Record<string, unknown>): Record<string, unkno
   return body;
 }
 
-function recipientOf(channel: Channel, email: string, phone: ParsedPhone | undefined): Recipient {
-  if (channel === 'email') return { channel, key: emailKey(email), to: email };
+function phoneRecipient(channel: PhoneChannel, phone: ParsedPhone | undefined): Recipient {
   if (phone?.country === undefined) throw new TypeError('The rules let no such phone get a message.');
   return { channel, key: phone.e164, to: phone.e164, country: phone.country };
 }

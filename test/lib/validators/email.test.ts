@@ -103,7 +103,7 @@ describe('an e-mail address', () => {
     ['a.nn@mygmail.com', 'a.nn@mygmail.com'],
     ['+ann@example.com', '+ann@example.com'],
   ])('is counted by limits without tag, Gmail dots and case: %s as %s', (email, folded) => {
-    expect(foldedEmail(email)).toBe(folded);
+    expect(foldedEmail(emailKey(email))).toBe(folded);
   });
 
   it('is folded and keyed to a fixed point, whatever was typed', () => {
@@ -112,7 +112,8 @@ describe('an e-mail address', () => {
         expect(emailKey(emailKey(email))).toBe(emailKey(email));
         if (rulesOf(email).length === 0) {
           expect(rulesOf(asciiEmail(email))).toEqual([]);
-          expect(foldedEmail(foldedEmail(email))).toBe(foldedEmail(email));
+          const folded = foldedEmail(emailKey(email));
+          expect(foldedEmail(folded)).toBe(folded);
         }
       }),
     );
