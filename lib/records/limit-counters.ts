@@ -18,7 +18,8 @@ export interface MessageCounters {
 
 /** The counters that a deployment's limits are kept with, each named by an HMAC: the table holds no address. */
 export interface LimitCounters {
-  of(kind: 'source' | 'wrong', source: Source): Counter;
+  /** Of all requests of a source, and of those with wrong ids. */
+  ofSource(source: Source): { own: Counter; wrong: Counter };
   ofMessage(recipient: Recipient): Promise<MessageCounters>;
   /** The name of an item. */
   nameOf(kind: string, value: string): string;
@@ -32,12 +33,19 @@ const DAY_MS = 24 * HOUR_MS;
 export function limitCounters(limits: Limits): (pepper: Pepper) => LimitCounters {
   const windows = windowsOf(limits);
   return (pepper) => {
-    const nameOf = (kind: string, value: string) =>
-      `${kind}#${createHmac('sha256', pepper.keys[0]).update(`limit\n${kind}\n${value}`).digest('base64url')}`;
+    const secretName = (kind: string, value: string) =>
+      createHmac('sha256', pepper.keys[0]).update(`limit\n${kind}\n${value}`).digest('base64url');
+    const nameOf = (kind: string, value: string) => `${kind}#${secretName(kind, value)}`;
     const counter = (kind: Kind, value: string): Counter => ({ pk: nameOf(kind, value), window: windows[kind] });
     return {
       nameOf,
-      of: (kind, source) => counter(kind, source.name),
+      ofSource(source) {
+        const name = secretName('source', source.name);
+        return {
+          own: { pk: `source#${name}`, window: windows.source },
+          wrong: { pk: `wrong#${name}`, window: windows.wrong },
+        };
+      },
       async ofMessage(recipient) {
         const { channel, key } = recipient;
         if (channel !== 'email') {

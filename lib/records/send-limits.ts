@@ -79,10 +79,10 @@ export function sendLimits(table: Table, limits: Limits, now: () => number = Dat
   return (pepper) => ({
     async admit({ key, recipient, source: address }, signal) {
       const at = now();
-      const { of, ofMessage, nameOf } = peppered(pepper);
+      const { ofSource, ofMessage, nameOf } = peppered(pepper);
       const name = key === undefined ? randomName() : shortName(nameOf('request', JSON.stringify(key)));
       const source = sourceOf(address);
-      const [own, wrong] = [of('source', source), of('wrong', source)];
+      const { own, wrong } = ofSource(source);
       const [counted, networkWaitMs, [message, states]] = await Promise.all([
         counters.count(own, name, at, signal),
         source.network === undefined

@@ -86,12 +86,16 @@ export function fill(phrase: string, values: Readonly<Record<string, string>>): 
   return phrase.replace(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
 }
 
-/** Kept, because they take long to make. */
-const pluralRules = new Map<string, Intl.PluralRules>();
+/** Kept, because the rules of plurals take long to make. */
+const spans = new Map<string, string>();
 
 /** A span of minutes in words, such as `10 minutes`. */
 export function minutesIn({ language, minutes }: Pick<Words, 'language' | 'minutes'>, count: number): string {
-  const rules = pluralRules.get(language) ?? new Intl.PluralRules(language);
-  pluralRules.set(language, rules);
-  return fill(minutes[rules.select(count)] ?? minutes.other, { n: String(count) });
+  const key = `${language} ${count}`;
+  const known = spans.get(key);
+  if (known !== undefined) return known;
+  const form = new Intl.PluralRules(language).select(count);
+  const span = fill(minutes[form] ?? minutes.other, { n: String(count) });
+  spans.set(key, span);
+  return span;
 }
