@@ -119,8 +119,9 @@ function metric(name: EventName, Timestamp: number, byChannel: boolean) {
 /** Keeps the allow-listed fields, and of their values only numbers, plain words, and places. */
 export function allowed(fields: EventFields): Record<string, string | number | string[]> {
   const kept: Record<string, string | number | string[]> = {};
-  for (const [name, value] of Object.entries(fields)) {
+  for (const name of Object.keys(fields) as (keyof EventFields)[]) {
     const kind = KINDS.get(name);
+    const value = fields[name];
     if (kind === 'word' && typeof value === 'string') kept[name] = WORD.test(value) ? value : 'withheld';
     else if (kind === 'number' && typeof value === 'number') kept[name] = value;
     else if (kind === 'places' && Array.isArray(value)) kept[name] = value;

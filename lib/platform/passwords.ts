@@ -43,7 +43,9 @@ function firstMixed(
   let candidate = '';
   for (let counter = 0; ; counter += 1) {
     const block = createHmac('sha256', key).update(`account-password\n${version}\n${role}\n${counter}\n`).update(nonce);
-    for (const byte of block.digest()) {
+    const bytes = block.digest();
+    for (let index = 0; index < bytes.length; index += 1) {
+      const byte = bytes.readUInt8(index);
       if (byte >= USABLE_BYTES) continue;
       candidate += ALPHABET[byte % ALPHABET.length];
       if (candidate.length < LENGTH) continue;

@@ -121,18 +121,15 @@ export function operationsIn(
     operation.revision += 1;
     const changes = { ...set, revision: operation.revision, expires_at: expiry(keptSeconds ?? unfinishedSeconds) };
     const underLease = 'lease = :lease AND revision <= :revision';
-    const { values, ...expression } = assignments(changes, remove);
-    await unlessLost(() =>
-      table.update(
-        { pk: operation.pk },
-        {
-          ...expression,
-          condition: condition === undefined ? underLease : `${underLease} AND (${condition})`,
-          values: { ...values, ':lease': operation.lease },
-        },
-        signal,
-      ),
-    );
+    const { update, names, values } = assignments(changes, remove);
+    values[':lease'] = operation.lease;
+    const expression = {
+      update,
+      condition: condition === undefined ? underLease : `${underLease} AND (${condition})`,
+      names,
+      values,
+    };
+    await unlessLost(() => table.update({ pk: operation.pk }, expression, signal));
   };
 
   return {
@@ -244,16 +241,38 @@ function assignments(
 ): Required<Omit<Expression, 'condition'>> & { update: string } {
   const names: Record<string, string> = {};
   const values: Item = {};
-  const changes: string[] = [];
-  for (const [name, value] of Object.entries(set)) {
-    if (value === undefined) continue;
-    changes.push(`#${name} = :${name}`);
-    names[`#${name}`] = name;
-    values[`:${name}`] = value;
+  let update = '';
+  for (const attribute of Object.keys(set)) {
+    if (set[attribute] === undefined) continue;
+    const { name, value, assignment } = placeholderOf(attribute);
+    update += update === '' ? `SET ${assignment}` : `, ${assignment}`;
+    names[name] = attribute;
+    values[value] = set[attribute];
   }
-  for (const name of remove) names[`#${name}`] = name;
-  const removed = remove.length === 0 ? '' : ` REMOVE ${remove.map((name) => `#${name}`).join(', ')}`;
-  return { update: `SET ${changes.join(', ')}${removed}`, names, values };
+  for (const [index, attribute] of remove.entries()) {
+    const { name } = placeholderOf(attribute);
+    update += index === 0 ? ` REMOVE ${name}` : `, ${name}`;
+    names[name] = attribute;
+  }
+  return { update, names, values };
+}
+
+/** How an attribute is called in an expression. */
+interface Placeholder {
+  name: string;
+  value: string;
+  assignment: string;
+}
+
+/** Of the few attributes that operations have. */
+const placeholders = new Map<string, Placeholder>();
+
+function placeholderOf(attribute: string): Placeholder {
+  const known = placeholders.get(attribute);
+  if (known !== undefined) return known;
+  const placeholder = { name: `#${attribute}`, value: `:${attribute}`, assignment: `#${attribute} = :${attribute}` };
+  placeholders.set(attribute, placeholder);
+  return placeholder;
 }
 
 async function unlessLost(work: () => Promise<unknown>): Promise<void> {

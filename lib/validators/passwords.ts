@@ -44,12 +44,18 @@ export const PASSWORD_RULES = {
   },
 } as const satisfies Record<string, PasswordRules>;
 
+const oneOf = (name: CharacterClass) => new RegExp(`[${escaped(CHARACTER_CLASSES[name])}]`);
+const ONE_OF: Readonly<Record<CharacterClass, RegExp>> = {
+  lowercase: oneOf('lowercase'),
+  uppercase: oneOf('uppercase'),
+  digit: oneOf('digit'),
+  special: oneOf('special'),
+};
+
 /** True when the characters of a password are mixed as the version asks for, whatever its length. */
 export function isMixed(password: string, version: keyof typeof PASSWORD_RULES): boolean {
   const { classes, atLeast }: PasswordRules = PASSWORD_RULES[version];
-  const characters = [...password];
-  const present = classes.filter((name) => characters.some((one) => CHARACTER_CLASSES[name].includes(one)));
-  return present.length >= atLeast;
+  return classes.filter((name) => ONE_OF[name].test(password)).length >= atLeast;
 }
 
 /** The same rules as a pattern, for the documents that only know patterns. */
