@@ -7,7 +7,7 @@ export function toSchema(schema: v.GenericSchema): Record<string, Json> {
   const { $schema: _, ...converted } = toJsonSchema(schema, {
     target: 'draft-2020-12',
     typeMode: 'input',
-    ignoreActions: ['check', 'raw_check', 'finite', 'min_code_points', 'max_code_points'],
+    ignoreActions: ['check', 'raw_check', 'finite'],
     overrideSchema: ({ valibotSchema, jsonSchema }) => {
       const { required, ...rest } = jsonSchema;
       const kept = required?.length === 0 ? rest : jsonSchema;

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Problem } from '../http/problem.ts';
 import type { AccountOrder, TradingPlatform } from '../platform/platform.ts';
 import type { AccountDetails } from '../records/accounts.ts';
@@ -72,7 +72,7 @@ export function* loginCandidates({ nonce }: Pick<Operation, 'nonce'>, { from, to
   const size = BigInt(to - from + 1);
   const given = new Set<number>();
   for (let index = 0; index < MOST_CANDIDATES; index += 1) {
-    const digest = createHmac('sha256', nonce).update(`account-login\n${index}\n`).digest('hex');
+    const digest = hash('sha256', `account-login\n${index}\n${nonce}`);
     // Of 256 bits the remainder favours no login that anyone could notice.
     const login = from + Number(BigInt(`0x${digest}`) % size);
     if (!given.has(login)) yield login;

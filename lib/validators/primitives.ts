@@ -230,13 +230,18 @@ function shortString(most: number, message: string) {
 export function text(least: number, most: number) {
   const length = rule('length', `must be ${inWords(least, most)}`);
   return v.pipe(
-    // A code point has at most two units.
+    // A code point has one unit or two.
     shortString(2 * most, length),
-    v.minCodePoints(least, length),
-    v.maxCodePoints(most, length),
+    v.check((value) => hasCodePoints(value, least, most), length),
     v.check((value) => value.isWellFormed(), rule('characters', 'must be well-formed Unicode')),
     v.metadata({ ...(least > 0 ? { minLength: least } : {}), maxLength: most }),
   );
+}
+
+function hasCodePoints(value: string, least: number, most: number): boolean {
+  if (value.length >= 2 * least && value.length <= most) return true;
+  const count = [...value].length;
+  return count >= least && count <= most;
 }
 
 function inWords(least: number, most: number): string {
