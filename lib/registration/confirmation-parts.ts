@@ -1,5 +1,5 @@
 import { databaseClient, table } from '../aws/dynamodb.ts';
-import type { ReadSecret } from '../aws/secrets.ts';
+import { parsedSecret, type ReadSecret } from '../aws/secrets.ts';
 import type { confirmationConfig } from '../config.ts';
 import { confirmationLimit } from '../records/confirmation-limit.ts';
 import { directoryIn } from '../records/directory.ts';
@@ -21,7 +21,7 @@ export function confirmationParts(
     registrations: registrationsIn(table(database, config.registrationsTable), Date.now, config.confirmedDays),
     documents: documentsIn(config.documentsBucket),
     events: eventsOn(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
-    pepper: async (signal) => parsePepper(await readSecret(config.pepperSecret, signal)),
+    pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
     countSource: confirmationLimit(table(database, config.limitsTable)),
     isPassword: isPasswordOf,
     now: Date.now,
