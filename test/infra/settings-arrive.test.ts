@@ -1,5 +1,5 @@
 import type { Template } from 'aws-cdk-lib/assertions';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SETTING_NAMES } from '../../infra/settings.ts';
 import { EVERYTHING, OTHERS, synthesize, synthesizeAnew } from '../support/stack.ts';
 
@@ -7,14 +7,45 @@ import { EVERYTHING, OTHERS, synthesize, synthesizeAnew } from '../support/stack
 const OTHER_COUNT = 77;
 
 const textOf = (template: Template) => JSON.stringify(template.toJSON());
+const isLimit = (name: string) => name.startsWith('limits.');
+const otherOf = (name: string) => OTHERS[name] ?? (isLimit(name) ? OTHER_COUNT : undefined);
 
-it.each(SETTING_NAMES)('The setting %s arrives in the template', (name) => {
-  const given = OTHERS[name] ?? (name.startsWith('limits.') ? OTHER_COUNT : undefined);
-  expect(given, 'needs a second value in OTHERS of test/support/stack.ts').toBeDefined();
-  const [beside, other] = Array.isArray(given) ? given : [{}, given];
-  const settings = { ...EVERYTHING, ...beside };
-  const template = synthesizeAnew({ ...settings, ...changed(name, other) });
-  expect(textOf(template)).not.toBe(textOf(synthesize(settings)));
+/** How the other value of a setting stands in the text of a template: a limit beside its name. */
+function traceOf(name: string): string {
+  const value = String(otherOf(name));
+  return isLimit(name) ? `${name.slice('limits.'.length)}\\":${value}` : value;
+}
+
+const traces = SETTING_NAMES.map(traceOf);
+const usual = textOf(synthesize(EVERYTHING));
+
+/** A value that no other setting has, that stands nowhere before, and that needs nothing beside it, tells of itself. */
+function isTelling(name: string): boolean {
+  const trace = traceOf(name);
+  const isAlone = traces.filter((one) => one.includes(trace)).length === 1;
+  const isOne = ['string', 'number'].includes(typeof otherOf(name));
+  return isOne && trace.length > 3 && isAlone && !usual.includes(trace);
+}
+
+describe('The settings whose values tell of themselves, all together', () => {
+  const names = SETTING_NAMES.filter(isTelling);
+  const others = Object.fromEntries(names.map((name) => [name, otherOf(name)]));
+  const text = textOf(synthesizeAnew({ ...EVERYTHING, ...others }));
+
+  it.each(names)('%s arrives in the template', (name) => {
+    expect(text.includes(traceOf(name))).toBe(true);
+  });
+});
+
+describe('Each other setting', () => {
+  it.each(SETTING_NAMES.filter((name) => !isTelling(name)))('%s arrives in the template', (name) => {
+    const given = otherOf(name);
+    expect(given, 'needs a second value in OTHERS of test/support/stack.ts').toBeDefined();
+    const [beside, other] = Array.isArray(given) ? given : [{}, given];
+    const settings = { ...EVERYTHING, ...beside };
+    const template = synthesizeAnew({ ...settings, ...changed(name, other) });
+    expect(textOf(template) === textOf(synthesize(settings))).toBe(false);
+  });
 });
 
 /** Channels cannot go without their groups. */
