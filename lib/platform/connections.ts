@@ -5,7 +5,8 @@ import { PlatformFailure, type TradingPlatform } from './platform.ts';
 
 /**
  * The platform of a connection, kept across invocations, its session with it. A changed record or a rotated secret
- * replaces it; what still runs on the old one ends there.
+ * replaces it; what still runs on the old one ends there. The server of a record that is new here is connected to while
+ * its secret is asked for.
  * @throws PlatformFailure `platform_unavailable` when the secret cannot be read, `platform_refused` when it is not one
  */
 export function platformConnections({
@@ -16,37 +17,62 @@ export function platformConnections({
   const kept = new Map<string, { record: string; secret: string; platform: TradingPlatform }>();
 
   return async (connection, signal) => {
-    const [open, secret] = await Promise.all([
-      opener(connection),
-      readSecret(connection.secret, signal).catch((error: unknown) => {
-        throw new PlatformFailure('platform_unavailable', { reason: 'secret_unreadable', cause: error });
-      }),
-    ]);
     const record = JSON.stringify(connection);
-    const known = kept.get(connection.id);
-    if (known?.record === record && known.secret === secret) return known.platform;
-
-    const platform = open(secret);
-    kept.set(connection.id, { record, secret, platform });
-    // It waits for what it has in hand; that its goodbye may fail is nobody's concern.
-    known?.platform.close().catch(() => {});
-    return platform;
+    const opening = opener(connection, kept.get(connection.id)?.record === record ? undefined : signal);
+    try {
+      const [secret, { open, drop }] = await Promise.all([
+        readSecret(connection.secret, signal).catch((error: unknown) => {
+          throw new PlatformFailure('platform_unavailable', { reason: 'secret_unreadable', cause: error });
+        }),
+        opening,
+      ]);
+      const known = kept.get(connection.id);
+      if (known?.record === record && known.secret === secret) {
+        drop();
+        return known.platform;
+      }
+      const platform = open(secret);
+      kept.set(connection.id, { record, secret, platform });
+      // It waits for what it has in hand; that its goodbye may fail is nobody's concern.
+      known?.platform.close().catch(() => {});
+      return platform;
+    } catch (error) {
+      opening.then(({ drop }) => drop()).catch(() => {});
+      throw error;
+    }
   };
+}
+
+/** A platform that is about to be made. */
+interface Opener {
+  open(secret: string): TradingPlatform;
+  /** It is not made after all. */
+  drop(): void;
 }
 
 let webApi: Promise<typeof import('./web-api/web-api.ts')> | undefined;
 let text: Promise<typeof import('./text/text-protocol.ts')> | undefined;
 
-/** The connection's protocol is loaded on first use, while the secret is asked for. */
-async function opener(connection: Connection): Promise<(secret: string) => TradingPlatform> {
+/**
+ * The connection's protocol is loaded on first use.
+ * @param ahead present: the server is connected to now, where its protocol keeps a connection, until this signal at most
+ */
+async function opener(connection: Connection, ahead: AbortSignal | undefined): Promise<Opener> {
   if (connection.protocol === 'web-api') {
     webApi ??= import('./web-api/web-api.ts');
-    const { WebApiPlatform } = await webApi;
-    return (secret) => new WebApiPlatform(connection, parseSecret(WebApiSecretSchema, secret));
+    const { WebApiPlatform, connectAhead } = await webApi;
+    const early = ahead && connectAhead(connection, ahead);
+    return {
+      open: (secret) => new WebApiPlatform(connection, parseSecret(WebApiSecretSchema, secret), {}, early),
+      drop: () => early?.drop(),
+    };
   }
   text ??= import('./text/text-protocol.ts');
   const { TextProtocolPlatform } = await text;
-  return (secret) => new TextProtocolPlatform(connection, parseSecret(TextProtocolSecretSchema, secret));
+  return {
+    open: (secret) => new TextProtocolPlatform(connection, parseSecret(TextProtocolSecretSchema, secret)),
+    drop: () => {},
+  };
 }
 
 function parseSecret<const S extends v.GenericSchema>(schema: S, text: string): v.InferOutput<S> {

@@ -3,15 +3,19 @@ import { onTestFinished } from 'vitest';
 
 export interface TcpRelay {
   port: number;
+  /** How many were made so far. */
+  connections: number;
   /** How the client ended its side of each connection: in order, or with a reset, which discards what was not sent yet. */
   endings: ('orderly' | 'reset')[];
 }
 
 /** Passes bytes between a client and the server on this port of 127.0.0.1, until the test ends. */
 export async function tcpRelay(port: number): Promise<TcpRelay> {
-  const endings: TcpRelay['endings'] = [];
+  const made: TcpRelay = { port: 0, connections: 0, endings: [] };
+  const { endings } = made;
   const sockets = new Set<Socket>();
   const relay = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    made.connections += 1;
     const server = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
     client.once('end', () => endings.push('orderly'));
     client.on('error', ({ code }: NodeJS.ErrnoException) => {
@@ -30,5 +34,6 @@ export async function tcpRelay(port: number): Promise<TcpRelay> {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => relay.close(resolve));
   });
-  return { port: (relay.address() as AddressInfo).port, endings };
+  made.port = (relay.address() as AddressInfo).port;
+  return made;
 }

@@ -1,6 +1,7 @@
 import type { WebApiSecret } from '../../records/crm-records.ts';
 import { type Departure, mayStillLeave, PlatformFailure } from '../platform.ts';
 import { parseAnswer, type WebApiAnswer } from './answers.ts';
+import type { EarlyLine } from './early-line.ts';
 import { CONNECTION_CLOSED, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
 import { openSession, type SessionLimits, type WebApiSession } from './session.ts';
 import type { WebApiHost } from './tls.ts';
@@ -22,13 +23,16 @@ export class WebApiClient {
   readonly #secret: WebApiSecret;
   readonly #limits: ClientLimits;
   readonly #takeTurn = turns();
+  #early: EarlyLine | undefined;
   #kept: WebApiSession | undefined;
   #closed = false;
 
-  constructor(server: WebApiHost, secret: WebApiSecret, limits: ClientLimits) {
+  /** @param early what the first session is opened on */
+  constructor(server: WebApiHost, secret: WebApiSecret, limits: ClientLimits, early?: EarlyLine) {
     this.#server = server;
     this.#secret = secret;
     this.#limits = limits;
+    this.#early = early;
   }
 
   /** Sees to it that a session stands. */
@@ -86,7 +90,9 @@ export class WebApiClient {
   async #session(signal: AbortSignal): Promise<WebApiSession> {
     if (this.#kept !== undefined && (await this.#kept.usable())) return this.#kept;
     this.#drop();
-    this.#kept = await openSession(this.#server, this.#secret, this.#limits, signal);
+    const early = this.#early;
+    this.#early = undefined;
+    this.#kept = await openSession(this.#server, this.#secret, this.#limits, signal, early);
     return this.#kept;
   }
 

@@ -6,6 +6,7 @@ import type { WebApiSecret } from '../../records/crm-records.ts';
 import { PlatformFailure } from '../platform.ts';
 import { commandFailure, isDone, parseAnswer, parseMember } from './answers.ts';
 import { passwordHash, randomAnswer } from './auth.ts';
+import type { EarlyLine } from './early-line.ts';
 import { exchange, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
 import { connectTls, type WebApiHost, type WebApiLine } from './tls.ts';
 
@@ -45,8 +46,9 @@ export async function openSession(
   secret: WebApiSecret,
   limits: SessionLimits,
   signal: AbortSignal,
+  early?: EarlyLine,
 ): Promise<WebApiSession> {
-  const line = await connectTls(server, limits.connectMs, signal);
+  const line = (await early?.take()) ?? (await connectTls(server, limits.connectMs, signal));
   try {
     const limit = within(limits.authMs, signal);
     await authenticate((path) => exchange(line, server, { path }, limits.authMs, limit), secret);

@@ -14,6 +14,7 @@ import {
 import { inspectRange } from '../range.ts';
 import { commandFailure, isDone, NO_PERMISSION, NOT_FOUND, openingFailure } from './answers.ts';
 import { type ClientLimits, WebApiClient } from './client.ts';
+import { connectEarly, type EarlyLine } from './early-line.ts';
 import { GroupLookup } from './group-lookup.ts';
 import { withQuery } from './query.ts';
 import { readGroups, readRights } from './rights.ts';
@@ -21,6 +22,11 @@ import { newLogin, toUser } from './user-record.ts';
 import { findLogin, readBalance, readUser } from './users.ts';
 
 const DEFAULTS: ClientLimits = { connectMs: 5_000, authMs: 8_000, commandMs: 15_000, idleMs: 150_000, now: Date.now };
+
+/** Connects to the server of a platform that is about to be made. @param signal ends what that platform has not taken by then */
+export function connectAhead(connection: WebApiConnection, signal: AbortSignal): EarlyLine {
+  return connectEarly(connection, DEFAULTS.connectMs, signal);
+}
 
 const DEPOSIT_TYPE = 2;
 /** Before a deposit that a busy or absent server certainly did not make is sent again, in milliseconds. */
@@ -38,10 +44,15 @@ export class WebApiPlatform implements TradingPlatform {
   readonly #offered: readonly string[];
   readonly #manager: number;
 
-  constructor(connection: WebApiConnection, secret: WebApiSecret, options: Partial<ClientLimits> = {}) {
+  constructor(
+    connection: WebApiConnection,
+    secret: WebApiSecret,
+    options: Partial<ClientLimits> = {},
+    early?: EarlyLine,
+  ) {
     const limits = { ...DEFAULTS, ...options };
     this.#now = limits.now;
-    this.#client = new WebApiClient(connection, secret, limits);
+    this.#client = new WebApiClient(connection, secret, limits, early);
     this.#groups = new GroupLookup(this.#client, limits.now);
     this.#offered = connection.groups ?? [];
     this.#manager = secret.login;

@@ -3,6 +3,7 @@ import { SecretFailure } from '../../../lib/aws/secrets.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
 import { atOnce } from '../../support/departures.ts';
+import { tcpRelay } from '../../support/tcp-relay.ts';
 import { anOrder, connectionTo, failure, MANAGER, noSignal, testServer } from '../../support/web-api.ts';
 
 const gateway: Connection = {
@@ -88,5 +89,85 @@ describe('the platforms of the connections', () => {
     });
     readable = true;
     await connect(gateway, noSignal);
+  });
+});
+
+describe('the server of a Web API connection that is new here', () => {
+  /** A secret that is read when the test says so. */
+  function slowly() {
+    const secret = Promise.withResolvers<string>();
+    return { connect: platformConnections({ readSecret: () => secret.promise }), secret };
+  }
+
+  async function relayed() {
+    const server = await testServer();
+    const relay = await tcpRelay(server.port);
+    return { server, relay, to: { port: relay.port, ca: server.ca } };
+  }
+
+  it('is connected to while the secret is read, and its platform uses that connection', async () => {
+    const { server, relay, to } = await relayed();
+    const { connect, secret } = slowly();
+    const connecting = connect(connectionTo(to), noSignal);
+    await expect.poll(() => relay.connections).toBe(1);
+    expect(server.sessions).toBe(0);
+    secret.resolve(JSON.stringify(MANAGER));
+    const platform = await connecting;
+    await platform.open(anOrder(), atOnce, noSignal);
+    expect(await connect(connectionTo(to), noSignal)).toBe(platform);
+    await platform.check(noSignal);
+    expect(relay.connections).toBe(1);
+    await platform.close();
+  });
+
+  it.each([
+    ['cannot be read', ({ reject }: PromiseWithResolvers<string>) => reject(new SecretFailure('ThrottlingException'))],
+    ['is none', ({ resolve }: PromiseWithResolvers<string>) => resolve('{}')],
+  ])('is left again where the secret %s', async (_, end) => {
+    const { relay, to } = await relayed();
+    const { connect, secret } = slowly();
+    const connecting = failure(connect(connectionTo(to), noSignal));
+    await expect.poll(() => relay.connections).toBe(1);
+    end(secret);
+    await connecting;
+    await expect.poll(() => relay.endings).toEqual(['orderly']);
+  });
+
+  it('is left again where the time is over before a command, and connected to anew by the next one', async () => {
+    const { server, relay, to } = await relayed();
+    const { connect, secret } = slowly();
+    const caller = new AbortController();
+    const connecting = connect(connectionTo(to), caller.signal);
+    await expect.poll(() => relay.connections).toBe(1);
+    secret.resolve(JSON.stringify(MANAGER));
+    const platform = await connecting;
+    caller.abort();
+    await expect.poll(() => relay.endings).toEqual(['orderly']);
+    await platform.check(noSignal);
+    expect([relay.connections, server.sessions]).toEqual([2, 1]);
+    await platform.close();
+  });
+
+  it('keeps one of the connections of two that ask at once', async () => {
+    const { relay, to } = await relayed();
+    const { connect, secret } = slowly();
+    const both = Promise.all([connect(connectionTo(to), noSignal), connect(connectionTo(to), noSignal)]);
+    await expect.poll(() => relay.connections).toBe(2);
+    secret.resolve(JSON.stringify(MANAGER));
+    const [one, other] = await both;
+    expect(one).toBe(other);
+    await expect.poll(() => relay.endings).toEqual(['orderly']);
+    await one.check(noSignal);
+    expect(relay.connections).toBe(2);
+    await one.close();
+  });
+
+  it('that cannot be reached fails the command that needs it, not the platform', async () => {
+    const connect = platformConnections({ readSecret: async () => JSON.stringify(MANAGER) });
+    const platform = await connect(connectionTo({ port: 1 }), noSignal);
+    expect(await failure(platform.check(noSignal))).toMatchObject({
+      kind: 'platform_unavailable',
+      options: { reason: 'connect_econnrefused' },
+    });
   });
 });
