@@ -1,6 +1,6 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
-import { type EmailSettings, type FramedMail, filled, framedMail, HOLES, isolated, rich, sentBy } from './mail.ts';
+import { type EmailSettings, type FramedMail, fillerOf, framedMail, HOLES, isolated, rich, sentBy } from './mail.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { SendMail } from './providers.ts';
 import { wordsFor } from './words/languages.ts';
@@ -35,10 +35,10 @@ type OtpMails = (message: Message) => FramedMail;
  * holds the code: they stand on locked screens. Both are made at once, whichever is sent: whose address it is shows in no time.
  */
 export function otpMails(words: Words, brand: Brand): OtpMails {
-  const code = codeMail(words, brand);
+  const fillCode = fillerOf(codeMail(words, brand));
   const notice = ownerMail(words, brand);
   return (message) =>
-    message.kind === 'code' ? filled(code, message.code, minutesIn(words, message.validMinutes)) : notice;
+    message.kind === 'code' ? fillCode(message.code, minutesIn(words, message.validMinutes)) : notice;
 }
 
 function codeMail(words: Words, brand: Brand) {

@@ -93,11 +93,25 @@ export function framedMail(content: MailContent): FramedMail {
 /** Stand in a mail for what is known only when it is sent; no setting, and no word of ours, holds a line separator. */
 export const HOLES = { code: '\u2028', minutes: '\u2029' } as const;
 
-/** A mail that was made with holes, with these values in them. */
-export function filled({ subject, text, html }: FramedMail, code: string, minutes: string): FramedMail {
-  const put = (form: string, inCode: string, inMinutes: string) =>
-    form.replaceAll(HOLES.code, () => inCode).replaceAll(HOLES.minutes, () => inMinutes);
-  return { subject, text: put(text, code, minutes), html: put(html, escapeMarkup(code), escapeMarkup(minutes)) };
+/** What puts a code and a span of minutes into a mail that was made with holes. */
+export function fillerOf({ subject, text, html }: FramedMail): (code: string, minutes: string) => FramedMail {
+  const [plain, marked] = [piecesOf(text), piecesOf(html)];
+  return (code, minutes) => ({
+    subject,
+    text: joined(plain, code, minutes),
+    html: joined(marked, escapeMarkup(code), escapeMarkup(minutes)),
+  });
+}
+
+/** The holes, and what stands between them. */
+function piecesOf(form: string): string[] {
+  return form.split(new RegExp(`(${HOLES.code}|${HOLES.minutes})`));
+}
+
+function joined(pieces: readonly string[], code: string, minutes: string): string {
+  let form = '';
+  for (const piece of pieces) form += piece === HOLES.code ? code : piece === HOLES.minutes ? minutes : piece;
+  return form;
 }
 
 function addressLink(email: string): Rich {

@@ -131,22 +131,18 @@ const NONE = stamp(0);
 
 /** @param anew also where the name has a place */
 function takePlace({ window }: Counter, name: string, at: number, turn: number | undefined, anew = false) {
-  const { condition, values } = window.condition(at);
-  const conditions = [condition];
-  if (!anew) conditions.push(window.lacksName);
-  if (turn !== undefined) conditions.push(turn === 0 ? 'attribute_not_exists(turn)' : 'turn = :turn');
-  return {
-    update: `SET ${window.shiftIn}, expires_at = :expires_at ADD turn :one`,
-    condition: conditions.join(' AND '),
-    values: {
-      ...values,
-      ':entry': `${stamp(at)}#${name}#${turn ?? ''}`,
-      ':none': NONE,
-      ':expires_at': Math.ceil((at + window.longestMs) / 1_000),
-      ...(anew ? {} : { ':name': `#${name}#` }),
-      ...(turn === undefined || turn === 0 ? {} : { ':turn': turn }),
-    },
-  };
+  let condition = anew ? window.hasRoom : window.hasRoomForNew;
+  const values: Item = window.ages(at);
+  values[':entry'] = `${stamp(at)}#${name}#${turn ?? ''}`;
+  values[':none'] = NONE;
+  values[':expires_at'] = Math.ceil((at + window.longestMs) / 1_000);
+  if (!anew) values[':name'] = `#${name}#`;
+  if (turn === 0) condition += ' AND attribute_not_exists(turn)';
+  else if (turn !== undefined) {
+    condition += ' AND turn = :turn';
+    values[':turn'] = turn;
+  }
+  return { update: `SET ${window.shiftIn}, expires_at = :expires_at ADD turn :one`, condition, values };
 }
 
 function toState(item: Item = {}): CounterState {

@@ -212,15 +212,16 @@ function pointerKey(otpType: Channel, address: string): { pk: string } {
   return { pk: `${otpType}#${address}` };
 }
 
+const MOVED = SLOTS.slice(1).map((slot, index) => `${slot} = if_not_exists(${SLOTS[index]}, :none)`);
 /** Puts an id before the others, the last of which falls out, in one write; not twice where the write is repeated. */
+const PUT_FIRST = {
+  update: `SET ${SLOTS[0]} = :id, ${MOVED.join(', ')}, expires_at = :expires_at`,
+  condition: SLOTS.map((slot) => `(attribute_not_exists(${slot}) OR ${slot} <> :id)`).join(' AND '),
+};
+
 function putFirst(id: string, expiresAt: number) {
-  const moves = SLOTS.slice(1).map((slot, index) => `${slot} = if_not_exists(${SLOTS[index]}, :none)`);
-  return {
-    update: `SET ${SLOTS[0]} = :id, ${moves.join(', ')}, expires_at = :expires_at`,
-    condition: SLOTS.map((slot) => `(attribute_not_exists(${slot}) OR ${slot} <> :id)`).join(' AND '),
-    // A day longer than the registrations: a confirmed one is still found when its caller repeats.
-    values: { ':id': id, ':none': NONE, ':expires_at': expiresAt + DAY_SECONDS },
-  };
+  // A day longer than the registrations: a confirmed one is still found when its caller repeats.
+  return { ...PUT_FIRST, values: { ':id': id, ':none': NONE, ':expires_at': expiresAt + DAY_SECONDS } };
 }
 
 const NONE = '';

@@ -36,12 +36,14 @@ export interface SlidingWindow {
   readonly slots: number;
   /** After this many milliseconds an entry counts for nothing. */
   readonly longestMs: number;
-  /** For the database: that no entry holds a text (`:name`). */
-  readonly lacksName: string;
   /** For the database: puts an entry (`:entry`) in front; the oldest one falls out, an empty slot becomes `:none`. */
   readonly shiftIn: string;
-  /** For the database: whether the rules allow an entry now. Entries are compared as texts that begin with `stamp`. */
-  condition(now: number): { condition: string; values: Record<string, string> };
+  /** For the database: that the rules allow an entry, with the values of `ages`. */
+  readonly hasRoom: string;
+  /** The same, and that no entry holds a text (`:name`). */
+  readonly hasRoomForNew: string;
+  /** The values of these conditions. Entries are compared as texts that begin with `stamp`. */
+  ages(now: number): Record<string, string>;
   /** How long it takes until the rules allow an entry, in milliseconds; 0: they do. @param times newest first */
   waitMs(times: readonly number[], now: number): number;
 }
@@ -52,20 +54,21 @@ export function slidingWindow(rules: readonly Rule[]): SlidingWindow {
   // Two at least: DynamoDB refuses values that no expression uses, and a register of one never shifts.
   const slots = Math.max(2, 1 + Math.max(...clauses.map(({ slot }) => slot)));
   if (slots > MOST_ENTRIES) throw new RangeError(`A limit counts at most ${MOST_ENTRIES} entries.`);
-  const condition = rules.map((rule) => `(${rule.map(toCondition).join(' OR ')})`).join(' AND ');
+  const hasRoom = rules.map((rule) => `(${rule.map(toCondition).join(' OR ')})`).join(' AND ');
   const longestMs = Math.max(...clauses.map(({ ms }) => ms));
   const ages = [...new Set(clauses.map(({ ms }) => ms))].map((ms) => [`:age${ms}`, ms] as const);
 
   return {
     slots,
     longestMs,
-    lacksName: Array.from({ length: slots }, (_, slot) => `NOT contains(t${slot}, :name)`).join(' AND '),
     shiftIn: shiftIn(slots),
-    condition: (now) => {
+    hasRoom,
+    hasRoomForNew: `${hasRoom} AND ${lacksName(slots)}`,
+    ages: (now) => {
       const values: Record<string, string> = {};
       // Later than every entry of that millisecond, whatever follows its stamp.
       for (const [name, ms] of ages) values[name] = `${stamp(now - ms)}~`;
-      return { condition, values };
+      return values;
     },
     waitMs: (times, now) => {
       const waits = rules.map((rule) => Math.min(...rule.map(({ slot, ms }) => (times[slot] ?? -ms) + ms - now)));
@@ -81,6 +84,10 @@ function toCondition({ slot, ms }: Clause): string {
 /** A time in epoch milliseconds as text of a fixed length, so that the order of texts is the order of times. */
 export function stamp(at: number): string {
   return String(Math.max(0, at)).padStart(15, '0');
+}
+
+function lacksName(slots: number): string {
+  return Array.from({ length: slots }, (_, slot) => `NOT contains(t${slot}, :name)`).join(' AND ');
 }
 
 function shiftIn(slots: number): string {
