@@ -242,37 +242,17 @@ function assignments(
   const names: Record<string, string> = {};
   const values: Item = {};
   let update = '';
-  for (const attribute of Object.keys(set)) {
-    if (set[attribute] === undefined) continue;
-    const { name, value, assignment } = placeholderOf(attribute);
-    update += update === '' ? `SET ${assignment}` : `, ${assignment}`;
-    names[name] = attribute;
-    values[value] = set[attribute];
+  for (const [attribute, value] of Object.entries(set)) {
+    if (value === undefined) continue;
+    update += `${update === '' ? 'SET' : ','} #${attribute} = :${attribute}`;
+    names[`#${attribute}`] = attribute;
+    values[`:${attribute}`] = value;
   }
   for (const [index, attribute] of remove.entries()) {
-    const { name } = placeholderOf(attribute);
-    update += index === 0 ? ` REMOVE ${name}` : `, ${name}`;
-    names[name] = attribute;
+    update += `${index === 0 ? ' REMOVE' : ','} #${attribute}`;
+    names[`#${attribute}`] = attribute;
   }
   return { update, names, values };
-}
-
-/** How an attribute is called in an expression. */
-interface Placeholder {
-  name: string;
-  value: string;
-  assignment: string;
-}
-
-/** Of the few attributes that operations have. */
-const placeholders = new Map<string, Placeholder>();
-
-function placeholderOf(attribute: string): Placeholder {
-  const known = placeholders.get(attribute);
-  if (known !== undefined) return known;
-  const placeholder = { name: `#${attribute}`, value: `:${attribute}`, assignment: `#${attribute} = :${attribute}` };
-  placeholders.set(attribute, placeholder);
-  return placeholder;
 }
 
 async function unlessLost(work: () => Promise<unknown>): Promise<void> {
