@@ -3,8 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { explain, startOptions } from '../../../infra/local/start-options.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { checked } from '../../support/openapi.ts';
 
@@ -13,16 +14,20 @@ const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
 /** What `npm start` runs; it replaces the shell that it runs in. */
 const { start: script } = packageJson.scripts;
 const IN_USE = 'The port is in use. PORT=0 npm start picks a free one.\n';
+const NODE = [process.execPath, 'infra/local/start.ts'];
+const NPM = ['npm', 'start'];
 /** Where a start keeps what it has compiled; from here on also what it loads first. */
 const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') };
 let folder: string;
+/** Those that still serve when the tests that started them are over: what ends a start is shown with them. */
+const left: Record<'node' | 'npm', Run[]> = { node: [], npm: [] };
 const children: ChildProcess[] = [];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'start-'));
 });
-afterAll(() => rm(folder, { recursive: true }));
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await rm(folder, { recursive: true });
 });
 
 interface Run {
@@ -36,12 +41,13 @@ interface Run {
 /** Starts it and waits until it is ready or ended. */
 async function start(
   environment: Record<string, string> = {},
-  command = [process.execPath, 'infra/local/start.ts'],
+  command: readonly string[] = NODE,
+  cwd = ROOT,
 ): Promise<Run> {
   const [file = '', ...args] = command;
   const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|CRM_FILE$|INIT_CWD$)/.test(name));
   const child = spawn(file, args, {
-    cwd: ROOT,
+    cwd,
     env: { ...Object.fromEntries(inherited), PATH, PORT: '0', ...COMPILED, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -61,6 +67,11 @@ async function start(
   return { child, url, output, exited };
 }
 
+/** What a start says of an environment that it does not take. */
+function told(environment: Record<string, string>): Promise<string> {
+  return startOptions(environment).then(() => 'nothing', explain);
+}
+
 async function fileOf(content: unknown): Promise<string> {
   const path = join(folder, `${Math.random()}.json`);
   await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
@@ -76,7 +87,9 @@ async function isGone(url: string): Promise<boolean> {
 
 describe('npm start', () => {
   it('prints where it is ready, and takes ten registrations at once', async () => {
-    const { url, output } = await start({}, ['sh', '-c', script]);
+    const run = await start({}, ['sh', '-c', script]);
+    left.node.push(run);
+    const { url, output } = run;
     expect(output.text).toMatch(/^ready http:\/\/localhost:\d+\n$/);
     const body = {
       type: 'trader',
@@ -95,29 +108,14 @@ describe('npm start', () => {
     expect(new Set(statuses)).toEqual(new Set([204]));
   });
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends at once on %s', async (signal) => {
-    const { child, url, exited } = await start();
-    child.kill(signal);
-    expect(await exited).toBe(0);
-    expect(await isGone(url)).toBe(true);
-  });
-
-  it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('leaves no orphan when npm gets %s', async (signal) => {
-    const { child, url, exited } = await start({}, ['npm', 'start']);
-    expect(url).toMatch(/^http:\/\/localhost:\d+$/);
-    child.kill(signal);
-    // The pipe is closed when the last process that writes to it is gone.
-    await exited;
-    expect(await isGone(url)).toBe(true);
-  });
-
   it('listens on the port that it is told', async () => {
     // Another process may take a port between finding it free and listening on it.
     for (let tries = 1; ; tries += 1) {
       const port = await freePort();
-      const { url, output } = await start({ PORT: String(port) });
-      if (output.text === IN_USE && tries < 5) continue;
-      expect(url).toBe(`http://localhost:${port}`);
+      const run = await start({ PORT: String(port) });
+      if (run.output.text === IN_USE && tries < 5) continue;
+      left.node.push(run);
+      expect(run.url).toBe(`http://localhost:${port}`);
       return;
     }
   });
@@ -133,9 +131,7 @@ describe('npm start', () => {
   });
 
   it.each(['http', '-1', '70000', '3000.5'])('refuses the port %s', async (port) => {
-    const { exited, output } = await start({ PORT: port });
-    expect(await exited).toBe(1);
-    expect(output.text).toBe('PORT must be a number from 0 to 65535.\n');
+    expect(await told({ PORT: port })).toBe('PORT must be a number from 0 to 65535.');
   });
 
   it('takes settings of the functions from the environment, and says which is not valid', async () => {
@@ -150,10 +146,11 @@ describe('ALLOWED_ORIGINS=… npm start', () => {
   const preflight = { 'access-control-request-method': 'POST' };
 
   it('lets pages of those origins register people', async () => {
-    const { url } = await start({ ALLOWED_ORIGINS: 'http://localhost:5173,https://www.acme.example' });
+    const run = await start({ ALLOWED_ORIGINS: 'http://localhost:5173,https://www.acme.example' });
+    left.node.push(run);
     const statusOf = async (origin: string) => {
       const headers = { origin, ...preflight };
-      return (await fetch(`${url}/public/v1/account/register/request`, { method: 'OPTIONS', headers })).status;
+      return (await fetch(`${run.url}/public/v1/account/register/request`, { method: 'OPTIONS', headers })).status;
     };
     expect(await statusOf('http://localhost:5173')).toBe(204);
     expect(await statusOf('https://www.acme.example')).toBe(204);
@@ -161,17 +158,17 @@ describe('ALLOWED_ORIGINS=… npm start', () => {
   });
 
   it('takes nothing but origins', async () => {
-    const { exited, output } = await start({ ALLOWED_ORIGINS: 'https://www.acme.example/page' });
-    expect(await exited).toBe(1);
-    expect(output.text).toBe(
-      'A setting is not valid: ALLOWED_ORIGINS: must be origins such as https://www.acme.example\n',
+    expect(await told({ ALLOWED_ORIGINS: 'https://www.acme.example/page' })).toBe(
+      'A setting is not valid: ALLOWED_ORIGINS: must be origins such as https://www.acme.example',
     );
   });
 });
 
 describe('CAPTCHA=turnstile npm start', () => {
   it('has a provider of captchas, and registrations that need one', async () => {
-    const { url } = await start({ CAPTCHA: 'turnstile' });
+    const run = await start({ CAPTCHA: 'turnstile' }, NPM);
+    left.npm.push(run);
+    const { url } = run;
     const body = { email: 'nia@example.com', type: 'trader', name: 'Nia', form_id: 'FORM0002' };
     const register = async (headers: Record<string, string>) => {
       const passwords = { password: 'correct horse', repeat_password: 'correct horse' };
@@ -206,7 +203,9 @@ describe('CRM_FILE=crm.json npm start', () => {
         { id: 'mine', platform: 'tp5', protocol: 'web-api', host: 'local', port: 443, demo: false, secret: 'any' },
       ],
     });
-    const { url } = await start({ CRM_FILE: file });
+    const run = await start({ CRM_FILE: file }, NPM);
+    left.npm.push(run);
+    const { url } = run;
     const open = (user: string, connection_id: string) =>
       fetch(`${url}/public/v1/users/${user}/tp5/accounts`, {
         method: 'POST',
@@ -223,8 +222,9 @@ describe('CRM_FILE=crm.json npm start', () => {
 
   it('finds the file from where the person stands', async () => {
     await writeFile(join(folder, 'here.json'), JSON.stringify(DEMO_RECORDS));
-    const environment = { npm_lifecycle_event: 'start', INIT_CWD: folder, CRM_FILE: 'here.json' };
-    expect((await start(environment)).url).not.toBe('');
+    const run = await start({ CRM_FILE: 'here.json' }, ['npm', '--prefix', ROOT, 'start'], folder);
+    left.npm.push(run);
+    expect(run.url).not.toBe('');
   });
 
   it('lists all faults of the file and ends with 1', async () => {
@@ -253,26 +253,39 @@ describe('CRM_FILE=crm.json npm start', () => {
 
   it('asks for the local secrets of real servers', async () => {
     const file = await fileOf({ connections: [{ ...DEMO_RECORDS.connections[0], host: 'mt5.example.com' }] });
-    const { exited, output } = await start({ CRM_FILE: file });
-    expect(await exited).toBe(1);
-    expect(output.text).toContain('local_secrets["platform/tp5-live-1"]: is missing');
+    expect(await told({ CRM_FILE: file })).toContain('local_secrets["platform/tp5-live-1"]: is missing');
   });
 
   it.each([
     ['is not JSON', JSON.stringify(DEMO_RECORDS, null, 2).slice(0, -3), 'is not JSON (line '],
     ['is another thing', '[]', 'must be a JSON object'],
   ])('says that the file %s', async (_, content, words) => {
-    const { exited, output } = await start({ CRM_FILE: await fileOf(content) });
-    expect(await exited).toBe(1);
-    expect(output.text).toContain(words);
-    expect(output.text).not.toContain('    at ');
+    const answer = await told({ CRM_FILE: await fileOf(content) });
+    expect(answer).toContain(words);
+    expect(answer).not.toContain('    at ');
   });
 
   it('says that there is no such file', async () => {
     const path = join(folder, 'nothing.json');
-    const { exited, output } = await start({ CRM_FILE: path });
-    expect(await exited).toBe(1);
-    expect(output.text).toBe(`CRM_FILE ${path}: there is no such file.\n`);
+    expect(await told({ CRM_FILE: path })).toBe(`CRM_FILE ${path}: there is no such file.`);
+  });
+});
+
+describe('npm start that serves', () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends at once on %s', async (signal) => {
+    const { child, url, exited } = left.node.pop() ?? (await start());
+    child.kill(signal);
+    expect(await exited).toBe(0);
+    expect(await isGone(url)).toBe(true);
+  });
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('leaves no orphan when npm gets %s', async (signal) => {
+    const { child, url, exited } = left.npm.pop() ?? (await start({}, NPM));
+    expect(url).toMatch(/^http:\/\/localhost:\d+$/);
+    child.kill(signal);
+    // The pipe is closed when the last process that writes to it is gone.
+    await exited;
+    expect(await isGone(url)).toBe(true);
   });
 });
 

@@ -1,0 +1,96 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import * as v from 'valibot';
+import { deploymentEntries, variableOf } from '../../lib/validators/deployment.ts';
+import { readTexts } from '../../lib/validators/texts.ts';
+import { type CrmFile, localSecretFaults, parseCrmFile } from '../crm/crm-file.ts';
+import { CrmFileError } from '../crm/faults.ts';
+import { allowedOrigins } from '../settings.ts';
+import { errorCode } from './gateway.ts';
+import type { ServiceOptions } from './service.ts';
+
+/** The functions' settings that a person may change for a run: `CHANNELS=email npm start`. */
+const SETTINGS = [...Object.keys(deploymentEntries), 'settleSeconds'].map(variableOf);
+const DEFAULT_PORT = '3000';
+
+/** Something that the caller can mend; said in one line or a few, without a stack. */
+class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/**
+ * What a start is told by its environment.
+ *
+ * @throws an error that `explain` puts into words, where something is not valid
+ */
+export async function startOptions(environment: NodeJS.ProcessEnv): Promise<ServiceOptions> {
+  const { CRM_FILE: crmFile } = environment;
+  return {
+    port: portOf(environment.PORT ?? DEFAULT_PORT),
+    environment: settingsOf(environment),
+    allowedOrigins: originsOf(environment.ALLOWED_ORIGINS),
+    ...(crmFile ? { records: await readCrmFile(resolve(folderOfCaller(environment), crmFile)) } : {}),
+  };
+}
+
+/** True when npm runs the start. */
+export function isNpmStart(environment: NodeJS.ProcessEnv): boolean {
+  return environment.npm_lifecycle_event === 'start';
+}
+
+/** What a person is told of a start that failed. */
+export function explain(error: unknown): string {
+  if (error instanceof UsageError) return error.message;
+  if (errorCode(error) === 'EADDRINUSE') return 'The port is in use. PORT=0 npm start picks a free one.';
+  if (error instanceof Error && error.name === 'ConfigurationError') return `A setting is not valid: ${error.message}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+function portOf(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new UsageError('PORT must be a number from 0 to 65535.');
+  return Number(text);
+}
+
+function settingsOf(environment: NodeJS.ProcessEnv): Record<string, string> {
+  const settings: Record<string, string> = {};
+  for (const name of SETTINGS) {
+    const value = environment[name];
+    if (value) settings[name] = value;
+  }
+  // The name of a provider is enough: the stand-in has a secret key of its own.
+  const { CAPTCHA: captcha } = settings;
+  if (captcha !== undefined && /^\w+$/.test(captcha)) {
+    settings.CAPTCHA = JSON.stringify({ provider: captcha, secret: 'local/captcha' });
+  }
+  return settings;
+}
+
+/** The setting of a deployment that its functions are not told. */
+function originsOf(given: string | undefined): string[] {
+  const { values, faults } = readTexts(v.object({ allowedOrigins }), { allowedOrigins: given });
+  if (values === undefined)
+    throw new UsageError(`A setting is not valid: ${faults.join('; ').replace(/^\w+/, 'ALLOWED_ORIGINS')}`);
+  return values.allowedOrigins;
+}
+
+/** Where the person stands: npm changes to the project's directory. */
+function folderOfCaller(environment: NodeJS.ProcessEnv): string {
+  return (isNpmStart(environment) && environment.INIT_CWD) || '.';
+}
+
+async function readCrmFile(path: string): Promise<CrmFile> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    const reason = errorCode(error) === 'ENOENT' ? 'there is no such file' : `it cannot be read (${errorCode(error)})`;
+    throw new UsageError(`CRM_FILE ${path}: ${reason}.`);
+  });
+  try {
+    const file = await parseCrmFile(text);
+    const faults = localSecretFaults(file);
+    if (faults.length > 0) throw new CrmFileError(faults);
+    return file;
+  } catch (error) {
+    if (!(error instanceof CrmFileError)) throw error;
+    const count = error.faults.length === 1 ? '1 fault' : `${error.faults.length} faults`;
+    throw new UsageError(`CRM_FILE ${path} has ${count}:\n${error.message.replace(/^/gm, '  ')}`);
+  }
+}
