@@ -12,7 +12,7 @@ const PLACES = [
 /** The browser of this machine; undefined where it has none. */
 export const CHROMIUM = PLACES.find((place) => existsSync(place));
 
-/** Starts it, without a window. @param args beside those that every use needs */
+/** Starts it, without a window and without what draws on a graphics card. @param args beside those that every use needs */
 export function launchChromium(...args: string[]): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', ...args] });
+  return chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', '--disable-gpu', ...args] });
 }

@@ -52,7 +52,10 @@ export class OutboxPage {
     const errors: string[] = [];
     beforeAll(async () => {
       browser = await launchChromium();
-      const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
+      const context = await browser.newContext({
+        reducedMotion: 'reduce',
+        permissions: ['clipboard-read', 'clipboard-write'],
+      });
       context.setDefaultTimeout(8_000);
       this.#page = await context.newPage();
       this.#page.on('pageerror', ({ message }) => errors.push(message));
@@ -63,8 +66,7 @@ export class OutboxPage {
       this.service.outbox.clear();
       await fetch(`${this.service.url}/_local/faults`, { method: 'DELETE' });
       await this.page.setViewportSize({ width: 1280, height: 900 });
-      // By way of another page, so that what stands after a # is gone too.
-      await this.page.goto('about:blank');
+      // It is loaded anew, also where something stands after its #.
       await this.page.goto(`${this.service.url}/_local`);
       await this.page.getByText('Live', { exact: true }).waitFor();
     });
