@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Client } from '../../lib/records/crm-records.ts';
-import { crmKey } from '../../lib/records/directory.ts';
+import { crmKey } from '../../lib/records/crm-table.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { parsePhone } from '../../lib/validators/phone.ts';
 import { type CrmFault, pathOf, ruleOf } from './faults.ts';

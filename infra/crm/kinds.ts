@@ -7,7 +7,7 @@ import {
   type Connection,
   ConnectionSchema,
 } from '../../lib/records/crm-records.ts';
-import { crmKey } from '../../lib/records/directory.ts';
+import { crmKey } from '../../lib/records/crm-table.ts';
 import { type Form, FormSchema } from '../../lib/validators/form.ts';
 
 /** The CRM's records. Any member of a CRM file may be absent. */

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import iconv from 'iconv-lite';
 import * as v from 'valibot';
 import { type Connection, isGroupOfManagers, loginsOverlap } from '../../lib/records/crm-records.ts';
-import { crmKey } from '../../lib/records/directory.ts';
+import { crmKey } from '../../lib/records/crm-table.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { parsePhone } from '../../lib/validators/phone.ts';
 import { LanguageSchema } from '../../lib/validators/primitives.ts';

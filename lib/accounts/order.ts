@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { Problem } from '../http/problem.ts';
 import type { AccountOrder, TradingPlatform } from '../platform/platform.ts';
+import type { AccountClient, AccountDirectory } from '../records/account-directory.ts';
 import type { AccountDetails } from '../records/accounts.ts';
 import { type AccountType, type Connection, isGroupOfManagers, type LoginRange } from '../records/crm-records.ts';
-import type { AccountClient, Directory } from '../records/directory.ts';
 import type { Operation } from '../records/operations.ts';
 import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
 
-type FoundRecords = Awaited<ReturnType<Directory['forAccount']>>;
+type FoundRecords = Awaited<ReturnType<AccountDirectory['forAccount']>>;
 
 /** The records of the CRM that an order is made of. */
 export interface NamedRecords {

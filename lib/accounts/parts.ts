@@ -5,9 +5,9 @@ import { fingerprintKey } from '../http/idempotency.ts';
 import type { AccountNotices, NoticeSettings } from '../messages/notices.ts';
 import { platformConnections } from '../platform/connections.ts';
 import { derivePasswords, parsePasswordKey } from '../platform/passwords.ts';
+import { accountDirectoryIn } from '../records/account-directory.ts';
 import { accountOperationsIn } from '../records/account-operations.ts';
 import { accountsIn } from '../records/accounts.ts';
-import { directoryIn } from '../records/directory.ts';
 import { eventsOn } from '../records/events.ts';
 import { loginsIn } from '../records/logins.ts';
 import type { AccountKeys, AccountServices } from './work.ts';
@@ -63,7 +63,7 @@ export function accountParts(config: AccountConfig): AccountServices {
   const operations = table(database, config.operationsTable);
   return {
     settings: config,
-    directory: directoryIn(table(database, config.crmTable)),
+    directory: accountDirectoryIn(table(database, config.crmTable)),
     operations: accountOperationsIn(operations),
     logins: loginsIn(operations),
     accounts: accountsIn(table(database, config.accountsTable)),

@@ -3,8 +3,8 @@ import type { Answer, Request } from '../http/endpoint.ts';
 import { fingerprints } from '../http/idempotency.ts';
 import { Problem } from '../http/problem.ts';
 import type { TradingPlatform } from '../platform/platform.ts';
+import type { AccountDirectory } from '../records/account-directory.ts';
 import type { AccountClaim, EarlierWork, KnownAccount } from '../records/account-operations.ts';
-import type { Directory } from '../records/directory.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from '../validators/trading-account.ts';
 import { complete, depositAfter, notify } from './completion.ts';
@@ -21,7 +21,7 @@ import {
 } from './work.ts';
 
 type AccountRequest = Request<TradingAccountRequest, { user_id: string }>;
-type FoundRecords = Awaited<ReturnType<Directory['forAccount']>>;
+type FoundRecords = Awaited<ReturnType<AccountDirectory['forAccount']>>;
 type Passwords = Pick<TradingAccountAnswer, 'master_password' | 'investor_password'>;
 
 /** A request that has been claimed. */

@@ -4,10 +4,10 @@ import { stoppable, within } from '../http/deadline.ts';
 import { Problem } from '../http/problem.ts';
 import type { AccountNotices } from '../messages/notices.ts';
 import { type AccountOrder, type PasswordRole, PlatformFailure, type TradingPlatform } from '../platform/platform.ts';
+import type { AccountDirectory } from '../records/account-directory.ts';
 import type { AccountOperations, AskedNotices } from '../records/account-operations.ts';
 import type { AccountDetails, Accounts } from '../records/accounts.ts';
 import type { Connection } from '../records/crm-records.ts';
-import type { Directory } from '../records/directory.ts';
 import type { Events } from '../records/events.ts';
 import { isReserved, type Logins } from '../records/logins.ts';
 import { LeaseLost, type Operation } from '../records/operations.ts';
@@ -27,7 +27,7 @@ export interface AccountKeys {
 export interface AccountServices {
   /** Of the deployment. */
   settings: AccountConfig;
-  directory: Directory;
+  directory: AccountDirectory;
   operations: AccountOperations;
   logins: Logins;
   accounts: Accounts;

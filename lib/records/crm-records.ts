@@ -1,9 +1,8 @@
 import * as v from 'valibot';
 import { CountrySchema } from '../validators/countries.ts';
 import { EmailSchema } from '../validators/email.ts';
-import { word } from '../validators/form.ts';
 import { loginSchema } from '../validators/logins.ts';
-import { closedObject, IdSchema, isObject, NumberSchema, rule } from '../validators/primitives.ts';
+import { closedObject, IdSchema, NumberSchema, rule, word } from '../validators/primitives.ts';
 
 export const ClientSchema = closedObject({
   id: IdSchema,
@@ -131,27 +130,6 @@ export function loginsOverlap(one: Connection, other: Connection): boolean {
   const [mine, theirs] = [loginRangeOf(one), loginRangeOf(other)];
   if (mine === undefined || theirs === undefined) return false;
   return one.host.toLowerCase() === other.host.toLowerCase() && mine.from <= theirs.to && theirs.from <= mine.to;
-}
-
-/**
- * A record as functions read it: members that only a newer version of the service knows are left out, so that the older
- * one goes on with the rest. Operators' files are read by the schemas themselves, to which such a member is a fault.
- * @returns undefined when it breaks a rule
- */
-export function readRecord<const S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> | undefined {
-  const strict = v.safeParse(schema, value);
-  if (strict.success) return strict.output;
-  const known = structuredClone(value);
-  for (const { expected, path = [] } of strict.issues) if (expected === 'never') removeMember(known, path);
-  const result = v.safeParse(schema, known);
-  return result.success ? result.output : undefined;
-}
-
-function removeMember(value: unknown, path: readonly v.IssuePathItem[]): void {
-  const keys = path.map(({ key }) => key);
-  const last = keys.pop();
-  const owner = keys.reduce<unknown>((at, key) => Object(at)[key as string], value);
-  if (isObject(owner)) delete owner[last as string];
 }
 
 /** The secret of a `web-api` connection: the manager's login and its API password. */

@@ -2,9 +2,9 @@ import { databaseClient, table } from '../aws/dynamodb.ts';
 import { parsedSecret, type ReadSecret } from '../aws/secrets.ts';
 import type { confirmationConfig } from '../config.ts';
 import { confirmationLimit } from '../records/confirmation-limit.ts';
-import { directoryIn } from '../records/directory.ts';
 import { documentsIn } from '../records/documents.ts';
 import { eventsOn } from '../records/events.ts';
+import { registrationDirectoryIn } from '../records/registration-directory.ts';
 import { registrationsIn } from '../records/registrations.ts';
 import { isPasswordOf } from '../secrets/password-hash.ts';
 import { parsePepper } from '../secrets/pepper.ts';
@@ -17,7 +17,7 @@ export function confirmationParts(
 ): ConfirmationParts {
   const database = databaseClient();
   return {
-    directory: directoryIn(table(database, config.crmTable)),
+    directory: registrationDirectoryIn(table(database, config.crmTable)),
     registrations: registrationsIn(table(database, config.registrationsTable), Date.now, config.confirmedDays),
     documents: documentsIn(config.documentsBucket),
     events: eventsOn(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),

@@ -1,8 +1,8 @@
 import type { Answer, Request } from '../http/endpoint.ts';
 import { Problem } from '../http/problem.ts';
-import type { Directory } from '../records/directory.ts';
 import type { Documents } from '../records/documents.ts';
 import type { Events } from '../records/events.ts';
+import type { RegistrationDirectory } from '../records/registration-directory.ts';
 import {
   MOST_SIDE_BY_SIDE,
   type Registrations,
@@ -17,7 +17,7 @@ import type { ConfirmationRequest } from '../validators/confirmation.ts';
 
 /** What a confirmation needs; tests pass fakes. */
 export interface ConfirmationParts {
-  directory: Pick<Directory, 'isClient'>;
+  directory: Pick<RegistrationDirectory, 'isClient'>;
   registrations: Registrations;
   documents: Pick<Documents, 'keep'>;
   events: Events;

@@ -2,9 +2,9 @@ import { databaseClient, table } from '../aws/dynamodb.ts';
 import { parsedSecret, type ReadSecret } from '../aws/secrets.ts';
 import type { RegistrationConfig } from '../config.ts';
 import { installed, installedChannels, type Openers } from '../messages/channels.ts';
-import { directoryIn } from '../records/directory.ts';
 import { documentsIn } from '../records/documents.ts';
 import { operationsIn } from '../records/operations.ts';
+import { registrationDirectoryIn } from '../records/registration-directory.ts';
 import { registrationsIn } from '../records/registrations.ts';
 import { sendLimits } from '../records/send-limits.ts';
 import { makeCode } from '../secrets/one-time-code.ts';
@@ -50,7 +50,7 @@ export function registrationParts(config: RegistrationConfig, readSecret: ReadSe
   const database = databaseClient({}, 2);
   return {
     settings: config,
-    directory: directoryIn(table(database, config.crmTable)),
+    directory: registrationDirectoryIn(table(database, config.crmTable)),
     operations: operationsIn(table(database, config.operationsTable)),
     registrations: registrationsIn(table(database, config.registrationsTable)),
     documents: documentsIn(config.documentsBucket, { tagged: config.confirmation === true }),

@@ -1,9 +1,9 @@
 import type { RegistrationConfig } from '../config.ts';
 import type { Request } from '../http/endpoint.ts';
 import type { OtpChannel } from '../messages/message.ts';
-import type { Directory } from '../records/directory.ts';
 import type { Documents } from '../records/documents.ts';
 import type { Operation, Operations } from '../records/operations.ts';
+import type { RegistrationDirectory } from '../records/registration-directory.ts';
 import type { Registrations } from '../records/registrations.ts';
 import type { Admission, SendLimits } from '../records/send-limits.ts';
 import type { Pepper } from '../secrets/pepper.ts';
@@ -15,7 +15,7 @@ import type { RegistrationRequest } from '../validators/registration.ts';
 export interface RegistrationParts {
   /** Of the deployment. */
   settings: RegistrationConfig;
-  directory: Directory;
+  directory: RegistrationDirectory;
   operations: Operations;
   registrations: Registrations;
   documents: Documents;

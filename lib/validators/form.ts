@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { closedObject, IdSchema, line, pathTo, rule } from './primitives.ts';
+import { closedObject, IdSchema, pathTo, rule, word } from './primitives.ts';
 
 /** The field types that a registration form may have (specification, 2.2). */
 export const CUSTOM_FIELD_TYPES = [
@@ -40,9 +40,6 @@ export const FIXED_FIELDS = [
 ] as const;
 
 const RESERVED_KEYS: ReadonlySet<string> = new Set([...FIXED_FIELDS, '__proto__']);
-
-/** A text of one line, as ids and names in the CRM are. */
-export const word = line(1, 255);
 
 const FormFieldSchema = closedObject({
   /** The random key under which the value stands at the root of the request. */

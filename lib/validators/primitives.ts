@@ -257,6 +257,9 @@ export function line(least: number, most: number) {
   );
 }
 
+/** A text of one line, as ids and names in the CRM are. */
+export const word = line(1, 255);
+
 /** The ids and codes of the CRM: exactly 8 visible ASCII characters. */
 export const IdSchema = v.pipe(
   text(8, 8),

@@ -7,10 +7,10 @@ import type { Answer, Request } from '../../lib/http/endpoint.ts';
 import { Problem } from '../../lib/http/problem.ts';
 import { derivePasswords } from '../../lib/platform/passwords.ts';
 import { PlatformFailure } from '../../lib/platform/platform.ts';
+import type { AccountClient, AccountDirectory } from '../../lib/records/account-directory.ts';
 import { accountOperationsIn } from '../../lib/records/account-operations.ts';
 import { accountsIn } from '../../lib/records/accounts.ts';
 import type { AccountType, Connection, WebApiConnection } from '../../lib/records/crm-records.ts';
-import type { AccountClient, Directory } from '../../lib/records/directory.ts';
 import { dueOperationsIn } from '../../lib/records/due-operations.ts';
 import { loginsIn } from '../../lib/records/logins.ts';
 import { type SettlementServices, settleOperations } from '../../lib/settlement.ts';
@@ -119,7 +119,7 @@ export interface FakeNotice {
   account: object;
 }
 
-type Records = Awaited<ReturnType<Directory['forAccount']>>;
+type Records = Awaited<ReturnType<AccountDirectory['forAccount']>>;
 
 /** How long a caller waits. */
 const CALLER_MS = 20_000;
@@ -164,8 +164,6 @@ export class FakeAccounts {
     };
     return {
       directory: {
-        forRegistration: () => Promise.reject(new Error('not asked for')),
-        isClient: () => Promise.reject(new Error('not asked for')),
         forAccount: async () => {
           if (this.directoryFails !== undefined) throw this.directoryFails;
           return this.records;

@@ -1,9 +1,9 @@
 import { ConditionFailed, DatabaseFailure, type Table } from '../../lib/aws/dynamodb.ts';
 import { Problem } from '../../lib/http/problem.ts';
 import { confirmationLimit } from '../../lib/records/confirmation-limit.ts';
-import { directoryIn } from '../../lib/records/directory.ts';
 import { documentsIn } from '../../lib/records/documents.ts';
 import type { EventDetail } from '../../lib/records/event-schemas.ts';
+import { registrationDirectoryIn } from '../../lib/records/registration-directory.ts';
 import { type Delivery, type PendingRegistration, registrationsIn } from '../../lib/records/registrations.ts';
 import type { Verdict } from '../../lib/records/send-limits.ts';
 import { type ConfirmationParts, confirmRegistration, tellUntold } from '../../lib/registration/confirmation.ts';
@@ -136,7 +136,7 @@ export class FakeConfirmations {
     const walked = step !== atOnce;
     return {
       directory: walked
-        ? directoryIn(stepping('crm', tables.crm, step))
+        ? registrationDirectoryIn(stepping('crm', tables.crm, step))
         : { isClient: async () => ({ email: isClient, phone: false }) },
       registrations: registrationsIn(stepping('registrations', table ?? tables.registrations, step), now),
       documents: documentsIn('documents', { open: async () => this.#objects(step) }),

@@ -152,7 +152,6 @@ function fakeRecords(
       forRegistration: () =>
         step('form', { form: 'form' in settings ? settings.form : FORM, referrerId: settings.referrerId }),
       isClient: () => step('lookup', settings.known ?? { email: false, phone: false }),
-      forAccount: () => Promise.reject(new Error('not asked for here')),
     },
     operations: {
       claim: (scope, fingerprints, leaseMs) => {

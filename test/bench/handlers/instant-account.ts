@@ -6,9 +6,10 @@ import { accountConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
 import { derivePasswords } from '../../../lib/platform/passwords.ts';
 import type { TradingPlatform } from '../../../lib/platform/platform.ts';
+import { accountDirectoryIn } from '../../../lib/records/account-directory.ts';
 import { accountOperationsIn } from '../../../lib/records/account-operations.ts';
 import { accountsIn } from '../../../lib/records/accounts.ts';
-import { crmKey, directoryIn } from '../../../lib/records/directory.ts';
+import { crmKey } from '../../../lib/records/crm-table.ts';
 import { loginsIn } from '../../../lib/records/logins.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
 import {
@@ -50,7 +51,7 @@ const platform: TradingPlatform = {
 };
 
 const parts = {
-  directory: directoryIn(
+  directory: accountDirectoryIn(
     instantTable([
       crmItem(crmKey.client(client?.id ?? ''), client),
       crmItem(crmKey.connection(connection?.id ?? ''), connection),

@@ -3,8 +3,9 @@ import { registrationConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
 import { installedChannels } from '../../../lib/messages/channels.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
-import { crmKey, directoryIn } from '../../../lib/records/directory.ts';
+import { crmKey } from '../../../lib/records/crm-table.ts';
 import { operationsIn } from '../../../lib/records/operations.ts';
+import { registrationDirectoryIn } from '../../../lib/records/registration-directory.ts';
 import { registrationsIn } from '../../../lib/records/registrations.ts';
 import { sendLimits } from '../../../lib/records/send-limits.ts';
 import { registrationParts } from '../../../lib/registration/parts.ts';
@@ -25,7 +26,7 @@ const pepper = JSON.stringify({ current: '1', '1': 'p'.repeat(44) });
 const none = () => Promise.reject(new Error('Only mails are sent here.'));
 const parts = {
   ...registrationParts(config, async () => pepper),
-  directory: directoryIn(instantTable(crm)),
+  directory: registrationDirectoryIn(instantTable(crm)),
   operations: operationsIn(instantTable()),
   registrations: registrationsIn(instantTable()),
   channel: installedChannels(config, {

@@ -8,8 +8,8 @@ import {
   loginCandidates,
   toOrder,
 } from '../../../lib/accounts/order.ts';
+import type { AccountClient } from '../../../lib/records/account-directory.ts';
 import type { AccountType, Connection } from '../../../lib/records/crm-records.ts';
-import type { AccountClient } from '../../../lib/records/directory.ts';
 import type { Operation } from '../../../lib/records/operations.ts';
 import type { FieldFault } from '../../../lib/validators/primitives.ts';
 import { ANN, BODY, DEMO, FUNDED, LIVE } from '../../support/account-fakes.ts';

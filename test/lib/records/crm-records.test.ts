@@ -6,8 +6,8 @@ import {
   type Connection,
   ConnectionSchema,
   loginsOverlap,
-  readRecord,
 } from '../../../lib/records/crm-records.ts';
+import { readRecord } from '../../../lib/records/crm-table.ts';
 import { FIXED_FIELDS, FormSchema } from '../../../lib/validators/form.ts';
 import { toFaults } from '../../../lib/validators/primitives.ts';
 

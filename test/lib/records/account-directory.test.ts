@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { toItems } from '../../../infra/crm/crm-items.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
-import { crmKey, directoryIn } from '../../../lib/records/directory.ts';
+import { accountDirectoryIn } from '../../../lib/records/account-directory.ts';
+import { crmKey } from '../../../lib/records/crm-table.ts';
 
 const items = await toItems(DEMO_RECORDS);
 
@@ -14,7 +15,7 @@ function directory(changes: Record<string, object> = {}) {
         items.filter((item) => item.pk === pk).map((item) => ({ ...item, ...changes[item.pk] })),
       ),
   };
-  return directoryIn(table as Table);
+  return accountDirectoryIn(table as Table);
 }
 const { signal } = new AbortController();
 const ids = { userId: 'CLIENT01', connectionId: 'tp5-live-1' };

@@ -1,0 +1,58 @@
+import * as v from 'valibot';
+import { DatabaseFailure, type Item, type Table } from '../aws/dynamodb.ts';
+import { isObject } from '../validators/primitives.ts';
+
+/** Where a record or a pointer stands in the table of CRM records; the operators' command writes by these names. */
+export const crmKey = {
+  form: (id: string) => `form#${id}`,
+  client: (id: string) => `client#${id}`,
+  accountType: (id: string) => `account_type#${id}`,
+  connection: (id: string) => `connection#${id}`,
+  /** Pointers to a client (`client_id`): by e-mail address in its look-up form, by E.164 number, by referral code. */
+  email: (emailKey: string) => `email#${emailKey}`,
+  phone: (e164: string) => `phone#${e164}`,
+  referral: (code: string) => `referral#${code}`,
+};
+
+/** The items of these keys that are there, by key; one round trip. */
+export async function readItems(
+  table: Table,
+  keys: (string | undefined)[],
+  signal: AbortSignal,
+): Promise<Map<string, Item>> {
+  const wanted = [...new Set(keys.filter((key) => key !== undefined))];
+  const items = await table.getMany(
+    wanted.map((pk) => ({ pk })),
+    signal,
+  );
+  return new Map(items.map((item) => [String(item.pk), item]));
+}
+
+/** The record in an item; @throws DatabaseFailure when it breaks its own rules */
+export function recordIn<S extends v.GenericSchema>(schema: S, item: Item | undefined): v.InferOutput<S> | undefined {
+  if (item === undefined) return undefined;
+  const read = readRecord(schema, item.record);
+  if (read === undefined) throw new DatabaseFailure('CrmRecordMalformed');
+  return read;
+}
+
+/**
+ * A record as functions read it: members that only a newer version of the service knows are left out, so that the older
+ * one goes on with the rest. Operators' files are read by the schemas themselves, to which such a member is a fault.
+ * @returns undefined when it breaks a rule
+ */
+export function readRecord<const S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> | undefined {
+  const strict = v.safeParse(schema, value);
+  if (strict.success) return strict.output;
+  const known = structuredClone(value);
+  for (const { expected, path = [] } of strict.issues) if (expected === 'never') removeMember(known, path);
+  const result = v.safeParse(schema, known);
+  return result.success ? result.output : undefined;
+}
+
+function removeMember(value: unknown, path: readonly v.IssuePathItem[]): void {
+  const keys = path.map(({ key }) => key);
+  const last = keys.pop();
+  const owner = keys.reduce<unknown>((at, key) => Object(at)[key as string], value);
+  if (isObject(owner)) delete owner[last as string];
+}

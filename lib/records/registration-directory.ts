@@ -1,0 +1,44 @@
+import type { Table } from '../aws/dynamodb.ts';
+import { type Form, FormSchema } from '../validators/form.ts';
+import { crmKey, readItems, recordIn } from './crm-table.ts';
+
+/** What a registration reads of the CRM; every method is one round trip. */
+export interface RegistrationDirectory {
+  /** What a registration names. */
+  forRegistration(
+    ids: { formId: string; referralCode?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<{ form: Form | undefined; referrerId: string | undefined }>;
+  /** Which of these addresses are a client's. The e-mail address in its look-up form, the phone number in E.164. */
+  isClient(
+    addresses: { emailKey: string; phone?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<{ email: boolean; phone: boolean }>;
+}
+
+/** @throws DatabaseFailure also when a form in the table breaks its own rules */
+export function registrationDirectoryIn(table: Table): RegistrationDirectory {
+  return {
+    async forRegistration({ formId, referralCode }, signal) {
+      const referral = referralCode === undefined ? undefined : crmKey.referral(referralCode);
+      const items = await readItems(table, [crmKey.form(formId), referral], signal);
+      const clientId = referral === undefined ? undefined : items.get(referral)?.client_id;
+      return {
+        form: recordIn(FormSchema, items.get(crmKey.form(formId))),
+        referrerId: typeof clientId === 'string' ? clientId : undefined,
+      };
+    },
+
+    async isClient({ emailKey, phone }, signal) {
+      const items = await readItems(
+        table,
+        [crmKey.email(emailKey), phone === undefined ? undefined : crmKey.phone(phone)],
+        signal,
+      );
+      return {
+        email: items.has(crmKey.email(emailKey)),
+        phone: phone !== undefined && items.has(crmKey.phone(phone)),
+      };
+    },
+  };
+}
