@@ -81,7 +81,16 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a brows
 
   beforeAll(async () => {
     browser = await launchChromium();
-    page = await open();
+    page = await browser.newPage({ viewport: { width: DESK, height: 900 } });
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('request', (request) => {
+      const { origin } = new URL(request.url());
+      if (origin !== service.url && origin !== 'null') complaints.push(`calls ${origin}`);
+    });
+    await unfold();
   });
   afterAll(async () => {
     await browser.close();
@@ -90,27 +99,17 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a brows
     expect(complaints).toEqual([]);
   });
 
-  /** The page, with all that can be unfolded. It takes long, so the tests share it. */
-  async function open(): Promise<Page> {
-    const opened = await browser.newPage({ viewport: { width: DESK, height: 900 } });
-    opened.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-    });
-    opened.on('pageerror', (error) => complaints.push(error.message));
-    opened.on('request', (request) => {
-      const { origin } = new URL(request.url());
-      if (origin !== service.url && origin !== 'null') complaints.push(`calls ${origin}`);
-    });
-    await opened.goto(service.url);
-    await opened.locator('.opblock').first().waitFor();
-    await opened.locator('summary').click();
-    for (const path of PATHS) await operationOf(opened, path).locator('.opblock-summary-control').click();
-    for (const path of PATHS) await operationOf(opened, path).locator('.execute').waitFor();
-    return opened;
+  /** Loads the page and unfolds all that can be. It takes long, so the tests share it. */
+  async function unfold(): Promise<void> {
+    await page.goto(service.url);
+    await page.locator('.opblock').first().waitFor();
+    await page.locator('summary').click();
+    for (const path of PATHS) await operationOf(path).locator('.opblock-summary-control').click();
+    for (const path of PATHS) await operationOf(path).locator('.execute').waitFor();
   }
 
-  function operationOf(opened: Page, path: string) {
-    return opened.locator('.opblock', { hasText: path });
+  function operationOf(path: string) {
+    return page.locator('.opblock', { hasText: path });
   }
 
   it.each([
@@ -122,7 +121,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a brows
   });
 
   it('sends a registration that is tried out, and the code arrives', async () => {
-    const operation = operationOf(page, '/register/request');
+    const operation = operationOf('/register/request');
     await operation.locator('.execute').click();
     const status = operation.locator('.live-responses-table .response .response-col_status').first();
     await status.waitFor();
@@ -132,7 +131,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a brows
 
   it('opens an account that is tried out, and repeats it by its Idempotency-Key', async () => {
     await page.setViewportSize({ width: PHONE, height: 900 });
-    const operation = operationOf(page, '/tp5/accounts');
+    const operation = operationOf('/tp5/accounts');
     const live = operation.locator('.live-responses-table');
     const execute = async () => {
       const [request] = await Promise.all([
@@ -159,13 +158,12 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a brows
   });
 
   it('shows all the examples of the document where the service has the demo records', async () => {
-    const names = operationOf(page, '/tp4/accounts').locator('.opblock-section-request-body .examples-select option');
+    const names = operationOf('/tp4/accounts').locator('.opblock-section-request-body .examples-select option');
     expect(await names.count()).toBe(3);
   });
 
   it('shows examples that go with other records where those were loaded', async () => {
     const [tp4 = expect.fail()] = DEMO_RECORDS.connections.filter(({ id }) => id === 'tp4-live-1');
-    await page.close();
     await service.close();
     service = await startService({
       records: {
@@ -176,19 +174,18 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a brows
         local_secrets: {},
       },
     });
-    page = await open();
-    const statusOf = async (path: string) => {
-      const operation = operationOf(page, path);
-      await operation.locator('.execute').click();
-      const status = operation.locator('.live-responses-table .response .response-col_status').first();
-      return (await status.textContent())?.slice(0, 3);
+    await unfold();
+    const bodyOf = (path: string) => operationOf(path).locator('textarea').inputValue();
+    const send = async (path: string, body: string) => {
+      const headers = { 'content-type': 'application/json' };
+      return (await fetch(`${service.url}/public/v1/${path}`, { method: 'POST', headers, body })).status;
     };
-    expect(await statusOf('/register/request')).toBe('204');
-    expect(await statusOf('/tp4/accounts')).toBe('200');
+    const user = await operationOf('/tp4/accounts').locator('input[placeholder="user_id"]').inputValue();
+    expect(await send('account/register/request', await bodyOf('/register/request'))).toBe(204);
+    expect(await send(`users/${user}/tp4/accounts`, await bodyOf('/tp4/accounts'))).toBe(200);
     expect(service.platforms.get('other-tp4')?.accounts()).toHaveLength(1);
     // No call is known that would work there.
-    const tp5 = operationOf(page, '/tp5/accounts');
-    expect(JSON.parse(await tp5.locator('textarea').inputValue())).toMatchObject({ connection_id: '<connection_id>' });
+    expect(JSON.parse(await bodyOf('/tp5/accounts'))).toMatchObject({ connection_id: '<connection_id>' });
     expect(await page.locator('body').textContent()).not.toMatch(/demo records|CLIENT01|tp5-live-1/);
   });
 });
