@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { launchChromium } from '../../infra/local/chromium.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
@@ -46,8 +46,8 @@ export class OutboxPage {
     this.#service = await startService({ records: RECORDS, ...(port === undefined ? {} : { port }) });
   }
 
-  /** To be called in a suite: each of its tests finds the page as it is when it was just loaded. */
-  openForEachTest(): void {
+  /** To be called in a suite: its tests have a page, which they load. */
+  inBrowser(): void {
     let browser: Browser;
     const errors: string[] = [];
     beforeAll(async () => {
@@ -61,18 +61,24 @@ export class OutboxPage {
       this.#page.on('pageerror', ({ message }) => errors.push(message));
     });
     afterAll(() => browser?.close());
-
-    beforeEach(async () => {
-      this.service.outbox.clear();
-      await fetch(`${this.service.url}/_local/faults`, { method: 'DELETE' });
-      await this.page.setViewportSize({ width: 1280, height: 900 });
-      // It is loaded anew, also where something stands after its #.
-      await this.page.goto(`${this.service.url}/_local`);
-      await this.page.getByText('Live', { exact: true }).waitFor();
-    });
     afterEach(() => {
       expect(errors).toEqual([]);
     });
+  }
+
+  /** Loads the page as it is when nothing was sent, also where something stands after its #. */
+  async load(): Promise<void> {
+    await this.page.setViewportSize({ width: 1280, height: 900 });
+    await this.page.goto(`${this.service.url}/_local`);
+    await this.clear();
+  }
+
+  /** Takes away what was sent, and the faults, and waits until the page shows it. */
+  async clear(): Promise<void> {
+    this.service.outbox.clear();
+    await fetch(`${this.service.url}/_local/faults`, { method: 'DELETE' });
+    await this.page.getByText('Live', { exact: true }).waitFor();
+    await this.page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor();
   }
 
   register(change: object = {}): Promise<number> {

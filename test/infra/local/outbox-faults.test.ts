@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { CHROMIUM } from '../../../infra/local/chromium.ts';
 import { inChromium } from '../../support/chromium.ts';
 import { OutboxPage } from '../../support/outbox-page.ts';
@@ -6,7 +6,8 @@ import { OutboxPage } from '../../support/outbox-page.ts';
 const outbox = new OutboxPage();
 
 describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
-  outbox.openForEachTest();
+  outbox.inBrowser();
+  beforeEach(() => outbox.load());
 
   it('makes the next call fail by a switch, which goes off when the fault is used up', async () => {
     const toggle = outbox.page.getByRole('switch', { name: 'Make ses fail' });
