@@ -92,7 +92,23 @@ function requestTo(name: FunctionName): unknown {
   };
 }
 
+/** What a process wrote that loads a function, makes a request that fails, and then tells what of Node it loaded. */
+function requestIn(name: FunctionName): string {
+  const script = `
+    const { handler } = await import(${JSON.stringify(pathToFileURL(join(folder, name, ENTRY_FILE)).href)});
+    const answer = await handler(${JSON.stringify(requestTo(name))}, { getRemainingTimeInMillis: () => 20_000 });
+    console.log(JSON.stringify(answer));
+    console.log(process.moduleLoadList.filter((name) => name.includes('undici')).length);
+  `;
+  return run(script, { ...ENVIRONMENT, ...NOWHERE });
+}
+
 describe.each(FUNCTIONS)('The bundle of %s', (name) => {
+  let requested: string;
+  beforeAll(() => {
+    requested = requestIn(name);
+  });
+
   it(`is at most ${MOST_BYTES[name] / 1_000} kB at start-up`, () => {
     expect(bundles[name].startUpBytes).toBeLessThanOrEqual(MOST_BYTES[name]);
   });
@@ -139,25 +155,12 @@ describe.each(FUNCTIONS)('The bundle of %s', (name) => {
   });
 
   it('does not make Node load its fetch, which nobody here uses, with a request neither', () => {
-    const script = `
-      const { handler } = await import(${JSON.stringify(pathToFileURL(join(folder, name, ENTRY_FILE)).href)});
-      await handler(${JSON.stringify(requestTo(name))}, { getRemainingTimeInMillis: () => 20_000 });
-      console.log(process.moduleLoadList.filter((name) => name.includes('undici')).length);
-    `;
-    const lines = run(script, { ...ENVIRONMENT, ...NOWHERE })
-      .trim()
-      .split('\n');
+    const lines = requested.trim().split('\n');
     expect(lines.at(-1)).toBe('0');
   });
 
   it('names the lines of the source in the stack of a logged error', () => {
-    const url = pathToFileURL(join(folder, name, ENTRY_FILE)).href;
-    const script = `
-      const { handler } = await import(${JSON.stringify(url)});
-      const answer = await handler(${JSON.stringify(requestTo(name))}, { getRemainingTimeInMillis: () => 20_000 });
-      console.log(JSON.stringify(answer));
-    `;
-    const logged = run(script, { ...ENVIRONMENT, ...NOWHERE })
+    const logged = requested
       .split('\n')
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line) as { message?: string; stack?: string[]; statusCode?: number });
