@@ -118,6 +118,9 @@ function begin(
 
 type Begun = ReturnType<typeof begin>;
 
+/** The fingerprint of a request without a key: nobody can repeat it, with another body or with the same. */
+const NOT_COMPARED = ['none'];
+
 /** Claims the operation, while the records that the request names are read. */
 async function claimAndRead(
   services: AccountServices,
@@ -131,9 +134,10 @@ async function claimAndRead(
   const leaseMs = endsAt - services.clock.now() + 1_000;
   const asking = services.passwords.keys(signal);
   const [claim, records] = await Promise.allSettled([
-    asking.then((keys) =>
-      services.operations.claim(scope, fingerprints(sentBody, [keys.fingerprints]), leaseMs, signal),
-    ),
+    asking.then((keys) => {
+      const compared = scope === undefined ? NOT_COMPARED : fingerprints(sentBody, [keys.fingerprints]);
+      return services.operations.claim(scope, compared, leaseMs, signal);
+    }),
     reading,
   ]);
   if (claim.status === 'rejected') throw claim.reason;

@@ -203,6 +203,15 @@ describe('A request with an Idempotency-Key', () => {
   });
 });
 
+describe('A request without a key', () => {
+  it('keeps no fingerprint of what was sent: nobody can repeat it', async () => {
+    await world.run();
+    const { operationId } = world.platform.accounts[0]?.order ?? {};
+    const item = await database.tables.operations.get({ pk: `operation#${operationId}` }, within(60_000));
+    expect(item).toMatchObject({ state: 'finished', fingerprint: 'none' });
+  });
+});
+
 describe('A password secret that cannot be read', () => {
   it('is an error of ours before anything is claimed', async () => {
     const { services } = world;
