@@ -1,7 +1,8 @@
 import { hash, randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { ConditionFailed, DatabaseFailure, type Expression, type Item, type Table } from '../aws/dynamodb.ts';
+import { ConditionFailed, DatabaseFailure, type Item, type Table } from '../aws/dynamodb.ts';
 import { Problem } from '../http/problem.ts';
+import { assignments } from './assignments.ts';
 
 /**
  * The at-most-once record. Every request that may open an account, and every one with an `Idempotency-Key`, is an
@@ -232,27 +233,6 @@ function read(item: Item | undefined, fingerprints: string[], at: number): Claim
   if (stored.state === 'finished') return { kind: 'finished', operation, item };
   const seconds = Math.ceil((stored.lease_until - at) / 1_000);
   return { kind: 'in_progress', retryAfterSeconds: Math.min(5, Math.max(1, seconds)), known: { operation, item } };
-}
-
-/** `SET` of these attributes and `REMOVE` of those; an attribute that is undefined stays as it is. */
-function assignments(
-  set: Item,
-  remove: readonly string[] = [],
-): Required<Omit<Expression, 'condition'>> & { update: string } {
-  const names: Record<string, string> = {};
-  const values: Item = {};
-  let update = '';
-  for (const [attribute, value] of Object.entries(set)) {
-    if (value === undefined) continue;
-    update += `${update === '' ? 'SET' : ','} #${attribute} = :${attribute}`;
-    names[`#${attribute}`] = attribute;
-    values[`:${attribute}`] = value;
-  }
-  for (const [index, attribute] of remove.entries()) {
-    update += `${index === 0 ? ' REMOVE' : ','} #${attribute}`;
-    names[`#${attribute}`] = attribute;
-  }
-  return { update, names, values };
 }
 
 async function unlessLost(work: () => Promise<unknown>): Promise<void> {

@@ -1,0 +1,42 @@
+import type { Expression, Item } from '../aws/dynamodb.ts';
+
+/** How an attribute is called in an expression. */
+interface Placeholder {
+  name: string;
+  value: string;
+  assignment: string;
+}
+
+/** Kept: there are few attributes, and each request writes some of them several times. */
+const placeholders = new Map<string, Placeholder>();
+
+function placeholderOf(attribute: string): Placeholder {
+  const known = placeholders.get(attribute);
+  if (known !== undefined) return known;
+  const placeholder = { name: `#${attribute}`, value: `:${attribute}`, assignment: `#${attribute} = :${attribute}` };
+  placeholders.set(attribute, placeholder);
+  return placeholder;
+}
+
+/** `SET` of these attributes and `REMOVE` of those; an attribute that is undefined stays as it is. */
+export function assignments(
+  set: Item,
+  remove: readonly string[] = [],
+): Required<Omit<Expression, 'condition'>> & { update: string } {
+  const names: Record<string, string> = {};
+  const values: Item = {};
+  let update = '';
+  for (const attribute of Object.keys(set)) {
+    if (set[attribute] === undefined) continue;
+    const { name, value, assignment } = placeholderOf(attribute);
+    update += update === '' ? `SET ${assignment}` : `, ${assignment}`;
+    names[name] = attribute;
+    values[value] = set[attribute];
+  }
+  for (const [index, attribute] of remove.entries()) {
+    const { name } = placeholderOf(attribute);
+    update += index === 0 ? ` REMOVE ${name}` : `, ${name}`;
+    names[name] = attribute;
+  }
+  return { update, names, values };
+}
