@@ -235,7 +235,7 @@ describe('Every function', () => {
       Object.values(rightsOf(full, name) as Record<string, { may: string[]; on?: string[] }>),
     );
     for (const [table, files] of Object.entries({
-      Crm: ['directory'],
+      Crm: ['crm-table'],
       Registrations: ['registrations'],
       Limits: ['counters', 'networks'],
       Operations: ['operations', 'logins'],
