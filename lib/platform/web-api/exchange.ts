@@ -46,27 +46,35 @@ export function exchange(
 ): Promise<HttpAnswer> {
   const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
   return new Promise((resolve, reject) => {
+    let answer: HttpAnswer | undefined;
     const end = () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onTimeout);
     };
-    const succeed = (answer: HttpAnswer) => {
+    const succeed = (known: HttpAnswer) => {
       end();
       tcp.awaitingAnswer = false;
-      resolve(answer);
+      resolve(known);
     };
     const fail = (lost: LostAnswer) => {
       end();
       // First, because the request fails with its connection, for another reason.
-      reject(lost);
+      if (answer === undefined) reject(lost);
+      else succeed(answer);
       tls.destroy();
+    };
+    // An answer may come before Node knows that its request is sent, and only then does it leave the connection: the next
+    // request would lose its own.
+    const onAnswer = (read: HttpAnswer) => {
+      answer = read;
+      if (sent.writableFinished || sent.destroyed) succeed(read);
     };
     const onTimeout = () => fail(new LostAnswer('answer_timeout'));
     const onError = (error: NodeJS.ErrnoException) => fail(toLostAnswer(error));
     const timer = setTimeout(onTimeout, timeoutMs);
     signal?.addEventListener('abort', onTimeout, { once: true });
     tcp.awaitingAnswer = true;
-    httpRequest({
+    const sent = httpRequest({
       createConnection: () => tls,
       method: content === undefined ? 'GET' : 'POST',
       path,
@@ -74,7 +82,8 @@ export function exchange(
       headers: { Host: hostHeader(server), Connection: 'keep-alive', ...contentHeaders(content) },
     })
       .on('error', onError)
-      .on('response', (response) => readAnswer(response, maxBytes).then(succeed, fail))
+      .on('response', (response) => readAnswer(response, maxBytes).then(onAnswer, fail))
+      .on('close', () => answer && succeed(answer))
       .end(content);
   });
 }

@@ -1,0 +1,40 @@
+import { Duplex } from 'node:stream';
+import { expect, it } from 'vitest';
+import { exchange } from '../../../../lib/platform/web-api/exchange.ts';
+import type { WebApiLine } from '../../../../lib/platform/web-api/tls.ts';
+
+const SERVER = { host: 'trade.example.com', port: 443 };
+const TIMEOUT_MS = 2_000;
+
+/**
+ * A connection whose server answers with the number of the request: the first while its sender still waits to hear that
+ * it is sent, a later one when that is long known.
+ * @param sent is given what tells it
+ */
+function hastyLine(sent: (tell: () => void) => void): WebApiLine {
+  let requests = 0;
+  const tls = new Duplex({
+    read() {},
+    write(_, _encoding, callback) {
+      requests += 1;
+      const answer = () =>
+        this.push(`HTTP/1.1 200 OK\r\ncontent-length: 1\r\nconnection: keep-alive\r\n\r\n${requests}`);
+      if (requests === 1) answer();
+      else setTimeout(answer, 20);
+      sent(callback);
+    },
+  });
+  return { tls, tcp: { awaitingAnswer: false } } as unknown as WebApiLine;
+}
+
+it('takes an answer that comes before the command is known to be sent, and leaves the next command its own', async () => {
+  const line = hastyLine((tell) => setImmediate(() => setImmediate(tell)));
+  expect(await exchange(line, SERVER, { path: '/first' }, TIMEOUT_MS)).toEqual({ status: 200, text: '1' });
+  expect(await exchange(line, SERVER, { path: '/second' }, TIMEOUT_MS)).toEqual({ status: 200, text: '2' });
+});
+
+it('takes an answer whose command is never known to be sent, and the connection is used no more', async () => {
+  const line = hastyLine(() => {});
+  expect(await exchange(line, SERVER, { path: '/first' }, 20)).toEqual({ status: 200, text: '1' });
+  expect(line.tls.destroyed).toBe(true);
+});
