@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type FaultKind, PLATFORM_FAULT_KINDS } from '../../../../infra/local/faults.ts';
 import { type AccountOrder, PlatformFailure } from '../../../../lib/platform/platform.ts';
 import { atOnce } from '../../../support/departures.ts';
+import { held } from '../../../support/held.ts';
 import { runs } from '../../../support/runs.ts';
 import { anOrder, failure, noSignal, platformOn, testServer } from '../../../support/web-api.ts';
 
@@ -21,6 +22,10 @@ const OUTCOMES = {
   garbage: { kind: 'account_outcome_unknown', reason: 'malformed_answer', opened: true },
 } as const;
 
+/** Only what is not answered in time needs an end of the waiting, which a busy machine would reach first. */
+const limitsFor = (fault: FaultKind) => (fault === 'slow' || fault === 'silence' ? { commandMs: 1_000 } : {});
+const SLOW_MS = 1_300;
+
 /** The server acts when nobody waits for its answer any more. */
 const isLate = (fault: FaultKind) => fault === 'slow' || fault === 'late';
 
@@ -29,9 +34,9 @@ describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
 
   it.each(['warm', 'cold'])('has its outcome on a %s session, and the next call works', async (session) => {
     const server = await testServer();
-    const platform = platformOn(server, { commandMs: 300 });
+    const platform = platformOn(server, limitsFor(fault));
     if (session === 'warm') await platform.check(noSignal);
-    server.faults.set({ kind: fault, times: 1, code: 9, ms: 450 });
+    server.faults.set({ kind: fault, times: 1, code: 9, ms: SLOW_MS });
     const order = anOrder();
     const failed = await failure(platform.open(order, atOnce, noSignal));
     expect(failed).toMatchObject({ kind: expected.kind, options: { reason: expected.reason } });
@@ -46,9 +51,9 @@ describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
 
   it('never makes the opening be sent twice', async () => {
     const server = await testServer();
-    const platform = platformOn(server, { commandMs: 100 });
+    const platform = platformOn(server, limitsFor(fault));
     await platform.check(noSignal);
-    server.faults.set({ kind: fault, times: 1, code: 9, ms: 200 });
+    server.faults.set({ kind: fault, times: 1, code: 9, ms: SLOW_MS });
     await failure(platform.open(anOrder(), atOnce, noSignal));
     if (isLate(fault)) await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(1);
     expect(server.accounts().length).toBe(expected.opened ? 1 : 0);
@@ -58,8 +63,8 @@ describe.each(PLATFORM_FAULT_KINDS)('the fault %s', (fault) => {
 
   it('strikes the call it is set for', async () => {
     const server = await testServer();
-    const platform = platformOn(server, { commandMs: 300 });
-    server.faults.set({ kind: fault, times: 1, after: 2, code: 9, ms: 600 });
+    const platform = platformOn(server, limitsFor(fault));
+    server.faults.set({ kind: fault, times: 1, after: 2, code: 9, ms: SLOW_MS });
     await platform.open(anOrder(), atOnce, noSignal);
     await platform.open(anOrder(), atOnce, noSignal);
     expect(await failure(platform.open(anOrder(), atOnce, noSignal))).toMatchObject({ kind: expected.kind });
@@ -104,11 +109,13 @@ describe('a lost answer', () => {
 
   it('of a slow server is found once the server has come to it', async () => {
     const server = await testServer();
-    server.faults.set({ kind: 'slow', times: 1, ms: 500 });
+    const late = held(server.faults);
+    server.faults.set({ kind: 'slow', times: 1 });
     const order = anOrder();
     await failure(platformOn(server, { commandMs: 100 }).open(order, atOnce, noSignal));
     const platform = platformOn(server);
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
+    late.letGo();
     await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(1);
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 5_001 });
   });
@@ -119,10 +126,12 @@ describe('a lost answer', () => {
       const server = await testServer();
       const platform = platformOn(server);
       await platform.check(noSignal);
-      server.faults.set({ kind: 'late', times: 1, ms: 400, ending });
+      const late = held(server.faults);
+      server.faults.set({ kind: 'late', times: 1, ending });
       const order = anOrder({ login: 424_242 });
       expect(await failure(platform.open(order, atOnce, noSignal))).toMatchObject({ kind: 'account_outcome_unknown' });
       expect(await platform.find(order, noSignal)).toEqual({ kind: 'absent' });
+      late.letGo();
       await expect.poll(() => platform.find(order, noSignal)).toEqual({ kind: 'found', login: 424_242 });
     },
   );
