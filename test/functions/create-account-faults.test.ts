@@ -7,10 +7,10 @@ const NOTICES = { send_email: true, send_pop_up: true };
 
 /** The calls to the database in their order; the first two are under way together. */
 const DATABASE_STEPS = [
-  { step: 'the claim and the records', after: 0, calls: 2, first: INTERNAL },
-  { step: 'the note before the sending', after: 2, calls: 1, first: INTERNAL },
+  { step: 'the claim and the records', after: 0, calls: 2, first: INTERNAL, leased: true },
+  { step: 'the note before the sending', after: 2, calls: 1, first: INTERNAL, leased: true },
   { step: 'the account’s record', after: 3, calls: 1, first: OPENED },
-  { step: 'the operation’s end', after: 4, calls: 1, first: OPENED, unfinished: true },
+  { step: 'the operation’s end', after: 4, calls: 1, first: OPENED, leased: true },
 ] as const;
 
 cases(
@@ -24,7 +24,10 @@ cases(
         `throttled for good at ${step}`,
         { ...at, fault: { kind: 'throttled', after, times: 3 * calls }, first, accounts },
       ],
-      [`throttled for a moment at ${step}`, { ...at, fault: { kind: 'throttled', after }, first: OPENED, accounts: 1 }],
+      [
+        `throttled for a moment at ${step}`,
+        { ...at, fault: { kind: 'throttled', after }, first: OPENED, accounts: 1, leased: false },
+      ],
       [`refusing at ${step}`, { ...at, fault: { kind: 'refused', after, times: calls }, first, accounts }],
       [`down at ${step}`, { ...at, fault: { kind: 'down', after, times: 3 * calls }, first, accounts }],
       [`slow at ${step}`, { ...at, fault: { kind: 'slow', ms: 300, after, times: calls }, first: OPENED, accounts: 1 }],

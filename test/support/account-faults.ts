@@ -27,8 +27,8 @@ export interface Case {
   fault: Omit<Fault, 'times'> & { times?: number };
   /** Without a session, and without secrets that were read before. */
   cold?: boolean;
-  /** The operation's end is not written: a retry waits for its lease, which lasts as long as the function's time. */
-  unfinished?: boolean;
+  /** The operation may be left under its lease, which a retry waits for: it lasts as long as the function's time. */
+  leased?: boolean;
   first: Expected;
   /** How many accounts the client has after the first answer. */
   accounts?: number | undefined;
@@ -105,10 +105,10 @@ class Walk {
 
   /** @throws Error when the function's time is over before it answers */
   async ask(): Promise<AccountAnswer> {
-    const { fault, cold, unfinished } = this.#one;
+    const { fault, cold, leased } = this.#one;
     const isBrief = fault.kind === 'slow' && (fault.ms ?? 0) < 1_000;
     // Only who waits for nothing, or for a lease, needs an end of the function's time, which a busy machine would reach first.
-    if (isBrief || (ANSWERED.includes(fault.kind) && unfinished !== true)) return this.#world.ask(this.call);
+    if (isBrief || (ANSWERED.includes(fault.kind) && leased !== true)) return this.#world.ask(this.call);
     return this.#world.ask({ ...this.call, ms: cold === true ? COLD_MS : MS });
   }
 
