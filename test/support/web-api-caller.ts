@@ -32,15 +32,24 @@ export function client(server: WebApiServer) {
 
   const md5 = (...parts: Buffer[]) => createHash('md5').update(Buffer.concat(parts)).digest();
 
-  async function logIn(password = MANAGER.password, login = MANAGER.login, version = 484): Promise<Answer> {
+  /** @param beforeProof awaited between the two steps */
+  async function logIn(
+    password = MANAGER.password,
+    login = MANAGER.login,
+    version = 484,
+    beforeProof = async () => {},
+  ): Promise<Answer> {
     const start = await call(`/api/auth/start?version=${version}&agent=Test&login=${login}&type=manager`);
     if (start.json.retcode !== '0 Done') return start;
+    await beforeProof();
     const hash = md5(md5(Buffer.from(password, 'utf16le')), Buffer.from('WebAPI'));
     const proof = md5(hash, Buffer.from(String(start.json.srv_rand), 'hex')).toString('hex');
     return call(`/api/auth/answer?srv_rand_answer=${proof}&cli_rand=4db98fec17aab4dc5a240bdc659e8395`);
   }
 
-  return { call, logIn, leave: () => agent.destroy() };
+  const isConnected = () => Object.keys({ ...agent.sockets, ...agent.freeSockets }).length > 0;
+
+  return { call, logIn, isConnected, leave: () => agent.destroy() };
 }
 
 /** The least that `user/add` needs. */

@@ -41,21 +41,20 @@ describe('a session of the simulated server', () => {
   });
 
   it('must be proven within its window', async () => {
-    const { call } = client(await testServer({ authWindowMs: 30 }));
-    const { json } = await call('/api/auth/start?version=484&agent=Test&login=1000&type=manager');
-    await sleep(80);
+    const { logIn, isConnected } = client(await testServer({ authWindowMs: 30 }));
+    const tooLate = () => expect.poll(isConnected).toBe(false);
     // On the connection that comes after, nothing was started.
-    expect(await call(`/api/auth/answer?srv_rand_answer=${json.srv_rand}&cli_rand=00`)).toMatchObject({ status: 403 });
+    expect(await logIn(MANAGER.password, MANAGER.login, 484, tooLate)).toMatchObject({ status: 403 });
   });
 
   it('ends when nothing comes for as long as its window', async () => {
-    const { call, logIn } = client(await testServer({ idleMs: 1_000 }));
+    const { call, logIn, isConnected } = client(await testServer({ idleMs: 1_000 }));
     await logIn();
     for (let ping = 0; ping < 4; ping += 1) {
       await sleep(300);
       expect(await call('/api/test/access')).toMatchObject({ status: 200 });
     }
-    await sleep(1_500);
+    await expect.poll(isConnected).toBe(false);
     expect(await call('/api/test/access')).toMatchObject({ status: 403 });
   });
 
