@@ -90,8 +90,8 @@ export function framedMail(content: MailContent): FramedMail {
   return { subject, text: `${text}\n`, html: asHtml(content, closing) };
 }
 
-/** Stand in a mail for what is known only when it is sent; no setting, and no word of ours, holds a line separator. */
-export const HOLES = { code: '\u2028', minutes: '\u2029' } as const;
+/** Stand in a mail for what is known only when it is sent; no setting, and no word of ours, holds control characters. */
+export const HOLES = { code: '\x01', minutes: '\x02' } as const;
 
 /** What puts a code and a span of minutes into a mail that was made with holes. */
 export function fillerOf({ subject, text, html }: FramedMail): (code: string, minutes: string) => FramedMail {

@@ -1,8 +1,10 @@
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { startSes } from '../../../infra/local/stand-ins/ses.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
 import { LANGUAGES } from '../../../lib/messages/words/languages.ts';
+import { deploymentEntries } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, patient, started } from '../../support/senders.ts';
 
@@ -29,13 +31,16 @@ describe('The channel email', () => {
   });
 
   it('has in each mail the code of that mail alone, whatever the brand is called', async () => {
-    const { channel, outbox } = await email({ brand: { ...BRAND, name: '{code} & $&' } });
+    // With the strangest characters that a setting may have.
+    const brandName = '{code} & $& \u2028 \u2029';
+    expect(v.parse(deploymentEntries.brand, { name: brandName }).name).toBe(brandName);
+    const { channel, outbox } = await email({ brand: { ...BRAND, name: brandName } });
     await channel.send('ann@example.org', CODE, 'en', patient());
     await channel.send('ben@example.org', { ...CODE, code: '987654' }, 'en', patient());
     expect(outbox.map(({ text }) => /\b\d{6}\b/g.exec(text)?.[0])).toEqual(['012345', '987654']);
     for (const { text, html } of outbox) {
-      expect(text).toContain('{code} & $&');
-      expect(html).toContain('{code} &amp; $&amp;');
+      expect(text).toContain(brandName);
+      expect(html).toContain(brandName.replaceAll('&', '&amp;'));
     }
   });
 
