@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { isObject } from '../validators/primitives.ts';
 
 /** The key of fingerprints where the secret has another use too: from the one nothing can be said of the other. */
@@ -13,7 +13,7 @@ export function fingerprintKey(secret: string): string {
  */
 export function fingerprints(
   body: Readonly<Record<string, unknown>>,
-  keys: readonly string[],
+  keys: readonly (string | KeyObject)[],
   without: readonly string[] = [],
 ): string[] {
   const text = `body\n${membersInOrder(body, without)}`;

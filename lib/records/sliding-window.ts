@@ -83,7 +83,8 @@ function toCondition({ slot, ms }: Clause): string {
 
 /** A time in epoch milliseconds as text of a fixed length, so that the order of texts is the order of times. */
 export function stamp(at: number): string {
-  return String(Math.max(0, at)).padStart(15, '0');
+  // The digit in front keeps the zeros behind it.
+  return String(1e15 + Math.max(0, at)).slice(1);
 }
 
 function lacksName(slots: number): string {

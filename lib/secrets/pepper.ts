@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
 
 /** The secret keys that codes are sealed with. Several, so that a new one can take over while old codes still verify. */
@@ -5,8 +6,8 @@ export interface Pepper {
   /** What new codes are sealed with. */
   readonly version: string;
   /** All keys, the one of `version` first. */
-  readonly keys: readonly [string, ...string[]];
-  key(version: string): string | undefined;
+  readonly keys: readonly [KeyObject, ...KeyObject[]];
+  key(version: string): KeyObject | undefined;
 }
 
 /** The pepper secret does not hold what it should; says nothing of what it holds. */
@@ -27,12 +28,12 @@ export function parsePepper(text: string): Pepper {
   const parsed = v.safeParse(PepperSchema, text);
   if (!parsed.success) throw new PepperMalformed('The pepper secret is not a JSON object of texts.');
   const { current = '', ...rest } = parsed.output;
-  const byVersion = new Map(Object.entries(rest));
-  const key = byVersion.get(current);
-  if (key === undefined) throw new PepperMalformed('The pepper secret does not hold the version named in `current`.');
-  if ([...byVersion.values()].some((one) => one.length < LEAST_KEY_CHARACTERS)) {
+  if (Object.values(rest).some((one) => one.length < LEAST_KEY_CHARACTERS)) {
     throw new PepperMalformed(`A key of the pepper secret is shorter than ${LEAST_KEY_CHARACTERS} characters.`);
   }
+  const byVersion = new Map(Object.entries(rest).map(([version, one]) => [version, createSecretKey(one, 'utf8')]));
+  const key = byVersion.get(current);
+  if (key === undefined) throw new PepperMalformed('The pepper secret does not hold the version named in `current`.');
   byVersion.delete(current);
   return {
     version: current,

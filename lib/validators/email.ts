@@ -12,6 +12,8 @@ const LONGEST_LOCAL_PART = 64;
 const LOCAL_PART = /^(?!.*=\?)[\w#$&'*+/=?^`{|}~-]+(?:\.[\w#$&'*+/=?^`{|}~-]+)*$/;
 /** Of ASCII only letters, digits, hyphen and dot; everything beyond it is for IDNA to judge. */
 const TYPED_DOMAIN = /^[A-Za-z0-9.\u0080-\uffff-]+$/;
+/** IDNA changes nothing in these, and the only ones that it refuses, with a number at the end, no address has either. */
+const PLAIN_DOMAIN = /^[a-z0-9.-]+$/;
 /** At least two labels, the last of which is no number. */
 const ASCII_DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
@@ -31,7 +33,7 @@ const NO_ADDRESS = rule('format', 'must be an e-mail address');
 function faultOf(email: string): string | undefined {
   if (email.length > MOST_CHARACTERS) return TOO_LONG;
   const { local, domain } = split(email);
-  const ascii = domainToASCII(domain);
+  const ascii = inAscii(domain);
   if (local.length + 1 + (ascii || domain.toLowerCase()).length > MOST_CHARACTERS) return TOO_LONG;
   const isAddress =
     local.length <= LONGEST_LOCAL_PART &&
@@ -49,7 +51,12 @@ function split(email: string): { local: string; domain: string } {
 /** The address as mail carries it: local part as typed, domain in punycode. */
 export function asciiEmail(email: string): string {
   const { local, domain } = split(email);
-  return `${local}@${domainToASCII(domain) || domain.toLowerCase()}`;
+  return `${local}@${inAscii(domain) || domain.toLowerCase()}`;
+}
+
+/** The domain in punycode and lower case; empty where there is none of it. Most are it already: IDNA takes its time. */
+function inAscii(domain: string): string {
+  return PLAIN_DOMAIN.test(domain) ? domain : domainToASCII(domain);
 }
 
 /** The address as it is looked up: lower case, domain in punycode. */

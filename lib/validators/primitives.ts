@@ -283,7 +283,12 @@ export const LanguageSchema = v.pipe(
   v.metadata({ minLength: 2, maxLength: LONGEST_LANGUAGE }),
 );
 
+/** Of a language with its region: nothing in it can be there twice. */
+const SHORT_TAG = 6;
+
 function isLanguageTag(tag: string): boolean {
+  // Most are: `Intl` takes its time.
+  if (tag.length <= SHORT_TAG) return true;
   try {
     return Intl.getCanonicalLocales(tag).length === 1;
   } catch {

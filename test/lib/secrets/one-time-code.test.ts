@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
   CODE_VALID_MINUTES,
@@ -11,6 +11,10 @@ import { type Pepper, PepperMalformed, parsePepper } from '../../../lib/secrets/
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const VALID_MS = CODE_VALID_MINUTES * 60_000;
+
+function textOf(key: KeyObject | undefined): string | undefined {
+  return key?.export().toString();
+}
 
 function pepperOf(current: string, ...versions: string[]): Pepper {
   return parsePepper(JSON.stringify({ current, ...Object.fromEntries(versions.map((v) => [v, `${v}-`.repeat(20)])) }));
@@ -46,8 +50,8 @@ describe('The pepper secret', () => {
   it('names the key that new codes are sealed with, and holds the older ones', () => {
     const two = pepperOf('2', '1', '2', '3');
     expect(two.version).toBe('2');
-    expect(two.keys).toEqual(['2-', '1-', '3-'].map((text) => text.repeat(20)));
-    expect(two.key('1')).toBe('1-'.repeat(20));
+    expect(two.keys.map(textOf)).toEqual(['2-', '1-', '3-'].map((text) => text.repeat(20)));
+    expect(textOf(two.key('1'))).toBe('1-'.repeat(20));
     expect(two.key('4')).toBeUndefined();
     expect(two.key('current')).toBeUndefined();
     expect(two.key('constructor')).toBeUndefined();

@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
@@ -116,6 +117,23 @@ describe('an e-mail address', () => {
           expect(foldedEmail(folded)).toBe(folded);
         }
       }),
+    );
+  });
+
+  it('has the domain that IDNA makes of it, also where IDNA is not asked', () => {
+    const label = fc.string({ unit: fc.constantFrom('a', 'z', 'A', '0', '9', 'x', 'n', '-', 'ü'), maxLength: 6 });
+    const punycode = fc.constantFrom('xn--', 'xn--mnchen-3ya', 'xn--a', 'XN--', '0x7f', '127');
+    const domain = fc
+      .array(fc.oneof(label, punycode), { minLength: 1, maxLength: 4 })
+      .map((labels) => labels.join('.'));
+    fc.assert(
+      fc.property(domain, fc.constantFrom('', '.com', '.1'), (begin, end) => {
+        const typed = begin + end;
+        const ascii = domainToASCII(typed);
+        if (ascii === '') expect(rulesOf(`ann@${typed}`)).not.toEqual([]);
+        else if (rulesOf(`ann@${typed}`).length === 0) expect(emailKey(`ann@${typed}`)).toBe(`ann@${ascii}`);
+      }),
+      { numRuns: 1_000 },
     );
   });
 });

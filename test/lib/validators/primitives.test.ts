@@ -248,6 +248,13 @@ describe('a language', () => {
         expect(v.is(LanguageSchema, tag)).toBe(isIntlTag(tag));
       }),
     );
+    const short = fc.string({ unit: fc.constantFrom('a', 'Z', 'x', 'u', '1', '-'), maxLength: 9 });
+    fc.assert(
+      fc.property(short, (tag) => {
+        expect(v.is(LanguageSchema, tag)).toBe(isIntlTag(tag));
+      }),
+      { numRuns: 1_000 },
+    );
   });
 });
 
