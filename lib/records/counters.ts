@@ -39,7 +39,7 @@ export interface Counters {
   /**
    * Takes a place where the window has room, in one conditional write. A place that this name has already is `held`: the
    * answer to an earlier write was lost, or whoever took it died.
-   * @param turn the place is taken only if this is still the counter's turn
+   * @param turn the place is taken if this is still the counter's turn, and only then: it has room, as whoever asks has seen
    */
   count(counter: Counter, name: string, at: number, signal: AbortSignal, turn?: number): Promise<Count>;
   /** Gives a place back, if it is taken. @returns the counter without it @throws DatabaseFailure */
@@ -131,18 +131,17 @@ const NONE = stamp(0);
 
 /** @param anew also where the name has a place */
 function takePlace({ window }: Counter, name: string, at: number, turn: number | undefined, anew = false) {
-  let condition = anew ? window.hasRoom : window.hasRoomForNew;
-  const values: Item = window.ages(at);
-  values[':entry'] = `${stamp(at)}#${name}#${turn ?? ''}`;
-  values[':none'] = NONE;
-  values[':expires_at'] = Math.ceil((at + window.longestMs) / 1_000);
-  if (!anew) values[':name'] = `#${name}#`;
-  if (turn === 0) condition += ' AND attribute_not_exists(turn)';
-  else if (turn !== undefined) {
-    condition += ' AND turn = :turn';
-    values[':turn'] = turn;
-  }
-  return { update: `SET ${window.shiftIn}, expires_at = :expires_at ADD turn :one`, condition, values };
+  const update = `SET ${window.shiftIn}, expires_at = :expires_at ADD turn :one`;
+  const values: Item = {
+    ':entry': `${stamp(at)}#${name}#${turn ?? ''}`,
+    ':none': NONE,
+    ':expires_at': Math.ceil((at + window.longestMs) / 1_000),
+  };
+  if (turn === 0) return { update, condition: 'attribute_not_exists(turn)', values };
+  if (turn !== undefined) return { update, condition: 'turn = :turn', values: { ...values, ':turn': turn } };
+  Object.assign(values, window.ages(at));
+  if (anew) return { update, condition: window.hasRoom, values };
+  return { update, condition: window.hasRoomForNew, values: { ...values, ':name': `#${name}#` } };
 }
 
 function toState(item: Item = {}): CounterState {

@@ -153,7 +153,8 @@ export function operationsIn(
       };
       try {
         await table.put(item, signal, {
-          condition: 'attribute_not_exists(pk) OR (expires_at <= :seconds AND lease_until <= :now)',
+          // Also where there is none: what is not there is not greater.
+          condition: 'NOT expires_at > :seconds AND NOT lease_until > :now',
           values: { ':seconds': seconds, ':now': at },
         });
         return { kind: 'fresh', operation };

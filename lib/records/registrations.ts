@@ -216,7 +216,7 @@ const MOVED = SLOTS.slice(1).map((slot, index) => `${slot} = if_not_exists(${SLO
 /** Puts an id before the others, the last of which falls out, in one write; not twice where the write is repeated. */
 const PUT_FIRST = {
   update: `SET ${SLOTS[0]} = :id, ${MOVED.join(', ')}, expires_at = :expires_at`,
-  condition: SLOTS.map((slot) => `(attribute_not_exists(${slot}) OR ${slot} <> :id)`).join(' AND '),
+  condition: SLOTS.map((slot) => `${slot} <> :id`).join(' AND '),
 };
 
 function putFirst(id: string, expiresAt: number) {

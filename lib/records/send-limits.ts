@@ -165,13 +165,15 @@ class CountedRequest implements Admission {
     const state = states?.get(recipient);
     // Where nothing could be looked at, it is not known which place is meant.
     const shared = state === undefined ? [] : message.shared;
-    const turn = state && (placeOf(recipient, state, name, at)?.turn ?? state.turn);
+    const held = state && placeOf(recipient, state, name, at);
+    const turn = held?.turn ?? state?.turn;
     const sharedName = `${shortName(recipient.pk)}.${turn}`;
     const full = [this.#waitMs(recipient, name), ...shared.map((one) => this.#waitMs(one, sharedName))];
     if (Math.max(...full) > 0) return reached(full);
 
     const [toRecipient, ...toShared] = await Promise.all([
-      counters.count(recipient, name, at, signal, turn),
+      // What it has already, it had in an earlier turn, if in any.
+      counters.count(recipient, name, at, signal, held === undefined ? turn : held.turn),
       ...shared.map((counter) => counters.count(counter, sharedName, at, signal)),
     ]);
     this.#message = { turn, sharedName, recipient: toRecipient, shared };

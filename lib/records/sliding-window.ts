@@ -54,7 +54,7 @@ export function slidingWindow(rules: readonly Rule[]): SlidingWindow {
   // Two at least: DynamoDB refuses values that no expression uses, and a register of one never shifts.
   const slots = Math.max(2, 1 + Math.max(...clauses.map(({ slot }) => slot)));
   if (slots > MOST_ENTRIES) throw new RangeError(`A limit counts at most ${MOST_ENTRIES} entries.`);
-  const hasRoom = rules.map((rule) => `(${rule.map(toCondition).join(' OR ')})`).join(' AND ');
+  const hasRoom = rules.map(toCondition).join(' AND ');
   const longestMs = Math.max(...clauses.map(({ ms }) => ms));
   const ages = [...new Set(clauses.map(({ ms }) => ms))].map((ms) => [`:age${ms}`, ms] as const);
 
@@ -77,8 +77,10 @@ export function slidingWindow(rules: readonly Rule[]): SlidingWindow {
   };
 }
 
-function toCondition({ slot, ms }: Clause): string {
-  return `attribute_not_exists(t${slot}) OR t${slot} <= :age${ms}`;
+/** Nothing is greater than an age where the slot is not there. */
+function toCondition(rule: Rule): string {
+  const clauses = rule.map(({ slot, ms }) => `NOT t${slot} > :age${ms}`);
+  return clauses.length === 1 ? clauses.join() : `(${clauses.join(' OR ')})`;
 }
 
 /** A time in epoch milliseconds as text of a fixed length, so that the order of texts is the order of times. */

@@ -247,6 +247,16 @@ describe('When the database does not answer', () => {
     expect(await world.allowed(world.limits({ prefixPerHour: 1 }), { recipient: phone('+447400120001') })).toBe(true);
   });
 
+  it('to reads, the place of the recipient is not taken again when the request comes again with its key', async () => {
+    const settings = { resendSeconds: [1], recipientPerHour: 2 };
+    const one = world.request({ recipient: MOBILE, key: ['key-1'] });
+    expect((await world.limits(settings, unreadable()).count(one)).kind).toBe('unchecked');
+    world.now += MINUTE;
+    expect((await world.limits(settings).count(one)).kind).toBe('allowed');
+    expect(await world.allowed(world.limits(settings), { recipient: MOBILE })).toBe(true);
+    expect(await world.allowed(world.limits(settings), { recipient: MOBILE })).toBe(false);
+  });
+
   it('in time, and its client repeats each write, the request is counted once and allowed', async () => {
     const settings = { sourcePer10Minutes: 2, prefixPerHour: 2, countryPerHour: 2, networkSourcesPerHour: 1 };
     const one = world.request({ recipient: MOBILE, source: '2001:db8::1' });
