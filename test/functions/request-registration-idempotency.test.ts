@@ -1,8 +1,7 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
 import type { Person } from '../support/persons.ts';
 import {
   hurried,
@@ -178,21 +177,21 @@ describe('A request with the Idempotency-Key of one that may have sent', () => {
     expect(world.sentTo('email', person)).toHaveLength(1);
   });
 
-  /** Has the request worked on in a thread, and kills that at the moment. */
+  /** Has the request worked on in a process, and kills that at the moment. */
   async function killAt(moment: () => boolean, person: Person, key: ReturnType<typeof newKey>): Promise<void> {
-    const file = new URL('../support/registration-worker.ts', import.meta.url);
-    const worker = new Worker(file, { workerData: { timeoutMs: 20_000 }, env: process.env, execArgv: [] });
-    await once(worker, 'message');
+    const child = fork(new URL('../support/registration-process.ts', import.meta.url), { execArgv: [] });
+    await once(child, 'message');
     const { 'x-forwarded-for': sourceIp, ...headers } = key;
-    worker.postMessage({
+    child.send({
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(registrationOf(person)),
       isBase64Encoded: false,
       routeKey: 'POST /public/v1/account/register/request',
       requestContext: { requestId: 'killed', http: { sourceIp } },
-    } as unknown as GatewayEvent);
+    });
     await until(moment);
-    await worker.terminate();
+    child.kill('SIGKILL');
+    await once(child, 'exit');
   }
 
   it('and was killed in the middle of it never sends again, and every retry is answered', async () => {
