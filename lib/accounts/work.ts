@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountConfig } from '../config.ts';
 import { stoppable, within } from '../http/deadline.ts';
@@ -18,9 +19,9 @@ import type { NamedRecords } from './order.ts';
 /** Of the deployment's secret. */
 export interface AccountKeys {
   /** Generated passwords are derived from it. */
-  passwords: string;
+  passwords: KeyObject;
   /** Of the fingerprints of requests. */
-  fingerprints: string;
+  fingerprints: KeyObject;
 }
 
 /** What accounts are opened with; tests pass fakes. */
@@ -36,7 +37,7 @@ export interface AccountServices {
   platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
   passwords: {
     keys(signal: AbortSignal): Promise<AccountKeys>;
-    derive(from: { key: string; nonce: string; version: PlatformVersion }): Record<PasswordRole, string>;
+    derive(from: { key: KeyObject; nonce: string; version: PlatformVersion }): Record<PasswordRole, string>;
   };
   clock: { now(): number };
 }

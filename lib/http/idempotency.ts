@@ -1,9 +1,9 @@
-import { createHmac, type KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { isObject } from '../validators/primitives.ts';
 
 /** The key of fingerprints where the secret has another use too: from the one nothing can be said of the other. */
-export function fingerprintKey(secret: string): string {
-  return createHmac('sha256', secret).update('fingerprint').digest('base64url');
+export function fingerprintKey(secret: string | KeyObject): KeyObject {
+  return createSecretKey(createHmac('sha256', secret).update('fingerprint').digest('base64url'), 'utf8');
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
 import { CHARACTER_CLASSES, isMixed } from '../validators/passwords.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
@@ -15,7 +15,7 @@ const USABLE_BYTES = 256 - (256 % ALPHABET.length);
 
 export interface PasswordOrigin {
   /** The deployment's secret. */
-  key: string | Uint8Array;
+  key: string | Uint8Array | KeyObject;
   /** Random, of the operation; when it is gone, nobody can make the password again. */
   nonce: string | Uint8Array;
   version: PlatformVersion;
@@ -43,9 +43,7 @@ function firstMixed(
   let candidate = '';
   for (let counter = 0; ; counter += 1) {
     const block = createHmac('sha256', key).update(`account-password\n${version}\n${role}\n${counter}\n`).update(nonce);
-    const bytes = block.digest();
-    for (let index = 0; index < bytes.length; index += 1) {
-      const byte = bytes.readUInt8(index);
+    for (const byte of block.digest()) {
       if (byte >= USABLE_BYTES) continue;
       candidate += ALPHABET[byte % ALPHABET.length];
       if (candidate.length < LENGTH) continue;
@@ -63,8 +61,8 @@ const PasswordSecretSchema = v.pipe(
 );
 
 /** @throws Error, which says nothing of the secret, when it has another shape */
-export function parsePasswordKey(secret: string): string {
+export function parsePasswordKey(secret: string): KeyObject {
   const result = v.safeParse(PasswordSecretSchema, secret);
   if (!result.success) throw new Error('The password secret must be {"key": "<32 bytes in base64>"}.');
-  return result.output.key;
+  return createSecretKey(result.output.key, 'utf8');
 }

@@ -165,7 +165,7 @@ async function withoutFaults(
   const { parts, request } = work;
   const { body } = request;
   if (form === undefined) return await refuseWrongId(work, 'form_not_found');
-  const custom = await checkCustomFields(form, body.customFields);
+  const custom = await checkCustomFields(form, body.members);
   if (!custom.ok) {
     throw custom.tooLarge ? new Problem('payload_too_large', { errors: custom.faults }) : invalid(custom.faults);
   }

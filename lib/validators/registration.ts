@@ -143,19 +143,13 @@ export function registrationRequestSchema(served: ServedCountries) {
         form_id,
         referrer_id,
         language,
-        /** Not checked yet. */
-        customFields: withoutFixedFields(body),
+        /** All of the body; those of the form are not checked yet. */
+        members: body as Readonly<Record<string, unknown>>,
       };
     }),
   );
 }
 export type RegistrationRequest = v.InferOutput<ReturnType<typeof registrationRequestSchema>>;
-
-/** What is left of the parsed body, which is a copy already: to make another takes longer than to parse it. */
-function withoutFixedFields(body: Record<string, unknown>): Record<string, unknown> {
-  for (const field of FIXED_FIELDS) delete body[field];
-  return body;
-}
 
 function phoneRecipient(channel: PhoneChannel, phone: ParsedPhone | undefined): Recipient {
   if (phone?.country === undefined) throw new TypeError('The rules let no such phone get a message.');
@@ -236,7 +230,7 @@ export type CustomFieldsOutcome =
       tooLarge: boolean;
     };
 
-/** Checks the keys of a request that are not fixed fields against its form; all faults are told at once. */
+/** Checks the members of a request that are not fixed fields against its form; all faults are told at once. */
 export async function checkCustomFields(
   form: Form,
   values: Readonly<Record<string, unknown>>,
@@ -248,7 +242,7 @@ export async function checkCustomFields(
       faults.push({ pointer: toPointer([field.key]), rule: 'required', detail: 'is required by the form' });
     }
   }
-  const known = new Set(form.fields.map(({ key }) => key));
+  const known = new Set<string>([...FIXED_FIELDS, ...form.fields.map(({ key }) => key)]);
   const unknown = Object.keys(values).filter((key) => !known.has(key));
   for (const key of unknown.slice(0, MOST_FAULTS)) {
     faults.push({ pointer: toPointer([key]), rule: 'unknown_field', detail: 'is not a field of the form' });

@@ -59,7 +59,7 @@ function subjects(): Subject[] {
   const custom = Object.fromEntries(Object.entries(ALL_FIELDS).map(([type, value]) => [`field_${type}`, value]));
   const withCustom = async (body: Record<string, unknown>) => {
     const result = await v.safeParseAsync(registrationRequestSchema([ALL_COUNTRIES]), body);
-    return result.success && (await checkCustomFields(form, result.output.customFields)).ok;
+    return result.success && (await checkCustomFields(form, result.output.members)).ok;
   };
   const { k3J9xQ: _, ...fixed } = registration;
   return [

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createSecretKey, randomUUID } from 'node:crypto';
 import { openTradingAccount } from '../../lib/accounts/trading-account.ts';
 import { DatabaseFailure, type Item, type Table } from '../../lib/aws/dynamodb.ts';
 import { accountConfig } from '../../lib/config.ts';
@@ -37,6 +37,11 @@ const DEPLOYED = accountConfig(
     eventBus: 'events',
   }),
 );
+
+const KEYS = {
+  passwords: createSecretKey('a key of this test', 'utf8'),
+  fingerprints: createSecretKey('another key of it', 'utf8'),
+};
 
 export const ANN: AccountClient = {
   id: 'CLIENT01',
@@ -192,7 +197,7 @@ export class FakeAccounts {
         return this.platform;
       },
       passwords: {
-        keys: async () => ({ passwords: 'a key of this test', fingerprints: 'another key of it' }),
+        keys: async () => KEYS,
         derive: derivePasswords,
       },
       settings: { ...DEPLOYED, settleSeconds: this.settleMs / 1_000, ...this.deployed },

@@ -284,7 +284,7 @@ export function registrationRequest(
       form_id: 'FORM0001',
       referrer_id: undefined,
       language: undefined,
-      customFields: {},
+      members: {},
       ...body,
     },
   };

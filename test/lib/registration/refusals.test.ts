@@ -39,14 +39,14 @@ describe('A request that is refused', () => {
     {
       what: 'for a custom field',
       type: 'validation_failed',
-      body: { customFields: { k3J9xQ: 5, other: 'x' } },
+      body: { members: { k3J9xQ: 5, other: 'x' } },
       steps: ['admit', 'drop request'],
     },
     {
       what: 'for the size of its documents',
       type: 'payload_too_large',
       settings: { form: { id: 'FORM0001', fields: [{ key: 'd', type: 'document' }] } },
-      body: { customFields: { d: [{ id: '1', name: 'a', doc: 'A'.repeat(4_400_000) }] } },
+      body: { members: { d: [{ id: '1', name: 'a', doc: 'A'.repeat(4_400_000) }] } },
       steps: ['admit', 'drop request'],
     },
     {
@@ -96,7 +96,7 @@ describe('A request that is refused', () => {
   });
 
   it('is told all faults of its custom fields at once', async () => {
-    const answer = await fakeRegistration().run(registrationRequest({ customFields: { k3J9xQ: 5, other: 'x' } }));
+    const answer = await fakeRegistration().run(registrationRequest({ members: { k3J9xQ: 5, other: 'x' } }));
     expect(answer).toMatchObject({
       options: {
         errors: [

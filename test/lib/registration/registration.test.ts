@@ -225,7 +225,7 @@ describe('What is kept of a registration', () => {
     const request = registrationRequest({
       referrer_id: 'REFANN01',
       language: 'de',
-      customFields: { k3J9xQ: 'some' },
+      members: { k3J9xQ: 'some' },
     });
     await fake.run(request);
     const { record } = fake.kept;

@@ -24,7 +24,7 @@ async function looksAt(body: Record<string, unknown>): Promise<number> {
   const { value, looks } = watched({ ...FIXED, ...body });
   fingerprints(value, ['key']);
   const result = await v.safeParseAsync(SCHEMA, value);
-  if (result.success) expect((await checkCustomFields(FORM, result.output.customFields)).ok).toBe(false);
+  if (result.success) expect((await checkCustomFields(FORM, result.output.members)).ok).toBe(false);
   return looks();
 }
 
@@ -70,5 +70,5 @@ it('The densest body that the rules allow is within the bounds of a body', async
   expect(JSON.stringify(values).length).toBeGreaterThan(199_900);
   const result = await v.safeParseAsync(SCHEMA, parseBody({ body: text, isBase64Encoded: false }));
   if (!result.success) throw new Error('The fixed fields are wrong.');
-  expect(await checkCustomFields(form, result.output.customFields)).toMatchObject({ ok: true });
+  expect(await checkCustomFields(form, result.output.members)).toMatchObject({ ok: true });
 });

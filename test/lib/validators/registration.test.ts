@@ -6,6 +6,7 @@ import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { RULES } from '../../../lib/validators/primitives.ts';
 import {
+  checkCustomFields,
   MOST_NAME_CHARACTERS,
   RegistrationBodySchema,
   registrationRequestSchema,
@@ -27,7 +28,7 @@ describe('a registration request', () => {
       form_id: 'FORM0001',
       referrer_id: undefined,
       language: undefined,
-      customFields: {},
+      members: { ...least, otp_type: 'email' },
     });
   });
 
@@ -53,7 +54,7 @@ describe('a registration request', () => {
       form_id: 'FORM0001',
       referrer_id: 'REFANN01',
       language: 'pt-BR',
-      customFields: { k3J9xQ: 'some', d0cUpl: [] },
+      members: body,
     });
   });
 
@@ -143,9 +144,15 @@ describe('the keys that are no fixed field', () => {
     const hostile = JSON.parse(
       `${JSON.stringify(body).slice(0, -1)},"__proto__":{"email":"x"},"constructor":1,"toString":2}`,
     );
-    const { customFields } = await parse(hostile);
-    expect(Object.keys(customFields).sort()).toEqual(['__proto__', 'a', 'constructor', 'toString']);
-    expect(Object.getPrototypeOf(customFields)).toBe(Object.prototype);
+    const { members } = await parse(hostile);
+    expect(Object.keys(members).sort()).toEqual(
+      [...Object.keys(least), 'otp_type', '__proto__', 'a', 'constructor', 'toString'].sort(),
+    );
+    expect(Object.getPrototypeOf(members)).toBe(Object.prototype);
+    const form = { id: 'FORM0001', fields: [{ key: 'a', type: 'number' as const }] };
+    expect(await checkCustomFields(form, members)).toMatchObject({
+      faults: ['toString', '__proto__', 'constructor'].map((key) => ({ pointer: `#/${key}`, rule: 'unknown_field' })),
+    });
   });
 });
 
