@@ -40,8 +40,9 @@ export function loginsIn(table: Table): Logins {
   };
 }
 
-function keyOf({ host, port }: Connection, login: number): { pk: string } {
-  return { pk: `login#${host.toLowerCase()}:${port}#${login}` };
+/** By the platform alone, whichever server it is: one that moves, or has another name, takes its accounts with it. */
+function keyOf({ platform }: Connection, login: number): { pk: string } {
+  return { pk: `login#${platform}#${login}` };
 }
 
 async function unlessTaken(work: () => Promise<unknown>): Promise<boolean> {

@@ -1,3 +1,5 @@
+import { MOST_COUNTED } from '../validators/deployment.ts';
+
 /**
  * Exact sliding windows in one item of the database. The item is a shift register of the newest n entries, `t0` (the
  * newest) to `t<n-1>`; "at most five an hour" holds for a new entry when `t4` is empty or at least an hour old. So one
@@ -14,9 +16,6 @@ interface Clause {
 export type Rule = readonly Clause[];
 
 const DAY_MS = 24 * 60 * 60_000;
-
-/** The most entries that one register holds: what DynamoDB takes in one expression of 4 KB. */
-export const MOST_ENTRIES = 100;
 
 /** At most `count` entries in any `ms`. */
 export function atMost(count: number, ms: number): Rule {
@@ -53,7 +52,7 @@ export function slidingWindow(rules: readonly Rule[]): SlidingWindow {
   const clauses = rules.flat();
   // Two at least: DynamoDB refuses values that no expression uses, and a register of one never shifts.
   const slots = Math.max(2, 1 + Math.max(...clauses.map(({ slot }) => slot)));
-  if (slots > MOST_ENTRIES) throw new RangeError(`A limit counts at most ${MOST_ENTRIES} entries.`);
+  if (slots > MOST_COUNTED) throw new RangeError(`A limit counts at most ${MOST_COUNTED} entries.`);
   const hasRoom = rules.map(toCondition).join(' AND ');
   const longestMs = Math.max(...clauses.map(({ ms }) => ms));
   const ages = [...new Set(clauses.map(({ ms }) => ms))].map((ms) => [`:age${ms}`, ms] as const);

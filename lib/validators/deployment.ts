@@ -11,8 +11,10 @@ import { count, E164, flag, HOST_NAME, HOST_NAME_MUST, minutePrice, price, text,
  * the functions as one variable, and `lib/config.ts` reads it there.
  */
 
-/** One database item counts up to a hundred (lib/records/sliding-window.ts). */
-const limit = (usual: number) => v.optional(count(1, 100), usual);
+/** What one database item counts: DynamoDB takes 300 operators and functions in one expression (lib/records/sliding-window.ts). */
+export const MOST_COUNTED = 80;
+export const MOST_PAUSES = 9;
+const limit = (usual: number) => v.optional(count(1, MOST_COUNTED), usual);
 
 const secretName = text(/^[\w/+=.@!-]{1,512}$/, 'must be the name of a secret of Secrets Manager');
 const template = text(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: small letters, digits, underscores');
@@ -91,7 +93,7 @@ const LimitsSchema = closedObject({
     v.pipe(
       v.array(count(1, 86_400), 'must be a list, or a text with commas'),
       v.minLength(1, 'must list at least one wait'),
-      v.maxLength(9, 'must list at most 9'),
+      v.maxLength(MOST_PAUSES, `must list at most ${MOST_PAUSES}`),
     ),
     [60, 120, 300, 900],
   ),
@@ -187,9 +189,11 @@ const registration = {
   confirmation: v.optional(flag),
 };
 
+/** How long a confirmed registration is kept for the CRM to read, with its documents, unless the settings say other. */
+export const CONFIRMED_DAYS = 30;
+
 const confirmation = {
-  /** How long a confirmed registration is kept for the CRM to read, with its documents. */
-  confirmedDays: v.optional(count(1, 365), 30),
+  confirmedDays: v.optional(count(1, 365), CONFIRMED_DAYS),
 };
 
 const accounts = {

@@ -106,6 +106,11 @@ export class WebApiAccounts {
     }));
   }
 
+  comment(login: number, text: string): void {
+    const user = this.#users.get(login);
+    if (user !== undefined) user.record.Comment = text;
+  }
+
   access(login: number, password: string): 'master' | 'investor' | 'none' {
     const user = this.#users.get(login);
     if (user?.main === password) return 'master';

@@ -32,6 +32,8 @@ export interface WebApiServer extends SimulatedServer {
   readonly fingerprint: string;
   /** How many sessions were opened so far. */
   readonly sessions: number;
+  /** Writes another comment on an account, as a dealer or a plug-in does. */
+  comment(login: number, text: string): void;
   /** Forgets every session, but keeps the connections: their next command gets 403. */
   forgetSessions(): void;
 }
@@ -117,6 +119,10 @@ class SimulatedWebApi implements WebApiServer {
 
   populate(crowd: Crowd): void {
     this.#accounts.crowd = crowd;
+  }
+
+  comment(login: number, text: string): void {
+    this.#accounts.comment(login, text);
   }
 
   access(login: number, password: string) {

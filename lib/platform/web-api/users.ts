@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Finding, OrderTrace } from '../platform.ts';
+import { type Finding, type OrderTrace, PlatformFailure } from '../platform.ts';
 import { commandFailure, isDone, LoginSchema, NOT_FOUND, parseMember, WRONG_PASSWORD } from './answers.ts';
 import type { WebApiClient } from './client.ts';
 import { withQuery } from './query.ts';
@@ -21,7 +21,9 @@ export async function readUser(client: WebApiClient, login: number, signal: Abor
   const answer = await client.ask({ path: withQuery('/api/user/get', { login }) }, signal);
   if (answer.retcode === NOT_FOUND) return undefined;
   if (!isDone(answer)) throw commandFailure(answer.retcode);
-  return parseMember(UserSchema, answer.answer);
+  const user = parseMember(UserSchema, answer.answer);
+  if (user.Login !== login) throw new PlatformFailure('platform_unavailable', { reason: 'malformed_answer' });
+  return user;
 }
 
 /** The account's balance, in units of its currency. */
@@ -43,7 +45,9 @@ export async function findLogin(
 ): Promise<Finding> {
   const user = await readUser(client, login, signal);
   if (user === undefined) return { kind: 'absent' };
-  const whose = whoseIs(user, trace);
+  // A comment that somebody changed says as little as one that is hidden; ours are ids.
+  const isTelling = trace.masterPassword === undefined || OPERATION_ID.test(user.Comment);
+  const whose = whoseIs(isTelling ? user : { ...user, Comment: '' }, trace);
   if (whose !== 'unsaid') return whose === 'ours' ? { kind: 'found', login } : { kind: 'another' };
   if (trace.reserved === true && shownNames(user).length === 0) return { kind: 'found', login };
   return tryPassword(client, login, trace.masterPassword, signal);
@@ -54,9 +58,16 @@ export async function findLogin(
  * a name is shown as it was sent, or hidden too.
  */
 export function whoseIs(user: User, { operationId, name }: OrderTrace): 'ours' | 'others' | 'unsaid' {
-  if (user.Comment === operationId) return 'ours';
+  if (isIdOf(user.Comment, operationId)) return 'ours';
   if (user.Comment !== '') return 'others';
   return mayBeNamed(name, shownNames(user)) ? 'unsaid' : 'others';
+}
+
+const OPERATION_ID = /^[\da-f]{8}-[\da-f]{4}-[\da-f-]{2,}$/;
+
+/** Also where the server cut it: nobody else's begins in this way. */
+function isIdOf(comment: string, operationId: string): boolean {
+  return OPERATION_ID.test(comment) && operationId.startsWith(comment);
 }
 
 /** @param shown of an account, or how they begin: a server may cut the name, or keep a part of it only */

@@ -31,6 +31,12 @@ function withoutRange(connection: Connection): Connection {
   const { logins: _, ...rest } = connection as WebApiConnection;
   return rest;
 }
+/** No login is another test's. */
+async function forgetReservations(): Promise<void> {
+  const { Items = [] } = await database.client.send(new ScanCommand({ TableName: 'operations' }));
+  const keys = Items.map(({ pk }) => ({ pk: String(pk) })).filter(({ pk }) => pk.startsWith('login#'));
+  await Promise.all(keys.map((key) => database.tables.operations.delete(key, AbortSignal.timeout(60_000))));
+}
 const sentLogins = () => world.platform.sent.map(({ login }) => login);
 
 describe.each([
@@ -38,7 +44,8 @@ describe.each([
   ['a gateway, which does not', GATEWAY, false, 'tp4'],
 ] as const)('A connection with logins of its own, on %s', (_, connection, tells, version) => {
   const ask = { ...KEY, version };
-  beforeEach(() => {
+  beforeEach(async () => {
+    await forgetReservations();
     world.records = { ...world.records, connection };
     world.platform.tells = tells;
   });
@@ -143,7 +150,7 @@ describe.each([
   });
 
   const withRange = (from: number, to: number) => {
-    const narrowed = { ...connection, host: world.userId, logins: { from, to } };
+    const narrowed = { ...connection, logins: { from, to } };
     world.records = { ...world.records, connection: narrowed as Connection };
   };
 
@@ -191,7 +198,7 @@ describe.each([
       victim.run({}, ask).catch(() => {});
     });
     // The note was written and the reservation was not, before it died.
-    const pk = `login#${world.userId}:443#500001`;
+    const pk = `login#${version}#500001`;
     await database.tables.operations.put({ pk, operation_id: 'another' }, AbortSignal.timeout(60_000));
     world.platform.strangers.add(500_001);
     world.skip(31_000);

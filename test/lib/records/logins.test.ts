@@ -46,19 +46,24 @@ describe('A login that is reserved', () => {
     expect((await Promise.all(wanted)).filter((isOurs) => isOurs)).toHaveLength(1);
   });
 
-  it('is another one on another server, and the same one however its host is written', async () => {
+  it('is the same one wherever its server stands: a server that moves takes its accounts with it', async () => {
     await logins.reserve(GATEWAY, 500_003, OURS, signal());
-    expect(await logins.reserve({ ...GATEWAY, port: 444 }, 500_003, OTHER, signal())).toBe(true);
-    expect(await logins.reserve({ ...GATEWAY, host: 'other.example.com' }, 500_003, OTHER, signal())).toBe(true);
-    expect(await logins.reserve({ ...GATEWAY, id: 'again', host: 'MT4GW.example.com' }, 500_003, OTHER, signal())).toBe(
-      false,
-    );
+    for (const moved of [{ port: 444 }, { host: 'other.example.com' }, { id: 'again', host: 'MT4GW.example.com' }]) {
+      expect(await logins.reserve({ ...GATEWAY, ...moved }, 500_003, OTHER, signal())).toBe(false);
+    }
+  });
+
+  it('is another one on the other version', async () => {
+    const { protocol: _, code_page: __, platform: ___, ...rest } = GATEWAY;
+    const server: Connection = { ...rest, platform: 'tp5', protocol: 'web-api' };
+    await logins.reserve(GATEWAY, 500_006, OURS, signal());
+    expect(await logins.reserve(server, 500_006, OTHER, signal())).toBe(true);
   });
 
   it('stays so for ever', async () => {
     await logins.reserve(GATEWAY, 500_004, OURS, signal());
-    const item = await database.tables.operations.get({ pk: 'login#mt4gw.example.com:443#500004' }, signal());
-    expect(item).toEqual({ pk: 'login#mt4gw.example.com:443#500004', operation_id: 'ours' });
+    const item = await database.tables.operations.get({ pk: 'login#tp4#500004' }, signal());
+    expect(item).toEqual({ pk: 'login#tp4#500004', operation_id: 'ours' });
   });
 
   it('is given back by its operation alone', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { atMost, growingPause, MOST_ENTRIES, slidingWindow, stamp } from '../../../lib/records/sliding-window.ts';
+import { atMost, growingPause, slidingWindow, stamp, takeOut } from '../../../lib/records/sliding-window.ts';
+import { MOST_COUNTED, MOST_PAUSES } from '../../../lib/validators/deployment.ts';
 import { type NaiveLimit, naivelyAllowed } from '../../support/naive-limits.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -67,8 +68,22 @@ describe('A sliding window', () => {
     expect(new Set(times.map((time) => stamp(time).length)).size).toBe(1);
   });
 
+  it('stays within the 300 operators and functions that DynamoDB takes in one expression', () => {
+    const pauses = Array.from({ length: MOST_PAUSES }, (_, index) => index + 1);
+    const most = slidingWindow([
+      ...growingPause(pauses),
+      atMost(MOST_COUNTED, 60 * MINUTE),
+      atMost(MOST_COUNTED, 24 * 60 * MINUTE),
+    ]);
+    for (const expression of [most.hasRoomForNew, most.shiftIn, takeOut(MOST_COUNTED, 0)]) {
+      const operators = expression.match(/NOT|AND|OR|[<>=]|contains|if_not_exists/g) ?? [];
+      expect(operators.length).toBeLessThanOrEqual(300);
+      expect(expression.length).toBeLessThanOrEqual(4_000);
+    }
+  });
+
   it('refuses a limit that one database item cannot count', () => {
-    expect(() => slidingWindow([atMost(MOST_ENTRIES + 1, MINUTE)])).toThrow(RangeError);
-    expect(() => slidingWindow([atMost(MOST_ENTRIES, MINUTE)])).not.toThrow();
+    expect(() => slidingWindow([atMost(MOST_COUNTED + 1, MINUTE)])).toThrow(RangeError);
+    expect(() => slidingWindow([atMost(MOST_COUNTED, MINUTE)])).not.toThrow();
   });
 });

@@ -38,6 +38,34 @@ describe('looking an account up', () => {
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'another' });
   });
 
+  it.each([
+    ['changed', 'VIP client'],
+    ['cut', undefined],
+  ])('at a login of ours, with our comment %s since, finds it', async (_, comment) => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    for (const login of [70_000, 70_001]) {
+      const order = anOrder({ login, ...(login === 70_001 ? { reserved: true } : {}) });
+      await platform.open(order, atOnce, noSignal);
+      server.comment(login, comment ?? order.operationId.slice(0, 31));
+      expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login });
+      // Nor is it taken for another's when the order comes a second time.
+      if (order.reserved === true) expect(await platform.open(order, atOnce, noSignal)).toEqual({ login });
+    }
+  });
+
+  it('at a login of ours, with a comment and a password that are not ours, finds another’s', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    await platform.open(anOrder({ login: 70_000, masterPassword: 'An0ther#one' }), atOnce, noSignal);
+    server.comment(70_000, 'VIP client');
+    for (const reserved of [{}, { reserved: true } as const]) {
+      const order = anOrder({ login: 70_000, ...reserved });
+      expect(await platform.find(order, noSignal)).toEqual({ kind: 'another' });
+      expect(await failure(platform.open(order, atOnce, noSignal))).toMatchObject({ kind: 'login_taken' });
+    }
+  });
+
   it('with a login of our own asks for that one, and compares its comment', async () => {
     const server = await testServer();
     const platform = platformOn(server);
