@@ -88,7 +88,7 @@ async function completeOpened(settling: Settling, account: KnownAccount): Promis
   const isUnpaid = account.deposit === 'due' || account.deposit === 'sent';
   const server = isUnpaid ? await findServerOf(settling) : undefined;
   if (server?.kind !== 'gone') return complete(settling, account, payerOf(settling, server));
-  settling.telemetry.event('DepositFailed', { reason: 'connection_gone' });
+  settling.telemetry.event('DepositFailed', { reason: 'connection_gone', login: account.login });
   return complete(settling, { ...account, deposit: 'failed' }, undefined);
 }
 

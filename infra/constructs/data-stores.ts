@@ -36,11 +36,11 @@ export class DataStores extends Construct {
   readonly accounts: Table;
   /** The at-most-once records: 24 hours, and until they are settled; reservations of logins: for ever. */
   readonly operations: Table;
-  /** Pending registrations: 24 hours. */
+  /** Pending registrations: 24 hours; confirmed ones: as long as the setting `confirmedDays` says. */
   readonly registrations: Table;
   /** The counters of the send limits: 24 hours. */
   readonly limits: Table;
-  /** The documents of pending registrations. */
+  /** The documents of registrations. */
   readonly documents: Bucket;
   /** What codes are sealed with. */
   readonly pepper: Secret;

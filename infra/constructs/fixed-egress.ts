@@ -28,7 +28,7 @@ export interface FixedEgressProps {
 
 /**
  * A network from which all calls go out by one address, for trading servers that admit listed addresses only. One NAT
- * gateway, and so one address: in an outage of its zone no account can be opened (README, decisions).
+ * gateway, and so one address: in an outage of its zone no account can be opened (lib/README.md, decision 80).
  */
 export class FixedEgress extends Construct {
   readonly vpc: IVpc;

@@ -45,8 +45,15 @@ export interface Surroundings {
 
 /** The function that answers a route, with its rights and variables. */
 export function functionOf(route: DeployedRoute, around: Surroundings): ServiceFunction {
-  if ('version' in route) return accounts(route, around);
-  return 'setting' in route ? confirmation(route, around) : registration(route, around);
+  switch (route.operation) {
+    case 'requestRegistration':
+      return registration(route, around);
+    case 'confirmRegistration':
+      return confirmation(route, around);
+    case 'createTp5Account':
+    case 'createTp4Account':
+      return accounts(route, around);
+  }
 }
 
 /** The name of its construct, and what its outputs begin with: `RequestRegistration`. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { TextProtocolSecretSchema, WebApiSecretSchema } from '../../lib/records/crm-records.ts';
+import { platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
 import { type CrmFault, CrmFileError, member, pathOf, ruleOf } from './faults.ts';
 import { type CrmKind, type CrmRecords, KINDS, noRecords, type Placed, put } from './kinds.ts';
@@ -83,8 +83,7 @@ export function localSecretFaults(file: CrmFile): CrmFault[] {
       if (connection.host === LOCAL_HOST) return [];
       return [{ path, rule: `is missing; connections[${index}] is a real server and needs it` }];
     }
-    const schema = connection.protocol === 'web-api' ? WebApiSecretSchema : TextProtocolSecretSchema;
-    const result = v.safeParse(schema, file.local_secrets[connection.secret]);
+    const result = v.safeParse(platformSecretSchema(connection), file.local_secrets[connection.secret]);
     return (result.issues ?? []).map((issue) => ({ path: pathOf(path, issue), rule: ruleOf(issue) }));
   });
 }

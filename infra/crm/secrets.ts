@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { text as readAll } from 'node:stream/consumers';
 import * as v from 'valibot';
 import { FRESH_MS } from '../../lib/aws/secrets.ts';
-import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../../lib/records/crm-records.ts';
+import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { CODE_VALID_MINUTES } from '../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { CommandError, type Terminal } from './command.ts';
@@ -28,8 +28,8 @@ async function plainSecret({ ask, input }: Terminal): Promise<string> {
   return text;
 }
 
-async function platformSecret({ id, protocol }: Connection, { ask, input }: Terminal): Promise<string> {
-  const schema = protocol === 'web-api' ? WebApiSecretSchema : TextProtocolSecretSchema;
+async function platformSecret(connection: Connection, { ask, input }: Terminal): Promise<string> {
+  const { id, protocol } = connection;
   const shape = protocol === 'web-api' ? '{"login": 1000, "password": "…"}' : '{"master": "…"}';
   let value: unknown;
   if (ask === undefined) value = jsonOf(await readAll(input));
@@ -37,7 +37,8 @@ async function platformSecret({ id, protocol }: Connection, { ask, input }: Term
     value = { login: Number(await ask("The manager's login: ")), password: await ask('Its API password: ') };
   else value = { master: await ask('The master password: ') };
   // What was typed never stands in a message.
-  if (!v.is(schema, value)) throw new CommandError(`The secret of ${id} must be ${shape}; nothing was stored.`);
+  if (!v.is(platformSecretSchema(connection), value))
+    throw new CommandError(`The secret of ${id} must be ${shape}; nothing was stored.`);
   return JSON.stringify(value);
 }
 

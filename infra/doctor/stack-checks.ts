@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { PlatformFailure } from '../../lib/platform/platform.ts';
-import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../../lib/records/crm-records.ts';
+import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { NEVER } from '../../lib/records/due.ts';
 import { knowsPassword, remarks } from '../crm/server-report.ts';
 import type { Settings } from '../settings.ts';
@@ -123,8 +123,7 @@ async function connectionFound(looks: ServerLooks, connection: Connection): Prom
   const put = `npm run crm -- secret put ${connection.id} ${looks.place}`;
   const text = await looks.secret(connection.secret);
   if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
-  const schema = connection.protocol === 'web-api' ? WebApiSecretSchema : TextProtocolSecretSchema;
-  if (!v.safeParse(v.pipe(v.string(), v.parseJson(), schema), text).success) {
+  if (!v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text).success) {
     return missing(`the secret ${connection.secret} has another shape`, put);
   }
   try {

@@ -33,7 +33,7 @@ export interface Fault {
   times: number;
   /** How many calls go well before. */
   after?: number;
-  /** Of `slow` and `late`: milliseconds that the call waits before it is worked on, as ever. */
+  /** Of `slow` and `late`: milliseconds that the call waits before it is worked on, as ever; of `repeated`: before it comes again. */
   ms?: number;
   /** Of `late`: how the connection ends before: in order, without TLS's own end (where there is TLS), or with a reset. */
   ending?: (typeof ENDINGS)[number];

@@ -47,7 +47,7 @@ export interface paths {
      * Create trading account, platform version 5
      * @description Opens a trading account on a trading-platform server of version `tp5` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.
      *
-     * For the same `Idempotency-Key` never a second account is opened, whatever goes wrong in between. Without a key an answer that got lost cannot be asked for again: send one.
+     * For the same `Idempotency-Key` never a second account is opened, also where answers get lost. Without a key an answer that got lost cannot be asked for again: send one.
      *
      * A mail or popup that fails changes nothing in the answer, once the account exists.
      *
@@ -60,7 +60,7 @@ export interface paths {
      * Create trading account, platform version 4
      * @description Opens a trading account on a trading-platform server of version `tp4` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.
      *
-     * For the same `Idempotency-Key` never a second account is opened, whatever goes wrong in between. Without a key an answer that got lost cannot be asked for again: send one.
+     * For the same `Idempotency-Key` never a second account is opened, also where answers get lost. Without a key an answer that got lost cannot be asked for again: send one.
      *
      * A mail or popup that fails changes nothing in the answer, once the account exists.
      *
@@ -1313,7 +1313,7 @@ export interface operations {
    * Create trading account, platform version 5
    * @description Opens a trading account on a trading-platform server of version `tp5` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.
    *
-   * For the same `Idempotency-Key` never a second account is opened, whatever goes wrong in between. Without a key an answer that got lost cannot be asked for again: send one.
+   * For the same `Idempotency-Key` never a second account is opened, also where answers get lost. Without a key an answer that got lost cannot be asked for again: send one.
    *
    * A mail or popup that fails changes nothing in the answer, once the account exists.
    *
@@ -1548,7 +1548,7 @@ export interface operations {
    * Create trading account, platform version 4
    * @description Opens a trading account on a trading-platform server of version `tp4` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.
    *
-   * For the same `Idempotency-Key` never a second account is opened, whatever goes wrong in between. Without a key an answer that got lost cannot be asked for again: send one.
+   * For the same `Idempotency-Key` never a second account is opened, also where answers get lost. Without a key an answer that got lost cannot be asked for again: send one.
    *
    * A mail or popup that fails changes nothing in the answer, once the account exists.
    *

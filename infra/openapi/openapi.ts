@@ -52,7 +52,7 @@ const SECURITY_SCHEMES: JsonObject = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description:
-      'An access token with the scope `accounts:create`, where the deployment names an issuer and audience; it then replaces IAM.',
+      'An access token with the scope `accounts:create` (or the one that the deployment names; `accounts/create` for its own machine clients), where the deployment names an issuer and audience; it then replaces IAM.',
   },
 };
 

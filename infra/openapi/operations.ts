@@ -103,7 +103,7 @@ function account(operation: 'createTp5Account' | 'createTp4Account', version: '5
     summary: `Create trading account, platform version ${version}`,
     description: [
       `Opens a trading account on a trading-platform server of version \`tp${version}\` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.`,
-      'For the same `Idempotency-Key` never a second account is opened, whatever goes wrong in between. Without a key an answer that got lost cannot be asked for again: send one.',
+      'For the same `Idempotency-Key` never a second account is opened, also where answers get lost. Without a key an answer that got lost cannot be asked for again: send one.',
       'A mail or popup that fails changes nothing in the answer, once the account exists.',
       `The body may have ${bytes(MOST_ACCOUNT_BYTES)}.`,
     ].join('\n\n'),

@@ -28,7 +28,7 @@ export async function complete(
   notice: () => Promise<void> = async () => {},
 ): Promise<void> {
   const { services, operation } = work;
-  const telemetry = work.telemetry.with({ login: account.login, connection_id: work.details.connection_id });
+  const telemetry = work.telemetry.with({ login: account.login });
   const [deposit, recorded] = await Promise.all([
     payer === undefined ? account : seeToDeposit({ ...work, telemetry }, payer, account),
     account.recorded || record(work, account, telemetry),
@@ -163,7 +163,7 @@ export async function notify(
   asked: AskedNotices,
 ): Promise<void> {
   const { services, details, signal } = work;
-  const telemetry = work.telemetry.with({ login, connection_id: details.connection_id });
+  const telemetry = work.telemetry.with({ login });
   const account: OpenedAccount = {
     login,
     version: details.version,

@@ -153,7 +153,7 @@ async function openWithoutLogin(opening: Opening): Promise<Opened> {
 
 /**
  * Asks the platform until the account is found or its absence is certain, as long as the request's time allows.
- * @param sent what was sent: until when it may yet be carried out (epoch ms), and with which login
+ * What was sent may yet be carried out until `settleAt` (epoch milliseconds), and asked for `login`.
  * @returns the login, or undefined when certainly no account was opened
  * @throws Problem `account_outcome_unknown`
  */

@@ -7,7 +7,8 @@ import { type AccountType, type Connection, isGroupOfManagers, type LoginRange }
 import type { Operation } from '../records/operations.ts';
 import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
 
-type FoundRecords = Awaited<ReturnType<AccountDirectory['forAccount']>>;
+/** What an order names, as it was found. */
+export type FoundRecords = Awaited<ReturnType<AccountDirectory['forAccount']>>;
 
 /** The records of the CRM that an order is made of. */
 export interface NamedRecords {

@@ -3,13 +3,21 @@ import type { Answer, Request } from '../http/endpoint.ts';
 import { fingerprints } from '../http/idempotency.ts';
 import { Problem } from '../http/problem.ts';
 import type { TradingPlatform } from '../platform/platform.ts';
-import type { AccountDirectory } from '../records/account-directory.ts';
 import type { AccountClaim, EarlierWork, KnownAccount } from '../records/account-operations.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from '../validators/trading-account.ts';
 import { complete, depositAfter, notify } from './completion.ts';
 import { openAccount, settle } from './opening.ts';
-import { accountDetails, depositOf, findRecords, findServer, judgeOrder, type NamedRecords, toOrder } from './order.ts';
+import {
+  accountDetails,
+  depositOf,
+  type FoundRecords,
+  findRecords,
+  findServer,
+  judgeOrder,
+  type NamedRecords,
+  toOrder,
+} from './order.ts';
 import {
   type AccountServices,
   type Opening,
@@ -21,7 +29,6 @@ import {
 } from './work.ts';
 
 type AccountRequest = Request<TradingAccountRequest, { user_id: string }>;
-type FoundRecords = Awaited<ReturnType<AccountDirectory['forAccount']>>;
 type Passwords = Pick<TradingAccountAnswer, 'master_password' | 'investor_password'>;
 
 /** A request that has been claimed. */
@@ -85,7 +92,12 @@ async function answer(
     details: accountDetails(version, userId, body, operation),
     masterGiven: body.master_password !== undefined,
     notices: { send_email: body.send_email, send_pop_up: body.send_pop_up, language: body.language },
-    telemetry: telemetry.with({ operation_id: operation.operationId, version, user_id: userId }),
+    telemetry: telemetry.with({
+      operation_id: operation.operationId,
+      version,
+      user_id: userId,
+      connection_id: body.connection_id,
+    }),
   };
   const derived = services.passwords.derive({ key: keys.passwords, nonce: operation.nonce, version });
   const passwords = {
@@ -231,8 +243,8 @@ async function completeEarlier(
 
 /** Everything after the account is open; nothing of it changes the answer. */
 async function end(opening: Opening, login: number, earlier?: EarlierWork): Promise<void> {
-  const { telemetry, services, details, order } = opening;
-  telemetry.event('AccountOpened', { login, connection_id: details.connection_id });
+  const { telemetry, services, order } = opening;
+  telemetry.event('AccountOpened', { login });
   const opened_at = new Date(services.clock.now()).toISOString();
   const deposit = depositAfter({ ...earlier, deposit: order.deposit });
   const account = { login, opened_at, recorded: false, ...deposit };

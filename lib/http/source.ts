@@ -44,7 +44,6 @@ export function sourceReader(
   };
 }
 
-/** @throws Error, which says nothing of the secret, when it has another shape */
 /** @throws Error that says nothing of what it holds */
 export function parseFrontSecret(text: string): string[] {
   const parsed = v.safeParse(FrontSecretSchema, text);

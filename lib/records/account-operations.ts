@@ -11,7 +11,7 @@ type DepositState =
   /** It has left, once and for all, and nobody knows what became of it. */
   | 'sent'
   | 'made'
-  /** The account stayed empty, which was told: only an operator may have it paid again. */
+  /** It was not paid, which was told: only an operator may have it paid again. */
   | 'failed';
 
 /** An account that is open, and what is still missing of it. */

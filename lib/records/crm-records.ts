@@ -138,3 +138,14 @@ export type WebApiSecret = v.InferOutput<typeof WebApiSecretSchema>;
 /** The secret of a text-protocol connection. */
 export const TextProtocolSecretSchema = v.object({ master: v.string() });
 export type TextProtocolSecret = v.InferOutput<typeof TextProtocolSecretSchema>;
+
+/** What the secret of a connection holds. */
+export function platformSecretSchema({ protocol }: Connection) {
+  switch (protocol) {
+    case 'web-api':
+      return WebApiSecretSchema;
+    case 'web-registration':
+    case 'interface-gateway':
+      return TextProtocolSecretSchema;
+  }
+}

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { ConditionFailed, type Item, type Table } from '../aws/dynamodb.ts';
 import { MOST_GUESSES, type SealedCode, SealedCodeSchema } from '../secrets/one-time-code.ts';
+import { CONFIRMED_DAYS } from '../validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { StoredDocument } from './documents.ts';
 import { DUE_ATTRIBUTES, due, readDue } from './due.ts';
@@ -104,7 +105,11 @@ export const MOST_SIDE_BY_SIDE = 3;
 const SLOTS = ['id0', 'id1', 'id2', 'id3'] as const;
 
 /** @param confirmedDays how long a confirmed registration is kept, for those who confirm */
-export function registrationsIn(table: Table, now: () => number = Date.now, confirmedDays = 30): Registrations {
+export function registrationsIn(
+  table: Table,
+  now: () => number = Date.now,
+  confirmedDays = CONFIRMED_DAYS,
+): Registrations {
   const stands = (item: Item | undefined) => typeof item?.expires_at === 'number' && item.expires_at * 1_000 > now();
 
   return {

@@ -117,8 +117,8 @@ export type Recipient =
 export type ServedCountries = readonly string[] | undefined;
 
 /**
- * A registration request whose fixed fields keep all rules; nothing outside this process is asked. The keys that are
- * not fixed fields are collected, for `checkCustomFields` to judge when the form is known.
+ * A registration request whose fixed fields keep all rules; nothing outside this process is asked. The other
+ * members are for `checkCustomFields` to judge when the form is known.
  */
 export function registrationRequestSchema(served: ServedCountries) {
   return v.pipeAsync(

@@ -55,10 +55,10 @@ describe('An account that is open, and something of it is missing', () => {
   it('whose connection is gone keeps no deposit waiting for ever', async () => {
     world.records = { ...world.records, connection: DEMO, accountType: FUNDED };
     world.platform.depositsFail = [{ failure: unavailable(), left: false }];
-    await world.run({ account_type_id: 'ATDEMO01' }, KEY);
+    const { body } = await world.run({ account_type_id: 'ATDEMO01' }, KEY);
     world.records = { ...world.records, connection: undefined };
     await world.settle();
-    expect(told('DepositFailed').map(({ fields }) => fields.reason)).toEqual(['connection_gone']);
+    expect(told('DepositFailed')).toMatchObject([{ fields: { reason: 'connection_gone', login: body?.login } }]);
     expect(await open()).toMatchObject([{ account: { deposit: 'failed' } }]);
   });
 });

@@ -50,11 +50,12 @@ describe('A platform that certainly opened nothing', () => {
   it.each([
     ['PlatformRefused', 'platform_refused'],
     ['PlatformUnavailable', 'platform_unavailable'],
-  ] as const)('is counted as %s with its reason', async (event, kind) => {
+  ] as const)('is counted as %s with its reason and its connection', async (event, kind) => {
     const failure = new PlatformFailure(kind, { reason: 'retcode_1012' });
     world.platform.opening = { kind: 'fails', sent: true, failure };
     await world.refused();
-    expect(world.events).toEqual([{ name: event, fields: expect.objectContaining({ reason: 'retcode_1012' }) }]);
+    const fields = { reason: 'retcode_1012', connection_id: 'tp5-live-1' };
+    expect(world.events).toEqual([{ name: event, fields: expect.objectContaining(fields) }]);
   });
 
   it('because its secret cannot be read is platform_unavailable, and the key is free', async () => {
