@@ -11,8 +11,8 @@ import { count, E164, flag, HOST_NAME, HOST_NAME_MUST, minutePrice, price, text,
  * the functions as one variable, and `lib/config.ts` reads it there.
  */
 
-/** What one database item counts: DynamoDB takes 300 operators and functions in one expression (lib/records/sliding-window.ts). */
-export const MOST_COUNTED = 80;
+/** What one database item counts (lib/records/sliding-window.ts). */
+export const MOST_COUNTED = 100;
 export const MOST_PAUSES = 9;
 const limit = (usual: number) => v.optional(count(1, MOST_COUNTED), usual);
 

@@ -137,7 +137,7 @@ describe('Faulty settings', () => {
       'channels: must list email, sms, call or whatsapp',
       'jwtAudience: is required where jwtIssuer is given',
       'jwtIssuer: must be an https address',
-      'limits.recipientPerHour: must be a whole number from 1 to 80',
+      'limits.recipientPerHour: must be a whole number from 1 to 100',
       'memory: must be a group of settings, in JSON',
       'senderAddress: is required',
       'senderAdress: is no setting',
