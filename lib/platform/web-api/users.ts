@@ -49,7 +49,8 @@ export async function findLogin(
   const isTelling = trace.masterPassword === undefined || OPERATION_ID.test(user.Comment);
   const whose = whoseIs(isTelling ? user : { ...user, Comment: '' }, trace);
   if (whose !== 'unsaid') return whose === 'ours' ? { kind: 'found', login } : { kind: 'another' };
-  if (trace.reserved === true && shownNames(user).length === 0) return { kind: 'found', login };
+  const isHidden = user.Comment === '' && shownNames(user).length === 0;
+  if (trace.reserved === true && isHidden) return { kind: 'found', login };
   return tryPassword(client, login, trace.masterPassword, signal);
 }
 

@@ -66,6 +66,29 @@ describe('looking an account up', () => {
     }
   });
 
+  it('at a login that our own table has reserved, with a changed comment and no name, asks for the password', async () => {
+    const right = { value: true };
+    const server = await scriptedServer(({ path }, response) => {
+      const user = { Login: '70000', Comment: 'VIP client' };
+      if (path.startsWith('/api/user/get')) response.end(JSON.stringify({ retcode: '0 Done', answer: user }));
+      else response.end(JSON.stringify({ retcode: right.value ? '0 Done' : '3006 Wrong password' }));
+    });
+    const platform = platformOn(server);
+    const order = anOrder({ login: 70_000, reserved: true });
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 70_000 });
+    right.value = false;
+    expect(await platform.find(order, noSignal)).toEqual({ kind: 'another' });
+  });
+
+  it('that is answered with another one’s is not believed', async () => {
+    const server = await scriptedServer((_, response) => {
+      response.end(JSON.stringify({ retcode: '0 Done', answer: { Login: '70001', Comment: '' } }));
+    });
+    expect(await failure(platformOn(server).find(anOrder({ login: 70_000 }), noSignal))).toMatchObject({
+      options: { reason: 'malformed_answer' },
+    });
+  });
+
   it('with a login of our own asks for that one, and compares its comment', async () => {
     const server = await testServer();
     const platform = platformOn(server);
