@@ -13,6 +13,14 @@ export interface Terminal {
   wait(milliseconds: number): Promise<unknown>;
 }
 
+/** Writes results to the standard output. Whoever reads them may stop before their end, as `head` does. */
+export function toStandardOutput(): (text: string) => void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+  return (text) => process.stdout.write(text);
+}
+
 /** Said to the operator in a line or a few, without a stack. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, Option } from 'commander';
 import { call } from './call.ts';
 import { check } from './check.ts';
-import { HELP_HINT, type Terminal } from './command.ts';
+import { HELP_HINT, type Terminal, toStandardOutput } from './command.ts';
 import { explain } from './explain.ts';
 import { listOperations, settleOperation, showOperation } from './operations.ts';
 import { addressesOf } from './public-address.ts';
@@ -152,7 +152,7 @@ if (import.meta.main) {
   process.exitCode = await runCrm(process.argv.slice(2), {
     input: process.stdin,
     ...(process.stdin.isTTY ? { ask: askHidden } : {}),
-    print: (text) => process.stdout.write(text),
+    print: toStandardOutput(),
     tell: (text) => process.stderr.write(text),
     addressesOf,
     wait: sleep,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { LANGUAGES, wordsFor } from '../../lib/messages/words/languages.ts';
-import { CommandError } from '../crm/command.ts';
+import { CommandError, toStandardOutput } from '../crm/command.ts';
 import { LOCAL_URL, openTarget, type Where } from '../crm/target.ts';
 import { readSettings, type Settings, SettingsError } from '../settings.ts';
 import { awsLooks } from './aws-looks.ts';
@@ -101,4 +101,4 @@ export function table(findings: readonly Finding[]): string {
   return `${lines.join('\n')}\n\n${open === 0 ? 'Everything works.' : `${open} of ${findings.length} need a look.`}\n`;
 }
 
-if (import.meta.main) process.exitCode = await runDoctor(process.argv.slice(2), (text) => process.stdout.write(text));
+if (import.meta.main) process.exitCode = await runDoctor(process.argv.slice(2), toStandardOutput());

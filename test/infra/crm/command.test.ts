@@ -140,6 +140,21 @@ describe('the command', () => {
     });
   });
 
+  it('goes on to its end also where nobody reads on, as behind `head`', async () => {
+    const [code, told] = await new Promise<[number | null, string]>((resolve) => {
+      const child = spawn(process.execPath, ['infra/crm/crm.ts', '--help'], {
+        cwd: new URL('../../..', import.meta.url),
+      });
+      let said = '';
+      child.stdout.destroy();
+      child.stderr.on('data', (bytes) => {
+        said += bytes;
+      });
+      child.on('close', (ended) => resolve([ended, said]));
+    });
+    expect([code, told]).toEqual([0, '']);
+  });
+
   it('ends as a process with its exit code', async () => {
     const ended = (args: string[]) =>
       new Promise<[number | null, string]>((resolve) => {
