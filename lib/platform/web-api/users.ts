@@ -46,8 +46,7 @@ export async function findLogin(
   const user = await readUser(client, login, signal);
   if (user === undefined) return { kind: 'absent' };
   // A comment that somebody changed says as little as one that is hidden; ours are ids.
-  const isTelling = trace.masterPassword === undefined || OPERATION_ID.test(user.Comment);
-  const whose = whoseIs(isTelling ? user : { ...user, Comment: '' }, trace);
+  const whose = whoseIs(OPERATION_ID.test(user.Comment) ? user : { ...user, Comment: '' }, trace);
   if (whose !== 'unsaid') return whose === 'ours' ? { kind: 'found', login } : { kind: 'another' };
   const isHidden = user.Comment === '' && shownNames(user).length === 0;
   if (trace.reserved === true && isHidden) return { kind: 'found', login };

@@ -78,6 +78,9 @@ describe('looking an account up', () => {
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'found', login: 70_000 });
     right.value = false;
     expect(await platform.find(order, noSignal)).toEqual({ kind: 'another' });
+    // The caller's own is kept by nobody: whoever settles later does not have it.
+    const { masterPassword: _, ...trace } = order;
+    expect(await platform.find(trace, noSignal)).toEqual({ kind: 'cannot_tell' });
   });
 
   it('that is answered with another one’s is not believed', async () => {
