@@ -3,19 +3,19 @@ import { confirmationConfig } from '../lib/config.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { sourceReader } from '../lib/http/source.ts';
 import { confirmRegistration } from '../lib/registration/confirmation.ts';
-import { confirmationParts } from '../lib/registration/confirmation-parts.ts';
+import { confirmationDependencies } from '../lib/registration/confirmation-dependencies.ts';
 import { telemetry } from '../lib/telemetry.ts';
-import { ConfirmationRequestSchema, MOST_CONFIRMATION_BYTES } from '../lib/validators/confirmation.ts';
+import { ConfirmationRequestSchema, MAX_CONFIRMATION_BYTES } from '../lib/validators/confirmation.ts';
 
 const config = confirmationConfig();
 const readSecret = secretReader();
-const parts = confirmationParts(config, readSecret);
+const parts = confirmationDependencies(config, readSecret);
 
 /** `POST /public/v1/account/register/confirm`: confirms the registration that a one-time password was sent for → 204. */
 export const handler = endpoint({
   body: ConfirmationRequestSchema,
   source: sourceReader(config.front, readSecret),
-  maxBodyBytes: MOST_CONFIRMATION_BYTES,
+  maxBodyBytes: MAX_CONFIRMATION_BYTES,
   telemetry: telemetry('confirm-registration', config.stage),
   handle: (request, telemetry, signal) => confirmRegistration(parts, request, telemetry, signal),
 });

@@ -4,7 +4,7 @@ import { accountConfig } from '../lib/config.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import {
-  MOST_ACCOUNT_BYTES,
+  MAX_ACCOUNT_BYTES,
   TradingAccountAnswerSchema,
   tradingAccountRequestSchema,
   UserIdSchema,
@@ -21,7 +21,7 @@ export const handler = endpoint({
   parameters: { user_id: UserIdSchema },
   userClaim: config.jwtUserClaim,
   answer: TradingAccountAnswerSchema,
-  maxBodyBytes: MOST_ACCOUNT_BYTES,
+  maxBodyBytes: MAX_ACCOUNT_BYTES,
   telemetry: telemetry('create-tp4-account', config.stage),
   handle: (request, telemetry, signal) => openTradingAccount(services, 'tp4', request, telemetry, signal),
 });

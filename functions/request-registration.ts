@@ -3,21 +3,21 @@ import { registrationConfig } from '../lib/config.ts';
 import { captchaVerifier } from '../lib/http/captcha.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { sourceReader } from '../lib/http/source.ts';
-import { registrationParts } from '../lib/registration/parts.ts';
+import { registrationDependencies } from '../lib/registration/dependencies.ts';
 import { requestRegistration } from '../lib/registration/registration.ts';
 import { telemetry } from '../lib/telemetry.ts';
-import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../lib/validators/registration.ts';
+import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../lib/validators/registration.ts';
 
 const config = registrationConfig();
 const readSecret = secretReader();
-const parts = registrationParts(config, readSecret);
+const parts = registrationDependencies(config, readSecret);
 
 /** `POST /public/v1/account/register/request`: keeps a pending registration and sends its one-time password → 204. */
 export const handler = endpoint({
   body: registrationRequestSchema(config.phone?.countries),
   source: sourceReader(config.front, readSecret),
   captcha: config.captcha && captchaVerifier(config.captcha, { readSecret, url: config.captchaUrl }),
-  maxBodyBytes: MOST_REGISTRATION_BYTES,
+  maxBodyBytes: MAX_REGISTRATION_BYTES,
   telemetry: telemetry('request-registration', config.stage),
   handle: (request, telemetry, signal) => requestRegistration(parts, request, telemetry, signal),
 });

@@ -1,7 +1,7 @@
 import { accountParts } from '../lib/accounts/parts.ts';
 import { databaseClient, table } from '../lib/aws/dynamodb.ts';
 import { settlementConfig } from '../lib/config.ts';
-import { within } from '../lib/http/deadline.ts';
+import { within } from '../lib/deadline.ts';
 import { dueOperationsIn } from '../lib/records/due-operations.ts';
 import { registrationsIn } from '../lib/records/registrations.ts';
 import { tellUntold } from '../lib/registration/confirmation.ts';

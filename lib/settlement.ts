@@ -1,9 +1,9 @@
 import { complete, depositAfter, notify } from './accounts/completion.ts';
 import { findServer, type NamedRecords } from './accounts/order.ts';
 import { type AccountServices, FINDING_MS, timesFrom, type Work } from './accounts/work.ts';
-import { within } from './http/deadline.ts';
-import { Problem } from './http/problem.ts';
+import { within } from './deadline.ts';
 import { type OrderTrace, PlatformFailure, type TradingPlatform } from './platform/platform.ts';
+import { Problem } from './problem.ts';
 import type { KnownAccount } from './records/account-operations.ts';
 import type { DueOperations, OpenOperation } from './records/due-operations.ts';
 import { isReserved } from './records/logins.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { SourceMap } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { type LogLevel, logFilter, traceId } from './config.ts';
-import { within } from './http/deadline.ts';
+import { within } from './deadline.ts';
 
 /**
  * What happened, in words that alarms and operators know. Each event is one log line and one count of the metric of
@@ -171,7 +171,7 @@ function sourceMapOf(url: string): SourceMap | undefined {
 const SETTLING_MS = 2_000;
 
 /** Does a step whose failure changes nothing in the answer: it is logged and counted. @returns whether it is done */
-export async function quietly(
+export async function bestEffort(
   telemetry: Telemetry,
   step: string,
   work: (signal: AbortSignal) => Promise<void>,

@@ -18,7 +18,7 @@ export interface CrmTable {
 /** What DynamoDB takes in one batch, how many are under way at once, and how often it is asked again for what it left. */
 const BATCH = 25;
 const AT_ONCE = 4;
-const MOST_ROUNDS = 12;
+const MAX_ROUNDS = 12;
 
 export function crmTable(TableName: string, config: DynamoDBClientConfig = {}): CrmTable {
   const client = new DynamoDBClient({ maxAttempts: 5, ...config });
@@ -29,7 +29,7 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}): 
       'put' in write ? { PutRequest: { Item: write.put } } : { DeleteRequest: { Key: { pk: write.delete } } },
     );
     for (let round = 0; waiting.length > 0; round += 1) {
-      if (round === MOST_ROUNDS) throw new Error('The database is too busy to take the records. Try again later.');
+      if (round === MAX_ROUNDS) throw new Error('The database is too busy to take the records. Try again later.');
       if (round > 0) await sleep(Math.random() * Math.min(5_000, 100 * 2 ** round));
       const answer = await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: waiting } }));
       waiting = answer.UnprocessedItems?.[TableName] ?? [];

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { LANGUAGES, wordsFor } from '../../lib/messages/words/languages.ts';
+import { LANGUAGES, wordsFor } from '../../lib/messages/translations/languages.ts';
 import { CommandError, toStandardOutput } from '../crm/command.ts';
 import { LOCAL_URL, openTarget, type Where } from '../crm/target.ts';
 import { readSettings, type Settings, SettingsError } from '../settings.ts';

@@ -87,7 +87,7 @@ export async function openAccount<Version extends keyof AccountOperations>(
   return JSON.parse(await post(service, path, order, { 'idempotency-key': key })) as Account;
 }
 
-const MOST_SENDS = 5;
+const MAX_SENDS = 5;
 /** Asked to wait longer than this, in seconds, the client gives up. */
 const LONGEST_WAIT = 30;
 /** How long one answer may take, in milliseconds: longer than the service's own limit of 29 seconds. */
@@ -104,8 +104,8 @@ async function post(service: Service, path: string, body: object, headers: Recor
     let wait = 1;
     if (answer?.headers.get('content-type') === 'application/problem+json') {
       wait = Number(answer.headers.get('retry-after'));
-      if (wait === 0 || wait > LONGEST_WAIT || sends === MOST_SENDS) throw new Refused(JSON.parse(text) as Problem);
-    } else if (sends === MOST_SENDS || (answer !== undefined && answer.status < 500)) {
+      if (wait === 0 || wait > LONGEST_WAIT || sends === MAX_SENDS) throw new Refused(JSON.parse(text) as Problem);
+    } else if (sends === MAX_SENDS || (answer !== undefined && answer.status < 500)) {
       throw error ?? new Error(`The gateway answered ${answer?.status}.`);
     }
     await sleep(wait * 1_000);

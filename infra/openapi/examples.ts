@@ -1,8 +1,8 @@
 import type * as v from 'valibot';
-import { PROBLEMS, type ProblemType } from '../../lib/http/problem.ts';
-import { type ConfirmationBodySchema, MOST_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
-import { MOST_REGISTRATION_BYTES, type RegistrationBodySchema } from '../../lib/validators/registration.ts';
-import { MOST_ACCOUNT_BYTES, type TradingAccountRequest } from '../../lib/validators/trading-account.ts';
+import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
+import { type ConfirmationBodySchema, MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
+import { MAX_REGISTRATION_BYTES, type RegistrationBodySchema } from '../../lib/validators/registration.ts';
+import { MAX_ACCOUNT_BYTES, type TradingAccountRequest } from '../../lib/validators/trading-account.ts';
 import type { OperationId } from '../routes.ts';
 import type { Json, JsonObject } from './json.ts';
 
@@ -199,11 +199,11 @@ const FAULTS: Readonly<Record<OperationId, Json>> = {
   createTp4Account: ACCOUNT_FAULTS,
 };
 
-const MOST_BYTES: Readonly<Record<OperationId, number>> = {
-  requestRegistration: MOST_REGISTRATION_BYTES,
-  confirmRegistration: MOST_CONFIRMATION_BYTES,
-  createTp5Account: MOST_ACCOUNT_BYTES,
-  createTp4Account: MOST_ACCOUNT_BYTES,
+const MAX_BYTES: Readonly<Record<OperationId, number>> = {
+  requestRegistration: MAX_REGISTRATION_BYTES,
+  confirmRegistration: MAX_CONFIRMATION_BYTES,
+  createTp5Account: MAX_ACCOUNT_BYTES,
+  createTp4Account: MAX_ACCOUNT_BYTES,
 };
 
 /** What an answer of this type looks like in this operation. */
@@ -228,7 +228,7 @@ function membersOf(type: ProblemType, operation: OperationId): JsonObject {
     case 'payload_too_large':
       return operation === 'requestRegistration'
         ? { errors: [{ pointer: '#/d0cUpl/0/doc', rule: 'size', detail: 'must be at most 3 MB' }] }
-        : { detail: `The body may have at most ${MOST_BYTES[operation]} bytes.` };
+        : { detail: `The body may have at most ${MAX_BYTES[operation]} bytes.` };
     case 'not_supported_by_connection':
       return {
         errors: [{ pointer: '#/login', rule: 'not_supported', detail: 'cannot be chosen on this connection' }],

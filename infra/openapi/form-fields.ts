@@ -1,4 +1,4 @@
-import { CUSTOM_FIELD_VALUES, DEEPEST, MOST_JSON_CHARACTERS } from '../../lib/validators/custom-fields.ts';
+import { CUSTOM_FIELD_VALUES, DEEPEST, MAX_JSON_CHARACTERS } from '../../lib/validators/custom-fields.ts';
 import type { FormField } from '../../lib/validators/form.ts';
 import { type Json, type JsonObject, ref, table } from './json.ts';
 import { documentSizes } from './sizes.ts';
@@ -35,7 +35,7 @@ const FIELD_KINDS: readonly FieldKind[] = [
     name: 'AnyValue',
     types: ['dynamicSelect'],
     format: 'any value',
-    details: `At most ${MOST_JSON_CHARACTERS.toLocaleString('en')} characters of JSON, nested at most ${DEEPEST} levels deep.`,
+    details: `At most ${MAX_JSON_CHARACTERS.toLocaleString('en')} characters of JSON, nested at most ${DEEPEST} levels deep.`,
     examples: [{ id: 7, label: 'Seven' }],
   },
   {

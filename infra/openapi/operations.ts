@@ -1,10 +1,10 @@
 import type * as v from 'valibot';
-import { MOST_IN_10_MINUTES } from '../../lib/records/confirmation-limit.ts';
-import { MOST_SIDE_BY_SIDE } from '../../lib/records/registrations.ts';
-import { CODE_VALID_MINUTES, MOST_GUESSES } from '../../lib/secrets/one-time-code.ts';
-import { MOST_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
+import { MAX_IN_10_MINUTES } from '../../lib/records/confirmation-limit.ts';
+import { MAX_SIDE_BY_SIDE } from '../../lib/records/registrations.ts';
+import { CODE_VALID_MINUTES, MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
+import { MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/headers.ts';
-import { MOST_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
+import { MAX_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
 import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
 import { errors, standardHeaders, successHeaders } from './answers.ts';
 import { limits } from './description.ts';
@@ -53,7 +53,7 @@ function registration(): JsonObject {
     tags: ['Registration'],
     summary: 'Send registration request for OTP',
     description: [
-      `Accepts a registration request for a new user and sends a one-time password through the channel named by \`otp_type\`: six digits, valid for ${CODE_VALID_MINUTES} minutes. The ${MOST_SIDE_BY_SIDE} newest registrations of a channel and address stand side by side, each with its own code, password and fields.`,
+      `Accepts a registration request for a new user and sends a one-time password through the channel named by \`otp_type\`: six digits, valid for ${CODE_VALID_MINUTES} minutes. The ${MAX_SIDE_BY_SIDE} newest registrations of a channel and address stand side by side, each with its own code, password and fields.`,
       'Fields of the registration form stand at the root of the body, beside the fixed fields, each under its key in the form.',
       "The answer does not tell whether the address is a client's already: then its owner gets a notice instead of a code.",
       'Pages of the origins that the deployment names may call it (CORS).',
@@ -81,10 +81,10 @@ function confirmation(): JsonObject {
     description: [
       'An extension: only deployments with the setting `confirmation` have it; at others the gateway answers 404 `Not Found`.',
       'Takes the one-time password of a registration and confirms it; the broker then makes a client of the person.',
-      `Code and password must be those of one of the ${MOST_SIDE_BY_SIDE} newest registrations of this channel and address. A code may be guessed ${MOST_GUESSES} times, and who does not know the password uses up no guess.`,
+      `Code and password must be those of one of the ${MAX_SIDE_BY_SIDE} newest registrations of this channel and address. A code may be guessed ${MAX_GUESSES} times, and who does not know the password uses up no guess.`,
       "Every refusal is the same `code_not_accepted`: it does not tell whether there is a registration, nor whether the address is a client's.",
       'After a lost answer send the same body again: for 24 hours the answer is 204 again. An `Idempotency-Key` is not needed, and not kept.',
-      `At most ${MOST_IN_10_MINUTES} requests in 10 minutes from a source address, right or wrong. The body may have ${bytes(MOST_CONFIRMATION_BYTES)}.`,
+      `At most ${MAX_IN_10_MINUTES} requests in 10 minutes from a source address, right or wrong. The body may have ${bytes(MAX_CONFIRMATION_BYTES)}.`,
       'Pages of the origins that the deployment names may call it (CORS).',
     ].join('\n\n'),
     security: [],
@@ -105,7 +105,7 @@ function account(operation: 'createTp5Account' | 'createTp4Account', version: '5
       `Opens a trading account on a trading-platform server of version \`tp${version}\` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.`,
       'For the same `Idempotency-Key` never a second account is opened, also where answers get lost. Without a key an answer that got lost cannot be asked for again: send one.',
       'A mail or popup that fails changes nothing in the answer, once the account exists.',
-      `The body may have ${bytes(MOST_ACCOUNT_BYTES)}.`,
+      `The body may have ${bytes(MAX_ACCOUNT_BYTES)}.`,
     ].join('\n\n'),
     security: [{ iam: [] }, { jwt: ['accounts:create'] }],
     parameters: [ref('parameters', 'UserId'), ref('parameters', 'IdempotencyKey')],

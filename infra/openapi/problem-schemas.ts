@@ -1,7 +1,7 @@
-import { PROBLEMS, type ProblemType } from '../../lib/http/problem.ts';
+import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { IDEMPOTENCY_KEY_DETAIL } from '../../lib/validators/headers.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { MOST_FAULTS } from '../../lib/validators/primitives.ts';
+import { MAX_FAULTS } from '../../lib/validators/primitives.ts';
 import { type JsonObject, ref, table } from './json.ts';
 import { PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, RULE_MEANINGS, statusesOf } from './problems.ts';
 
@@ -22,7 +22,7 @@ const MEMBERS: Readonly<Record<ProblemMember, JsonObject>> = {
     type: 'array',
     items: ref('schemas', 'Fault'),
     minItems: 1,
-    description: `Every fault, in the order of the fields (at most ${MOST_FAULTS} of the body).`,
+    description: `Every fault, in the order of the fields (at most ${MAX_FAULTS} of the body).`,
   },
   available: {
     type: 'array',

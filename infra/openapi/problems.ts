@@ -1,4 +1,4 @@
-import { PROBLEMS, type ProblemType } from '../../lib/http/problem.ts';
+import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { KEPT_SECONDS } from '../../lib/records/operations.ts';
 import type { Rule } from '../../lib/validators/primitives.ts';
 import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';

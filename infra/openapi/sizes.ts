@@ -2,11 +2,11 @@ import { BODY_BOUNDS } from '../../lib/http/json-body.ts';
 import {
   LARGEST_DOCUMENT,
   LARGEST_DOCUMENTS,
+  MAX_DOCUMENTS,
+  MAX_JSON_BYTES,
   MEGABYTE,
-  MOST_DOCUMENTS,
-  MOST_JSON_BYTES,
 } from '../../lib/validators/custom-fields.ts';
-import { MOST_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
+import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
 import { list } from './json.ts';
 
 /** A number of bytes, for people. */
@@ -16,7 +16,7 @@ export function bytes(count: number): string {
 
 /** How many documents a registration may have, and how large they may be. */
 export function documentSizes(): string {
-  return `${MOST_DOCUMENTS} documents, of ${LARGEST_DOCUMENT / MEGABYTE} MB each and ${LARGEST_DOCUMENTS / MEGABYTE} MB together when decoded (1 MB is 1024² bytes)`;
+  return `${MAX_DOCUMENTS} documents, of ${LARGEST_DOCUMENT / MEGABYTE} MB each and ${LARGEST_DOCUMENTS / MEGABYTE} MB together when decoded (1 MB is 1024² bytes)`;
 }
 
 /** How large a registration may be, as Markdown. */
@@ -24,9 +24,9 @@ export function registrationSizes(): string {
   const { width, members, depth } = BODY_BOUNDS;
   const count = (number: number) => number.toLocaleString('en');
   const sizes = [
-    `the body: ${bytes(MOST_REGISTRATION_BYTES)}`,
+    `the body: ${bytes(MAX_REGISTRATION_BYTES)}`,
     documentSizes(),
-    `all other fields of the form together, as JSON: ${bytes(MOST_JSON_BYTES)}`,
+    `all other fields of the form together, as JSON: ${bytes(MAX_JSON_BYTES)}`,
     `${count(width)} members in one object or array, ${count(members)} in all, and ${depth} objects and arrays within each other`,
   ];
   return `Sizes, at most:\n\n${list(sizes)}`;

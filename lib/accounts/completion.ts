@@ -1,10 +1,10 @@
-import { within } from '../http/deadline.ts';
+import { within } from '../deadline.ts';
 import type { OpenedAccount } from '../messages/notices.ts';
 import { PlatformFailure, type TradingPlatform } from '../platform/platform.ts';
 import type { AskedNotices, EarlierWork, KnownAccount } from '../records/account-operations.ts';
 import { accountOpened } from '../records/events.ts';
 import { LeaseLost } from '../records/operations.ts';
-import { describeError, quietly, type Telemetry } from '../telemetry.ts';
+import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import type { NamedRecords } from './order.ts';
 import { askUntilCertain, settledAfterDeath, settleMs, type Work } from './work.ts';
 
@@ -41,7 +41,9 @@ export async function complete(
     deposit: deposit.deposit,
     ...(deposit.deposit === 'sent' ? { deposit_settle_at: settleAt } : {}),
   };
-  const ended = await quietly(telemetry, 'finish', (signal) => services.operations.finish(operation, ending, signal));
+  const ended = await bestEffort(telemetry, 'finish', (signal) =>
+    services.operations.finish(operation, ending, signal),
+  );
   if (!ended) return;
   await Promise.all([notice(), recorded && account.told !== true && tell({ ...work, telemetry }, ending)]);
 }
@@ -59,7 +61,7 @@ async function tell({ services, operation, details, telemetry, signal }: Work, a
     telemetry.event('EventFailed', describeError(error));
     return;
   }
-  await quietly(telemetry, 'told', async (settling) => {
+  await bestEffort(telemetry, 'told', async (settling) => {
     try {
       await services.operations.finish(operation, { ...account, told: true }, settling);
     } catch (error) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { stoppable, within } from '../http/deadline.ts';
-import { Problem } from '../http/problem.ts';
+import { stoppable, within } from '../deadline.ts';
 import { type AccountOrder, type Finding, PlatformFailure, type PlatformFailureKind } from '../platform/platform.ts';
+import { Problem } from '../problem.ts';
 import { type Connection, loginRangeOf } from '../records/crm-records.ts';
 import { isReserved } from '../records/logins.ts';
 import { LeaseLost } from '../records/operations.ts';

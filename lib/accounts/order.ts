@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { Problem } from '../http/problem.ts';
 import type { AccountOrder, TradingPlatform } from '../platform/platform.ts';
+import { Problem } from '../problem.ts';
 import type { AccountClient, AccountDirectory } from '../records/account-directory.ts';
 import type { AccountDetails } from '../records/accounts.ts';
 import { type AccountType, type Connection, isGroupOfManagers, type LoginRange } from '../records/crm-records.ts';
@@ -63,7 +63,7 @@ function offers({ groups }: Connection, group: string): boolean {
 }
 
 /** Of so many logins each is asked for, before the range counts as used up. */
-const MOST_CANDIDATES = 16;
+const MAX_CANDIDATES = 16;
 
 /**
  * The logins of a range that an operation asks for, one after the other: always the same ones for the same operation,
@@ -72,7 +72,7 @@ const MOST_CANDIDATES = 16;
 export function* loginCandidates({ nonce }: Pick<Operation, 'nonce'>, { from, to }: LoginRange): Generator<number> {
   const size = BigInt(to - from + 1);
   const given = new Set<number>();
-  for (let index = 0; index < MOST_CANDIDATES; index += 1) {
+  for (let index = 0; index < MAX_CANDIDATES; index += 1) {
     const digest = hash('sha256', `account-login\n${index}\n${nonce}`);
     // Of 256 bits the remainder favours no login that anyone could notice.
     const login = from + Number(BigInt(`0x${digest}`) % size);

@@ -1,8 +1,8 @@
-import { STOP_BEFORE_END_MS } from '../http/deadline.ts';
+import { STOP_BEFORE_END_MS } from '../deadline.ts';
 import type { Answer, Request } from '../http/endpoint.ts';
 import { fingerprints } from '../http/idempotency.ts';
-import { Problem } from '../http/problem.ts';
 import type { TradingPlatform } from '../platform/platform.ts';
+import { Problem } from '../problem.ts';
 import type { AccountClaim, EarlierWork, KnownAccount } from '../records/account-operations.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from '../validators/trading-account.ts';

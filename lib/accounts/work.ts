@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountConfig } from '../config.ts';
-import { stoppable, within } from '../http/deadline.ts';
-import { Problem } from '../http/problem.ts';
+import { stoppable, within } from '../deadline.ts';
 import type { AccountNotices } from '../messages/notices.ts';
 import { type AccountOrder, type PasswordRole, PlatformFailure, type TradingPlatform } from '../platform/platform.ts';
+import { Problem } from '../problem.ts';
 import type { AccountDirectory } from '../records/account-directory.ts';
 import type { AccountOperations, AskedNotices } from '../records/account-operations.ts';
 import type { AccountDetails, Accounts } from '../records/accounts.ts';
@@ -12,7 +12,7 @@ import type { Connection } from '../records/crm-records.ts';
 import type { Events } from '../records/events.ts';
 import { isReserved, type Logins } from '../records/logins.ts';
 import { LeaseLost, type Operation } from '../records/operations.ts';
-import { quietly, type Telemetry } from '../telemetry.ts';
+import { bestEffort, type Telemetry } from '../telemetry.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
 import type { NamedRecords } from './order.ts';
 
@@ -137,7 +137,7 @@ export async function outcomeUnknown(
   telemetry.event('AccountOutcomeUnknown', { status });
   // What nobody can tell an operator has been told of already.
   const unknown = { settleAt, isDue: status === 504 };
-  await quietly(telemetry, 'give_up', (signal) => services.operations.giveUp(operation, unknown, signal));
+  await bestEffort(telemetry, 'give_up', (signal) => services.operations.giveUp(operation, unknown, signal));
   const retryAfterSeconds = Math.max(1, Math.ceil((retryAt - services.clock.now()) / 1_000));
   return new Problem('account_outcome_unknown', {
     status,
@@ -157,7 +157,7 @@ export async function outcomeUnknown(
 export async function refused(work: Work & Partial<Opening>, failure: unknown, login?: number): Promise<unknown> {
   const { services, operation, telemetry, found } = work;
   let isLost = false;
-  await quietly(telemetry, 'release', async (signal) => {
+  await bestEffort(telemetry, 'release', async (signal) => {
     try {
       await services.operations.release(operation, signal);
     } catch (error) {
@@ -168,7 +168,7 @@ export async function refused(work: Work & Partial<Opening>, failure: unknown, l
   if (isLost) return takenOver();
   // Only now: a worker that has taken over may be about to send the same login.
   if (login !== undefined && found !== undefined && isReserved(found.connection, login)) {
-    await quietly(telemetry, 'give_back', (signal) =>
+    await bestEffort(telemetry, 'give_back', (signal) =>
       services.logins.giveBack(found.connection, login, operation, signal),
     );
   }

@@ -1,4 +1,4 @@
-import { within } from '../http/deadline.ts';
+import { within } from '../deadline.ts';
 import { DeliveryFailure, type DeliveryFailureKind } from '../messages/message.ts';
 
 /** How long one send may take, in milliseconds, whatever time the caller has left. */

@@ -1,4 +1,4 @@
-import { Problem } from './problem.ts';
+import { Problem } from '../problem.ts';
 
 /** What the gateway's authorizer tells of the caller; absent on an open route. */
 export interface Authorizer {

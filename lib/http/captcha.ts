@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { within } from '../deadline.ts';
 import type { CaptchaSettings } from '../validators/deployment.ts';
-import { within } from './deadline.ts';
 
 /** Where each provider checks tokens. All three take the same form and give the same answer. */
 const SITEVERIFY = {

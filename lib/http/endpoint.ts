@@ -2,10 +2,10 @@ import middy from '@middy/core';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type { Context } from 'aws-lambda';
 import * as v from 'valibot';
+import { STOP_BEFORE_END_MS, within } from '../deadline.ts';
+import { Problem } from '../problem.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
-import { STOP_BEFORE_END_MS, within } from './deadline.ts';
 import { refuseLargeBody } from './json-body.ts';
-import { Problem } from './problem.ts';
 import { type BodySchema, type Event, parseRequest, type Request, type RequestRules } from './request.ts';
 import { type Answer, type Response, toProblemResponse, toResponse } from './response.ts';
 

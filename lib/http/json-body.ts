@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import { invalid, Problem } from '../problem.ts';
 import { isObject, type Key, type Rule, toPointer } from '../validators/primitives.ts';
-import { invalid, Problem } from './problem.ts';
 
 /**
  * What a body may have at most. A body with more is refused before anybody looks at what it holds: to look costs many

@@ -1,11 +1,11 @@
 import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequestContext } from 'aws-lambda';
 import * as v from 'valibot';
+import { invalid } from '../problem.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../validators/headers.ts';
-import { type FieldFault, toFaults } from '../validators/primitives.ts';
+import { toViolations, type Violation } from '../validators/primitives.ts';
 import { type Authorizer, callerOf, requireOwnUser } from './caller.ts';
 import type { CaptchaOutcome, CaptchaVerifier } from './captcha.ts';
 import { parseBody } from './json-body.ts';
-import { invalid } from './problem.ts';
 import { type SourceOf, seenByGateway } from './source.ts';
 
 /** What the gateway hands over: payload format 2.0. */
@@ -71,7 +71,7 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
       ...faultsAt({ header: 'Idempotency-Key' }, key.issues),
       ...(nameless ? [NAMELESS_CALLER] : []),
       ...faultsAt({ header: 'captcha-token' }, token?.issues),
-      ...toFaults(body.issues ?? []),
+      ...toViolations(body.issues ?? []),
     ]);
   }
   if (userClaim !== undefined) requireOwnUser(userClaim, requestContext.authorizer, pathParameters.user_id);
@@ -91,7 +91,7 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
 const OptionalKeySchema = v.optional(IdempotencyKeySchema);
 
 /** Whose key it is could not be told, and another's request would be taken for this one. */
-const NAMELESS_CALLER: FieldFault = {
+const NAMELESS_CALLER: Violation = {
   header: 'Idempotency-Key',
   rule: 'not_supported',
   detail: 'cannot be used with a token that has neither sub nor client_id',
@@ -101,6 +101,6 @@ const NAMELESS_CALLER: FieldFault = {
 function faultsAt(
   place: { parameter: string } | { header: string },
   issues: readonly v.BaseIssue<unknown>[] = [],
-): FieldFault[] {
-  return toFaults(issues).map(({ rule, detail }) => ({ ...place, rule, detail }));
+): Violation[] {
+  return toViolations(issues).map(({ rule, detail }) => ({ ...place, rule, detail }));
 }

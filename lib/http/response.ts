@@ -1,6 +1,6 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import * as v from 'valibot';
-import type { Problem } from './problem.ts';
+import type { Problem } from '../problem.ts';
 import type { Event } from './request.ts';
 
 export type Response = APIGatewayProxyStructuredResultV2;

@@ -2,9 +2,9 @@ import type { Brand, CallSettings } from '../validators/deployment.ts';
 import { escapeMarkup } from './escape.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { PlaceCall } from './providers.ts';
-import { words as english } from './words/en.ts';
-import { wordsFor } from './words/languages.ts';
-import { type CallWords, fill, minutesIn, type Words } from './words/words.ts';
+import { words as english } from './translations/en.ts';
+import { wordsFor } from './translations/languages.ts';
+import { type CallTranslation, fill, minutesIn, type Translation } from './translations/translation.ts';
 
 /** A notice that comes later than this, in seconds, only confuses. */
 const NOTICE_LIFE_SECONDS = 600;
@@ -36,7 +36,7 @@ export function callChannel(settings: CallSettings, brand: Brand, placeCall: Pla
  * What is spoken in a call, as SSML: the code digit by digit, with time to write it down, and once more. At most 6,000
  * characters, as `SendVoiceMessage` takes.
  */
-export function speech(message: Message, words: Words, brand: Brand): string {
+export function speech(message: Message, words: Translation, brand: Brand): string {
   const spoken = hasCall(words) ? words : english;
   const { call } = spoken;
   const say = (phrase: string, values: Record<string, string> = {}) => escapeMarkup(fill(phrase, values));
@@ -56,7 +56,7 @@ export function speech(message: Message, words: Words, brand: Brand): string {
   return `<speak><break time="1s"/>${sentences.join('<break time="700ms"/>')}</speak>`;
 }
 
-function hasCall(words: Words): words is Words & { call: CallWords } {
+function hasCall(words: Translation): words is Translation & { call: CallTranslation } {
   return words.call !== undefined;
 }
 

@@ -3,7 +3,7 @@ import { asciiEmail } from '../validators/email.ts';
 import { channelsOf, readableOn } from './color.ts';
 import { escapeMarkup } from './escape.ts';
 import type { Mail } from './providers.ts';
-import { fill, type Words } from './words/words.ts';
+import { fill, type Translation } from './translations/translation.ts';
 
 export interface EmailSettings {
   /** An address that SES may send from. */
@@ -35,7 +35,7 @@ type Block =
   | { kind: 'note'; heading?: string; words: Rich };
 
 interface MailContent {
-  words: Words;
+  words: Translation;
   brand: Brand;
   subject: string;
   /** What an inbox shows beside the subject, also on a locked screen: never the code. */
@@ -49,7 +49,7 @@ export type FramedMail = Pick<Mail, 'subject' | 'text' | 'html'>;
  * A value inside a sentence. In HTML, and in plain text written from right to left, it is isolated from the direction of
  * the words around it.
  */
-export function isolated(value: string, words: Words): Rich {
+export function isolated(value: string, words: Translation): Rich {
   return {
     text: words.direction === 'rtl' ? `\u2068${value}\u2069` : value,
     html: `<bdi>${escapeMarkup(value)}</bdi>`,

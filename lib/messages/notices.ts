@@ -3,8 +3,8 @@ import { asciiEmail } from '../validators/email.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
 import { type EmailSettings, framedMail, isolated, rich, sentBy } from './mail.ts';
 import type { Mail, Publish, SendMail } from './providers.ts';
-import { wordsFor } from './words/languages.ts';
-import { fill, type Words } from './words/words.ts';
+import { wordsFor } from './translations/languages.ts';
+import { fill, type Translation } from './translations/translation.ts';
 
 /** What a client is told of a new account; there is no place for a password. */
 export interface OpenedAccount {
@@ -69,7 +69,7 @@ export function popUpNotice({ notificationsTopicArn }: NoticeSettings, publish: 
 /** The mail to a client whose trading account was opened. */
 export function accountMail(
   account: OpenedAccount,
-  words: Words,
+  words: Translation,
   brand: Brand,
 ): Pick<Mail, 'subject' | 'text' | 'html'> {
   const says = words.account;
@@ -99,7 +99,7 @@ export function accountMail(
 }
 
 /** The popup inside the client's own area, which says whose it is: hence no brand. */
-export function accountPopUp(account: OpenedAccount, { account: says }: Words): { title: string; text: string } {
+export function accountPopUp(account: OpenedAccount, { account: says }: Translation): { title: string; text: string } {
   const opened = fill(says.popUp, { login: String(account.login) });
   return {
     title: account.demo ? says.demoHeading : says.heading,

@@ -1,8 +1,8 @@
 import type { Brand, SmsSettings } from '../validators/deployment.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { Publish } from './providers.ts';
-import { wordsFor } from './words/languages.ts';
-import { fill, minutesIn, type Words } from './words/words.ts';
+import { wordsFor } from './translations/languages.ts';
+import { fill, minutesIn, type Translation } from './translations/translation.ts';
 
 /** The channel `sms`: transactional texts through SNS. */
 export function smsChannel(settings: SmsSettings, brand: Brand, publish: Publish): OtpChannel {
@@ -30,7 +30,7 @@ export const SMS_BRAND_LENGTH = 24;
  * brand's name (the domain names it then), the line for browsers.
  * @param webOtpDomain the site that may fill in the code by itself (https://wicg.github.io/sms-one-time-codes/)
  */
-export function smsText(message: Message, words: Words, brand: Brand, webOtpDomain?: string): string {
+export function smsText(message: Message, words: Translation, brand: Brand, webOtpDomain?: string): string {
   const { sms } = words;
   const name = shortName(brand.name);
   if (message.kind === 'owner_notice') return firstThatFits(sms.ownerNotice.map((it) => fill(it, { brand: name })));

@@ -1,7 +1,7 @@
 import type { WhatsAppSettings } from '../validators/deployment.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { SendWhatsApp, WhatsAppTemplate } from './providers.ts';
-import { wordsFor } from './words/languages.ts';
+import { wordsFor } from './translations/languages.ts';
 
 /** The channel `whatsapp`: template messages through AWS End User Messaging. Their words stand in Meta's templates. */
 export function whatsAppChannel(settings: WhatsAppSettings, sendWhatsApp: SendWhatsApp): OtpChannel {

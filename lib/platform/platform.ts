@@ -1,5 +1,5 @@
 import type { LoginRange } from '../records/crm-records.ts';
-import type { FieldFault } from '../validators/primitives.ts';
+import type { Violation } from '../validators/primitives.ts';
 
 export type PasswordRole = 'master' | 'investor';
 
@@ -94,7 +94,7 @@ export interface TradingPlatform {
   /** Connects and logs in, where the protocol keeps its connection for the next command; creates nothing. @throws PlatformFailure */
   ready(signal: AbortSignal): Promise<void>;
   /** The fields of this order which the protocol cannot carry out; nothing has been sent. */
-  unsupported(order: AccountOrder): FieldFault[];
+  unsupported(order: AccountOrder): Violation[];
   /**
    * Opens the account.
    * @throws PlatformFailure, which speaks of this command alone: what an earlier one of the same order did, `find` tells.
@@ -140,7 +140,7 @@ export interface PlatformFailureOptions {
   /** A word of ours for the log, such as `retcode_8` or `connect_timeout`; never text of the platform or of a person. */
   reason: string;
   retryAfterSeconds?: number;
-  errors?: FieldFault[];
+  errors?: Violation[];
   cause?: unknown;
 }
 

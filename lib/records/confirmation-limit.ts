@@ -7,12 +7,12 @@ import { atMost, slidingWindow } from './sliding-window.ts';
 import { sourceOf } from './source.ts';
 
 /** How often one source may guess at codes: so many times in ten minutes, whatever comes of it. */
-export const MOST_IN_10_MINUTES = 10;
+export const MAX_IN_10_MINUTES = 10;
 
 /** Counts guesses by source, in counters of their own; nothing is thrown. */
 export function confirmationLimit(table: Table, now: () => number = Date.now) {
   const counters = countersIn(table);
-  const window = slidingWindow([atMost(MOST_IN_10_MINUTES, 10 * 60_000)]);
+  const window = slidingWindow([atMost(MAX_IN_10_MINUTES, 10 * 60_000)]);
   return async (address: string, pepper: Pepper, signal: AbortSignal): Promise<Verdict> => {
     const at = now();
     const source = createHmac('sha256', pepper.keys[0]).update(`limit\nconfirmation\n${sourceOf(address).name}`);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { NewObject, ObjectStore } from '../aws/s3.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
 import { DOCUMENTS_FOLDER, PENDING_DOCUMENT } from '../validators/deployment.ts';
-import type { FieldFault } from '../validators/primitives.ts';
+import type { Violation } from '../validators/primitives.ts';
 import { toPointer } from '../validators/primitives.ts';
 
 /** Where a document went, as the registration's record keeps it. */
@@ -22,7 +22,7 @@ export interface StoredDocument {
 
 export interface Documents {
   /** The faults of documents whose content is of no media type that their form field accepts. */
-  inspect(documents: readonly CheckedDocument[]): Promise<FieldFault[]>;
+  inspect(documents: readonly CheckedDocument[]): Promise<Violation[]>;
   /**
    * Stores documents that were found without fault, under the registration's id. What was stored of a registration that
    * fails later is found by nobody, and expires with the bucket's objects.
@@ -52,7 +52,7 @@ export function documentsIn(
 
   return {
     async inspect(documents) {
-      const faults = documents.map(async (document): Promise<FieldFault[]> => {
+      const faults = documents.map(async (document): Promise<Violation[]> => {
         if ((await mediaType(document)) !== undefined) return [];
         return [
           {

@@ -58,9 +58,9 @@ export interface DueOperations {
 }
 
 /** So many of a shard are taken up in one run. */
-const MOST_DUE = 100;
+const MAX_DUE = 100;
 /** So many of a shard are listed for operators. */
-const MOST_LISTED = 1_000;
+const MAX_LISTED = 1_000;
 
 const DetailsSchema = v.object({
   user_id: v.string(),
@@ -93,10 +93,10 @@ export function dueOperationsIn(table: Table, now: () => number = Date.now): Due
   const operations = operationsIn(table, now, UNFINISHED_SECONDS);
 
   return {
-    due: (signal) => dueUntil(table, now(), MOST_DUE, signal),
+    due: (signal) => dueUntil(table, now(), MAX_DUE, signal),
 
     async open(signal) {
-      const open = (await readDue(table, NEVER, MOST_LISTED, signal)).map(toOpen);
+      const open = (await readDue(table, NEVER, MAX_LISTED, signal)).map(toOpen);
       return open.toSorted((one, other) => one.dueAt - other.dueAt);
     },
 

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { ConditionFailed, DatabaseFailure, type Item, type Table } from '../aws/dynamodb.ts';
-import { Problem } from '../http/problem.ts';
+import { Problem } from '../problem.ts';
 import { assignments } from './assignments.ts';
 
 /**

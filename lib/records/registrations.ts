@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { ConditionFailed, type Item, type Table } from '../aws/dynamodb.ts';
-import { MOST_GUESSES, type SealedCode, SealedCodeSchema } from '../secrets/one-time-code.ts';
+import { MAX_GUESSES, type SealedCode, SealedCodeSchema } from '../secrets/one-time-code.ts';
 import { CONFIRMED_DAYS } from '../validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { StoredDocument } from './documents.ts';
@@ -96,11 +96,11 @@ export interface Registrations {
 /** How long whoever confirms a registration may take to tell it, in milliseconds. */
 export const TELLING_MS = 30_000;
 /** So many of a shard are told in one run. */
-const MOST_UNTOLD = 100;
+const MAX_UNTOLD = 100;
 
 const DAY_SECONDS = 24 * 60 * 60;
 /** So many registrations of one channel and address stand side by side: a late first message still counts after a resend. */
-export const MOST_SIDE_BY_SIDE = 3;
+export const MAX_SIDE_BY_SIDE = 3;
 /** One id more is kept, for when the newest is taken back. */
 const SLOTS = ['id0', 'id1', 'id2', 'id3'] as const;
 
@@ -147,7 +147,7 @@ export function registrationsIn(
     async newest(otpType, address, signal) {
       const pointer = await table.get(pointerKey(otpType, address), signal);
       // As many keys as there may be, also where there are fewer.
-      const ids = SLOTS.slice(0, MOST_SIDE_BY_SIDE).map((slot) => String(pointer?.[slot] || `none-${slot}`));
+      const ids = SLOTS.slice(0, MAX_SIDE_BY_SIDE).map((slot) => String(pointer?.[slot] || `none-${slot}`));
       const items = await table.getMany(ids.map(keyOf), signal);
       const found = ids.map((id) => items.find((item) => item.registration_id === id));
       return found.filter(stands).flatMap((item) => toRegistration(item) ?? []);
@@ -159,7 +159,7 @@ export function registrationsIn(
         condition:
           'attribute_exists(pk) AND (#code.guesses < :most OR attribute_exists(confirmation) OR guessed_by = :me)',
         names: { '#code': 'code' },
-        values: { ':counted': counts ? 1 : 0, ':most': MOST_GUESSES, ':me': randomUUID() },
+        values: { ':counted': counts ? 1 : 0, ':most': MAX_GUESSES, ':me': randomUUID() },
       };
       const item = await unlessRefused(table.update(keyOf(registrationId), expression, signal));
       return stands(item) ? toRegistration(item) : undefined;
@@ -202,7 +202,7 @@ export function registrationsIn(
     },
 
     async untold(signal) {
-      const found = (await readDue(table, now(), MOST_UNTOLD, signal)).map(toRegistration);
+      const found = (await readDue(table, now(), MAX_UNTOLD, signal)).map(toRegistration);
       return found.filter((registration) => registration?.confirmation?.told === false) as StoredRegistration[];
     },
   };

@@ -1,4 +1,4 @@
-import { MOST_COUNTED } from '../validators/deployment.ts';
+import { MAX_COUNTED } from '../validators/deployment.ts';
 
 /**
  * Exact sliding windows in one item of the database. The item is a shift register of the newest n entries, `t0` (the
@@ -52,7 +52,7 @@ export function slidingWindow(rules: readonly Rule[]): SlidingWindow {
   const clauses = rules.flat();
   // Two at least: DynamoDB refuses values that no expression uses, and a register of one never shifts.
   const slots = Math.max(2, 1 + Math.max(...clauses.map(({ slot }) => slot)));
-  if (slots > MOST_COUNTED) throw new RangeError(`A limit counts at most ${MOST_COUNTED} entries.`);
+  if (slots > MAX_COUNTED) throw new RangeError(`A limit counts at most ${MAX_COUNTED} entries.`);
   const hasRoom = rules.map(toCondition).join(' AND ');
   const longestMs = Math.max(...clauses.map(({ ms }) => ms));
   const ages = [...new Set(clauses.map(({ ms }) => ms))].map((ms) => [`:age${ms}`, ms] as const);

@@ -1,18 +1,13 @@
 import type { Answer, Request } from '../http/endpoint.ts';
-import { Problem } from '../http/problem.ts';
+import { Problem } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
 import type { Events } from '../records/events.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
-import {
-  MOST_SIDE_BY_SIDE,
-  type Registrations,
-  type StoredRegistration,
-  TELLING_MS,
-} from '../records/registrations.ts';
+import { MAX_SIDE_BY_SIDE, type Registrations, type StoredRegistration, TELLING_MS } from '../records/registrations.ts';
 import type { Verdict } from '../records/send-limits.ts';
 import { isSealedCode } from '../secrets/one-time-code.ts';
 import type { Pepper } from '../secrets/pepper.ts';
-import { describeError, quietly, type Telemetry } from '../telemetry.ts';
+import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import type { ConfirmationRequest } from '../validators/confirmation.ts';
 
 /** What a confirmation needs; tests pass fakes. */
@@ -57,7 +52,7 @@ export async function confirmRegistration(
   const confirmed = registration.confirmation === undefined ? await confirm(parts, registration, signal) : registration;
   const own = confirmed !== registration;
   if (own || isUntold(registration, parts.now())) {
-    await quietly(telemetry, 'event', (settling) => tellConfirmed(parts, confirmed, settling));
+    await bestEffort(telemetry, 'event', (settling) => tellConfirmed(parts, confirmed, settling));
   }
   return { body: undefined };
 }
@@ -75,7 +70,7 @@ async function guess(
   signal: AbortSignal,
 ): Promise<StoredRegistration | undefined> {
   const standing = await parts.registrations.newest(channel, address, signal);
-  const places = Array.from({ length: MOST_SIDE_BY_SIDE }, (_, place) => standing[place]);
+  const places = Array.from({ length: MAX_SIDE_BY_SIDE }, (_, place) => standing[place]);
   const known = await Promise.all(places.map((one) => parts.isPassword(one?.password_hash, password)));
   const counted = await Promise.all(
     places.map((one, place) => parts.registrations.countGuess(one?.registration_id, known[place] === true, signal)),

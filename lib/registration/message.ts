@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { Problem } from '../http/problem.ts';
 import { DeliveryFailure, type Message, type OtpChannel } from '../messages/message.ts';
+import { Problem } from '../problem.ts';
 import type { Delivery, PendingRegistration } from '../records/registrations.ts';
 import { CODE_VALID_MINUTES, sealCode } from '../secrets/one-time-code.ts';
-import { describeError, quietly } from '../telemetry.ts';
+import { bestEffort, describeError } from '../telemetry.ts';
 import type { CheckedCustomFields, RegistrationRequest } from '../validators/registration.ts';
 import { finishOperation, type RegistrationWork } from './work.ts';
 
@@ -66,7 +66,9 @@ async function noteDelivery(
   { parts, operation, telemetry }: RegistrationWork,
 ): Promise<void> {
   await Promise.all([
-    quietly(telemetry, 'delivery', (settling) => parts.registrations.noteDelivery(registrationId, delivery, settling)),
+    bestEffort(telemetry, 'delivery', (settling) =>
+      parts.registrations.noteDelivery(registrationId, delivery, settling),
+    ),
     operation && finishOperation(parts, operation, telemetry),
   ]);
 }

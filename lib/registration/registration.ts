@@ -1,10 +1,10 @@
 import type { Answer, Request } from '../http/endpoint.ts';
 import { fingerprints } from '../http/idempotency.ts';
-import { invalid, Problem, type ProblemType } from '../http/problem.ts';
+import { invalid, Problem, type ProblemType } from '../problem.ts';
 import { type Claim, LeaseLost, workable } from '../records/operations.ts';
 import type { Verdict } from '../records/send-limits.ts';
 import type { Pepper } from '../secrets/pepper.ts';
-import { quietly, type Telemetry } from '../telemetry.ts';
+import { bestEffort, type Telemetry } from '../telemetry.ts';
 import type { Form } from '../validators/form.ts';
 import { isObject } from '../validators/primitives.ts';
 import { type CheckedCustomFields, checkCustomFields, type RegistrationRequest } from '../validators/registration.ts';
@@ -26,7 +26,7 @@ export async function requestRegistration(
   if (claim !== undefined && claim.kind !== 'fresh') {
     // Counted side by side with one that may be at work, a place that was taken here is for that one.
     const isOver = claim.kind === 'finished' || claim.kind === 'undecided';
-    const dropped = isOver && quietly(telemetry, 'limits', (settling) => admission.dropRepeat(settling));
+    const dropped = isOver && bestEffort(telemetry, 'limits', (settling) => admission.dropRepeat(settling));
     return await repeat(parts, claim, request, telemetry, signal).finally(() => dropped);
   }
 
@@ -105,11 +105,11 @@ async function hashOf(parts: RegistrationParts, details: unknown, signal: AbortS
 async function takeAllBack({ takeBack, operation, parts, telemetry }: RegistrationWork, lost: boolean): Promise<void> {
   const { registration, limits } = takeBack;
   await Promise.all([
-    !lost && limits && quietly(telemetry, 'limits', limits),
-    registration && quietly(telemetry, 'registration', registration),
+    !lost && limits && bestEffort(telemetry, 'limits', limits),
+    registration && bestEffort(telemetry, 'registration', registration),
   ]);
   if (operation === undefined || lost) return;
-  await quietly(telemetry, 'release', (settling) => parts.operations.release(operation, settling));
+  await bestEffort(telemetry, 'release', (settling) => parts.operations.release(operation, settling));
 }
 
 /** @throws when certainly nothing was sent */

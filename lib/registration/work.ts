@@ -7,7 +7,7 @@ import type { RegistrationDirectory } from '../records/registration-directory.ts
 import type { Registrations } from '../records/registrations.ts';
 import type { Admission, SendLimits } from '../records/send-limits.ts';
 import type { Pepper } from '../secrets/pepper.ts';
-import { quietly, type Telemetry } from '../telemetry.ts';
+import { bestEffort, type Telemetry } from '../telemetry.ts';
 import type { Channel } from '../validators/otp-types.ts';
 import type { RegistrationRequest } from '../validators/registration.ts';
 
@@ -51,5 +51,5 @@ export async function finishOperation(
   operation: Operation,
   telemetry: Telemetry,
 ): Promise<void> {
-  await quietly(telemetry, 'finish', (settling) => parts.operations.finish(operation, settling));
+  await bestEffort(telemetry, 'finish', (settling) => parts.operations.finish(operation, settling));
 }

@@ -7,7 +7,7 @@ import type { Pepper } from './pepper.ts';
 export const CODE_VALID_MINUTES = 10;
 
 /** How often a code may be guessed, right guesses counted. */
-export const MOST_GUESSES = 5;
+export const MAX_GUESSES = 5;
 
 /** A one-time password: six digits, each of the million equally likely. */
 export function makeCode(): string {

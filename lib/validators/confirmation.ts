@@ -7,7 +7,7 @@ import { PhoneSchema, parsePhone } from './phone.ts';
 import { closedObject, pathTo, rule } from './primitives.ts';
 
 /** Bytes of the largest body of a confirmation. */
-export const MOST_CONFIRMATION_BYTES = 10_000;
+export const MAX_CONFIRMATION_BYTES = 10_000;
 
 const shared = {
   code: v.pipe(

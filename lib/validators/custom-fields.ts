@@ -13,22 +13,22 @@ import {
   openObject,
   rule,
   text,
-  toFaults,
   toPointer,
+  toViolations,
 } from './primitives.ts';
 
 /** What keeps a registration's record within the 400 KB of a database item. Characters are code points. */
-const MOST_CHARACTERS = 10_000;
-const MOST_CHOICES = 500;
-const MOST_PEOPLE = 100;
+const MAX_CHARACTERS = 10_000;
+const MAX_CHOICES = 500;
+const MAX_PEOPLE = 100;
 /** Of a value of open shape, written as JSON. */
-export const MOST_JSON_CHARACTERS = 20_000;
+export const MAX_JSON_CHARACTERS = 20_000;
 /** Of all custom fields but documents, written as JSON. */
-export const MOST_JSON_BYTES = 200_000;
+export const MAX_JSON_BYTES = 200_000;
 export const DEEPEST = 20;
 
 export const MEGABYTE = 1024 * 1024;
-export const MOST_DOCUMENTS = 10;
+export const MAX_DOCUMENTS = 10;
 export const LARGEST_DOCUMENT = 3 * MEGABYTE;
 export const LARGEST_DOCUMENTS = 4 * MEGABYTE;
 
@@ -44,8 +44,8 @@ export interface CheckedDocument {
   accept?: readonly string[];
 }
 
-const TextSchema = text(0, MOST_CHARACTERS);
-const ChoicesSchema = listOf(TextSchema, MOST_CHOICES);
+const TextSchema = text(0, MAX_CHARACTERS);
+const ChoicesSchema = listOf(TextSchema, MAX_CHOICES);
 const ShortTextSchema = text(0, 255);
 
 const DocumentSchema = closedObject({
@@ -70,7 +70,7 @@ const PersonSchema = openObject({
 });
 
 const PeopleSchema = v.pipe(
-  listOf(PersonSchema, MOST_PEOPLE),
+  listOf(PersonSchema, MAX_PEOPLE),
   v.rawCheck(({ dataset, addIssue }) => {
     const fault = dataset.typed ? openValueFault(dataset.value) : undefined;
     if (fault !== undefined) addIssue({ message: fault });
@@ -104,7 +104,7 @@ export const CUSTOM_FIELD_VALUES = {
     v.check(isDate, rule('date', 'must be a date as YYYY-MM-DD')),
     v.metadata({ format: 'date' }),
   ),
-  document: listOf(DocumentSchema, MOST_DOCUMENTS),
+  document: listOf(DocumentSchema, MAX_DOCUMENTS),
   phone: PhoneSchema,
   email: EmailSchema,
   country: CountrySchema,
@@ -124,7 +124,7 @@ export async function customFieldFaults(field: FormField, value: unknown): Promi
     return [{ pointer: toPointer([field.key]), rule: 'required', detail: 'must not be empty' }];
   }
   const result = v.safeParse(CUSTOM_FIELD_VALUES[field.type], value);
-  if (!result.success) return toFaults(result.issues, [field.key]);
+  if (!result.success) return toViolations(result.issues, [field.key]);
   if (field.type === 'phone') return phoneFaults(field, v.parse(PhoneSchema, value));
   return CHOICES.has(field.type) ? choiceFaults(field, value) : [];
 }
@@ -164,12 +164,12 @@ function choiceFaults({ key, options = [] }: FormField, value: unknown): BodyFau
 export function togetherFaults(fields: readonly FormField[], values: Readonly<Record<string, unknown>>): BodyFault[] {
   const faults: BodyFault[] = [];
   const sent = sentDocuments(fields, values);
-  const surplus = sent[MOST_DOCUMENTS];
+  const surplus = sent[MAX_DOCUMENTS];
   if (surplus !== undefined) {
     faults.push({
       pointer: toPointer([surplus.field.key, surplus.index]),
       rule: 'too_many',
-      detail: `a request may have at most ${MOST_DOCUMENTS} documents`,
+      detail: `a request may have at most ${MAX_DOCUMENTS} documents`,
     });
   }
   let bytes = 0;
@@ -190,7 +190,7 @@ export function togetherFaults(fields: readonly FormField[], values: Readonly<Re
 
 /** True when everything but the documents, written as JSON, is more than a record can hold. Only for checked values. */
 export function isTooLarge(fields: Readonly<Record<string, unknown>>): boolean {
-  return Buffer.byteLength(JSON.stringify(fields)) > MOST_JSON_BYTES;
+  return Buffer.byteLength(JSON.stringify(fields)) > MAX_JSON_BYTES;
 }
 
 /** The documents of values that have no faults. */
@@ -214,7 +214,7 @@ export function toDocuments(
 function sentDocuments(fields: readonly FormField[], values: Readonly<Record<string, unknown>>) {
   return fields.flatMap((field) => {
     const value = field.type === 'document' && Object.hasOwn(values, field.key) ? values[field.key] : [];
-    if (!Array.isArray(value) || value.length > MOST_DOCUMENTS) return [];
+    if (!Array.isArray(value) || value.length > MAX_DOCUMENTS) return [];
     return value.map((element: unknown, index) => {
       const doc = isObject(element) && typeof element.doc === 'string' ? element.doc : '';
       return { field, index, element, doc };
@@ -241,8 +241,8 @@ function isDate(text: string): boolean {
 
 /** What keeps a value of open shape from being kept, as the message of an action. Looks at no more of it than could be kept. */
 function openValueFault(value: unknown): string | undefined {
-  const tooLong = rule('length', `must be at most ${MOST_JSON_CHARACTERS} characters of JSON`);
-  let room = MOST_JSON_CHARACTERS;
+  const tooLong = rule('length', `must be at most ${MAX_JSON_CHARACTERS} characters of JSON`);
+  let room = MAX_JSON_CHARACTERS;
 
   function faultOf(inner: unknown, levels: number): string | undefined {
     // Every value is at least one character of JSON, and a text all of its own.
@@ -266,5 +266,5 @@ function openValueFault(value: unknown): string | undefined {
     return undefined;
   }
 
-  return faultOf(value, DEEPEST) ?? (JSON.stringify(value).length > MOST_JSON_CHARACTERS ? tooLong : undefined);
+  return faultOf(value, DEEPEST) ?? (JSON.stringify(value).length > MAX_JSON_CHARACTERS ? tooLong : undefined);
 }

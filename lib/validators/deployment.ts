@@ -12,9 +12,9 @@ import { count, E164, flag, HOST_NAME, HOST_NAME_MUST, minutePrice, price, text,
  */
 
 /** What one database item counts (lib/records/sliding-window.ts). */
-export const MOST_COUNTED = 100;
-export const MOST_PAUSES = 9;
-const limit = (usual: number) => v.optional(count(1, MOST_COUNTED), usual);
+export const MAX_COUNTED = 100;
+export const MAX_PAUSES = 9;
+const limit = (usual: number) => v.optional(count(1, MAX_COUNTED), usual);
 
 const secretName = text(/^[\w/+=.@!-]{1,512}$/, 'must be the name of a secret of Secrets Manager');
 const template = text(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: small letters, digits, underscores');
@@ -93,7 +93,7 @@ const LimitsSchema = closedObject({
     v.pipe(
       v.array(count(1, 86_400), 'must be a list, or a text with commas'),
       v.minLength(1, 'must list at least one wait'),
-      v.maxLength(MOST_PAUSES, `must list at most ${MOST_PAUSES}`),
+      v.maxLength(MAX_PAUSES, `must list at most ${MAX_PAUSES}`),
     ),
     [60, 120, 300, 900],
   ),

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { rule } from './primitives.ts';
 
 /** RFC 5321, 4.5.3.1: a path of 256 octets has two angle brackets. */
-const MOST_CHARACTERS = 254;
+const MAX_CHARACTERS = 254;
 const LONGEST_LOCAL_PART = 64;
 /**
  * RFC 5322, 3.2.3: a dot-atom, less what mail servers read as a route (`%`, `!`) and as an encoded word (`=?`). Quoted
@@ -24,17 +24,17 @@ export const EmailSchema = v.pipe(
     const message = dataset.typed ? faultOf(dataset.value) : undefined;
     if (message !== undefined) addIssue({ message });
   }),
-  v.metadata({ format: 'idn-email', maxLength: MOST_CHARACTERS, pattern: `${LOCAL_PART.source.slice(0, -1)}@[^@]+$` }),
+  v.metadata({ format: 'idn-email', maxLength: MAX_CHARACTERS, pattern: `${LOCAL_PART.source.slice(0, -1)}@[^@]+$` }),
 );
 
-const TOO_LONG = rule('length', `must be at most ${MOST_CHARACTERS} characters`);
+const TOO_LONG = rule('length', `must be at most ${MAX_CHARACTERS} characters`);
 const NO_ADDRESS = rule('format', 'must be an e-mail address');
 
 function faultOf(email: string): string | undefined {
-  if (email.length > MOST_CHARACTERS) return TOO_LONG;
+  if (email.length > MAX_CHARACTERS) return TOO_LONG;
   const { local, domain } = split(email);
   const ascii = inAscii(domain);
-  if (local.length + 1 + (ascii || domain.toLowerCase()).length > MOST_CHARACTERS) return TOO_LONG;
+  if (local.length + 1 + (ascii || domain.toLowerCase()).length > MAX_CHARACTERS) return TOO_LONG;
   const isAddress =
     local.length <= LONGEST_LOCAL_PART &&
     LOCAL_PART.test(local) &&

@@ -35,19 +35,19 @@ export type Rule = (typeof RULES)[number];
  * One fault of a request: where it stands (a JSON Pointer, RFC 6901, into the body as a URI fragment, a path parameter or
  * a header), which rule it broke, and a sentence.
  */
-export type FieldFault = ({ pointer: string } | { parameter: string } | { header: string }) & {
+export type Violation = ({ pointer: string } | { parameter: string } | { header: string }) & {
   rule: Rule;
   detail: string;
 };
 /** A fault of the body. */
-export type BodyFault = Extract<FieldFault, { pointer: string }>;
+export type BodyFault = Extract<Violation, { pointer: string }>;
 
 export type Key = string | number;
-/** What `toFaults` reads of an issue; the received value is not among it. */
+/** What `toViolations` reads of an issue; the received value is not among it. */
 type Issue = Pick<v.BaseIssue<unknown>, 'kind' | 'type' | 'expected' | 'input' | 'message' | 'path'>;
 
 /** More faults than these are not listed, lest a hostile body make an answer larger than itself. */
-export const MOST_FAULTS = 100;
+export const MAX_FAULTS = 100;
 /** Longer names of members never stand in an answer; the pointer then names the object that has the member. */
 const LONGEST_NAME = 255;
 
@@ -61,11 +61,11 @@ export function rule(word: Rule, detail: string): `${Rule}: ${string}` {
  * used: the sentence is the one of `rule`, or made here from what the schema expects.
  * @param under where the parsed value stands in the body
  */
-export function toFaults(issues: readonly Issue[], under: readonly Key[] = []): BodyFault[] {
+export function toViolations(issues: readonly Issue[], under: readonly Key[] = []): BodyFault[] {
   const faults: BodyFault[] = [];
   const seen = new Set<string>();
   for (const issue of issues) {
-    if (faults.length === MOST_FAULTS) break;
+    if (faults.length === MAX_FAULTS) break;
     const keys = (issue.path ?? []).map(({ key }) => (typeof key === 'number' ? key : String(key)));
     const fault = { pointer: toPointer([...under, ...keys]), ...explain(issue) };
     const identity = `${fault.rule} ${fault.pointer}`;
@@ -146,7 +146,7 @@ export function closedObject<const E extends v.ObjectEntries>(entries: E): v.Str
       const first = result.issues?.find(({ expected, path }) => expected === 'never' && path?.length === 1);
       if (first === undefined) return result;
       const unknown = Object.keys(input).filter((key) => !Object.hasOwn(entries, key));
-      for (const key of unknown.slice(1, MOST_FAULTS)) {
+      for (const key of unknown.slice(1, MAX_FAULTS)) {
         result.issues?.push({ ...first, path: [{ type: 'object', origin: 'key', input, key, value: undefined }] });
       }
       return result;
@@ -202,7 +202,7 @@ export function listOf<const S extends v.GenericSchema>(item: S, most: number) {
     ...schema,
     '~run'(dataset, config) {
       const { value } = dataset;
-      const isLong = Array.isArray(value) && value.length > MOST_FAULTS;
+      const isLong = Array.isArray(value) && value.length > MAX_FAULTS;
       return schema['~run'](isLong ? { value: value.slice(0, untilFaulty(item, value)) } : dataset, config);
     },
   });
@@ -216,7 +216,7 @@ function untilFaulty(item: v.GenericSchema, elements: readonly unknown[]): numbe
   let faulty = 0;
   const last = elements.findIndex((element) => {
     if (!v.is(item, element)) faulty += 1;
-    return faulty === MOST_FAULTS;
+    return faulty === MAX_FAULTS;
   });
   return last === -1 ? elements.length : last + 1;
 }

@@ -4,7 +4,7 @@ import {
   customFieldFaults,
   INVALID_PHONE,
   isTooLarge,
-  MOST_JSON_BYTES,
+  MAX_JSON_BYTES,
   toDocuments,
   togetherFaults,
 } from './custom-fields.ts';
@@ -21,7 +21,7 @@ import {
   isObject,
   LanguageSchema,
   line,
-  MOST_FAULTS,
+  MAX_FAULTS,
   openObject,
   pathTo,
   rule,
@@ -29,10 +29,10 @@ import {
 } from './primitives.ts';
 
 /** Of a person's name, in code points. */
-export const MOST_NAME_CHARACTERS = 128;
+export const MAX_NAME_CHARACTERS = 128;
 
 /** Bytes of the largest body of a registration: Lambda takes 6 MB with all that comes beside it. */
-export const MOST_REGISTRATION_BYTES = 5_900_000;
+export const MAX_REGISTRATION_BYTES = 5_900_000;
 
 /**
  * The body of a registration request (specification, 2.1): the fixed fields, and beside them the fields of the form.
@@ -42,7 +42,7 @@ export const RegistrationBodySchema = v.pipe(
   openObject({
     email: v.pipe(EmailSchema, v.description('The email of the user.'), v.examples(['ann@example.com'])),
     type: v.pipe(v.literal('trader'), v.description('The type of user.')),
-    name: v.pipe(line(1, MOST_NAME_CHARACTERS), v.description('The name of the user.'), v.examples(['Ann Lee'])),
+    name: v.pipe(line(1, MAX_NAME_CHARACTERS), v.description('The name of the user.'), v.examples(['Ann Lee'])),
     phone: v.exactOptional(
       v.pipe(
         closedObject({
@@ -244,7 +244,7 @@ export async function checkCustomFields(
   }
   const known = new Set<string>([...FIXED_FIELDS, ...form.fields.map(({ key }) => key)]);
   const unknown = Object.keys(values).filter((key) => !known.has(key));
-  for (const key of unknown.slice(0, MOST_FAULTS)) {
+  for (const key of unknown.slice(0, MAX_FAULTS)) {
     faults.push({ pointer: toPointer([key]), rule: 'unknown_field', detail: 'is not a field of the form' });
   }
   faults.push(...togetherFaults(form.fields, values));
@@ -255,11 +255,11 @@ export async function checkCustomFields(
     faults.push({
       pointer: '#',
       rule: 'size',
-      detail: `the fields of the form may have at most ${MOST_JSON_BYTES / 1_000} kB together`,
+      detail: `the fields of the form may have at most ${MAX_JSON_BYTES / 1_000} kB together`,
     });
   }
   if (faults.length > 0) {
-    return { ok: false, faults: faults.slice(0, MOST_FAULTS), tooLarge: faults.some((fault) => fault.rule === 'size') };
+    return { ok: false, faults: faults.slice(0, MAX_FAULTS), tooLarge: faults.some((fault) => fault.rule === 'size') };
   }
   return { ok: true, fields, documents: toDocuments(form.fields, values) };
 }

@@ -7,7 +7,7 @@ import { closedObject, IdSchema, LanguageSchema, line, NumberSchema, rule } from
 export type PlatformVersion = keyof typeof PASSWORD_RULES;
 
 /** Bytes of the largest body of a request for an account. */
-export const MOST_ACCOUNT_BYTES = 65_536;
+export const MAX_ACCOUNT_BYTES = 65_536;
 
 /** The id of a client in the path (specification, 2.3). */
 export const UserIdSchema = v.pipe(IdSchema, v.description('Unique id of the client.'), v.examples(['CLIENT01']));

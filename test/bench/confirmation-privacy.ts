@@ -6,11 +6,11 @@ import { endpoint } from '../../lib/http/endpoint.ts';
 import { sourceReader } from '../../lib/http/source.ts';
 import { type PendingRegistration, registrationsIn } from '../../lib/records/registrations.ts';
 import { type ConfirmationParts, confirmRegistration } from '../../lib/registration/confirmation.ts';
-import { confirmationParts } from '../../lib/registration/confirmation-parts.ts';
+import { confirmationDependencies } from '../../lib/registration/confirmation-dependencies.ts';
 import { sealCode } from '../../lib/secrets/one-time-code.ts';
 import { hashPassword } from '../../lib/secrets/password-hash.ts';
 import { telemetry } from '../../lib/telemetry.ts';
-import { ConfirmationRequestSchema, MOST_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
+import { ConfirmationRequestSchema, MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
 import { DOOR, throughDoor } from '../support/door.ts';
 import {
   CONFIRM_PATH,
@@ -190,11 +190,11 @@ async function loadBoth(name: string): Promise<LambdaHandler> {
 function handlerWith(changed: Partial<ConfirmationParts>): LambdaHandler {
   const config = confirmationConfig();
   const readSecret = secretReader();
-  const parts = { ...confirmationParts(config, readSecret), ...changed };
+  const parts = { ...confirmationDependencies(config, readSecret), ...changed };
   return endpoint({
     body: ConfirmationRequestSchema,
     source: sourceReader(config.front, readSecret),
-    maxBodyBytes: MOST_CONFIRMATION_BYTES,
+    maxBodyBytes: MAX_CONFIRMATION_BYTES,
     telemetry: telemetry('confirm-registration', config.stage),
     handle: (request, events, until) => confirmRegistration(parts, request, events, until),
   }) as LambdaHandler;

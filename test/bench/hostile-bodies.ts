@@ -1,4 +1,4 @@
-import { MOST_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
+import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
 import { registrationBody } from './events.ts';
 
 export interface HostileBody {
@@ -13,7 +13,7 @@ const FIXED = JSON.stringify({ ...registrationBody(1), form_id: 'FORMFULL', k3J9
  * Bodies of registrations that are refused after as much work as a caller can make: as large as is read at all, or within
  * the bounds of what is looked at; each of many small things or of one large one.
  */
-export function hostileBodies(mostBytes = MOST_REGISTRATION_BYTES): HostileBody[] {
+export function hostileBodies(mostBytes = MAX_REGISTRATION_BYTES): HostileBody[] {
   const parts = partsFor(mostBytes - FIXED.length - 100);
   return [...ofManySmallThings(parts), ...ofOneLargeThing(parts), ...withinTheBounds(parts)];
 }

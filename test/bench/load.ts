@@ -24,7 +24,7 @@ const SETTLE_SECONDS = 20;
 const TROUBLE_EVERY_MS = 3_000;
 const PROGRESS_EVERY_MS = 5_000;
 /** Of what is broken, how much is shown. */
-const MOST_SHOWN = 10;
+const MAX_SHOWN = 10;
 
 const say = (line = '') => process.stdout.write(`${line}\n`);
 
@@ -144,7 +144,7 @@ function report(findings: readonly Finding[]): boolean {
     say(
       `  ${broken.length === 0 ? 'kept  ' : 'BROKEN'}  ${promise}: ${looked} looked at, ${broken.length} broken${note === undefined ? '' : `; ${note}`}`,
     );
-    for (const one of broken.slice(0, MOST_SHOWN)) say(`            ${one}`);
+    for (const one of broken.slice(0, MAX_SHOWN)) say(`            ${one}`);
   }
   const lost = findings.some(({ broken }) => broken.length > 0);
   say(lost ? '\nsomething was lost or done twice' : '\nnothing was lost, nothing was done twice');

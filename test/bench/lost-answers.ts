@@ -8,7 +8,7 @@ import { type Environment, theStage } from './stage.ts';
 
 const REPETITIONS = 5;
 const OTHERS = { from: 10_000_000, count: 1_000_000 };
-const MOST_MORE = 3;
+const MAX_MORE = 3;
 
 interface Case {
   what: string;
@@ -96,7 +96,7 @@ function toFigures(what: string, all: Observed[]): Figure[] {
       `${what}: further commands`,
       'calls',
       all.map(({ more }) => more),
-      { of: 'ours', most: MOST_MORE },
+      { of: 'ours', most: MAX_MORE },
     ),
     figure(
       `${what}: the request`,

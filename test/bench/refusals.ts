@@ -1,4 +1,4 @@
-import { MOST_FAULTS } from '../../lib/validators/primitives.ts';
+import { MAX_FAULTS } from '../../lib/validators/primitives.ts';
 import { eventFor, registrationBody } from './events.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure } from './figures.ts';
 import { hostileBodies } from './hostile-bodies.ts';
@@ -7,8 +7,8 @@ import { type Environment, theStage } from './stage.ts';
 /** A body is sent again and again until it has had its time, and at least and at most so often. */
 const MS_FOR_A_BODY = 300;
 const LEAST_ROUNDS = 2;
-const MOST_ROUNDS = 9;
-const MOST_TIMES = 10;
+const MAX_ROUNDS = 9;
+const MAX_TIMES = 10;
 /** A body is sent so often in a row that a measurement is of several milliseconds. */
 const CALLS = [
   { below: 50_000, calls: 200 },
@@ -39,7 +39,7 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
     const parsing: number[] = [];
     const endsAt = performance.now() + MS_FOR_A_BODY;
     const isOver = (rounds: number) =>
-      quick ? rounds >= 1 : rounds >= MOST_ROUNDS || (rounds >= LEAST_ROUNDS && performance.now() > endsAt);
+      quick ? rounds >= 1 : rounds >= MAX_ROUNDS || (rounds >= LEAST_ROUNDS && performance.now() > endsAt);
     // The first round is for the compiler, where one is no long run by itself.
     const first = quick || calls === 1 ? 0 : -1;
     for (let round = first; !isOver(round); round += 1) {
@@ -49,7 +49,7 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
       refusing.push(Math.max(0, refused - least));
       parsing.push(parsed);
     }
-    figures.push(comparison(what, 'ms', refusing, 'JSON.parse', parsing, { of: 'ratio', most: MOST_TIMES }));
+    figures.push(comparison(what, 'ms', refusing, 'JSON.parse', parsing, { of: 'ratio', most: MAX_TIMES }));
   }
   await Promise.all([ours.end(), base.end()]);
   return figures;
@@ -58,7 +58,7 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
 const LISTS_MOST_FAULTS = JSON.stringify({
   ...registrationBody(1),
   form_id: 'FORMFULL',
-  ...Object.fromEntries(Array.from({ length: MOST_FAULTS }, (_, index) => [`k${index}`, 0])),
+  ...Object.fromEntries(Array.from({ length: MAX_FAULTS }, (_, index) => [`k${index}`, 0])),
 });
 
 /**

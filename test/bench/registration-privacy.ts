@@ -6,12 +6,12 @@ import { registrationConfig } from '../../lib/config.ts';
 import { captchaVerifier } from '../../lib/http/captcha.ts';
 import { endpoint } from '../../lib/http/endpoint.ts';
 import { sourceReader } from '../../lib/http/source.ts';
-import { registrationParts } from '../../lib/registration/parts.ts';
+import { registrationDependencies } from '../../lib/registration/dependencies.ts';
 import { requestRegistration } from '../../lib/registration/registration.ts';
 import type { RegistrationParts } from '../../lib/registration/work.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../../lib/validators/registration.ts';
+import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../../lib/validators/registration.ts';
 import { longestRow, trace } from '../support/database-trace.ts';
 import { DOOR, throughDoor } from '../support/door.ts';
 import { type RegistrationWorld, registrationOf, registrationWorld } from '../support/registration-world.ts';
@@ -126,12 +126,12 @@ async function loadBoth(name: string): Promise<LambdaHandler> {
 function handlerWith(changed: Partial<RegistrationParts>): LambdaHandler {
   const config = registrationConfig();
   const readSecret = secretReader();
-  const parts = { ...registrationParts(config, readSecret), ...changed };
+  const parts = { ...registrationDependencies(config, readSecret), ...changed };
   return endpoint({
     body: registrationRequestSchema(config.phone?.countries),
     source: sourceReader(config.front, readSecret),
     captcha: config.captcha && captchaVerifier(config.captcha, { readSecret, url: config.captchaUrl }),
-    maxBodyBytes: MOST_REGISTRATION_BYTES,
+    maxBodyBytes: MAX_REGISTRATION_BYTES,
     telemetry: telemetry('request-registration', config.stage),
     handle: (request, events, signal) => requestRegistration(parts, request, events, signal),
   }) as LambdaHandler;

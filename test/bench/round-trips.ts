@@ -9,7 +9,7 @@ import { type Environment, theStage } from './stage.ts';
 const REPETITIONS = 3;
 /** How long each call to AWS is held up, in milliseconds: longer than what is sent side by side may be apart. */
 const HOLD_MS = 60;
-const MOST_BEFORE = 3;
+const MAX_BEFORE = 3;
 
 const AWS = ['DYNAMODB', 'SECRETS_MANAGER', 'SES', 'SNS', 'S3'] as const;
 
@@ -138,7 +138,7 @@ function toFigures({ what, until }: Case, all: Observed[]): Figure[] {
       `${what}: one after the other until ${/^tp/.test(until) ? 'the platform is called' : 'the message is sent'}`,
       'calls',
       all.map(({ before }) => before),
-      { of: 'ours', most: MOST_BEFORE },
+      { of: 'ours', most: MAX_BEFORE },
     ),
   ];
   const turns = all.flatMap((one) => one.turns ?? []);

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
 import type { FormField } from '../../lib/validators/form.ts';
-import { toFaults } from '../../lib/validators/primitives.ts';
+import { toViolations } from '../../lib/validators/primitives.ts';
 import { checkCustomFields, registrationRequestSchema } from '../../lib/validators/registration.ts';
 import { tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
 import { accountBody, registrationBody } from './events.ts';
@@ -23,7 +23,7 @@ const PHONE = { country_code: '+44', number: '07400 123456' };
 const ALL_FIELDS: Record<FormField['type'], unknown> = {
   text: 'Engineer',
   textarea: 'Two\nlines',
-  description: 'Words',
+  description: 'Translation',
   number: 12.5,
   number_string: '12.50',
   boolean: true,
@@ -101,7 +101,7 @@ function subjects(): Subject[] {
 function against(schema: v.GenericSchema | v.GenericSchemaAsync): Subject['validate'] {
   return async (body) => {
     const result = await v.safeParseAsync(schema, body);
-    return result.success || toFaults(result.issues).length === 0;
+    return result.success || toViolations(result.issues).length === 0;
   };
 }
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PROBLEM_TYPES, statusesOf } from '../../infra/openapi/problems.ts';
 import { SETTING_NAMES } from '../../infra/settings.ts';
-import { LANGUAGES, wordsFor } from '../../lib/messages/words/languages.ts';
+import { LANGUAGES, wordsFor } from '../../lib/messages/translations/languages.ts';
 import { hashPassword } from '../../lib/secrets/password-hash.ts';
 import { EVERYTHING, resources, synthesize } from '../support/stack.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { within } from '../../lib/http/deadline.ts';
+import { within } from '../../lib/deadline.ts';
 import { PlatformFailure } from '../../lib/platform/platform.ts';
 import { DEMO, FakeAccounts, FUNDED, opened } from '../support/account-fakes.ts';
 import { testDatabase } from '../support/database.ts';

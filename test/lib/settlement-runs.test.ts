@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { within } from '../../lib/http/deadline.ts';
+import { within } from '../../lib/deadline.ts';
 import { DEMO, FakeAccounts, FUNDED, opened } from '../support/account-fakes.ts';
 import { KEY, lost, unavailable } from '../support/account-tests.ts';
 import { testDatabase } from '../support/database.ts';

@@ -1,5 +1,5 @@
 import type { Fault as LocalFault } from '../../infra/local/faults.ts';
-import type { ProblemType } from '../../lib/http/problem.ts';
+import type { ProblemType } from '../../lib/problem.ts';
 import type { Change, Fault } from './table.ts';
 
 /** One case of the table of errors: a request, and what goes wrong with it. */

@@ -1,4 +1,4 @@
-import { MOST_NAME_CHARACTERS } from '../../lib/validators/registration.ts';
+import { MAX_NAME_CHARACTERS } from '../../lib/validators/registration.ts';
 import { PHONE_FIELDS } from './phone-fields.ts';
 import { FORM, LONG_LANGUAGE, MORE_KEYS } from './records.ts';
 import { choicesOf, HALF, longAddress, longInternationalAddress } from './samples.ts';
@@ -75,11 +75,11 @@ export const FIXED_FIELDS: Field[] = [
           'A',
           "Jean-Luc O'Neil",
           '山田 雪',
-          named('the longest, beyond the BMP', '𝒜'.repeat(MOST_NAME_CHARACTERS)),
+          named('the longest, beyond the BMP', '𝒜'.repeat(MAX_NAME_CHARACTERS)),
         ],
         bad: [
           ['', 'length'],
-          [named('one character more', 'x'.repeat(MOST_NAME_CHARACTERS + 1)), 'length'],
+          [named('one character more', 'x'.repeat(MAX_NAME_CHARACTERS + 1)), 'length'],
         ],
       },
       'decided: no control characters': {

@@ -3,7 +3,7 @@ import { custom, HALF, longAddress, nested, PHONE } from './samples.ts';
 import { each, type Field, named, spelled } from './table.ts';
 
 const CHOICE = "decided: one of the form's options";
-const MOST_CHARACTERS = 'decided: at most 10,000 characters';
+const MAX_CHARACTERS = 'decided: at most 10,000 characters';
 const PLACE = { country: 'United Kingdom', state: 'Wales', city: 'Cardiff' };
 const everyPlace = (length: number) => {
   const name = 'x'.repeat(length);
@@ -105,7 +105,7 @@ export const FORM_FIELDS: Field[] = [
       type: 'string',
       values: {
         string: { good: ['', 'two\nlines \u0000', 'ünï😀'], bad: [[HALF, 'characters']] },
-        [MOST_CHARACTERS]: {
+        [MAX_CHARACTERS]: {
           good: [named('10,000 characters', '𝒜'.repeat(10_000))],
           bad: [[named('10,001 characters', 'x'.repeat(10_001)), 'length']],
         },
@@ -159,7 +159,7 @@ export const FORM_FIELDS: Field[] = [
       type: 'string',
       values: {
         string: { good: ['whatever the form does not list', ''] },
-        [MOST_CHARACTERS]: {
+        [MAX_CHARACTERS]: {
           good: [named('10,000 characters', 'x'.repeat(10_000))],
           bad: [[named('10,001 characters', 'x'.repeat(10_001)), 'length']],
         },

@@ -1,5 +1,5 @@
 import { ConditionFailed, DatabaseFailure, type Table } from '../../lib/aws/dynamodb.ts';
-import { Problem } from '../../lib/http/problem.ts';
+import { Problem } from '../../lib/problem.ts';
 import { confirmationLimit } from '../../lib/records/confirmation-limit.ts';
 import { documentsIn } from '../../lib/records/documents.ts';
 import type { EventDetail } from '../../lib/records/event-schemas.ts';

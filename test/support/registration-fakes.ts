@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
 import { registrationConfig } from '../../lib/config.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
-import { Problem, type ProblemType } from '../../lib/http/problem.ts';
 import type { Message, OtpChannel } from '../../lib/messages/message.ts';
+import { Problem, type ProblemType } from '../../lib/problem.ts';
 import type { Claim, Operation } from '../../lib/records/operations.ts';
 import type { Delivery, PendingRegistration } from '../../lib/records/registrations.ts';
 import type { Verdict } from '../../lib/records/send-limits.ts';
@@ -15,7 +15,7 @@ import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import { environmentOf, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
 import type { Form } from '../../lib/validators/form.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
-import type { FieldFault } from '../../lib/validators/primitives.ts';
+import type { Violation } from '../../lib/validators/primitives.ts';
 import type { Recipient, RegistrationRequest } from '../../lib/validators/registration.ts';
 
 /** The steps that a fake notes, and can be told to fail at. */
@@ -76,7 +76,7 @@ export interface FakeSettings {
   claim?: Claim;
   /** Of the registration that an earlier request with the key has kept, while it is kept. */
   keptHash?: string;
-  wrongDocuments?: FieldFault[];
+  wrongDocuments?: Violation[];
   prepare?: OtpChannel['prepare'];
   /** What is thrown at a step. */
   failures?: Partial<Record<Step, unknown>>;

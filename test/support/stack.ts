@@ -93,7 +93,7 @@ export const EVERYTHING = {
 const TOKENS = { callerRoles: undefined, jwtIssuer: 'https://login.acme.example', jwtAudience: 'accounts' };
 
 /**
- * Of each setting another value than that of `EVERYTHING`. Words and numbers that stand nowhere else are looked for in one
+ * Of each setting another value than that of `EVERYTHING`. Translation and numbers that stand nowhere else are looked for in one
  * template; a pair has a template of its own: with the settings that it needs beside it, or because another word arrives.
  */
 export const OTHERS: Record<string, unknown> = {

@@ -22,10 +22,10 @@ export interface EventsOptions extends Omit<StandInOptions, 'record'> {
   deliver: (event: BusEvent) => void;
 }
 
-const MOST_ENTRIES = 10;
+const MAX_ENTRIES = 10;
 /** Of all entries of a call together. */
-const MOST_BYTES = 262_144;
-const MOST_DETAIL_TYPE_LETTERS = 128;
+const MAX_BYTES = 262_144;
+const MAX_DETAIL_TYPE_LETTERS = 128;
 
 const EntrySchema = v.object({
   Source: v.optional(v.string(), ''),
@@ -48,13 +48,13 @@ export function startEvents({ buses, deliver, ...options }: EventsOptions): Prom
     const input = v.safeParse(v.pipe(v.string(), v.parseJson(), InputSchema), body);
     if (!input.success) return failure('SerializationException', 'The input is not that of PutEvents.');
     const { Entries: entries } = input.output;
-    if (entries.length === 0 || entries.length > MOST_ENTRIES) {
+    if (entries.length === 0 || entries.length > MAX_ENTRIES) {
       return failure(
         'ValidationException',
-        `1 validation error detected: Value at 'entries' failed to satisfy constraint: Member must have length less than or equal to ${MOST_ENTRIES}, and greater than or equal to 1`,
+        `1 validation error detected: Value at 'entries' failed to satisfy constraint: Member must have length less than or equal to ${MAX_ENTRIES}, and greater than or equal to 1`,
       );
     }
-    if (entries.reduce((sum, entry) => sum + sizeOf(entry), 0) > MOST_BYTES) {
+    if (entries.reduce((sum, entry) => sum + sizeOf(entry), 0) > MAX_BYTES) {
       return failure('ValidationException', 'Total size of the entries in the request is over the limit.');
     }
     const results = entries.map((entry, place) => {
@@ -87,7 +87,7 @@ function faultOf({ Source, DetailType, Detail, EventBusName }: Entry, buses: str
   if (Source === '') return missing('Source');
   if (DetailType === '') return missing('DetailType');
   if (Detail === '') return missing('Detail');
-  if (DetailType.length > MOST_DETAIL_TYPE_LETTERS) {
+  if (DetailType.length > MAX_DETAIL_TYPE_LETTERS) {
     return refused('InvalidArgument', 'Parameter DetailType is not valid. Reason: It has more than 128 letters.');
   }
   if (Source.startsWith('aws.')) return refused('NotAuthorizedForSourceException', 'Not authorized for the source.');

@@ -21,7 +21,7 @@ export interface S3StandIn extends StandIn {
   readonly objects: ReadonlyMap<string, S3Object>;
 }
 
-const MOST_METADATA_BYTES = 2_048;
+const MAX_METADATA_BYTES = 2_048;
 const LONGEST_KEY_BYTES = 1_024;
 
 /** S3 with path-style addresses, as the SDK uses them with an endpoint that is an IP address: objects put, their tags taken away. */
@@ -45,7 +45,7 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
     if (fault !== undefined) return s3Error(400, fault, 'The content does not match what was sent with it.');
     const metadata = metadataIn(headers);
     const size = Object.entries(metadata).reduce((sum, [meta, value]) => sum + meta.length + value.length, 0);
-    if (size > MOST_METADATA_BYTES) {
+    if (size > MAX_METADATA_BYTES) {
       return s3Error(400, 'MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size');
     }
     const tags = [...new URLSearchParams(String(headers['x-amz-tagging'] ?? ''))];
@@ -89,7 +89,7 @@ function metadataIn(headers: Call['headers']): Record<string, string> {
   return metadata;
 }
 
-const MOST_TAGS = 10;
+const MAX_TAGS = 10;
 /** Letters of any script, digits, spaces and some signs. */
 const TAG_KEY = /^(?!aws:)[\p{L}\p{N}\p{Z}+\-=._:/@]{1,128}$/u;
 const TAG_VALUE = /^[\p{L}\p{N}\p{Z}+\-=._:/@]{0,256}$/u;
@@ -97,7 +97,7 @@ const TAG_VALUE = /^[\p{L}\p{N}\p{Z}+\-=._:/@]{0,256}$/u;
 /** The error that S3 has for the tags that come with an object. */
 function faultOfTags(tags: readonly [key: string, value: string][]): Answer | undefined {
   if (new Map(tags).size < tags.length) return s3Error(400, 'InvalidArgument', 'The header repeats a tag.');
-  if (tags.length > MOST_TAGS) return s3Error(400, 'BadRequest', 'Object tags cannot be greater than 10');
+  if (tags.length > MAX_TAGS) return s3Error(400, 'BadRequest', 'Object tags cannot be greater than 10');
   if (tags.every(([key, value]) => TAG_KEY.test(key) && TAG_VALUE.test(value))) return undefined;
   return s3Error(400, 'InvalidTag', 'The TagKey or TagValue you have provided is invalid');
 }

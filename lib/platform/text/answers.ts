@@ -1,4 +1,4 @@
-import type { FieldFault } from '../../validators/primitives.ts';
+import type { Violation } from '../../validators/primitives.ts';
 import { PlatformFailure } from '../platform.ts';
 import type { Answer } from './exchange.ts';
 
@@ -52,7 +52,7 @@ const REFUSED = [
   ...['account create failed', 'invalid data', 'invalid name', 'invalid cmd'],
   ...['miss master', 'miss name', 'miss password', 'miss investor', 'invalid master', 'illegal ip'],
 ];
-const LEVERAGE: FieldFault = {
+const LEVERAGE: Violation = {
   pointer: '#/leverage',
   rule: 'not_offered',
   detail: 'is not accepted by the trading platform',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TextProtocolConnection } from '../../records/crm-records.ts';
-import type { FieldFault, Rule } from '../../validators/primitives.ts';
+import type { Rule, Violation } from '../../validators/primitives.ts';
 import { type AccountOrder, PlatformFailure } from '../platform.ts';
 import type { Bytes, CodePage } from './encoding.ts';
 
@@ -33,8 +33,8 @@ export interface TextServer {
 }
 
 /** The fields of the order that the dialect cannot carry out, or that no command could carry. */
-export function orderFaults({ protocol }: TextProtocolConnection, order: AccountOrder): FieldFault[] {
-  const faults: FieldFault[] = [];
+export function orderFaults({ protocol }: TextProtocolConnection, order: AccountOrder): Violation[] {
+  const faults: Violation[] = [];
   const add = (pointer: string, rule: Rule, detail: string) => faults.push({ pointer, rule, detail });
   if (protocol === 'web-registration') {
     if (order.login !== undefined) add('#/login', 'not_supported', 'cannot be chosen on this connection');

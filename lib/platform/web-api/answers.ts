@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { FieldFault } from '../../validators/primitives.ts';
+import type { Violation } from '../../validators/primitives.ts';
 import { type AccountOrder, PlatformFailure } from '../platform.ts';
 
 /** An answer of the Web API; numbers come as strings, and are accepted as numbers. */
@@ -59,7 +59,7 @@ const UNDECIDED = new Set([2, 7, 9, 14, 16, 17]);
 /** Codes of the configuration, of authentication and of users: each says that the command was not carried out. */
 const REFUSALS = { from: 1_000, to: 3_999 };
 
-const RESERVED: FieldFault = {
+const RESERVED: Violation = {
   pointer: '#/login',
   rule: 'reserved',
   detail: 'is reserved on another trading server',

@@ -15,7 +15,7 @@ const KNOWN_MS = 10 * 60 * 1_000;
 const MARK_LENGTH = 8;
 const NO_COMMENT = '\n';
 /** On so many accounts of the order's name a password is tried, at most. */
-const MOST_TRIED = 20;
+const MAX_TRIED = 20;
 /** Room for more than a million logins. */
 const MAX_LOGINS_BYTES = 16 * 1_024 * 1_024;
 const MAX_BATCH_BYTES = 4 * 1_024 * 1_024;
@@ -67,7 +67,7 @@ export class GroupLookup {
   async #amongUnsaid(users: User[], { masterPassword }: OrderTrace, signal: AbortSignal): Promise<Finding> {
     let finding: Finding = { kind: 'absent' };
     const named = users.filter((user) => shownNames(user).length > 0);
-    if (named.length < users.length || named.length > MOST_TRIED) return { kind: 'cannot_tell' };
+    if (named.length < users.length || named.length > MAX_TRIED) return { kind: 'cannot_tell' };
     for (const { Login } of named) {
       const tried = await tryPassword(this.#client, Login, masterPassword, signal);
       if (tried.kind === 'found') return tried;

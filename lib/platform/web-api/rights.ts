@@ -23,7 +23,7 @@ const ManagerSchema = v.union([
 ]);
 
 /** More groups of a connection are not asked for. */
-const MOST_GROUPS = 20;
+const MAX_GROUPS = 20;
 
 const UNSAID: Rights = { openAccounts: 'unsaid', seePersonalData: 'unsaid', changeBalances: 'unsaid' };
 
@@ -56,7 +56,7 @@ export async function readGroups(
   signal: AbortSignal,
 ): Promise<ClosedGroups> {
   const found: ClosedGroups = { unknown: [], notShown: [] };
-  for (const group of groups.slice(0, MOST_GROUPS)) {
+  for (const group of groups.slice(0, MAX_GROUPS)) {
     const answer = await ask(client, withQuery('/api/group/get', { group }), signal);
     if (answer?.retcode === NOT_FOUND) found.unknown.push(group);
     else if (answer === undefined || !isDone(answer)) found.notShown.push(group);

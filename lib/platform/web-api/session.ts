@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as v from 'valibot';
-import { within } from '../../http/deadline.ts';
+import { within } from '../../deadline.ts';
 import type { WebApiSecret } from '../../records/crm-records.ts';
 import { PlatformFailure } from '../platform.ts';
 import { commandFailure, isDone, parseAnswer, parseMember } from './answers.ts';

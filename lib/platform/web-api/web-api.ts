@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoginRange, WebApiConnection, WebApiSecret } from '../../records/crm-records.ts';
-import type { FieldFault } from '../../validators/primitives.ts';
+import type { Violation } from '../../validators/primitives.ts';
 import {
   type AccountOrder,
   type ClosedGroups,
@@ -62,7 +62,7 @@ export class WebApiPlatform implements TradingPlatform {
     return this.#client.ready(signal);
   }
 
-  unsupported(): FieldFault[] {
+  unsupported(): Violation[] {
     return [];
   }
 

@@ -13,7 +13,7 @@ import { crmKey } from '../../../lib/records/crm-table.ts';
 import { loginsIn } from '../../../lib/records/logins.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
 import {
-  MOST_ACCOUNT_BYTES,
+  MAX_ACCOUNT_BYTES,
   TradingAccountAnswerSchema,
   tradingAccountRequestSchema,
   UserIdSchema,
@@ -72,7 +72,7 @@ export const handler = endpoint({
   body: tradingAccountRequestSchema('tp5'),
   parameters: { user_id: UserIdSchema },
   answer: TradingAccountAnswerSchema,
-  maxBodyBytes: MOST_ACCOUNT_BYTES,
+  maxBodyBytes: MAX_ACCOUNT_BYTES,
   telemetry: telemetry('create-tp5-account', config.stage),
   handle: (request, telemetry, signal) => openTradingAccount(parts, 'tp5', request, telemetry, signal),
 });

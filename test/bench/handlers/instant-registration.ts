@@ -8,11 +8,11 @@ import { operationsIn } from '../../../lib/records/operations.ts';
 import { registrationDirectoryIn } from '../../../lib/records/registration-directory.ts';
 import { registrationsIn } from '../../../lib/records/registrations.ts';
 import { sendLimits } from '../../../lib/records/send-limits.ts';
-import { registrationParts } from '../../../lib/registration/parts.ts';
+import { registrationDependencies } from '../../../lib/registration/dependencies.ts';
 import { requestRegistration } from '../../../lib/registration/registration.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
 import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
-import { MOST_REGISTRATION_BYTES, registrationRequestSchema } from '../../../lib/validators/registration.ts';
+import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../../../lib/validators/registration.ts';
 import { crmItem, instantTable } from './instant.ts';
 
 /**
@@ -25,7 +25,7 @@ const crm = DEMO_RECORDS.forms.map((form) => crmItem(crmKey.form(form.id), form)
 const pepper = JSON.stringify({ current: '1', '1': 'p'.repeat(44) });
 const none = () => Promise.reject(new Error('Only mails are sent here.'));
 const parts = {
-  ...registrationParts(config, async () => pepper),
+  ...registrationDependencies(config, async () => pepper),
   directory: registrationDirectoryIn(instantTable(crm)),
   operations: operationsIn(instantTable()),
   registrations: registrationsIn(instantTable()),
@@ -43,7 +43,7 @@ const parts = {
 
 export const handler = endpoint({
   body: registrationRequestSchema([ALL_COUNTRIES]),
-  maxBodyBytes: MOST_REGISTRATION_BYTES,
+  maxBodyBytes: MAX_REGISTRATION_BYTES,
   telemetry: telemetry('request-registration', config.stage),
   handle: (request, telemetry, signal) => requestRegistration(parts, request, telemetry, signal),
 });

@@ -41,7 +41,7 @@ const DOCUMENT = { id: '1', name: 'note.txt', doc: Buffer.from('a document\n'.re
 let numbers = 0;
 /** How many accounts were asked for on a connection: the leverage of each is its mark, so a connection has 5000. */
 const asked = new Map<string, number>();
-const MOST_MARKS = 5_000;
+const MAX_MARKS = 5_000;
 
 /** Half registrations, half accounts. Recipients and sources are unique, so that no limit is met. */
 export function newOperation(): Operation {
@@ -51,7 +51,7 @@ export function newOperation(): Operation {
   const common = { key: randomUUID(), source, attempts: [], end: 'running' as const };
   const place = PLACES[randomInt(PLACES.length * 2)];
   const mark = place === undefined ? 0 : (asked.get(place.id) ?? 0) + 1;
-  if (place === undefined || mark > MOST_MARKS) return { ...common, ...registration(number) };
+  if (place === undefined || mark > MAX_MARKS) return { ...common, ...registration(number) };
   asked.set(place.id, mark);
   return { ...common, ...account(place, mark) };
 }

@@ -28,7 +28,7 @@ async function findings(looks: Partial<AwsLooks>, context: Record<string, unknow
 }
 
 async function allLanguages() {
-  const { LANGUAGES, wordsFor } = await import('../../../lib/messages/words/languages.ts');
+  const { LANGUAGES, wordsFor } = await import('../../../lib/messages/translations/languages.ts');
   return Promise.all(LANGUAGES.map(async (language) => (await wordsFor(language)).whatsapp));
 }
 

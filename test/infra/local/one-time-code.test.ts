@@ -6,8 +6,8 @@ import { otpMails } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp } from '../../../lib/messages/notices.ts';
 import { smsText } from '../../../lib/messages/sms.ts';
-import { LANGUAGES, wordsFor } from '../../../lib/messages/words/languages.ts';
-import type { Words } from '../../../lib/messages/words/words.ts';
+import { LANGUAGES, wordsFor } from '../../../lib/messages/translations/languages.ts';
+import type { Translation } from '../../../lib/messages/translations/translation.ts';
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => wordsFor(language)));
 const ENGLISH = await wordsFor('en');
@@ -16,15 +16,15 @@ const BRAND = { name: 'Example Broker', supportEmail: 'help@example.com', color:
 const CODE: Message = { kind: 'code', code: '048271', validMinutes: 10 };
 const NOTICE: Message = { kind: 'owner_notice' };
 
-function mail(message: Message, words: Words, brand = BRAND) {
+function mail(message: Message, words: Translation, brand = BRAND) {
   return { kind: 'email' as const, text: otpMails(words, brand)(message).text };
 }
 
-function sms(message: Message, words: Words) {
+function sms(message: Message, words: Translation) {
   return { kind: 'sms' as const, text: smsText(message, words, BRAND, 'broker.example.com') };
 }
 
-function call(message: Message, words: Words, brand = BRAND) {
+function call(message: Message, words: Translation, brand = BRAND) {
   return { kind: 'call' as const, text: spokenText(speech(message, words, brand)) ?? '' };
 }
 

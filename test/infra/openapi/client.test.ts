@@ -9,9 +9,9 @@ import { confirm, openAccount, Refused, register } from '../../../infra/openapi/
 import { EXAMPLE_USER_ID, REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
 import type { components, operations } from '../../../infra/openapi/openapi-types.ts';
 import type { OperationId } from '../../../infra/routes.ts';
-import type { ProblemType } from '../../../lib/http/problem.ts';
+import type { ProblemType } from '../../../lib/problem.ts';
 import type { ConfirmationBodySchema } from '../../../lib/validators/confirmation.ts';
-import type { FieldFault, Rule } from '../../../lib/validators/primitives.ts';
+import type { Rule, Violation } from '../../../lib/validators/primitives.ts';
 import type { RegistrationBodySchema } from '../../../lib/validators/registration.ts';
 import type { TradingAccountAnswerSchema, TradingAccountRequest } from '../../../lib/validators/trading-account.ts';
 import { checked } from '../../support/openapi.ts';
@@ -39,7 +39,7 @@ describe('The generated types', () => {
   it('are those of the errors', () => {
     expectTypeOf<Problem['type']>().toEqualTypeOf<ProblemType>();
     expectTypeOf<components['schemas']['Rule']>().toEqualTypeOf<Rule>();
-    expectTypeOf<components['schemas']['Fault']>().toExtend<FieldFault>();
+    expectTypeOf<components['schemas']['Fault']>().toExtend<Violation>();
     expectTypeOf<keyof operations>().toEqualTypeOf<OperationId>();
   });
 

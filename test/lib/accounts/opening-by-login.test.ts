@@ -1,8 +1,8 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseFailure } from '../../../lib/aws/dynamodb.ts';
-import type { Problem } from '../../../lib/http/problem.ts';
 import { PlatformFailure } from '../../../lib/platform/platform.ts';
+import type { Problem } from '../../../lib/problem.ts';
 import type { Connection, WebApiConnection } from '../../../lib/records/crm-records.ts';
 import { BODY, FakeAccounts, GATEWAY, OWN_LOGINS, opened, RANGE } from '../../support/account-fakes.ts';
 import { beforeEachOpening, KEY, lost } from '../../support/account-tests.ts';

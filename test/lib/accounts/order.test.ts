@@ -11,7 +11,7 @@ import {
 import type { AccountClient } from '../../../lib/records/account-directory.ts';
 import type { AccountType, Connection } from '../../../lib/records/crm-records.ts';
 import type { Operation } from '../../../lib/records/operations.ts';
-import type { FieldFault } from '../../../lib/validators/primitives.ts';
+import type { Violation } from '../../../lib/validators/primitives.ts';
 import { ANN, BODY, DEMO, FUNDED, LIVE } from '../../support/account-fakes.ts';
 
 const OPERATION: Operation = {
@@ -83,7 +83,7 @@ describe('A connection takes', () => {
   });
 
   it('what its protocol can do, and names the fields of what it cannot', () => {
-    const errors: FieldFault[] = [{ pointer: '#/login', rule: 'not_supported', detail: 'cannot be chosen' }];
+    const errors: Violation[] = [{ pointer: '#/login', rule: 'not_supported', detail: 'cannot be chosen' }];
     expect(() => judgeOrder(ORDER, LIVE, { unsupported: () => errors })).toThrow(
       expect.objectContaining({ type: 'not_supported_by_connection', options: { errors } }),
     );

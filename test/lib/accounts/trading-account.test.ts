@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DatabaseFailure } from '../../../lib/aws/dynamodb.ts';
 import { SecretFailure } from '../../../lib/aws/secrets.ts';
-import { within } from '../../../lib/http/deadline.ts';
-import type { Problem, ProblemType } from '../../../lib/http/problem.ts';
+import { within } from '../../../lib/deadline.ts';
+import type { Problem, ProblemType } from '../../../lib/problem.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
 import { ANN, BODY, DEMO, FakeAccounts, FUNDED, LIVE, opened } from '../../support/account-fakes.ts';
 import { beforeEachOpening, GIVEN, KEY, lost, unavailable } from '../../support/account-tests.ts';

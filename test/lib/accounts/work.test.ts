@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PROBLEMS, Problem } from '../../../lib/http/problem.ts';
 import { PlatformFailure, type PlatformFailureKind } from '../../../lib/platform/platform.ts';
+import { PROBLEMS, Problem } from '../../../lib/problem.ts';
 import type { FakeAccounts } from '../../support/account-fakes.ts';
 import { beforeEachOpening, KEY } from '../../support/account-tests.ts';
 

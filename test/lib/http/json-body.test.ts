@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BODY_BOUNDS, checkBounds, parseBody } from '../../../lib/http/json-body.ts';
-import { Problem } from '../../../lib/http/problem.ts';
+import { Problem } from '../../../lib/problem.ts';
 import { watched } from '../../support/watched.ts';
 
 /** What is thrown, as it would be told. */

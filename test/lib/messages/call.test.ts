@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startVoice } from '../../../infra/local/stand-ins/voice.ts';
 import { voiceCaller } from '../../../lib/aws/voice.ts';
 import { callChannel, speech } from '../../../lib/messages/call.ts';
-import { LANGUAGES, wordsFor } from '../../../lib/messages/words/languages.ts';
+import { LANGUAGES, wordsFor } from '../../../lib/messages/translations/languages.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { installedChannels } from '../../../lib/messages/channels.ts';
 import type { OtpChannel } from '../../../lib/messages/message.ts';
-import { CHANNEL_OPENERS } from '../../../lib/registration/parts.ts';
+import { CHANNEL_OPENERS } from '../../../lib/registration/dependencies.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { BRAND, failureOf } from '../../support/senders.ts';
 
@@ -68,7 +68,7 @@ describe('The installed channels', () => {
         return next(url, context);
       } });
       const { installedChannels } = await import('./lib/messages/channels.ts');
-      const { CHANNEL_OPENERS } = await import('./lib/registration/parts.ts');
+      const { CHANNEL_OPENERS } = await import('./lib/registration/dependencies.ts');
       const channel = installedChannels(${JSON.stringify(settings([...OTP_TYPES]))}, CHANNEL_OPENERS);
       const atStart = [...loaded];
       await channel('call');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startSes } from '../../../infra/local/stand-ins/ses.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
-import { LANGUAGES } from '../../../lib/messages/words/languages.ts';
+import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { deploymentEntries } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, patient, started } from '../../support/senders.ts';

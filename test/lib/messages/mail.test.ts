@@ -4,8 +4,8 @@ import { channelsOf, readableOn } from '../../../lib/messages/color.ts';
 import { otpMails } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp, type OpenedAccount } from '../../../lib/messages/notices.ts';
-import { LANGUAGES, wordsFor } from '../../../lib/messages/words/languages.ts';
-import { minutesIn } from '../../../lib/messages/words/words.ts';
+import { LANGUAGES, wordsFor } from '../../../lib/messages/translations/languages.ts';
+import { minutesIn } from '../../../lib/messages/translations/translation.ts';
 import type { Brand } from '../../../lib/validators/deployment.ts';
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => wordsFor(language)));

@@ -4,7 +4,7 @@ import { startSns } from '../../../infra/local/stand-ins/sns.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
 import { snsPublisher } from '../../../lib/aws/sns.ts';
 import { mailNotice, popUpNotice } from '../../../lib/messages/notices.ts';
-import { LANGUAGES } from '../../../lib/messages/words/languages.ts';
+import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
 const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';

@@ -4,7 +4,7 @@ import { startSns } from '../../../infra/local/stand-ins/sns.ts';
 import { snsPublisher } from '../../../lib/aws/sns.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { gsm7Length, SMS_BRAND_LENGTH, smsChannel, smsParts, smsText } from '../../../lib/messages/sms.ts';
-import { LANGUAGES, wordsFor } from '../../../lib/messages/words/languages.ts';
+import { LANGUAGES, wordsFor } from '../../../lib/messages/translations/languages.ts';
 import type { Brand, SmsSettings } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';

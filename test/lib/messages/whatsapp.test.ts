@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { startSocial } from '../../../infra/local/stand-ins/social.ts';
 import { whatsAppSender } from '../../../lib/aws/social.ts';
+import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { whatsAppChannel } from '../../../lib/messages/whatsapp.ts';
-import { LANGUAGES } from '../../../lib/messages/words/languages.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { clientOf, failureOf, patient, started } from '../../support/senders.ts';
 

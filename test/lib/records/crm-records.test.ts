@@ -9,7 +9,7 @@ import {
 } from '../../../lib/records/crm-records.ts';
 import { readRecord } from '../../../lib/records/crm-table.ts';
 import { FIXED_FIELDS, FormSchema } from '../../../lib/validators/form.ts';
-import { toFaults } from '../../../lib/validators/primitives.ts';
+import { toViolations } from '../../../lib/validators/primitives.ts';
 
 const form = {
   id: 'FORM0001',
@@ -42,7 +42,7 @@ const gateway = { ...server, id: 'tp4-gw-1', platform: 'tp4', protocol: 'interfa
 
 const rulesOf = (schema: v.GenericSchema, record: unknown) => {
   const result = v.safeParse(schema, record);
-  return result.success ? [] : toFaults(result.issues).map(({ pointer, rule }) => `${pointer} ${rule}`);
+  return result.success ? [] : toViolations(result.issues).map(({ pointer, rule }) => `${pointer} ${rule}`);
 };
 
 describe('The records of the contract', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_LIMITS, type Limits, MOST_COUNTED } from '../../../lib/validators/deployment.ts';
+import { DEFAULT_LIMITS, type Limits, MAX_COUNTED } from '../../../lib/validators/deployment.ts';
 import type { Recipient } from '../../../lib/validators/registration.ts';
 import { naivelyAllowed } from '../../support/naive-limits.ts';
 import { runs } from '../../support/runs.ts';
@@ -263,14 +263,14 @@ describe('A limit', () => {
 
 describe('The limits of a deployment', () => {
   it('that cannot be counted are refused when the function starts', () => {
-    expect(() => world.limits({ sourcePerHour: MOST_COUNTED + 1 })).toThrow(RangeError);
+    expect(() => world.limits({ sourcePerHour: MAX_COUNTED + 1 })).toThrow(RangeError);
   });
 
-  it(`may be as low as one, and as high as ${MOST_COUNTED}`, async () => {
-    const counting = world.only({ prefixPerHour: 1, sourcePer10Minutes: MOST_COUNTED, sourcePerHour: MOST_COUNTED });
+  it(`may be as low as one, and as high as ${MAX_COUNTED}`, async () => {
+    const counting = world.only({ prefixPerHour: 1, sourcePer10Minutes: MAX_COUNTED, sourcePerHour: MAX_COUNTED });
     await world.fill(counting, 1, { recipient: phone('+447400123456') });
     expect(await world.allowed(counting, { recipient: phone('+447400123456') })).toBe(false);
-    for (let i = 0; i < MOST_COUNTED; i += 1) await counting.admit(world.request({ source: '192.0.2.1' }));
+    for (let i = 0; i < MAX_COUNTED; i += 1) await counting.admit(world.request({ source: '192.0.2.1' }));
     expect(await world.allowed(counting, { source: '192.0.2.1' })).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { atMost, growingPause, slidingWindow, stamp, takeOut } from '../../../lib/records/sliding-window.ts';
-import { MOST_COUNTED, MOST_PAUSES } from '../../../lib/validators/deployment.ts';
+import { MAX_COUNTED, MAX_PAUSES } from '../../../lib/validators/deployment.ts';
 import { type NaiveLimit, naivelyAllowed } from '../../support/naive-limits.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -69,8 +69,8 @@ describe('A sliding window', () => {
   });
 
   it('stays within the 300 operators and functions that DynamoDB takes in one expression', () => {
-    const pauses = Array.from({ length: MOST_PAUSES }, (_, index) => index + 1);
-    for (let count = 1; count <= MOST_COUNTED; count += 1) {
+    const pauses = Array.from({ length: MAX_PAUSES }, (_, index) => index + 1);
+    for (let count = 1; count <= MAX_COUNTED; count += 1) {
       const rules = [...growingPause(pauses), atMost(count, 60 * MINUTE), atMost(count, 24 * 60 * MINUTE)];
       const { hasRoomForNew, shiftIn } = slidingWindow(rules);
       for (const expression of [hasRoomForNew, shiftIn, takeOut(count, 0)]) {
@@ -82,7 +82,7 @@ describe('A sliding window', () => {
   });
 
   it('refuses a limit that one database item cannot count', () => {
-    expect(() => slidingWindow([atMost(MOST_COUNTED + 1, MINUTE)])).toThrow(RangeError);
-    expect(() => slidingWindow([atMost(MOST_COUNTED, MINUTE)])).not.toThrow();
+    expect(() => slidingWindow([atMost(MAX_COUNTED + 1, MINUTE)])).toThrow(RangeError);
+    expect(() => slidingWindow([atMost(MAX_COUNTED, MINUTE)])).not.toThrow();
   });
 });

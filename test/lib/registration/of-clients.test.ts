@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Problem } from '../../../lib/http/problem.ts';
 import { DeliveryFailure } from '../../../lib/messages/message.ts';
+import { Problem } from '../../../lib/problem.ts';
 import { OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import {
   DOWN,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ProblemType } from '../../../lib/http/problem.ts';
+import type { ProblemType } from '../../../lib/problem.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import {
   type FakeSettings,

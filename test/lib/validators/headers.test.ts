@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../../lib/validators/headers.ts';
-import { toFaults } from '../../../lib/validators/primitives.ts';
+import { toViolations } from '../../../lib/validators/primitives.ts';
 
 function rulesOf(schema: v.GenericSchema, value: unknown): string[] {
-  return toFaults(v.safeParse(schema, value).issues ?? []).map(({ rule }) => rule);
+  return toViolations(v.safeParse(schema, value).issues ?? []).map(({ rule }) => rule);
 }
 
 describe('The header Idempotency-Key', () => {

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { CHARACTER_CLASSES, tradingPasswordSchema } from '../../../lib/validators/passwords.ts';
-import { toFaults } from '../../../lib/validators/primitives.ts';
+import { toViolations } from '../../../lib/validators/primitives.ts';
 
 const rulesOf = (version: 'tp5' | 'tp4', password: unknown) => {
   const result = v.safeParse(tradingPasswordSchema(version), password);
-  return result.success ? [] : toFaults(result.issues).map(({ rule }) => rule);
+  return result.success ? [] : toViolations(result.issues).map(({ rule }) => rule);
 };
 
 test('Every printable ASCII character but the space is of exactly one class', () => {

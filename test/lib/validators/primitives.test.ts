@@ -10,13 +10,13 @@ import {
   openObject,
   rule,
   text,
-  toFaults,
   toPointer,
+  toViolations,
 } from '../../../lib/validators/primitives.ts';
 
 const faultsOf = (schema: v.GenericSchema, value: unknown) => {
   const result = v.safeParse(schema, value);
-  return result.success ? [] : toFaults(result.issues).map(({ pointer, rule }) => `${pointer} ${rule}`);
+  return result.success ? [] : toViolations(result.issues).map(({ pointer, rule }) => `${pointer} ${rule}`);
 };
 
 describe('a pointer', () => {
@@ -146,17 +146,17 @@ describe('what is too large', () => {
 describe('a fault', () => {
   it('is told once a field and rule, and always has a rule of the list and a sentence', () => {
     const issues = v.safeParse(NumberSchema, 'secret').issues ?? [];
-    expect(toFaults([...issues, ...issues])).toEqual([{ pointer: '#', rule: 'type', detail: 'must be a number' }]);
+    expect(toViolations([...issues, ...issues])).toEqual([{ pointer: '#', rule: 'type', detail: 'must be a number' }]);
   });
 
   it('of an action without a message of ours says nothing of the value', () => {
     const { issues = [] } = v.safeParse(v.pipe(v.string(), v.startsWith('length: ')), 'secret');
-    expect(toFaults(issues, ['a'])).toEqual([{ pointer: '#/a', rule: 'format', detail: 'is not valid' }]);
+    expect(toViolations(issues, ['a'])).toEqual([{ pointer: '#/a', rule: 'format', detail: 'is not valid' }]);
   });
 
   it('of a choice names the choices, not the value', () => {
     const { issues = [] } = v.safeParse(v.picklist(['a', 'b']), 'secret');
-    expect(toFaults(issues)).toEqual([{ pointer: '#', rule: 'one_of', detail: 'must be "a" or "b"' }]);
+    expect(toViolations(issues)).toEqual([{ pointer: '#', rule: 'one_of', detail: 'must be "a" or "b"' }]);
   });
 });
 

@@ -29,7 +29,7 @@ async function looksAt(body: Record<string, unknown>): Promise<number> {
 }
 
 /** More looks than these at each member, and the refusal would cost more than ten times the parsing. */
-const MOST_LOOKS = 12;
+const MAX_LOOKS = 12;
 
 describe('The work that a body makes until it is refused', () => {
   it.each<[string, (count: number) => Record<string, unknown>]>([
@@ -52,8 +52,8 @@ describe('The work that a body makes until it is refused', () => {
     ['documents that are none', (count) => ({ document: list(10, members(count / 10)) })],
   ])('grows with its members and no faster: %s', async (_, bodyOf) => {
     const [few, many] = [await looksAt(bodyOf(1_000)), await looksAt(bodyOf(10_000))];
-    expect(few).toBeLessThan(1_000 * MOST_LOOKS + 1_000);
-    expect(many).toBeLessThan(10_000 * MOST_LOOKS + 1_000);
+    expect(few).toBeLessThan(1_000 * MAX_LOOKS + 1_000);
+    expect(many).toBeLessThan(10_000 * MAX_LOOKS + 1_000);
   });
 
   it('does not grow with the length of a text, which is refused before it is read', async () => {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { toFaults } from '../../../lib/validators/primitives.ts';
+import { toViolations } from '../../../lib/validators/primitives.ts';
 import {
   TradingAccountAnswerSchema,
   tradingAccountRequestSchema,
@@ -24,7 +24,7 @@ const full = {
 
 const faultsOf = (body: unknown, version: 'tp5' | 'tp4' = 'tp5') => {
   const result = v.safeParse(tradingAccountRequestSchema(version), body);
-  return result.success ? [] : toFaults(result.issues).map(({ pointer, rule }) => `${pointer} ${rule}`);
+  return result.success ? [] : toViolations(result.issues).map(({ pointer, rule }) => `${pointer} ${rule}`);
 };
 
 describe('a request for a trading account', () => {
@@ -120,7 +120,7 @@ describe('a request for a trading account', () => {
 
 describe('the path parameter user_id', () => {
   test('is 8 visible ASCII characters', () => {
-    const rulesOf = (id: unknown) => toFaults(v.safeParse(UserIdSchema, id).issues ?? []).map(({ rule }) => rule);
+    const rulesOf = (id: unknown) => toViolations(v.safeParse(UserIdSchema, id).issues ?? []).map(({ rule }) => rule);
     expect(rulesOf('CLIENT01')).toEqual([]);
     expect(rulesOf('short')).toEqual(['length']);
     expect(rulesOf('CLIENT 1')).toEqual(['characters']);

@@ -2,7 +2,7 @@ import type { AccountWorld } from '../account-world.ts';
 import { listenTo } from './moments.ts';
 
 /** So many of its last lines are told. */
-const MOST_TOLD = 300;
+const MAX_TOLD = 300;
 /** Of a line of the log; the rest is the same in each, or counts. */
 const TOLD_OF_LOG = ['operation_id', 'registration_id', 'login', 'status', 'type', 'step', 'reason'];
 
@@ -36,7 +36,7 @@ export class Diary {
   /** The last of it. */
   tell(): string {
     this.#copyLog();
-    return this.#lines.slice(-MOST_TOLD).join('\n');
+    return this.#lines.slice(-MAX_TOLD).join('\n');
   }
 
   end(): void {

@@ -25,9 +25,9 @@ const SETTLED_AFTER_MS = [0, 200_000, 61 * 60_000, 61 * 60_000];
 /** At the end of a history nothing is in the way any more: the function's time then, in milliseconds. */
 const LAST_MS = 20_000;
 /** So often each request is repeated then, */
-const MOST_RETRIES = 25;
+const MAX_RETRIES = 25;
 /** and so many of the answers may leave its outcome open. */
-const MOST_UNSETTLED = 4;
+const MAX_UNSETTLED = 4;
 /** Between two, where something of the account is missing, or somebody else works on it. */
 const INCOMPLETE_SECONDS = 30;
 
@@ -112,7 +112,7 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
   protected async finish(intent: Intent): Promise<void> {
     let last: AccountAnswer | undefined;
     let unsettled = 0;
-    for (let retry = 0; retry < MOST_RETRIES; retry += 1) {
+    for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       last = await this.ask(intent, null, LAST_MS);
       const word = last === undefined ? undefined : wordOf(last);
       // Whether a lost deposit has arrived is certain only after a while, and told by a retry then.
@@ -121,7 +121,7 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
       if (word?.endsWith('account_outcome_unknown') === true) {
         if (intent.isBlind && last?.status === 409) return this.#checkBlind(intent);
         unsettled += 1;
-        if (unsettled > MOST_UNSETTLED) throw new Error(`${intent.name}: ${word}, which a look-up could settle`);
+        if (unsettled > MAX_UNSETTLED) throw new Error(`${intent.name}: ${word}, which a look-up could settle`);
       }
       // A clock that is ahead holds a lease for longer.
       const waits = word === '200' || word === '409 request_in_progress';

@@ -13,7 +13,7 @@ import { Rounds, unused } from './rounds.ts';
 
 const PATH = '/public/v1/account/register/request';
 const LAST_MS = 12_000;
-const MOST_RETRIES = 20;
+const MAX_RETRIES = 20;
 /** After one message to an address the next may be asked for. */
 const RESEND_MS = 61_000;
 /** So many requests of one source in ten minutes. */
@@ -65,7 +65,7 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
   }
 
   protected async finish(intent: Registration): Promise<void> {
-    for (let retry = 0; retry < MOST_RETRIES; retry += 1) {
+    for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const answer = await this.ask(intent, null, LAST_MS);
       if (answer?.status === 204) return;
       await this.world.clock.pass(Number(answer?.headers['retry-after'] ?? 1) * 1_000);

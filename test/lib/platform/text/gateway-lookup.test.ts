@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FINDING_MS } from '../../../../lib/accounts/work.ts';
-import { within } from '../../../../lib/http/deadline.ts';
+import { within } from '../../../../lib/deadline.ts';
 import { atOnce } from '../../../support/departures.ts';
 import { anOrder, aScript, aServer, failureOf, forever, HASTY, textPlatform } from '../../../support/text-protocol.ts';
 

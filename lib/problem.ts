@@ -1,4 +1,4 @@
-import type { FieldFault } from '../validators/primitives.ts';
+import type { Violation } from './validators/primitives.ts';
 
 /**
  * The one table of public error types. `type` is a stable word that integrators may switch on; `title` is for people.
@@ -46,7 +46,7 @@ export type ProblemType = keyof typeof PROBLEMS;
 export interface ProblemOptions {
   /** A sentence of ours about this occurrence; never a value that was sent. */
   detail?: string;
-  errors?: FieldFault[];
+  errors?: Violation[];
   /** Whole seconds, sent as `Retry-After`. */
   retryAfterSeconds?: number;
   /** More members of the problem document. */
@@ -85,7 +85,7 @@ export class Problem extends Error {
 }
 
 /** The problem that lists these faults. */
-export function invalid(errors: FieldFault[]): Problem {
+export function invalid(errors: Violation[]): Problem {
   const detail = errors.length === 1 ? '1 field needs attention.' : `${errors.length} fields need attention.`;
   return new Problem('validation_failed', { detail, errors });
 }

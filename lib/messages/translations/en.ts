@@ -1,4 +1,4 @@
-import type { Words } from './words.ts';
+import type { Translation } from './translation.ts';
 
 export const words = {
   language: 'en',
@@ -65,4 +65,4 @@ export const words = {
     ownerNotice:
       'Hello. This is a message from {brand}. Someone has just tried to register with your details. You already have an account with us, so nothing has changed. If this was you, simply sign in. If not, there is nothing you need to do. Goodbye.',
   },
-} satisfies Words;
+} satisfies Translation;

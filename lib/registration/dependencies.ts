@@ -45,7 +45,7 @@ export const CHANNEL_OPENERS: Openers = {
 };
 
 /** What a registration is given in production; made once, at cold start. */
-export function registrationParts(config: RegistrationConfig, readSecret: ReadSecret): RegistrationParts {
+export function registrationDependencies(config: RegistrationConfig, readSecret: ReadSecret): RegistrationParts {
   // Up to three calls go side by side.
   const database = databaseClient({}, 2);
   return {

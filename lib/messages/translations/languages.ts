@@ -1,4 +1,4 @@
-import type { Words } from './words.ts';
+import type { Translation } from './translation.ts';
 
 /** The languages that every message is written in, as BCP 47 language subtags; each is loaded when it is first used. */
 const FILES = {
@@ -20,7 +20,7 @@ const FILES = {
   th: () => import('./th.ts'),
   id: () => import('./id.ts'),
   ms: () => import('./ms.ts'),
-} satisfies Record<string, () => Promise<{ words: Words }>>;
+} satisfies Record<string, () => Promise<{ words: Translation }>>;
 
 export type Language = keyof typeof FILES;
 export const LANGUAGES = Object.keys(FILES) as Language[];
@@ -46,10 +46,10 @@ function isLanguage(tag: string): tag is Language {
   return Object.hasOwn(FILES, tag);
 }
 
-const loaded = new Map<Language, Promise<{ words: Words }>>();
+const loaded = new Map<Language, Promise<{ words: Translation }>>();
 
 /** @param tag BCP 47, as asked for */
-export async function wordsFor(tag: string | undefined): Promise<Words> {
+export async function wordsFor(tag: string | undefined): Promise<Translation> {
   const language = pickLanguage(tag);
   const file = loaded.get(language) ?? FILES[language]();
   loaded.set(language, file);

@@ -11,7 +11,7 @@ import { parsePepper } from '../secrets/pepper.ts';
 import type { ConfirmationParts } from './confirmation.ts';
 
 /** What a confirmation is given in production; made once, at cold start. */
-export function confirmationParts(
+export function confirmationDependencies(
   config: ReturnType<typeof confirmationConfig>,
   readSecret: ReadSecret,
 ): ConfirmationParts {

@@ -7,7 +7,7 @@ type Saying<Placeholder extends string> = `${string}{${Placeholder}}${string}`;
 type MinuteWords = { other: Saying<'n'> } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
 /** Everything that is said in one language. */
-export interface Words {
+export interface Translation {
   /** The BCP 47 language subtag; the name of the file. */
   language: string;
   /** Absent where the language is written from left to right. */
@@ -69,11 +69,11 @@ export interface Words {
   };
   voice: VoiceId;
   /** What the voice says in a call. Absent where `SendVoiceMessage` has no voice of the language: such calls are in English. */
-  call?: CallWords;
+  call?: CallTranslation;
 }
 
 /** The code follows `code`, and once more `again`. */
-export interface CallWords {
+export interface CallTranslation {
   greeting: Saying<'brand'>;
   code: string;
   again: string;
@@ -90,7 +90,7 @@ export function fill(phrase: string, values: Readonly<Record<string, string>>): 
 const spans = new Map<string, string>();
 
 /** A span of minutes in words, such as `10 minutes`. */
-export function minutesIn({ language, minutes }: Pick<Words, 'language' | 'minutes'>, count: number): string {
+export function minutesIn({ language, minutes }: Pick<Translation, 'language' | 'minutes'>, count: number): string {
   const key = `${language} ${count}`;
   const known = spans.get(key);
   if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LANGUAGES, pickLanguage, wordsFor } from '../../../lib/messages/words/languages.ts';
-import { fill, minutesIn, type Words } from '../../../lib/messages/words/words.ts';
+import { LANGUAGES, pickLanguage, wordsFor } from '../../../lib/messages/translations/languages.ts';
+import { fill, minutesIn, type Translation } from '../../../lib/messages/translations/translation.ts';
 
 const ENGLISH = await wordsFor('en');
 
@@ -58,7 +58,7 @@ describe('The words of other languages', () => {
   it.each(LANGUAGES.filter((language) => language !== 'en'))(
     'are not forgotten English ones, in %s',
     async (language) => {
-      const mailsOf = ({ codeMail, ownerMail }: Words) => comparable({ codeMail, ownerMail });
+      const mailsOf = ({ codeMail, ownerMail }: Translation) => comparable({ codeMail, ownerMail });
       const english = new Map(mailsOf(ENGLISH));
       for (const [path, phrase] of mailsOf(await wordsFor(language))) expect(phrase).not.toBe(english.get(path));
     },

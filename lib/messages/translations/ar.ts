@@ -1,6 +1,6 @@
-import type { Words } from './words.ts';
+import type { Translation } from './translation.ts';
 
-export const words: Words = {
+export const words: Translation = {
   language: 'ar',
   direction: 'rtl',
   whatsapp: 'ar',
