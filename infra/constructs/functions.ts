@@ -74,7 +74,7 @@ function registration(route: DeployedRoute, around: Surroundings): ServiceFuncti
       mail.right,
       ...rightsOfChannels(stack, settings),
       onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
-      onTable(data.registrations, 'KeepRegistrations', ['PutItem', 'UpdateItem', 'DeleteItem']),
+      onTable(data.registrations, 'KeepRegistrations', ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
       onTable(data.limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
       onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
       storeDocuments(around),

@@ -46,7 +46,7 @@ const REGISTRATION_RIGHTS = {
   SendMail: SEND_MAIL,
   ReadCrm: READ_CRM,
   KeepRegistrations: {
-    may: ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
+    may: ['dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
     on: ['<RegistrationsTable.Arn>'],
   },
   CountSends: {
