@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { ACCOUNT_FIELDS } from './account-fields.ts';
 import { bodyOf, JSON_TYPE, PATHS, request } from './caller.ts';
 import { breaks, type Case, keeps, ofField } from './cases.ts';
 import { checkNotFound } from './checks.ts';
+import { FIELDS, overHttp } from './fields.ts';
 import { openAccount } from './promises.ts';
 import { DEMO_PLACES, SPANISH_CLIENT } from './records.ts';
 import { VERSIONS, type Version } from './table.ts';
@@ -99,9 +99,11 @@ function answers(operation: Version): Case[] {
   ];
 }
 
+const VALUES = '2.3: the request for a trading account';
+
 export const ACCOUNT_SECTIONS: readonly Section[] = [
   { title: '1: what the service does', cases: PURPOSE },
-  ...sideBySide('2.3: the request for a trading account', ACCOUNT_FIELDS.map(ofField)),
+  ...sideBySide(VALUES, overHttp(FIELDS[VALUES]).map(ofField)),
   { title: '2.3: the request for a trading account as a whole', cases: [...VERSIONS.flatMap(whole), ...PLACES] },
   { title: '2.4: the answer', cases: VERSIONS.flatMap(answers) },
 ];

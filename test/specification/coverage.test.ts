@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { PROBLEM_TYPES, RULE_MEANINGS, statusesOf } from '../../infra/openapi/problems.ts';
+import { FIELDS } from './fields.ts';
+import { MANY_FAULTS } from './many-faults.ts';
 import { PARTS } from './parts.ts';
 import { ROWS } from './rows.ts';
 import { gaps, tally } from './table.ts';
@@ -8,7 +10,11 @@ import { gaps, tally } from './table.ts';
 const cases = Object.values(PARTS).flatMap((parts) =>
   parts.flatMap(({ sections }) => sections.flatMap((section) => section.cases)),
 );
-const stands = cases.flatMap((one) => one.stands);
+const values = Object.values(FIELDS).flat();
+const stands = [
+  ...cases.flatMap((one) => one.stands),
+  ...values.map(({ row, rule, faults }) => ({ row, rule, kept: faults.length === 0 })),
+];
 
 describe('Nothing of the specification is missing', () => {
   afterAll(() => {
@@ -34,7 +40,8 @@ describe('Nothing of the specification is missing', () => {
   });
 
   it('every rule that an answer can name has a case that breaks it', () => {
-    const broken = new Set(cases.flatMap((one) => one.broken ?? []));
+    const words = [...values, ...MANY_FAULTS].flatMap(({ faults }) => faults.map(({ rule }) => rule));
+    const broken = new Set([...cases.flatMap((one) => one.broken ?? []), ...words]);
     expect([...broken].sort()).toEqual(Object.keys(RULE_MEANINGS).sort());
   });
 

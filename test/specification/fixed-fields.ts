@@ -1,8 +1,6 @@
-import { MAX_NAME_CHARACTERS } from '../../lib/validators/registration.ts';
-import { PHONE_FIELDS } from './phone-fields.ts';
 import { FORM, LONG_LANGUAGE, MORE_KEYS } from './records.ts';
-import { choicesOf, HALF, longAddress, longInternationalAddress } from './samples.ts';
-import { ABSENT, each, type Field, named } from './table.ts';
+import { choicesOf, HALF, longAddress, longInternationalAddress, PHONE } from './samples.ts';
+import { ABSENT, each, type Field, type FieldCase, named, PHONE_CHANNELS } from './table.ts';
 
 const operation = 'registration' as const;
 
@@ -10,6 +8,109 @@ const passwords = (value: unknown) => ({
   password: value,
   repeat_password: typeof value === 'string' ? value : 'some password',
 });
+
+const phone = (member: 'country_code' | 'number', more: object = {}) => ({
+  at: `phone/${member}`,
+  carried: (value: unknown) => ({ phone: { ...PHONE, [member]: value }, ...more }),
+});
+
+/** Section 2.1: the phone. */
+const PHONE_FIELDS: Field[] = [
+  {
+    row: '2.1 phone',
+    operation,
+    at: 'phone',
+    type: 'object',
+    required: false,
+    values: {
+      object: { good: [{}, PHONE] },
+      'decided: no other members': {
+        bad: [
+          [{ ...PHONE, extension: '1' }, 'unknown_field@/extension'],
+          [{ extension: '1', type: 'home' }, 'unknown_field@/extension', 'unknown_field@/type'],
+        ],
+      },
+    },
+  },
+  {
+    row: '2.1 phone.country_code',
+    operation,
+    ...phone('country_code'),
+    type: 'string',
+    required: false,
+    values: {
+      'decided: a dial code, with or without +': {
+        good: ['44', '+44'],
+        bad: each('format', 'GB', '0044', '++44', '44x', '+', ' 44', '12345678901'),
+      },
+      'decided: at most 7 characters after the +': {
+        good: ['44     ', '+44 - - '],
+        bad: each('format', '44      ', '+44 - - -'),
+      },
+    },
+  },
+  {
+    row: '2.1 phone.number',
+    operation,
+    ...phone('number'),
+    type: 'string',
+    required: false,
+    values: {
+      'decided: a valid number of the dial code': {
+        good: ['7400123456', '07400 123456', '(07400) 12-34-56', '+44 7400 123456', ''],
+        bad: [
+          ...each(
+            'phone',
+            '1',
+            '74001',
+            '74001234567890',
+            'call me',
+            '7400123456 ext. 7',
+            '+33612345678',
+            '0'.repeat(40),
+          ),
+        ],
+      },
+      'decided: at most 40 characters': {
+        good: [named('40 characters', `7400${' '.repeat(30)}123456`)],
+        bad: [[named('41 characters', `7400${' '.repeat(31)}123456`), 'length']],
+      },
+    },
+  },
+  ...PHONE_CHANNELS.flatMap((otp_type): Field[] =>
+    (['country_code', 'number'] as const).map((member) => ({
+      row: `2.1 phone.${member}`,
+      operation,
+      ...phone(member, { otp_type }),
+      values: {
+        'decided: required by sms, call and whatsapp': {
+          bad: [
+            [named(`its absence with ${otp_type}`, ABSENT), 'required'],
+            [named(`"" with ${otp_type}`, ''), 'required'],
+          ],
+        },
+      },
+    })),
+  ),
+  ...PHONE_CHANNELS.map(
+    (otp_type): Field => ({
+      row: '2.1 phone.number',
+      operation,
+      ...phone('number', { otp_type }),
+      values: {
+        'decided: a mobile number, for a call also a fixed line': {
+          good: otp_type === 'call' ? [named('a fixed line', '2071234567')] : [],
+          bad: [
+            [named(`a premium number with ${otp_type}`, '9098790000'), 'number_type'],
+            ...(otp_type === 'call'
+              ? []
+              : [[named(`a fixed line with ${otp_type}`, '2071234567'), 'number_type'] as const]),
+          ],
+        },
+      },
+    }),
+  ),
+];
 
 /** Section 2.1: the fields that every registration has. */
 export const FIXED_FIELDS: Field[] = [
@@ -70,16 +171,11 @@ export const FIXED_FIELDS: Field[] = [
     type: 'string',
     required: true,
     values: {
-      'decided: a length': {
-        good: [
-          'A',
-          "Jean-Luc O'Neil",
-          '山田 雪',
-          named('the longest, beyond the BMP', '𝒜'.repeat(MAX_NAME_CHARACTERS)),
-        ],
+      'decided: 1 to 128 characters': {
+        good: ['A', "Jean-Luc O'Neil", '山田 雪', named('128 characters beyond the BMP', '𝒜'.repeat(128))],
         bad: [
           ['', 'length'],
-          [named('one character more', 'x'.repeat(MAX_NAME_CHARACTERS + 1)), 'length'],
+          [named('129 characters', 'x'.repeat(129)), 'length'],
         ],
       },
       'decided: no control characters': {
@@ -222,3 +318,22 @@ export const ROOT_FIELDS: Field[] = [
     },
   },
 ];
+
+const BRITISH = { country_code: '44', number: '7400123456' };
+const CANADIAN = { country_code: '1', number: '4165551234' };
+
+/** Of a deployment that sends messages to British numbers alone. */
+export const SERVED_COUNTRIES: FieldCase[] = [...PHONE_CHANNELS, 'email'].flatMap((otp_type) =>
+  [BRITISH, CANADIAN].map((phone) => ({
+    row: '2.1 phone.country_code',
+    rule: 'decided: of a country that the deployment serves',
+    says: `the number +${phone.country_code}${phone.number} with ${otp_type}, where only GB is served,`,
+    operation,
+    body: { otp_type, phone },
+    served: ['GB'],
+    faults:
+      phone === CANADIAN && otp_type !== 'email'
+        ? [{ pointer: '#/phone/country_code', rule: 'country_not_served' }]
+        : [],
+  })),
+);

@@ -91,26 +91,17 @@ function workedOn(operation: Operation): Case {
   });
 }
 
+/** `test/lib/validators/headers.test.ts` has all spellings. */
 function spellings(operation: Operation): Case[] {
   return [
-    ...[' ', '""', '"', 'two words', 'ümlaut', 'x'.repeat(256), '"open', 'tab\there'].map((key) =>
-      decided(
-        `${operation}: the key ${JSON.stringify(key)} is refused with format at Idempotency-Key`,
-        async (world) => {
-          const answer = await call(world, { operation, headers: { 'idempotency-key': latin1(key) } });
-          checkFaults(answer, [{ header: 'Idempotency-Key', rule: 'format' }]);
-        },
-      ),
-    ),
+    decided(`${operation}: a key of two words is refused with format at Idempotency-Key`, async (world) => {
+      const answer = await call(world, { operation, headers: { 'idempotency-key': 'two words' } });
+      checkFaults(answer, [{ header: 'Idempotency-Key', rule: 'format' }]);
+    }),
     decided(`${operation}: a key of 255 characters is accepted`, (world) =>
       accepted(world, { operation, headers: { 'idempotency-key': 'x'.repeat(255) } }),
     ),
   ];
-}
-
-/** A header's value as `fetch` takes it: a character for each byte. */
-function latin1(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1');
 }
 
 const FOUND_AGAIN = decided('tp5: after an answer that was lost, the account is found and told', async (world) => {

@@ -1,17 +1,13 @@
-import type { ErrorCase } from './errors.ts';
 import { keyOf } from './records.ts';
-import { ABSENT, type Fault, OPERATIONS, type Operation, VERSIONS, type Version } from './table.ts';
-
-const REFUSED = { status: 400, type: 'validation_failed' } as const;
+import { ABSENT, type Fault, OPERATIONS, type Operation, type RuleCase, VERSIONS, type Version } from './table.ts';
 
 const unknownMembers = (count: number) => Array.from({ length: count }, (_, index) => `unknown${index}`);
 
-function unknown(operation: Operation): ErrorCase[] {
+function unknown(operation: Operation): RuleCase[] {
   return [
     ...[100, 101].map(
-      (count): ErrorCase => ({
+      (count): RuleCase => ({
         operation,
-        ...REFUSED,
         says: `a body with ${count} unknown members, of which 100 are listed,`,
         body: Object.fromEntries(unknownMembers(count).map((name) => [name, 1])),
         faults: unknownMembers(100).map((name) => ({ pointer: `#/${name}`, rule: 'unknown_field' })),
@@ -19,7 +15,6 @@ function unknown(operation: Operation): ErrorCase[] {
     ),
     {
       operation,
-      ...REFUSED,
       says: 'an unknown member with a name of 255 characters, and one of 256, which is not told,',
       body: { ['x'.repeat(255)]: 1, ['x'.repeat(256)]: 1 },
       faults: [`#/${'x'.repeat(255)}`, '#'].map((pointer) => ({ pointer, rule: 'unknown_field' })),
@@ -27,7 +22,7 @@ function unknown(operation: Operation): ErrorCase[] {
   ];
 }
 
-const REGISTRATIONS: readonly ErrorCase[] = [
+const REGISTRATIONS: readonly RuleCase[] = [
   {
     operation: 'registration',
     says: 'a body in which every fixed field is wrong',
@@ -43,8 +38,6 @@ const REGISTRATIONS: readonly ErrorCase[] = [
       referrer_id: 'x',
       language: '_',
     },
-    status: 400,
-    type: 'validation_failed',
     faults: [
       { pointer: '#/email', rule: 'format' },
       { pointer: '#/type', rule: 'one_of' },
@@ -66,8 +59,6 @@ const REGISTRATIONS: readonly ErrorCase[] = [
     body: Object.fromEntries(
       ['email', 'type', 'name', 'password', 'repeat_password', 'form_id'].map((name) => [name, ABSENT]),
     ),
-    status: 400,
-    type: 'validation_failed',
     faults: ['email', 'type', 'name', 'password', 'repeat_password', 'form_id'].map((name) => ({
       pointer: `#/${name}`,
       rule: 'required',
@@ -78,8 +69,6 @@ const REGISTRATIONS: readonly ErrorCase[] = [
     says: 'sms without a phone, beside a malformed key',
     body: { otp_type: 'sms', phone: ABSENT },
     headers: { 'idempotency-key': 'two words' },
-    status: 400,
-    type: 'validation_failed',
     faults: [
       { pointer: '#/phone/country_code', rule: 'required' },
       { pointer: '#/phone/number', rule: 'required' },
@@ -90,8 +79,6 @@ const REGISTRATIONS: readonly ErrorCase[] = [
     operation: 'registration',
     says: 'fields of the form of which several are wrong and one is unknown',
     body: { [keyOf('number')]: 'x', [keyOf('date')]: 'x', [keyOf('location')]: {}, k3y: 1 },
-    status: 400,
-    type: 'validation_failed',
     faults: [
       { pointer: `#/${keyOf('number')}`, rule: 'type' },
       { pointer: `#/${keyOf('date')}`, rule: 'date' },
@@ -140,7 +127,7 @@ const ITS_FAULTS: readonly Fault[] = [
   { pointer: '#/two', rule: 'unknown_field' },
 ];
 
-function ofAccounts(operation: Version): ErrorCase[] {
+function ofAccounts(operation: Version): RuleCase[] {
   const passwords = [
     { pointer: '#/master_password', rule: 'length' },
     ...(operation === 'tp5' ? [{ pointer: '#/master_password', rule: 'complexity' }] : []),
@@ -150,7 +137,6 @@ function ofAccounts(operation: Version): ErrorCase[] {
   return [
     {
       operation,
-      ...REFUSED,
       says: 'a request in which everything is wrong',
       userId: 'x',
       headers: { 'idempotency-key': 'x'.repeat(256) },
@@ -159,7 +145,6 @@ function ofAccounts(operation: Version): ErrorCase[] {
     },
     {
       operation,
-      ...REFUSED,
       says: 'a body without any required member',
       body: Object.fromEntries(required.map((name) => [name, ABSENT])),
       faults: required.map((name) => ({ pointer: `#/${name}`, rule: 'required' })),
@@ -168,7 +153,7 @@ function ofAccounts(operation: Version): ErrorCase[] {
 }
 
 /** Several faults at once, which are all listed, up to a hundred. */
-export const MANY_FAULTS: readonly ErrorCase[] = [
+export const MANY_FAULTS: readonly RuleCase[] = [
   ...OPERATIONS.flatMap(unknown),
   ...REGISTRATIONS,
   ...VERSIONS.flatMap(ofAccounts),

@@ -4,7 +4,7 @@ import { ENDPOINT_SECTIONS } from './endpoint-cases.ts';
 import { choosyPlatform, ERROR_SECTIONS } from './error-cases.ts';
 import { KEY_SECTIONS } from './key-cases.ts';
 import { LIMIT_SECTIONS } from './limit-cases.ts';
-import { FORM_SECTIONS, REGISTRATION_SECTIONS } from './registration-cases.ts';
+import { REGISTRATION_SECTIONS } from './registration-cases.ts';
 import { SENDING_SECTIONS } from './sending-cases.ts';
 import { WITH_SETTINGS } from './settings-cases.ts';
 import type { Part, Section } from './walk.ts';
@@ -15,9 +15,8 @@ const installed = (sections: readonly Section[]): Part => ({
 });
 
 /** Every case, by the test file that walks it. */
-export const PARTS: Readonly<Record<'registration' | 'forms' | 'accounts' | 'answers' | 'sending', readonly Part[]>> = {
+export const PARTS: Readonly<Record<'registration' | 'accounts' | 'answers' | 'sending', readonly Part[]>> = {
   registration: [installed(REGISTRATION_SECTIONS)],
-  forms: [installed(FORM_SECTIONS)],
   accounts: [installed(ACCOUNT_SECTIONS), choosyPlatform()],
   answers: [installed([...ENDPOINT_SECTIONS, ...LIMIT_SECTIONS, ...ERROR_SECTIONS, ...KEY_SECTIONS])],
   sending: [installed(SENDING_SECTIONS), CLOCK, ...WITH_SETTINGS],

@@ -2,12 +2,10 @@ import { expect } from 'vitest';
 import { call, newEmail, newPhone } from './caller.ts';
 import { breaks, type Case, keeps, ofField } from './cases.ts';
 import { checkFaults } from './checks.ts';
-import { DOCUMENT_FIELDS } from './document-fields.ts';
-import { FIXED_FIELDS, ROOT_FIELDS } from './fixed-fields.ts';
-import { FORM_FIELDS } from './form-fields.ts';
+import { FIELDS, overHttp } from './fields.ts';
 import { accepted, register } from './promises.ts';
 import { CLIENT, DEMANDING_FORM, FORM, keyOf, RECORDS } from './records.ts';
-import { fieldCases, PHONE_CHANNELS } from './table.ts';
+import { PHONE_CHANNELS } from './table.ts';
 import { type Section, sideBySide } from './walk.ts';
 
 const operation = 'registration' as const;
@@ -102,13 +100,11 @@ const CHANNELS: readonly Case[] = [
   ]),
 ];
 
+const valuesOf = (section: keyof typeof FIELDS) => sideBySide(section, overHttp(FIELDS[section]).map(ofField));
+
 export const REGISTRATION_SECTIONS: readonly Section[] = [
   { title: '1: what the service does', cases: PURPOSE },
-  ...sideBySide('2.1: the registration request', [...FIXED_FIELDS, ...ROOT_FIELDS].flatMap(fieldCases).map(ofField)),
+  ...valuesOf('2.1: the registration request'),
+  ...valuesOf('2.2: the fields of a form'),
   { title: '2.1: the registration request as a whole', cases: [...WHOLE, ...LANGUAGES, ...CHANNELS] },
 ];
-
-export const FORM_SECTIONS: readonly Section[] = sideBySide(
-  '2.2: the fields of a form',
-  [...FORM_FIELDS, ...DOCUMENT_FIELDS].flatMap(fieldCases).map(ofField),
-);

@@ -29,7 +29,7 @@ export const ROWS: readonly Row[] = [
   {
     id: '2.1 name',
     rules: ['string', 'required', 'decided: no control characters'],
-    limits: ['decided: a length'],
+    limits: ['decided: 1 to 128 characters'],
   },
   { id: '2.1 phone', rules: ['object', 'decided: no other members'], promises: ['not required'] },
   {

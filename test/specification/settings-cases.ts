@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { call, newEmail, newSource } from './caller.ts';
-import { type Case, decided, keeps, ofError, ofField } from './cases.ts';
+import { type Case, decided, keeps, ofError } from './cases.ts';
 import { accepted } from './promises.ts';
 import { checkLimited, limited } from './sending-cases.ts';
 import { PHONE_CHANNELS } from './table.ts';
@@ -86,22 +86,5 @@ const WITH_CAPTCHA: Part = {
   ],
 };
 
-const SERVED = PHONE_CHANNELS.flatMap((otp_type) => {
-  const common = { row: '2.1 phone.country_code', rule: 'decided: of a country that the deployment serves', operation };
-  const phone = { country_code: '1', number: '4165551234' };
-  const faults = [{ pointer: '#/phone/country_code', rule: 'country_not_served' }];
-  return [
-    ofField({ ...common, says: `a British number with ${otp_type}`, body: { otp_type }, faults: [] }),
-    ofField({ ...common, says: `a Canadian number with ${otp_type}`, body: { otp_type, phone }, faults }),
-  ];
-});
-
-/** With numbers of one country alone. */
-const ONE_COUNTRY: Part = {
-  title: 'The specification, with messages to British numbers alone',
-  begin: () => ({ environment: { PHONE: JSON.stringify({ countries: ['GB'] }) } }),
-  sections: [{ title: '2.1: the phone', cases: SERVED }],
-};
-
 /** Those that need settings of their own. */
-export const WITH_SETTINGS: readonly Part[] = [EMAIL_ALONE, ONE_COUNTRY, WITH_CAPTCHA];
+export const WITH_SETTINGS: readonly Part[] = [EMAIL_ALONE, WITH_CAPTCHA];

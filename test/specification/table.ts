@@ -1,3 +1,21 @@
+/**
+ * The specification as a table: rows (`rows.ts`), values of fields (`fixed-fields.ts`, `form-fields.ts`, `account-fields.ts`,
+ * `limit-fields.ts`), requests with several errors (`many-faults.ts`), and cases over HTTP (`*-cases.ts`, `*-errors.ts`).
+ *
+ * To add a row or a value:
+ * 1. A new field or promise gets a row in `rows.ts`: `id` is its section and name, `rules`, `promises` and `limits` are
+ *    the words of its columns. A decision of ours where the specification is silent begins with `decided`.
+ * 2. Its values go to a `*-fields.ts` file, under one of these words: `good` ones, and `bad` ones with the word of every
+ *    broken rule (`['x', 'length', 'format@/0/id']`; after `@` the place below the field). Numbers are literals of the
+ *    specification. They are never imported from `lib`, or a wrong number there would pass.
+ * 3. That is all. `fields.test.ts` runs every value on the schemas, in milliseconds. `overHttp` sends some of them to
+ *    the running service as well: the first good value of each row and promise, and the first bad one for each rule.
+ * 4. What a single value cannot show (a message, an account, a limit) is a case over HTTP: `keeps`, `breaks`, `exceeds`
+ *    or `meets` of `cases.ts`, in a `*-cases.ts` file.
+ * `coverage.test.ts` fails for a row without a good case, a rule that nothing breaks, and an error that no case meets.
+ * To see the cases by row: `npm run specification`.
+ */
+
 export type Version = 'tp5' | 'tp4';
 export const VERSIONS = ['tp5', 'tp4'] as const satisfies readonly Version[];
 /** The three operations of the specification; each account operation by its platform version. */
@@ -31,14 +49,20 @@ export interface Change {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** One case of the table: what a request is answered with. */
-export interface FieldCase extends Change {
-  row: string;
-  rule: string;
-  /** The value, in words. */
+/** A request, and what its rules say of it. */
+export interface RuleCase extends Change {
+  /** The request, in words. */
   says: string;
   /** All faults that are to be listed; none: the request is accepted. */
   faults: readonly Fault[];
+  /** The countries whose numbers get messages, if not all of them. */
+  served?: readonly string[];
+}
+
+/** A value of a field, and what the rules say of it. */
+export interface FieldCase extends RuleCase {
+  row: string;
+  rule: string;
 }
 
 export const ABSENT = Symbol('absent');

@@ -1,0 +1,33 @@
+import { ACCOUNT_FIELDS } from './account-fields.ts';
+import { FIXED_FIELDS, ROOT_FIELDS, SERVED_COUNTRIES } from './fixed-fields.ts';
+import { FORM_FIELDS } from './form-fields.ts';
+import { LIMIT_FIELDS } from './limit-fields.ts';
+import { ROWS } from './rows.ts';
+import { type FieldCase, fieldCases } from './table.ts';
+
+/** Every value of every field, by the section that it belongs to. */
+export const FIELDS = {
+  '2.1: the registration request': [...[...FIXED_FIELDS, ...ROOT_FIELDS].flatMap(fieldCases), ...SERVED_COUNTRIES],
+  '2.2: the fields of a form': FORM_FIELDS.flatMap(fieldCases),
+  '2.3: the request for a trading account': ACCOUNT_FIELDS,
+  '8: the limits of the fields': LIMIT_FIELDS,
+} as const satisfies Record<string, readonly FieldCase[]>;
+
+/**
+ * Those that are sent to the running service too. They show that it asks the rules: the first good value of each row and of
+ * each promise, and the first value that breaks a rule in an operation.
+ */
+export function overHttp(cases: readonly FieldCase[]): FieldCase[] {
+  const shown = new Set<string>();
+  return cases.filter(({ row, rule, operation, faults, served }) => {
+    if (served !== undefined) return false;
+    const promises = ROWS.find(({ id }) => id === row)?.promises ?? [];
+    const shows =
+      faults.length > 0
+        ? faults.map((fault) => `${operation} ${fault.rule}`)
+        : [row, ...(promises.includes(rule) ? [`${row} ${rule}`] : [])];
+    const isNew = shows.some((one) => !shown.has(one));
+    for (const one of shows) shown.add(one);
+    return isNew;
+  });
+}

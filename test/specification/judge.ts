@@ -1,0 +1,68 @@
+import * as v from 'valibot';
+import { expect } from 'vitest';
+import { parseRequest, type Request } from '../../lib/http/request.ts';
+import { Problem } from '../../lib/problem.ts';
+import { documentsIn } from '../../lib/records/documents.ts';
+import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
+import type { Violation } from '../../lib/validators/primitives.ts';
+import {
+  checkCustomFields,
+  type RegistrationRequest,
+  registrationRequestSchema,
+} from '../../lib/validators/registration.ts';
+import { tradingAccountRequestSchema, UserIdSchema } from '../../lib/validators/trading-account.ts';
+import { event } from '../support/endpoint.ts';
+import { bodyOf, checkDocumented } from './caller.ts';
+import { checkErrors } from './checks.ts';
+import { CLIENT, RECORDS } from './records.ts';
+import type { RuleCase, Version } from './table.ts';
+
+/** The request keeps every rule and is read as `kept`, or these violations are listed. */
+type Judgment = { kept: Readonly<Record<string, unknown>> } | { errors: readonly Violation[] };
+
+/** What the rules say of a request, as the functions ask them. No service runs. */
+async function judge(one: RuleCase, raw: string): Promise<Judgment> {
+  const { operation, userId = CLIENT.id, headers = {}, served = [ALL_COUNTRIES] } = one;
+  const sent = { ...event(raw), pathParameters: { user_id: userId } };
+  Object.assign(sent.headers, headers);
+  try {
+    if (operation !== 'registration') return { kept: (await parseAccount(sent, operation)).body };
+    const body = registrationRequestSchema(served);
+    const request = await parseRequest(
+      sent,
+      Date.now() + 1_000,
+      { body, path: v.object({}) },
+      AbortSignal.timeout(1_000),
+    );
+    return await judgeForm(request);
+  } catch (error) {
+    if (error instanceof Problem && error.type === 'validation_failed') return { errors: error.options.errors ?? [] };
+    throw error;
+  }
+}
+
+function parseAccount(sent: Parameters<typeof parseRequest>[0], version: Version) {
+  const rules = { body: tradingAccountRequestSchema(version), path: v.object({ user_id: UserIdSchema }) };
+  return parseRequest(sent, Date.now() + 1_000, rules, AbortSignal.timeout(1_000));
+}
+
+async function judgeForm({ body }: Request<RegistrationRequest>): Promise<Judgment> {
+  const form = RECORDS.forms.find(({ id }) => id === body.form_id);
+  if (form === undefined) throw new Error(`No form has the id ${body.form_id}.`);
+  const custom = await checkCustomFields(form, body.members);
+  if (!custom.ok) return { errors: custom.faults };
+  const errors = await documentsIn('documents').inspect(custom.documents);
+  if (errors.length > 0) return { errors };
+  const { email, type, name, form_id, referrer_id, language } = body;
+  return { kept: { email, type, name, form_id, referrer_id, language, ...custom.fields } };
+}
+
+/** Checks one case on the rules alone: it is read as it was sent and is documented, or it has exactly these violations. */
+export async function checkRules(one: RuleCase): Promise<void> {
+  const raw = JSON.stringify(bodyOf(one));
+  const judgment = await judge(one, raw);
+  checkErrors('errors' in judgment ? judgment.errors : [], one.faults);
+  if ('errors' in judgment) return;
+  expect(JSON.parse(raw)).toMatchObject(JSON.parse(JSON.stringify(judgment.kept)));
+  checkDocumented(one.operation, raw);
+}
