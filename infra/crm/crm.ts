@@ -6,6 +6,7 @@ import { call } from './call.ts';
 import { check } from './check.ts';
 import { HELP_HINT, type Terminal, toStandardOutput } from './command.ts';
 import { explain } from './explain.ts';
+import { printForm } from './form.ts';
 import { listOperations, settleOperation, showOperation } from './operations.ts';
 import { addressesOf } from './public-address.ts';
 import { exportFile, importFile, list, put, remove } from './records.ts';
@@ -74,6 +75,10 @@ function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): v
     .description('shows the records of a kind: forms, clients, account-types or connections')
     .option('--json', 'lists as JSON')
     .action((kind, options) => onTarget((target) => list(target, kind, options, terminal)));
+  crm
+    .command('form <id>')
+    .description('prints a form as JSON Schema, with labels and order, for a registration page')
+    .action((id) => onTarget((target) => printForm(target, id, terminal)));
   crm
     .command('put <kind> <file>')
     .description('adds or changes one record, which stands in a file as JSON (- reads the standard input)')

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
+import type { Form } from '../../lib/validators/form.ts';
+import { formSchema } from '../crm/form-schema.ts';
 import type { Bus } from './bus.ts';
 import { docsRoutes } from './docs.ts';
 import { allFaults, type FaultTargets, faultRoutes } from './fault-routes.ts';
@@ -17,6 +19,8 @@ export interface LocalState extends FaultTargets {
   outbox: Outbox;
   bus: Bus;
   crm: LocalCrm;
+  /** A form of the CRM's records. */
+  form(id: string): Promise<Form | undefined>;
   /** The provider of captchas, where the registration asks for one. */
   captcha: Captcha | undefined;
   /** What the page proposes to a person who has made no call yet. */
@@ -45,6 +49,7 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
       platformRoutes(local, state.platforms);
       eventRoutes(local, state.bus);
       addPath(local, '/clients', { GET: () => state.crm.clients() });
+      formRoutes(local, state);
       captchaRoutes(local, state.captcha);
       for (const path of ['/register', '/register/']) {
         local.get(path, (_request, reply) => sendHtml(reply, 'register.html', ["style-src 'self'", "img-src 'self'"]));
@@ -93,6 +98,17 @@ function eventRoutes(app: FastifyInstance, bus: Bus): void {
     DELETE: (_request, reply) => {
       bus.clear();
       return reply.code(204).send();
+    },
+  });
+}
+
+/** `/forms/{id}`: a form as JSON Schema, as `npm run crm -- form` prints it. */
+function formRoutes(app: FastifyInstance, { form }: LocalState): void {
+  addPath(app, '/forms/:name', {
+    GET: async (request) => {
+      const found = await form(nameIn(request));
+      if (found === undefined) throw new Refusal(404, 'No form has this id.');
+      return formSchema(found);
     },
   });
 }

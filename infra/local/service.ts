@@ -5,6 +5,7 @@ import { registrationsIn } from '../../lib/records/registrations.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 import { type CrmItem, toItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
+import { readForm } from '../crm/form.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
 import { type DeployedFunction, EXTENSIONS, ROUTES, SCHEDULED } from '../routes.ts';
 import { localClient, type StandIns, startAws } from './aws.ts';
@@ -179,7 +180,7 @@ async function startSurroundings(records: CrmFile, settings: Record<string, stri
   const registrations = registrationsIn(databaseTable(database, TABLES.registrations));
   const crm = new LocalCrm({ read: (id) => registrations.get(id, AbortSignal.timeout(READ_MS)), write });
   aws.bus.rule('RegistrationConfirmed', (event) => crm.hear(event));
-  return { aws, services, captcha, platforms, crm };
+  return { aws, services, captcha, platforms, crm, form: (id: string) => readForm(table, id) };
 }
 
 /** Starts the provider of captchas where the registration asks for one, as a target of faults too. */

@@ -2,10 +2,13 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
 import type { Json } from './json.ts';
 
-/** The JSON Schema of a validator, as a caller sees it. Rules that no JSON Schema can say stand in the descriptions. */
-export function toSchema(schema: v.GenericSchema): Record<string, Json> {
+/** The JSON Schema of a validator, as a caller sees it. Rules that JSON Schema cannot express are in the descriptions. */
+export function toSchema(
+  schema: v.GenericSchema,
+  target: 'draft-2020-12' | 'draft-07' = 'draft-2020-12',
+): Record<string, Json> {
   const { $schema: _, ...converted } = toJsonSchema(schema, {
-    target: 'draft-2020-12',
+    target,
     typeMode: 'input',
     ignoreActions: ['check', 'raw_check', 'finite'],
     overrideSchema: ({ valibotSchema, jsonSchema }) => {

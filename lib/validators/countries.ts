@@ -6,6 +6,9 @@ import { rule } from './primitives.ts';
 const NOT_ISO = new Set(['AC', 'TA', 'XK']);
 const ISO_3166_1 = new Set(Object.keys(codes).filter((code) => !NOT_ISO.has(code)));
 
+/** The codes of the standard, in alphabetical order. */
+export const COUNTRY_CODES: readonly string[] = [...ISO_3166_1].sort();
+
 /** True of a code that numbers of phones are of: those of the standard, and the places beside it. */
 export function hasPhoneNumbers(code: string): boolean {
   return Object.hasOwn(codes, code);

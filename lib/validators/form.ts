@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { closedObject, IdSchema, pathTo, rule, word } from './primitives.ts';
+import { closedObject, IdSchema, pathTo, rule, text, word } from './primitives.ts';
 
 /** The field types that a registration form may have (specification, 2.2). */
 export const CUSTOM_FIELD_TYPES = [
@@ -42,7 +42,7 @@ export const FIXED_FIELDS = [
 const RESERVED_KEYS: ReadonlySet<string> = new Set([...FIXED_FIELDS, '__proto__']);
 
 const FormFieldSchema = closedObject({
-  /** The random key under which the value stands at the root of the request. */
+  /** The random key of the value at the root of the request. */
   key: v.pipe(
     word,
     v.check((key) => !RESERVED_KEYS.has(key), rule('format', 'must not be the name of a fixed field')),
@@ -50,6 +50,10 @@ const FormFieldSchema = closedObject({
   type: v.picklist(CUSTOM_FIELD_TYPES),
   label: v.optional(v.string()),
   required: v.optional(v.boolean()),
+  /** Of boolean: a consent that the person must give; only `true` passes. */
+  must: v.optional(v.boolean()),
+  /** Of boolean: the version of the text that the person agrees to. The registration keeps it. */
+  version: v.optional(text(1, 64)),
   /** Of radio, select, multiselect and checkbox: the values that may be chosen; absent: any. */
   options: v.optional(v.array(v.string())),
   /** Of document: the media types accepted; absent: any. */
@@ -64,6 +68,22 @@ const FormFieldSchema = closedObject({
 });
 export type FormField = v.InferOutput<typeof FormFieldSchema>;
 
+/** True of a field that a request may not leave empty. */
+export function isRequired({ required, must }: FormField): boolean {
+  return required === true || must === true;
+}
+
+function checkConsents({ dataset, addIssue }: v.RawCheckContext<FormField[]>): void {
+  if (!dataset.typed) return;
+  for (const [index, field] of dataset.value.entries()) {
+    if (field.type === 'boolean') continue;
+    for (const member of ['must', 'version'] as const) {
+      if (field[member] === undefined) continue;
+      addIssue({ message: rule('format', 'is only for fields of type boolean'), path: pathTo(index, member) });
+    }
+  }
+}
+
 function checkKeysAreUnique({ dataset, addIssue }: v.RawCheckContext<FormField[]>): void {
   if (!dataset.typed) return;
   const seen = new Set<string>();
@@ -77,6 +97,6 @@ function checkKeysAreUnique({ dataset, addIssue }: v.RawCheckContext<FormField[]
 export const FormSchema = closedObject({
   id: IdSchema,
   name: v.optional(v.string()),
-  fields: v.pipe(v.array(FormFieldSchema), v.rawCheck(checkKeysAreUnique)),
+  fields: v.pipe(v.array(FormFieldSchema), v.rawCheck(checkKeysAreUnique), v.rawCheck(checkConsents)),
 });
 export type Form = v.InferOutput<typeof FormSchema>;

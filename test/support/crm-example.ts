@@ -7,6 +7,14 @@ export const EXAMPLE_FILE = {
       fields: [
         { key: 'k3J9xQ', type: 'select', label: 'Experience', required: true, options: ['none', 'some', 'pro'] },
         {
+          key: 'a9TermS',
+          type: 'boolean',
+          label: 'I accept the terms',
+          required: true,
+          must: true,
+          version: '2026-11',
+        },
+        {
           key: 'd0cUpl',
           type: 'document',
           label: 'Proof of identity',

@@ -94,6 +94,14 @@ describe('a CRM file', () => {
       }),
       'forms[0].fields[1].key: must differ from the keys before',
     ],
+    [
+      with_('forms', 0, { fields: [{ key: 'a', type: 'text', must: true }] }),
+      'forms[0].fields[0].must: is only for fields of type boolean',
+    ],
+    [
+      with_('forms', 0, { fields: [{ key: 'a', type: 'text', version: '1' }] }),
+      'forms[0].fields[0].version: is only for fields of type boolean',
+    ],
     [with_('forms', 0, { name: 'x'.repeat(400_000) }), 'forms[0]: must be at most 390000 bytes'],
     [with_('account_types', 0, { deposit: -1 }), 'account_types[0].deposit: must be at least 0'],
     [with_('account_types', 0, { platform: 'tp6' }), 'account_types[0].platform: must be "tp5" or "tp4"'],

@@ -1,0 +1,186 @@
+import { COUNTRY_CODES } from '../../lib/validators/countries.ts';
+import { CUSTOM_FIELD_VALUES } from '../../lib/validators/custom-fields.ts';
+import { FIXED_FIELDS, type Form, type FormField, isRequired } from '../../lib/validators/form.ts';
+import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
+import { toSchema } from '../openapi/to-schema.ts';
+
+/** JSON Schema of draft 7, which form libraries read. */
+type Schema = Record<string, unknown>;
+type Schemas = Record<string, Schema>;
+
+/** The whole registration form as JSON Schema, with the hints that @rjsf/core reads: `<Form schema={form} uiSchema={form.uiSchema} />`. */
+export interface FormSchema {
+  $schema: string;
+  title: string;
+  type: 'object';
+  /** In the order in which a page shows them. */
+  properties: Schemas;
+  required: string[];
+  additionalProperties: false;
+  allOf: Schema[];
+  uiSchema: Record<string, Schema | string[]>;
+}
+
+/** A property, how a page shows it, and whether a request needs it. */
+interface Property {
+  schema: Schema;
+  ui: Schema;
+  required: boolean;
+}
+
+type FixedField = (typeof FIXED_FIELDS)[number];
+
+/** How a page shows the fixed fields. */
+const FIXED: Readonly<Record<FixedField, { title: string; ui: Schema }>> = {
+  email: { title: 'Email', ui: { 'ui:widget': 'email', 'ui:autocomplete': 'email' } },
+  type: { title: 'Type', ui: { 'ui:widget': 'hidden' } },
+  name: { title: 'Name', ui: { 'ui:autocomplete': 'name' } },
+  phone: {
+    title: 'Phone',
+    ui: {
+      country_code: { 'ui:autocomplete': 'tel-country-code', 'ui:options': { inputType: 'tel' } },
+      number: { 'ui:autocomplete': 'tel-national', 'ui:options': { inputType: 'tel' } },
+    },
+  },
+  otp_type: {
+    title: 'Send my code by',
+    ui: { 'ui:widget': 'radio', 'ui:enumNames': ['Email', 'SMS', 'Call', 'WhatsApp'] },
+  },
+  password: { title: 'Password', ui: { 'ui:widget': 'password', 'ui:autocomplete': 'new-password' } },
+  repeat_password: { title: 'Repeat password', ui: { 'ui:widget': 'password', 'ui:autocomplete': 'new-password' } },
+  form_id: { title: 'Form', ui: { 'ui:widget': 'hidden' } },
+  referrer_id: { title: 'Referral code', ui: {} },
+  language: { title: 'Language', ui: { 'ui:widget': 'hidden' } },
+};
+
+/** The fixed fields before and after those of the form. */
+const BEFORE = ['name', 'email'] as const;
+const AFTER = FIXED_FIELDS.filter((name) => !BEFORE.some((one) => one === name));
+
+/** How a page shows the types of form fields that have a widget of their own. */
+const WIDGETS: Partial<Record<FormField['type'], Schema>> = {
+  textarea: { 'ui:widget': 'textarea' },
+  description: { 'ui:widget': 'textarea' },
+  radio: { 'ui:widget': 'radio' },
+  checkbox: { 'ui:widget': 'checkboxes' },
+  date: { 'ui:widget': 'date' },
+  email: { 'ui:widget': 'email' },
+  country: countryNames(),
+  nation: countryNames(),
+  location: { country: { 'ui:autocomplete': 'country-name' } },
+};
+
+/** The JSON Schema of a registration with this form, made from the schemas of the validators. */
+export function formSchema(form: Form): FormSchema {
+  const fixed = fixedProperties(form.id);
+  const properties: (readonly [string, Property])[] = [
+    ...BEFORE.map((name) => [name, fixed[name]] as const),
+    ...form.fields.map((field) => [field.key, customProperty(field)] as const),
+    ...AFTER.map((name) => [name, fixed[name]] as const),
+  ];
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: form.name ?? form.id,
+    type: 'object',
+    properties: Object.fromEntries(properties.map(([name, { schema }]) => [name, schema])),
+    required: properties.filter(([, { required }]) => required).map(([name]) => name),
+    additionalProperties: false,
+    allOf: [phoneOfChannel()],
+    uiSchema: {
+      'ui:order': properties.map(([name]) => name),
+      ...Object.fromEntries(properties.map(([name, { ui }]) => [name, ui])),
+    },
+  };
+}
+
+function fixedProperties(formId: string): Record<FixedField, Property> {
+  const { properties, required } = withTitles(toSchema(RegistrationBodySchema, 'draft-07')) as {
+    properties: Schemas;
+    required: string[];
+  };
+  const values: Schemas = { form_id: { const: formId, default: formId }, type: { default: 'trader' } };
+  const entries = FIXED_FIELDS.map((name) => {
+    const schema = { ...properties[name], ...values[name], title: FIXED[name].title };
+    return [name, { schema, ui: FIXED[name].ui, required: required.includes(name) }];
+  });
+  return Object.fromEntries(entries) as Record<FixedField, Property>;
+}
+
+/** A message to a phone needs its number. */
+function phoneOfChannel(): Schema {
+  const given = { minLength: 1 };
+  return {
+    if: { properties: { otp_type: { enum: OTP_TYPES.filter(isPhoneChannel) } }, required: ['otp_type'] },
+    then: {
+      properties: {
+        phone: { properties: { country_code: given, number: given }, required: ['country_code', 'number'] },
+      },
+      required: ['phone'],
+    },
+  };
+}
+
+function customProperty(field: FormField): Property {
+  const required = isRequired(field);
+  const { description: _, ...own } = withTitles(toSchema(CUSTOM_FIELD_VALUES[field.type], 'draft-07'));
+  const schema = {
+    title: field.label ?? field.key,
+    ...(field.version === undefined ? {} : { description: `Version ${field.version}` }),
+    ...own,
+    ...ofType(field, own),
+  };
+  return { schema: required ? { ...schema, ...notEmpty(schema) } : schema, ui: uiOf(field), required };
+}
+
+function uiOf({ type, accept }: FormField): Schema {
+  if (type !== 'document') return WIDGETS[type] ?? {};
+  const options = accept === undefined ? {} : { 'ui:options': { accept: accept.join(',') } };
+  return { items: { doc: { 'ui:widget': 'file', ...options } } };
+}
+
+/** What the form adds to the schema of a field's type. */
+function ofType({ type, options = [], must }: FormField, own: Schema): Schema {
+  switch (type) {
+    case 'boolean':
+      return must === true ? { const: true } : {};
+    case 'radio':
+    case 'select':
+      return options.length === 0 ? {} : { enum: options };
+    case 'multiselect':
+    case 'checkbox':
+      return options.length === 0 ? {} : { items: { type: 'string', enum: options }, uniqueItems: true };
+    case 'country':
+    case 'nation':
+      return { enum: COUNTRY_CODES };
+    case 'dynamicSelect':
+      return { type: ['string', 'number', 'boolean', 'object', 'array', 'null'] };
+    default:
+      return own;
+  }
+}
+
+function notEmpty({ type }: Schema): Schema {
+  if (type === 'string') return { minLength: 1 };
+  return type === 'array' ? { minItems: 1 } : {};
+}
+
+function countryNames(): Schema {
+  const names = new Intl.DisplayNames('en', { type: 'region' });
+  return { 'ui:widget': 'select', 'ui:enumNames': COUNTRY_CODES.map((code) => names.of(code) ?? code) };
+}
+
+/** A schema for people who fill in a form: its members have titles, and nothing is suggested as an example. */
+function withTitles({ examples: _, ...schema }: Schema): Schema {
+  const { properties, items } = schema as { properties?: Schemas; items?: Schema };
+  return {
+    ...schema,
+    ...(items === undefined ? {} : { items: withTitles(items) }),
+    ...(properties === undefined ? {} : { properties: Object.fromEntries(Object.entries(properties).map(titled)) }),
+  };
+}
+
+function titled([name, member]: [string, Schema]): [string, Schema] {
+  const { description: _, ...rest } = withTitles(member);
+  return [name, { title: `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`, ...rest }];
+}

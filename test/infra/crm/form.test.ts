@@ -1,0 +1,122 @@
+import { Ajv } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import { type FormSchema, formSchema } from '../../../infra/crm/form-schema.ts';
+import { CUSTOM_FIELD_TYPES, type FormField } from '../../../lib/validators/form.ts';
+import { get } from '../../support/local-service.ts';
+import { Operators } from '../../support/operators.ts';
+
+const PERSON = {
+  type: 'trader',
+  name: 'Nia Newman',
+  email: 'nia@example.com',
+  password: 'a long phrase',
+  repeat_password: 'a long phrase',
+  form_id: 'FORM0001',
+};
+
+/** The errors of a registration, by their places, as a form library finds them. */
+function errorsOf(schema: FormSchema, more: Record<string, unknown> = {}): string[] {
+  const ajv = new Ajv({ strict: false, allErrors: true, logger: false, formats: { date: true } });
+  ajv.validate(schema, { ...PERSON, ...more });
+  return (ajv.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
+}
+
+const schemaOf = (...fields: FormField[]) => formSchema({ id: 'FORM0001', name: 'Retail', fields });
+
+describe('a form as JSON Schema', () => {
+  it('has the fixed fields and those of the form, with labels, in the order of a page', () => {
+    const schema = schemaOf({ key: 'k3J9xQ', type: 'text', label: 'Occupation' }, { key: '7', type: 'date' });
+    expect(schema.uiSchema['ui:order']).toEqual([
+      ...['name', 'email', 'k3J9xQ', '7', 'type', 'phone', 'otp_type', 'password', 'repeat_password'],
+      ...['form_id', 'referrer_id', 'language'],
+    ]);
+    expect(schema).toMatchObject({
+      title: 'Retail',
+      properties: {
+        name: { title: 'Name', type: 'string' },
+        k3J9xQ: { title: 'Occupation', type: 'string', maxLength: 10_000 },
+        7: { title: '7', format: 'date' },
+        password: { format: 'password', minLength: 8 },
+        form_id: { const: 'FORM0001', default: 'FORM0001' },
+      },
+      required: ['name', 'email', 'type', 'password', 'repeat_password', 'form_id'],
+    });
+  });
+
+  it.each(CUSTOM_FIELD_TYPES)('has fields of type %s, which the person may leave out or must fill in', (type) => {
+    expect(errorsOf(schemaOf({ key: 'k', type }))).toEqual([]);
+    expect(errorsOf(schemaOf({ key: 'k', type, required: true }))).toEqual([' required']);
+  });
+
+  it('lists the options of a choice', () => {
+    const options = ['fx', 'metals'];
+    for (const type of ['radio', 'select'] as const) {
+      const schema = schemaOf({ key: 'k', type, options });
+      expect([errorsOf(schema, { k: 'fx' }), errorsOf(schema, { k: 'oil' })]).toEqual([[], ['/k enum']]);
+    }
+    for (const type of ['multiselect', 'checkbox'] as const) {
+      const schema = schemaOf({ key: 'k', type, options, required: true });
+      expect(errorsOf(schema, { k: ['fx', 'metals'] })).toEqual([]);
+      expect(errorsOf(schema, { k: ['fx', 'oil'] })).toEqual(['/k/1 enum']);
+      expect(errorsOf(schema, { k: [] })).toEqual(['/k minItems']);
+    }
+  });
+
+  it('lists the countries by name', () => {
+    const schema = schemaOf({ key: 'k', type: 'country' });
+    expect(errorsOf(schema, { k: 'GB' })).toEqual([]);
+    expect(schema.uiSchema.k).toMatchObject({ 'ui:enumNames': expect.arrayContaining(['United Kingdom']) });
+  });
+
+  it('says which documents it accepts', () => {
+    const schema = schemaOf({ key: 'k', type: 'document', accept: ['application/pdf', 'image/png'] });
+    const doc = { 'ui:widget': 'file', 'ui:options': { accept: 'application/pdf,image/png' } };
+    expect(schema.uiSchema.k).toEqual({ items: { doc } });
+  });
+
+  it('asks for a consent, and names the version of its text', () => {
+    const schema = schemaOf({ key: 'k', type: 'boolean', label: 'I agree', must: true, version: '2026-11' });
+    expect(schema.properties.k).toMatchObject({ title: 'I agree', description: 'Version 2026-11' });
+    expect([errorsOf(schema, { k: true }), errorsOf(schema, { k: false }), errorsOf(schema)]).toEqual([
+      [],
+      ['/k const'],
+      [' required'],
+    ]);
+  });
+
+  it('asks for a phone where the code goes to one', () => {
+    const phone = { country_code: '44', number: '7400 123456' };
+    expect(errorsOf(schemaOf(), { otp_type: 'sms', phone })).toEqual([]);
+    expect(errorsOf(schemaOf(), { otp_type: 'sms', phone: {} })).toContain('/phone required');
+    expect(errorsOf(schemaOf(), { otp_type: 'sms' })).toContain(' required');
+  });
+
+  it('knows no other fields', () => {
+    expect(errorsOf(schemaOf(), { more: 1 })).toEqual([' additionalProperties']);
+  });
+});
+
+describe('npm run crm -- form', () => {
+  const operators = new Operators();
+
+  it('prints the schema of a form, the same as the local service answers', async () => {
+    const { code, out } = await operators.local('form', 'FORM0001');
+    expect([code, JSON.parse(out)]).toEqual([0, expect.objectContaining({ title: 'Retail' })]);
+    expect(JSON.parse(out)).toEqual((await get(operators.service, '/_local/forms/FORM0001')).json());
+  });
+
+  it('says that no form has an id', async () => {
+    expect(await operators.local('form', 'NOTTHERE')).toMatchObject({
+      code: 1,
+      told: 'There is no form with this id in the local service.\n',
+    });
+    const answer = await get(operators.service, '/_local/forms/NOTTHERE');
+    expect([answer.status, answer.json()]).toEqual([404, { title: 'No form has this id.', status: 404 }]);
+  });
+
+  it('says what is wrong with a record that cannot be read', async () => {
+    await operators.table.write([{ put: { pk: 'form#BROKEN01', record: { id: 'BROKEN01', fields: 'none' } } }]);
+    const { code, told } = await operators.local('form', 'BROKEN01');
+    expect([code, told]).toEqual([1, 'The record is not a form:\n  form#BROKEN01.fields: must be an array\n']);
+  });
+});
