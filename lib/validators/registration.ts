@@ -29,7 +29,7 @@ import {
 } from './primitives.ts';
 
 /** Of a person's name, in code points. */
-export const MAX_NAME_CHARACTERS = 128;
+const MAX_NAME_CHARACTERS = 128;
 
 /** Bytes of the largest body of a registration: Lambda takes 6 MB with all that comes beside it. */
 export const MAX_REGISTRATION_BYTES = 5_900_000;

@@ -24,8 +24,20 @@ const PASSWORDS: Record<Version, Record<string, { good?: readonly unknown[]; bad
     },
     'maximum 15': { good: ['aB3$efghijklmno'], bad: [['aB3$efghijklmnop', 'length']] },
     'at least one lowercase letter, one uppercase letter, one digit and one special character': {
-      good: ['"aB3"<>&\'', 'zZ9~zZ9~', '!aaaaaA0'],
-      bad: [...each('complexity', 'ABC3$EFG', 'abc3$efg', 'aBCD$EFG', 'aBC3EFGH', 'aaaaaaaa', '12345678', '!!!!!!!!')],
+      good: ['"aB3"<>&\'', 'zZ9~zZ9~', '!aaaaaA0', '1a|=\\"\'A'],
+      bad: [
+        ...each(
+          'complexity',
+          'aA1 aaaa',
+          'ABC3$EFG',
+          'abc3$efg',
+          'aBCD$EFG',
+          'aBC3EFGH',
+          'aaaaaaaa',
+          '12345678',
+          '!!!!!!!!',
+        ),
+      ],
     },
   },
   tp4: {
@@ -38,8 +50,8 @@ const PASSWORDS: Record<Version, Record<string, { good?: readonly unknown[]; bad
     },
     'maximum 15': { good: ['aB3456789012345'], bad: [['aB34567890123456', 'length']] },
     'at least two of the three types: lowercase, uppercase, digits': {
-      good: ['abcDE', 'abc12', 'ABC12', 'aB3$efgh'],
-      bad: [...each('complexity', 'abcde', 'ABCDE', '12345', 'abc$%', '$%&/(')],
+      good: ['abcDE', 'abc12', 'ABC12', 'abcD!', 'aB cd', 'aB3$efgh'],
+      bad: [...each('complexity', 'abcde', 'ABCDE', '12345', 'abc$%', '$%&/(', '!!!!!')],
     },
   },
 };
@@ -102,7 +114,12 @@ function numbers(version: Version): Field[] {
         'minimum 1': { good: [1], bad: each('minimum', 0, -1, spelled('-0')) },
         'maximum 5000': { good: [5000, spelled('5e3')], bad: each('maximum', 5001, 1_000_000, spelled('1e300')) },
         'decided: an integer': { good: [100, spelled('100.0')], bad: each('integer', 1.5, 4999.999) },
-        number: { bad: [[0.5, 'integer', 'minimum']] },
+        number: {
+          bad: [
+            [0.5, 'integer', 'minimum'],
+            [spelled('1e999'), 'type', 'integer', 'maximum'],
+          ],
+        },
       },
     }),
     field(version, 'login', {

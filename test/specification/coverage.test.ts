@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { PROBLEM_TYPES, RULE_MEANINGS, statusesOf } from '../../infra/openapi/problems.ts';
+import { CUSTOM_FIELD_TYPES } from '../../lib/validators/form.ts';
 import { FIELDS } from './fields.ts';
 import { MANY_FAULTS } from './many-faults.ts';
 import { PARTS } from './parts.ts';
@@ -31,6 +32,11 @@ describe('Nothing of the specification is missing', () => {
 
   it('every row has a good case, every rule of it a bad one, and every promise is kept', () => {
     expect(gaps(ROWS, stands)).toEqual([]);
+  });
+
+  it('every type of form field has a row', () => {
+    const rows = ROWS.filter(({ id }) => id.startsWith('2.2 ')).map(({ id }) => id.slice('2.2 '.length));
+    expect(rows.sort()).toEqual([...CUSTOM_FIELD_TYPES].sort());
   });
 
   it('every error that the service knows has a case, at each of its statuses', () => {

@@ -1,5 +1,5 @@
 import { ACCOUNT_FIELDS } from './account-fields.ts';
-import { FIXED_FIELDS, ROOT_FIELDS, SERVED_COUNTRIES } from './fixed-fields.ts';
+import { AGREEING_FIELDS, FIXED_FIELDS, ROOT_FIELDS, SERVED_COUNTRIES } from './fixed-fields.ts';
 import { FORM_FIELDS } from './form-fields.ts';
 import { LIMIT_FIELDS } from './limit-fields.ts';
 import { ROWS } from './rows.ts';
@@ -7,7 +7,11 @@ import { type FieldCase, fieldCases } from './table.ts';
 
 /** Every value of every field, by the section that it belongs to. */
 export const FIELDS = {
-  '2.1: the registration request': [...[...FIXED_FIELDS, ...ROOT_FIELDS].flatMap(fieldCases), ...SERVED_COUNTRIES],
+  '2.1: the registration request': [
+    ...[...FIXED_FIELDS, ...ROOT_FIELDS].flatMap(fieldCases),
+    ...AGREEING_FIELDS,
+    ...SERVED_COUNTRIES,
+  ],
   '2.2: the fields of a form': FORM_FIELDS.flatMap(fieldCases),
   '2.3: the request for a trading account': ACCOUNT_FIELDS,
   '8: the limits of the fields': LIMIT_FIELDS,

@@ -126,7 +126,12 @@ export const FIXED_FIELDS: Field[] = [
           'ann.lee@example.com',
           'ANN.B@Example.COM',
           "o'hara+tag@example.co.uk",
+          "o'hara_-#$&*/?=^`{|}~@example.com",
           '1@2.example',
+          '1@1.com',
+          'a@b.co',
+          'ann@a-b.c1.example',
+          'ann@xn--mnchen-3ya.de',
           'ann@bücher.example',
           'ann@例え.jp',
           named('a label of 63 characters', `ann@${'x'.repeat(63)}.com`),
@@ -136,7 +141,25 @@ export const FIXED_FIELDS: Field[] = [
           ...each('format', 'ann@exam ple.com', ' ann@example.com', 'ann@example.com ', 'ann@example.com\n'),
           ...each('format', 'jörg@example.com', '"ann"@example.com', 'ann..lee@example.com', '.ann@example.com'),
           ...each('format', 'ann.@example.com', 'ann@-example.com', 'ann@example..com', 'ann@example.com.'),
-          ...each('format', 'ann@127.0.0.1', 'ann@[127.0.0.1]', 'Ann <ann@example.com>', 'a@example.com,b@example.com'),
+          ...each(
+            'format',
+            'ann@localhost',
+            'ann@.example.com',
+            'ann@example-.com',
+            'ann@exa_mple.com',
+            'ann@example.c',
+          ),
+          ...each('format', 'ann@1.2.3', 'ann@0x7f.1', 'ann@ex%41mple.com', 'ann@example.com/x', 'ann@example.com:25'),
+          ...each('format', 'ann@example.com?x', 'ann\r\nbcc:eve@example.com', 'ann%example.org@example.com'),
+          ...each('format', 'example.org!ann@example.com', '=?utf-8?q?ann?=@example.com', 'ann@exa\u200dmple.com'),
+          ...each(
+            'format',
+            'ann@a\ud800b.com',
+            'ann@127.0.0.1',
+            'ann@[127.0.0.1]',
+            'Ann <ann@example.com>',
+            'a@example.com,b@example.com',
+          ),
           [named('a label of 64 characters', `ann@${'x'.repeat(64)}.com`), 'format'],
         ],
       },
@@ -172,7 +195,14 @@ export const FIXED_FIELDS: Field[] = [
     required: true,
     values: {
       'decided: 1 to 128 characters': {
-        good: ['A', "Jean-Luc O'Neil", '山田 雪', named('128 characters beyond the BMP', '𝒜'.repeat(128))],
+        good: [
+          'A',
+          "Jean-Luc O'Neil",
+          '山田 雪',
+          'Åsa Öberg-O’Neil',
+          '👩‍💻',
+          named('128 characters beyond the BMP', '𝒜'.repeat(128)),
+        ],
         bad: [
           ['', 'length'],
           [named('129 characters', 'x'.repeat(129)), 'length'],
@@ -204,7 +234,14 @@ export const FIXED_FIELDS: Field[] = [
     required: true,
     values: {
       'decided: 8 to 128 characters': {
-        good: ['aaaaaaaa', '        ', 'пароль длинный', named('128 characters', 'x'.repeat(128)), '😀😀😀😀😀😀😀😀'],
+        good: [
+          'aaaaaaaa',
+          '        ',
+          'пароль длинный',
+          'a\tb\nc\u0000defg',
+          named('128 characters', 'x'.repeat(128)),
+          '😀😀😀😀😀😀😀😀',
+        ],
         bad: [
           ...each('length', '', 'aaaaaaa', '😀😀😀😀😀😀😀', named('129 characters', 'x'.repeat(129))),
           [`long enough, ${HALF}`, 'characters'],
@@ -237,7 +274,7 @@ export const FIXED_FIELDS: Field[] = [
         good: [FORM, '~!@#$%^&'],
         bad: [
           ...each('length', '', 'FORM001', 'FORM00001'),
-          ...each('characters', 'FORM 001', 'FÖRM0001', 'FORM000\n'),
+          ...each('characters', 'FORM 001', 'FÖRM0001', 'FORM000\n', 'FORM000\u007f'),
         ],
       },
     },
@@ -263,8 +300,32 @@ export const FIXED_FIELDS: Field[] = [
     required: false,
     values: {
       'language code': {
-        good: ['en', 'EN', 'pt-BR', 'zh-Hant-TW', 'sr-Latn-RS', 'tlh', 'de-DE-u-co-phonebk'],
-        bad: each('language', '', 'e', 'en_GB', 'english language', 'en-', '-en', 'en-GB-', 'ё', 'en,de'),
+        good: [
+          'en',
+          'EN',
+          'pt-BR',
+          'zh-Hant-TW',
+          'sr-Latn-RS',
+          'tlh',
+          'es-419',
+          'sl-rozaj-biske',
+          'de-DE-u-co-phonebk',
+        ],
+        bad: each(
+          'language',
+          '',
+          'e',
+          '12',
+          'en\n',
+          'en--US',
+          'en_GB',
+          'english language',
+          'en-',
+          '-en',
+          'en-GB-',
+          'ё',
+          'en,de',
+        ),
       },
       'decided: at most 64 characters': {
         good: [named('64 characters', LONG_LANGUAGE)],
@@ -321,6 +382,26 @@ export const ROOT_FIELDS: Field[] = [
 
 const BRITISH = { country_code: '44', number: '7400123456' };
 const CANADIAN = { country_code: '1', number: '4165551234' };
+
+/** Values of two fields that have to agree. */
+export const AGREEING_FIELDS: FieldCase[] = [
+  {
+    row: '2.1 repeat_password',
+    rule: 'the password repeated',
+    says: 'the same letters in other code points',
+    operation,
+    body: { password: 'é'.repeat(8), repeat_password: 'e\u0301'.repeat(8) },
+    faults: [{ pointer: '#/repeat_password', rule: 'password_mismatch' }],
+  },
+  ...PHONE_CHANNELS.map((otp_type) => ({
+    row: '2.1 phone.number',
+    rule: 'decided: a mobile number, for a call also a fixed line',
+    says: `a number of a satellite network with ${otp_type}`,
+    operation,
+    body: { otp_type, phone: { country_code: '870', number: '773123456' } },
+    faults: [{ pointer: '#/phone/number', rule: 'number_type' }],
+  })),
+];
 
 /** Of a deployment that sends messages to British numbers alone. */
 export const SERVED_COUNTRIES: FieldCase[] = [...PHONE_CHANNELS, 'email'].flatMap((otp_type) =>

@@ -156,9 +156,26 @@ const DOCUMENT_FIELDS: Field[] = [
           [named('no doc', [without('doc')]), 'required@/0/doc'],
           [named('the doc 7', [{ ...DOCUMENT, doc: 7 }]), 'type@/0/doc'],
           [named('an empty doc', [{ ...DOCUMENT, doc: '' }]), 'length@/0/doc'],
-          ...['not base64', 'QQ', 'QR==', 'QUI=\n', ' QUI=', 'ab-_', 'QUI', 'Q===', 'data:text/plain;base64,QUI='].map(
-            (doc) => [named(`the doc ${JSON.stringify(doc)}`, [{ ...DOCUMENT, doc }]), 'base64@/0/doc'] as const,
-          ),
+          ...[
+            'A',
+            'AAA',
+            'AA=',
+            'AA=A',
+            '====',
+            'AAB=',
+            'AA==AA==',
+            'AA AA',
+            'ÀAAA',
+            'not base64',
+            'QQ',
+            'QR==',
+            'QUI=\n',
+            ' QUI=',
+            'ab-_',
+            'QUI',
+            'Q===',
+            'data:text/plain;base64,QUI=',
+          ].map((doc) => [named(`the doc ${JSON.stringify(doc)}`, [{ ...DOCUMENT, doc }]), 'base64@/0/doc'] as const),
           [
             named('faults in the first and the third of three', [
               { ...DOCUMENT, doc: '%' },
@@ -271,7 +288,7 @@ export const FORM_FIELDS: Field[] = [
     type: 'string',
     values: {
       'numeric string': {
-        good: ['0', '-12.50', '+7', '007', '.5', '123456789012345678901234567890.123'],
+        good: ['0', '-12.50', '+7', '+.5', '007', '.5', '123456789012345678901234567890.123'],
         bad: [
           ...each(
             'format',
@@ -334,6 +351,7 @@ export const FORM_FIELDS: Field[] = [
         bad: [
           [named('an infinite number inside', [spelled('1e999').value]), 'type'],
           [[HALF], 'characters'],
+          [{ [HALF]: 1 }, 'characters'],
         ],
       },
     },
@@ -346,7 +364,7 @@ export const FORM_FIELDS: Field[] = [
     type: 'string',
     values: {
       'format YYYY-MM-DD': {
-        good: ['2024-02-29', '1970-01-01', '0001-01-01', '9999-12-31'],
+        good: ['2024-02-29', '1900-12-31', '1970-01-01', '0001-01-01', '9999-12-31'],
         bad: [
           ...each('date', '', '2023-02-29', '1900-02-29', '2024-04-31', '2024-13-01', '2024-00-10', '2024-01-00'),
           ...each('date', '2024-1-1', '29-02-2024', '20240229', '2024/02/29', '2024-02-29T00:00:00Z', ' 2024-02-29'),
@@ -400,7 +418,7 @@ export const FORM_FIELDS: Field[] = [
       values: {
         'a country code': {
           good: ['GB', 'DE', 'AQ'],
-          bad: each('country', '', 'gb', 'GBR', 'UK', 'XX', 'EU', '44', 'Germany', 'GB '),
+          bad: each('country', '', 'gb', 'GBR', 'UK', 'XX', 'EU', '44', 'Germany', 'GB ', 'constructor'),
         },
       },
     }),

@@ -59,6 +59,16 @@ describe('the fields of a form', () => {
     expect(outcome.ok && Object.entries(outcome.fields)).toEqual([['constructor', 'c']]);
   });
 
+  it('may take any choice where the form lists no options', async () => {
+    const listless = formOf({ key: 'r', type: 'radio', options: [] }, { key: 'm', type: 'multiselect', options: [] });
+    expect(await rulesOf(listless, { r: 'any', m: ['any'] })).toEqual([]);
+  });
+
+  it('of open shape have no member named __proto__', async () => {
+    const open = formOf({ key: 'd', type: 'dynamicSelect' });
+    expect(await rulesOf(open, { d: JSON.parse('{"a":{"__proto__":1}}') })).toEqual(['#/d unknown_field']);
+  });
+
   it('are together at most 200 kB of JSON, else the request is too large', async () => {
     const fields = Array.from({ length: 21 }, (_, index): Field => ({ key: `k${index}`, type: 'text' }));
     const values = (count: number) =>

@@ -37,36 +37,12 @@ describe('the phone of a registration request', () => {
       '#/phone/number phone',
     ]);
   });
-
-  it('has a dial code, and no other members', async () => {
-    expect(await rulesOf({ ...least, phone: { ...phone, country_code: 'GB' } })).toEqual([
-      '#/phone/country_code format',
-    ]);
-    expect(await rulesOf({ ...least, phone: { ...phone, country_code: 44 } })).toEqual(['#/phone/country_code type']);
-    expect(await rulesOf({ ...least, phone: { ...phone, number: null } })).toEqual(['#/phone/number type']);
-    expect(await rulesOf({ ...least, phone: { ...phone, number: '1'.repeat(41) } })).toEqual(['#/phone/number length']);
-    expect(await rulesOf({ ...least, phone: { ...phone, ext: '5', type: 'x' } })).toEqual([
-      '#/phone/ext unknown_field',
-      '#/phone/type unknown_field',
-    ]);
-  });
 });
 
 describe('the number that a message goes to', () => {
   const premium = { country_code: '44', number: '909 879 0000' };
   const landline = { country_code: '44', number: '20 7123 4567' };
   const rulesWhere = (served: ServedCountries, body: object) => rulesOf({ ...least, ...body }, served);
-
-  it.each(['sms', 'call', 'whatsapp'])('is of a kind that gets no premium: %s', async (otp_type) => {
-    expect(await rulesOf({ ...least, otp_type, phone: premium })).toEqual(['#/phone/number number_type']);
-    const satellite = { country_code: '870', number: '773123456' };
-    expect(await rulesOf({ ...least, otp_type, phone: satellite })).toEqual(['#/phone/number number_type']);
-  });
-
-  it('may be a fixed line for a call alone', async () => {
-    expect(await rulesOf({ ...least, otp_type: 'call', phone: landline })).toEqual([]);
-    expect(await rulesOf({ ...least, otp_type: 'sms', phone: landline })).toEqual(['#/phone/number number_type']);
-  });
 
   it.each(['sms', 'call', 'whatsapp'])('is of a country that the deployment serves: %s', async (otp_type) => {
     const [british, canadian] = [phone, { country_code: '1', number: '416 555 1234' }];

@@ -7,7 +7,6 @@ import { OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { RULES } from '../../../lib/validators/primitives.ts';
 import {
   checkCustomFields,
-  MAX_NAME_CHARACTERS,
   RegistrationBodySchema,
   registrationRequestSchema,
 } from '../../../lib/validators/registration.ts';
@@ -56,77 +55,6 @@ describe('a registration request', () => {
       language: 'pt-BR',
       members: body,
     });
-  });
-
-  it('without its required fields is told of each', async () => {
-    expect(await rulesOf({})).toEqual(
-      ['email', 'type', 'name', 'password', 'repeat_password', 'form_id'].map((field) => `#/${field} required`),
-    );
-  });
-
-  it.each([
-    ['email', 'ann', 'format'],
-    ['email', null, 'type'],
-    ['type', 'Trader', 'one_of'],
-    ['type', 'partner', 'one_of'],
-    ['type', 7, 'type'],
-    ['type', null, 'type'],
-    ['name', '', 'length'],
-    ['name', 'n'.repeat(MAX_NAME_CHARACTERS + 1), 'length'],
-    ['name', 'Ann\nLee', 'characters'],
-    ['name', 'Ann\u0085Lee', 'characters'],
-    ['name', 'Ann\ud800', 'characters'],
-    ['name', 7, 'type'],
-    ['phone', null, 'type'],
-    ['phone', '+447400123456', 'type'],
-    ['phone', [], 'type'],
-    ['otp_type', 'fax', 'one_of'],
-    ['otp_type', '', 'one_of'],
-    ['otp_type', null, 'type'],
-    ['otp_type', ['email'], 'type'],
-    ['form_id', 'FORM001', 'length'],
-    ['form_id', 'FORM00001', 'length'],
-    ['form_id', 'FORM 001', 'characters'],
-    ['form_id', 10000001, 'type'],
-    ['referrer_id', 'REF', 'length'],
-    ['referrer_id', null, 'type'],
-    ['language', 'english please', 'language'],
-    ['language', null, 'type'],
-  ])('with %s %j breaks rule %s', async (field, value, rule) => {
-    expect(await rulesOf({ ...least, [field]: value })).toEqual([`#/${field} ${rule}`]);
-  });
-
-  it(`has a name of 1 to ${MAX_NAME_CHARACTERS} characters, in any script`, async () => {
-    for (const name of ['A', 'Zoë', '李 雷', 'Åsa Öberg-O’Neil', '👩‍💻', '👍'.repeat(MAX_NAME_CHARACTERS)]) {
-      expect(await rulesOf({ ...least, name })).toEqual([]);
-    }
-  });
-
-  it.each(['12345678', 'p'.repeat(128), '🔒'.repeat(8), 'пароль-пароль', '        ', 'a\tb\nc\u0000defg'])(
-    'has a password of 8 to 128 characters of any kind: %j',
-    async (password) => {
-      expect(await rulesOf({ ...least, password, repeat_password: password })).toEqual([]);
-    },
-  );
-
-  it.each([
-    ['1234567', 'length'],
-    ['p'.repeat(129), 'length'],
-    ['🔒'.repeat(7), 'length'],
-    ['', 'length'],
-    ['12345678\ud800', 'characters'],
-  ])('has no password such as %j (%s)', async (password, rule) => {
-    expect(await rulesOf({ ...least, password, repeat_password: password })).toEqual([`#/password ${rule}`]);
-  });
-
-  it('repeats its password exactly', async () => {
-    const mismatch = ['#/repeat_password password_mismatch'];
-    expect(await rulesOf({ ...least, repeat_password: 'correct horsE' })).toEqual(mismatch);
-    expect(await rulesOf({ ...least, repeat_password: '' })).toEqual(mismatch);
-    expect(await rulesOf({ ...least, password: 'é'.repeat(8), repeat_password: 'e\u0301'.repeat(8) })).toEqual(
-      mismatch,
-    );
-    expect(await rulesOf({ ...least, repeat_password: 7 })).toEqual(['#/repeat_password type']);
   });
 
   it('is told of a repetition that differs also when the password itself or another field is wrong', async () => {
