@@ -26,11 +26,8 @@ type Settler = { scheduled: ScheduledFunction } & Deployed;
 /** The whole service: its routes, the functions behind them, what these keep, send and may do, and who is told when it fails. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, given: Settings, props: StackProps = {}) {
-    super(scope, id, {
-      description: "A broker's public API: registration and trading accounts.",
-      terminationProtection: given.retainData,
-      ...props,
-    });
+    // Protected from deletion only after the first success (infra/deploy.ts).
+    super(scope, id, { description: "A broker's public API: registration and trading accounts.", ...props });
     Tags.of(this).add('service', 'broker-api');
     Tags.of(this).add('stage', given.stage);
 

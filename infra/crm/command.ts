@@ -1,19 +1,21 @@
 import type { CrmFileError } from './faults.ts';
 
-/** What the command has beside the deployment: its input and output, the names of hosts, and time. */
+/** The command's surroundings on this machine: input and output, the settings, the names of hosts, and time. */
 export interface Terminal {
   input: AsyncIterable<Uint8Array | string>;
-  /** Asks a person, without showing what is typed; absent where nobody sits there. */
+  /** Asks a person without showing what is typed; absent without a terminal. */
   ask?: (question: string) => Promise<string>;
   /** Results. */
   print(text: string): void;
   /** Progress, warnings and errors. */
   tell(text: string): void;
+  /** The file that holds the settings. */
+  cdkJson: string;
   addressesOf(host: string): Promise<string[]>;
   wait(milliseconds: number): Promise<unknown>;
 }
 
-/** Writes results to the standard output. Whoever reads them may stop before their end, as `head` does. */
+/** Writes results to the standard output, whose reader may stop before the end, as `head` does. */
 export function toStandardOutput(): (text: string) => void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -21,7 +23,7 @@ export function toStandardOutput(): (text: string) => void {
   return (text) => process.stdout.write(text);
 }
 
-/** Said to the operator in a line or a few, without a stack. */
+/** A failure that the operator reads as a sentence, without a stack. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: 1 | 2;
@@ -32,7 +34,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Said after each call that was wrong. */
+/** Ends the message on every wrong call. */
 export const HELP_HINT = 'npm run crm -- --help shows how it is called.';
 
 /** The operator called the command wrongly. */

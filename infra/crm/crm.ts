@@ -11,6 +11,7 @@ import { listOperations, settleOperation, showOperation } from './operations.ts'
 import { addressesOf } from './public-address.ts';
 import { exportFile, importFile, list, put, remove } from './records.ts';
 import { putSecret, rotatePepper } from './secrets.ts';
+import { CDK_JSON } from './service-secrets.ts';
 import { LOCAL_URL, openTarget, type Target, type Where } from './target.ts';
 
 const AFTER_HELP = `
@@ -103,7 +104,7 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     .description('secrets of trading servers and others')
     .command('put <name>')
     .description(
-      'stores the secret of a connection, or any other by its name; asks for it, or reads the standard input',
+      'stores the secret of a connection, of a setting, or the pepper; asks for it, or reads the standard input',
     )
     .action((name) => onTarget((target) => putSecret(target, name, terminal)));
   crm
@@ -159,6 +160,7 @@ if (import.meta.main) {
     ...(process.stdin.isTTY ? { ask: askHidden } : {}),
     print: toStandardOutput(),
     tell: (text) => process.stderr.write(text),
+    cdkJson: CDK_JSON,
     addressesOf,
     wait: sleep,
   });

@@ -1,7 +1,10 @@
 import { CommandError, counted, indented } from './command.ts';
 import { CrmFileError } from './faults.ts';
 
-/** What is said of a failure, and with which exit code the command ends. */
+/** How a person gets the rights of these commands. */
+export const OPERATORS_POLICY = 'attach the policy that the output OperatorsPolicy names';
+
+/** What the command says of a failure, and its exit code. */
 export function explain(error: unknown): { message: string; exitCode: 1 | 2 } {
   if (error instanceof CommandError) return error;
   if (error instanceof CrmFileError) {
@@ -16,6 +19,9 @@ export function explain(error: unknown): { message: string; exitCode: 1 | 2 } {
   if (code === 'ENOTFOUND' || code === 'ECONNREFUSED' || code === 'ETIMEDOUT') {
     return { message: `AWS cannot be reached from here (${error.message}).`, exitCode: 1 };
   }
+  const right = missingRight(error);
+  if (right !== undefined)
+    return { message: `These AWS credentials lack the right ${right}: ${OPERATORS_POLICY}.`, exitCode: 1 };
   const sentence =
     SERVICE_ERRORS[error.name] ?? (/region is missing/i.test(error.message) ? SERVICE_ERRORS.NoRegion : undefined);
   return { message: sentence ?? `${error.name}: ${error.message}`, exitCode: 1 };
@@ -26,9 +32,18 @@ const SERVICE_ERRORS: Record<string, string> = {
   CredentialsProviderError: 'There are no AWS credentials: set AWS_PROFILE, or log in with `aws sso login`.',
   ExpiredTokenException: 'The AWS credentials have expired.',
   UnrecognizedClientException: 'AWS does not know these credentials.',
-  AccessDeniedException:
-    'These AWS credentials may not do this: it takes dynamodb:Scan, GetItem and BatchWriteItem on the table, ' +
-    'cloudformation:DescribeStacks for --stack, and secretsmanager:GetSecretValue for check.',
   ResourceNotFoundException: 'There is no such table in this account and region.',
   ValidationError: 'There is no such stack in this account and region.',
 };
+
+const DENIED = /AccessDenied|NotAuthorized|Unauthorized|AuthorizationError/i;
+/** Every service of AWS words its refusal so, with different quotes. */
+const REFUSAL = /not authorized to perform:? [`'"]?([a-z0-9-]+:\w+)[`'"]?(?: on resource:? [`'"]?([^\s`'",]+))?/i;
+
+/** @returns the action that AWS refused, with its resource, such as `dynamodb:Scan on arn:…`; undefined for another error */
+export function missingRight(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const [, action, resource] = REFUSAL.exec(error.message) ?? [];
+  if (action !== undefined) return resource === undefined ? action : `${action} on ${resource}`;
+  return DENIED.test(error.name) ? 'that AWS asks for here' : undefined;
+}

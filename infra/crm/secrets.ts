@@ -6,25 +6,44 @@ import { type Connection, platformSecretSchema } from '../../lib/records/crm-rec
 import { CODE_VALID_MINUTES } from '../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { CommandError, type Terminal } from './command.ts';
+import { fromItems } from './crm-items.ts';
 import { findConnection } from './find-connection.ts';
 import { type SecretStore, secretStore } from './secret-store.ts';
+import { readContext, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
 import type { Target } from './target.ts';
 
 /**
- * Stores a secret: that of a connection, which has the shape of its protocol, or any other by its own name. It is asked
- * for where a person sits, and else read from the standard input.
+ * Stores the secret of a connection, of a setting, or the pepper, in the shape that its reader expects. It asks a person
+ * for the value, or reads the standard input. Any other name is refused: no part of the service would read that secret.
  */
 export async function putSecret(target: Target, name: string, terminal: Terminal): Promise<void> {
-  const connection = await findConnection(target, name);
-  const text = await (connection === undefined ? plainSecret(terminal) : platformSecret(connection, terminal));
-  const secret = connection?.secret ?? name;
+  const { secret, text } = await readSecret(target, name, terminal);
   const done = await secretStore(target.client).write(secret, text);
   terminal.print(`The secret ${secret} is ${done}; functions use it within ${FRESH_MS / 60_000} minutes.\n`);
 }
 
-async function plainSecret({ ask, input }: Terminal): Promise<string> {
+async function readSecret(target: Target, name: string, terminal: Terminal): Promise<{ secret: string; text: string }> {
+  const named = await findConnection(target, name);
+  const connections = named === undefined ? fromItems(await target.table.readAll()).records.connections : [named];
+  const connection = named ?? connections.find(({ secret }) => secret === name);
+  if (connection !== undefined) return { secret: connection.secret, text: await platformSecret(connection, terminal) };
+  const services = serviceSecrets(readContext(terminal.cdkJson), target.pepperSecret);
+  const service = services.find((one) => one.purpose === name || one.name === name);
+  if (service !== undefined) return { secret: service.name, text: await serviceSecret(service, terminal) };
+  const names = [...connections.map(({ id }) => id), ...services.map((one) => `${one.name} (${one.purpose})`)];
+  throw new CommandError(
+    `No connection and no setting uses a secret ${name}; nothing was stored. There are: ${names.join(', ') || 'none'}.`,
+  );
+}
+
+async function serviceSecret({ name, shape, parse }: ServiceSecret, { ask, input }: Terminal): Promise<string> {
   const text = ask === undefined ? (await readAll(input)).replace(/\r?\n$/, '') : await ask('Its value: ');
-  if (text === '') throw new CommandError('A secret is not empty; nothing was stored.');
+  try {
+    parse(text);
+  } catch {
+    // The parser's message may quote the value.
+    throw new CommandError(`The secret ${name} must be ${shape}; nothing was stored.`);
+  }
   return text;
 }
 
@@ -36,7 +55,7 @@ async function platformSecret(connection: Connection, { ask, input }: Terminal):
   else if (protocol === 'web-api')
     value = { login: Number(await ask("The manager's login: ")), password: await ask('Its API password: ') };
   else value = { master: await ask('The master password: ') };
-  // What was typed never stands in a message.
+  // The message never holds the value.
   if (!v.is(platformSecretSchema(connection), value))
     throw new CommandError(`The secret of ${id} must be ${shape}; nothing was stored.`);
   return JSON.stringify(value);
@@ -50,14 +69,14 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Until no function holds an earlier value in memory, and until no code sealed with it is good any more. */
+/** Until every function has forgotten an earlier value, and until the last code sealed with it has expired. */
 const KNOWN_MS = FRESH_MS;
 const FORGOTTEN_MS = FRESH_MS + CODE_VALID_MINUTES * 60_000;
 
 /**
- * Replaces the key that codes are sealed with, without a moment in which a code cannot be verified: the new key is
- * added, then used, then the old one is taken away, each when all functions have seen the step before. Where it was
- * interrupted, it goes on.
+ * Replaces the key that codes are sealed with. The new key is added, then used, then the old key is removed. Each step
+ * waits until all functions have seen the one before, so every code can be verified at any time. After an interruption
+ * the next call resumes.
  */
 export async function rotatePepper(target: Target, terminal: Terminal): Promise<void> {
   const name = target.pepperSecret;

@@ -1,9 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { fromText } from '../../lib/validators/texts.ts';
 import { gather, readSettings, SETTING_NAME, SETTING_NAMES, SettingsError, SettingsSchema } from '../settings.ts';
-
-const CDK_JSON = fileURLToPath(new URL('../../cdk.json', import.meta.url));
+import { CDK_JSON } from './service-secrets.ts';
 
 const USAGE = `npm run setting                                          shows the settings of cdk.json
 npm run setting -- senderAddress=no-reply@acme.example channels=email,sms phone.countries=GB,DE

@@ -1,104 +1,91 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { LANGUAGES, wordsFor } from '../../lib/messages/translations/languages.ts';
-import { CommandError, toStandardOutput } from '../crm/command.ts';
+import { toStandardOutput } from '../crm/command.ts';
+import { CDK_JSON, readContext, serviceSecrets } from '../crm/service-secrets.ts';
 import { LOCAL_URL, openTarget, type Where } from '../crm/target.ts';
 import { readSettings, type Settings, SettingsError } from '../settings.ts';
-import { awsLooks } from './aws-looks.ts';
-import { accountChecks, type Check, examine, exitCode } from './checks.ts';
-import type { Finding, ServerLooks } from './looks.ts';
-import { mailChecks } from './mail-checks.ts';
-import { messageChecks } from './message-checks.ts';
-import { secretChecks } from './secret-checks.ts';
-import { serverLooks } from './server-looks.ts';
-import { connectionChecks, settlementCheck, stackChecks } from './stack-checks.ts';
+import { accountChecks, quotaChecks } from './account-checks.ts';
+import { type Check, type CheckResult, examine, exitCode, unknown } from './checks.ts';
+import { awsProbes, type ServerProbes, serverProbes } from './probes.ts';
+import { connectionCheck, secretChecks, settlementCheck, stackChecks } from './stack-checks.ts';
 
-/** `npm run doctor`: one table of what works, what is missing, and the command that mends it. Changes nothing. */
-export async function runDoctor(args: readonly string[], print: (text: string) => void): Promise<number> {
+/** `npm run doctor`: one table of what works, what is missing, and the command that fixes it. Changes nothing. */
+export async function runDoctor(
+  args: readonly string[],
+  print: (text: string) => void,
+  cdkJson: string = CDK_JSON,
+): Promise<number> {
   const program = new Command('npm run doctor --')
     .description(
-      'Says what works, what is missing, and what mends it; changes nothing. Ends with 1 when something is missing.',
+      'Says what works, what is missing, and how to fix it; changes nothing. Ends with 1 when something is missing.',
     )
     .option('--stack <name>', 'the deployed stack; else the one that the settings in cdk.json name')
     .option('--local [url]', `the local service, ${LOCAL_URL} where no address is given`)
-    .option('--json', 'prints the findings as JSON')
+    .option('--json', 'prints the results as JSON')
     .parse([...args], { from: 'user' });
   const { stack, local, json } = program.opts<{ stack?: string; local?: string | true; json?: true }>();
-  try {
-    const findings = await (local === undefined ? ofAws(stack) : ofLocal(local === true ? LOCAL_URL : local));
-    print(json === true ? `${JSON.stringify(findings, null, 2)}\n` : table(findings));
-    return exitCode(findings);
-  } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
-    print(`${error.message}\n`);
-    return 1;
-  }
+  const results = await (local === undefined
+    ? examineAws(cdkJson, stack)
+    : examineServers({ local: local === true ? LOCAL_URL : local }, []));
+  print(json === true ? `${JSON.stringify(results, null, 2)}\n` : table(results));
+  return exitCode(results);
 }
 
-function ofLocal(local: string): Promise<Finding[]> {
-  return withServers({ local }, async (servers) =>
-    examine([...(await connectionChecks(servers)), settlementCheck()], servers),
-  );
-}
-
-async function ofAws(name?: string): Promise<Finding[]> {
-  const aws = awsLooks();
-  const settings = settingsOf(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
-  if (settings instanceof SettingsError)
-    return [...(await examine(accountChecks(), aws)), ...settings.faults.map(faulty)];
+async function examineAws(cdkJson: string, name?: string): Promise<CheckResult[]> {
+  const aws = awsProbes();
+  const settings = settingsOf(cdkJson);
+  if (!('stage' in settings)) return [...(await examine(quotaChecks(), aws)), ...settings.results];
   const stack = name ?? `broker-api-${settings.stage}`;
-  const outputs = (await aws.stack(stack).catch(() => undefined))?.outputs;
-  const findings = await examine(await checksOf(settings, stack, outputs !== undefined), aws);
-  if (outputs?.CrmTableName === undefined) return findings;
-  const rest = await withServers({ stack }, async (servers) =>
-    examine([...secretChecks(settings, outputs), ...(await connectionChecks(servers)), settlementCheck()], servers),
-  );
-  return [...findings, ...rest];
+  const found = await aws.stack(stack).catch(() => 'refused' as const);
+  const results = await examine(await awsChecks(settings, stack, found !== undefined), aws);
+  if (found === undefined || found === 'refused' || found.outputs.CrmTableName === undefined) return results;
+  const secrets = serviceSecrets(readContext(cdkJson), found.outputs.PepperSecretArn);
+  return [...results, ...(await examineServers({ stack }, secretChecks(secrets)))];
 }
 
-async function withServers(where: Where, work: (servers: ServerLooks) => Promise<Finding[]>) {
-  const target = await openTarget(where);
+/** The checks for which the target must be open. */
+async function examineServers(where: Where, more: Check<ServerProbes>[]): Promise<CheckResult[]> {
   const place = where.stack === undefined ? `--local=${where.local}` : `--stack ${where.stack}`;
-  return await work(serverLooks(target, place)).finally(() => target.table.close());
-}
-
-function settingsOf(cdkJson: string): Settings | SettingsError {
   try {
-    return readSettings((JSON.parse(cdkJson) as { context?: Record<string, unknown> }).context ?? {});
+    const target = await openTarget(where);
+    const checks = [...more, connectionCheck, settlementCheck()];
+    return await examine(checks, serverProbes(target, place)).finally(() => target.table.close());
   } catch (error) {
-    if (error instanceof SettingsError) return error;
-    throw error;
+    return [{ area: 'crm', subject: 'records', ...unknown(error) }];
   }
 }
 
-function faulty(fault: string): Finding {
-  return { area: 'settings', what: 'cdk.json', state: 'missing', says: fault, mend: 'npm run setting -- name=value …' };
+function settingsOf(cdkJson: string): Settings | { results: CheckResult[] } {
+  const fix = 'npm run setting -- name=value …';
+  try {
+    return readSettings(readContext(cdkJson));
+  } catch (error) {
+    const faults = error instanceof SettingsError ? error.faults : ['cannot be read as JSON'];
+    return {
+      results: faults.map((detail) => ({ area: 'settings', subject: 'cdk.json', state: 'missing', detail, fix })),
+    };
+  }
 }
 
-/** Before the first deployment those alone that need no stack. */
-export async function checksOf(settings: Settings, stack: string, deployed: boolean): Promise<Check[]> {
+/** @param deployed false: only the checks that make sense before the first deployment */
+export async function awsChecks(settings: Settings, stack: string, deployed: boolean): Promise<Check[]> {
   const words = await Promise.all(LANGUAGES.map(wordsFor));
   const languages = words.map(({ whatsapp }) => whatsapp);
-  return [
-    ...accountChecks(settings),
-    ...mailChecks(settings, deployed),
-    ...messageChecks(settings, languages),
-    ...stackChecks(stack, settings, deployed),
-  ];
+  return [...accountChecks(settings, languages, deployed), ...stackChecks(stack, settings, deployed)];
 }
 
 const SIGNS = { works: 'ok', missing: 'MISSING', warning: 'warning', unknown: 'unknown' } as const;
 
-/** For people: one line for each finding, and below it what mends it. */
-export function table(findings: readonly Finding[]): string {
-  const names = findings.map(({ area, what }) => `${area}: ${what}`);
+/** For people: one line for each result, and below it how to fix it. */
+export function table(results: readonly CheckResult[]): string {
+  const names = results.map(({ area, subject }) => `${area}: ${subject}`);
   const width = Math.max(0, ...names.map(({ length }) => length)) + 2;
-  const lines = findings.map(({ state, says, mend }, index) => {
-    const line = `${SIGNS[state].padEnd(9)}${(names[index] ?? '').padEnd(width)}${says}`;
-    return mend === undefined ? line : `${line}\n${' '.repeat(9)}→ ${mend}`;
+  const lines = results.map(({ state, detail, fix }, index) => {
+    const line = `${SIGNS[state].padEnd(9)}${(names[index] ?? '').padEnd(width)}${detail}`;
+    return fix === undefined ? line : `${line}\n${' '.repeat(9)}→ ${fix}`;
   });
-  const open = findings.filter(({ state }) => state !== 'works').length;
-  return `${lines.join('\n')}\n\n${open === 0 ? 'Everything works.' : `${open} of ${findings.length} need a look.`}\n`;
+  const open = results.filter(({ state }) => state !== 'works').length;
+  return `${lines.join('\n')}\n\n${open === 0 ? 'Everything works.' : `${open} of ${results.length} need a look.`}\n`;
 }
 
 if (import.meta.main) process.exitCode = await runDoctor(process.argv.slice(2), toStandardOutput());

@@ -3,13 +3,14 @@ import { PlatformFailure } from '../../lib/platform/platform.ts';
 import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { NEVER } from '../../lib/records/due.ts';
 import { knowsPassword, remarks } from '../crm/server-report.ts';
+import type { ServiceSecret } from '../crm/service-secrets.ts';
 import type { Settings } from '../settings.ts';
-import { type Check, type Found, missing, warning, works } from './checks.ts';
-import type { AwsLooks, ServerLooks } from './looks.ts';
+import { type Check, type CheckResult, examine, missing, type Outcome, warning, works } from './checks.ts';
+import type { AwsProbes, ServerProbes } from './probes.ts';
 
 /**
- * The stack by its name: its state, who hears of its alarms, which ring, and its domain.
- * @param isDeployed false: only what can be there before the first deployment
+ * The stack by its name: its state, the receivers of its alarms, the alarms that ring, and its domain.
+ * @param isDeployed false: only the checks that make sense before the first deployment
  */
 export function stackChecks(
   stack: string,
@@ -17,64 +18,71 @@ export function stackChecks(
   isDeployed: boolean,
 ): Check[] {
   return [
-    { area: 'stack', what: stack, look: (looks) => stackFound(looks, stack, retainData) },
+    { area: 'stack', subject: stack, run: (probes) => stackState(probes, stack, retainData) },
     ...(isDeployed ? alarmChecks(stack) : []),
     ...(customDomain === undefined ? [] : [domain(stack, customDomain)]),
   ];
+}
+
+async function stackState(probes: AwsProbes, stack: string, retainData: boolean): Promise<Outcome> {
+  const found = await probes.stack(stack);
+  if (found === undefined) return missing('is not deployed', 'npm run deploy');
+  const { status } = found;
+  const unprotect = `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name ${stack}`;
+  const events = `aws cloudformation describe-stack-events --stack-name ${stack}`;
+  if (/^(ROLLBACK|CREATE)_(COMPLETE|FAILED)$/.test(status) && status !== 'CREATE_COMPLETE') {
+    // The next deployment deletes what the first one left behind, which protection would forbid.
+    const again = found.protected ? `${unprotect} && npm run deploy` : 'npm run deploy';
+    return missing(`${status}: the first deployment failed`, `${events}, fix the cause, then: ${again}`);
+  }
+  if (status === 'UPDATE_ROLLBACK_FAILED')
+    return missing(status, `${events}, then: aws cloudformation continue-update-rollback --stack-name ${stack}`);
+  if (/FAILED$/.test(status)) return missing(status, events);
+  if (retainData && !found.protected) return warning(`${status}, not protected from deletion`, 'npm run deploy');
+  return works(status);
 }
 
 function alarmChecks(stack: string): Check[] {
   return [
     {
       area: 'alarms',
-      what: 'receivers',
-      look: async (looks) => {
-        const topic = (await looks.stack(stack))?.outputs.AlarmTopicArn;
+      subject: 'receivers',
+      run: async (probes) => {
+        const topic = (await probes.stack(stack))?.outputs.AlarmTopicArn;
         if (topic === undefined) return missing('the stack names no topic of alarms', 'npm run deploy');
-        const { confirmed, pending } = await looks.subscriptions(topic);
+        const { confirmed, pending } = await probes.subscriptions(topic);
         if (confirmed > 0) return works(`${confirmed} confirmed${pending > 0 ? `, ${pending} pending` : ''}`);
         return pending > 0
-          ? missing('nobody has confirmed yet', 'follow the link in the mail from AWS Notifications')
-          : missing('nobody hears them', 'npm run setting -- alarmEmail=oncall@…, npm run deploy');
+          ? missing('no receiver has confirmed yet', 'follow the link in the mail from AWS Notifications')
+          : missing('there are no receivers', 'npm run setting -- alarmEmail=oncall@…, npm run deploy');
       },
     },
     {
       area: 'alarms',
-      what: 'now',
-      look: async (looks) => {
-        const names = await looks.ringing(stack);
+      subject: 'now',
+      run: async (probes) => {
+        const names = await probes.activeAlarms(stack);
         return names.length === 0
           ? works('none rings')
-          : names.map((name) => ({ ...warning('rings', 'infra/README.md, Alarms, says what to do'), what: name }));
+          : names.map((name) => ({ ...warning('rings', 'infra/docs/runbook.md says what to do'), subject: name }));
       },
     },
   ];
 }
 
-async function stackFound(looks: AwsLooks, stack: string, retainData: boolean): Promise<Found> {
-  const found = await looks.stack(stack);
-  if (found === undefined) return missing('is not deployed', 'npm run deploy');
-  if (/ROLLBACK_COMPLETE|FAILED/.test(found.status) && !/^UPDATE_ROLLBACK_COMPLETE$/.test(found.status)) {
-    return missing(found.status, `aws cloudformation describe-stack-events --stack-name ${stack}`);
-  }
-  if (retainData && !found.protected) {
-    return warning(`${found.status}, not protected from deletion`, 'npm run deploy');
-  }
-  return works(found.status);
-}
-
 function domain(stack: string, { name, certificateArn }: NonNullable<Settings['customDomain']>): Check {
   return {
     area: 'domain',
-    what: name,
-    look: async (looks) => {
-      const certificate = await looks.certificate(certificateArn);
+    subject: name,
+    run: async (probes) => {
+      const certificate = await probes.certificate(certificateArn);
       if (certificate?.status !== 'ISSUED') {
-        return missing(`its certificate is ${certificate?.status ?? 'not there'}`, 'set the record that ACM names');
+        const status = certificate === undefined ? 'does not exist' : `is ${certificate.status}`;
+        return missing(`its certificate ${status}`, 'set the record that ACM names');
       }
-      const target = (await looks.stack(stack))?.outputs.ApiDomainTarget;
-      if (target === undefined) return works('its certificate; the deployment says what its DNS must name');
-      const leads = (await looks.cnames(name)).includes(target);
+      const target = (await probes.stack(stack))?.outputs.ApiDomainTarget;
+      if (target === undefined) return works('its certificate; the deployment names the DNS record');
+      const leads = (await probes.cnames(name)).includes(target);
       return leads
         ? works('certificate and DNS')
         : warning('has no CNAME to the API (an alias is fine too)', `set ${name} CNAME ${target}`);
@@ -82,56 +90,84 @@ function domain(stack: string, { name, certificateArn }: NonNullable<Settings['c
   };
 }
 
-/** So long after its time an operation waits because nobody takes it up, in milliseconds. */
-const WAITS_MS = 10 * 60_000;
+/** The service's own secrets, each by its name and its shape. */
+export function secretChecks(secrets: readonly ServiceSecret[]): Check<ServerProbes>[] {
+  return secrets.map(({ purpose, name, shape, parse }) => ({
+    area: 'secrets',
+    subject: purpose,
+    run: async (probes) => {
+      const text = await probes.secret(name);
+      const fix = `npm run crm -- secret put ${name} ${probes.place} (its value: ${shape})`;
+      if (text === undefined) return missing('does not exist', fix);
+      try {
+        parse(text);
+      } catch {
+        // The parser's message may quote the secret.
+        return missing('has another shape', fix);
+      }
+      return works('exists, in the right shape');
+    },
+  }));
+}
+
+/** How long after its time an unfinished operation is taken for forgotten, in milliseconds. */
+const OVERDUE_MS = 10 * 60_000;
 
 /** What became of accounts whose callers did not come back. */
-export function settlementCheck(now: number = Date.now()): Check<ServerLooks> {
+export function settlementCheck(now: number = Date.now()): Check<ServerProbes> {
   return {
     area: 'accounts',
-    what: 'not at their end',
-    look: async (looks) => {
-      const open = await looks.openOperations();
-      const waiting = open.filter(({ dueAt }) => dueAt < now - WAITS_MS);
-      if (waiting.length > 0) {
-        const since = new Date(Math.min(...waiting.map(({ dueAt }) => dueAt))).toISOString();
-        const log = 'look at the log of settle-operations (output SettleOperationsLogGroup)';
-        return missing(`${waiting.length} of them are not taken up since ${since}`, log);
+    subject: 'unfinished',
+    run: async (probes) => {
+      const open = await probes.openOperations();
+      const overdue = open.filter(({ dueAt }) => dueAt < now - OVERDUE_MS);
+      if (overdue.length > 0) {
+        const since = new Date(Math.min(...overdue.map(({ dueAt }) => dueAt))).toISOString();
+        const log = 'read the log of settle-operations (output SettleOperationsLogGroup)';
+        return missing(`the settler has left ${overdue.length} of them since ${since}`, log);
       }
       const forOperators = open.filter(({ dueAt }) => dueAt === NEVER).length;
-      if (forOperators === 0) return works(open.length === 0 ? 'none' : `${open.length}, which are seen to`);
-      return warning(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${looks.place}`);
+      if (forOperators === 0) return works(open.length === 0 ? 'none' : `${open.length}, which the settler finishes`);
+      return warning(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${probes.place}`);
     },
   };
 }
 
-/** The trading servers: the secret of each connection, whether it lets us in, our rights, its groups, and its range of logins. */
-export async function connectionChecks(looks: ServerLooks): Promise<Check<ServerLooks>[]> {
-  const connections = await looks.connections();
-  if (connections.length === 0) {
-    const mend = `npm run crm -- import crm.json ${looks.place}`;
-    return [{ area: 'crm', what: 'connections', look: async () => missing('there are none', mend) }];
-  }
-  return connections.map((connection) => ({
+/** The trading servers: for each connection its secret, the login, the rights, its groups, and its range of logins. */
+export const connectionCheck: Check<ServerProbes> = {
+  area: 'trading server',
+  subject: 'connections',
+  run: async (probes) => {
+    const connections = await probes.connections();
+    if (connections.length === 0) return missing('there are none', `npm run crm -- import crm.json ${probes.place}`);
+    return examine(connections.map(oneConnection), probes) satisfies Promise<CheckResult[]>;
+  },
+};
+
+function oneConnection(connection: Connection): Check<ServerProbes> {
+  const { id } = connection;
+  return {
     area: 'trading server',
-    what: connection.id,
-    look: (looks) => connectionFound(looks, connection),
-  }));
+    subject: id,
+    run: async (probes) => {
+      const put = `npm run crm -- secret put ${id} ${probes.place}`;
+      const text = await probes.secret(connection.secret);
+      if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
+      if (!v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text).success) {
+        return missing(`the secret ${connection.secret} has another shape`, put);
+      }
+      try {
+        const found = remarks(connection, await probes.report(connection));
+        const entered = works(knowsPassword(connection.protocol) ? 'lets us in' : 'can be reached');
+        return [entered, ...found.map((remark) => toOutcome(id, remark))];
+      } catch (error) {
+        if (!(error instanceof PlatformFailure)) throw error;
+        return missing(`${error.kind} (${error.reason})`, `npm run crm -- check ${id} ${probes.place}`);
+      }
+    },
+  };
 }
 
-async function connectionFound(looks: ServerLooks, connection: Connection): Promise<Found | Found[]> {
-  const put = `npm run crm -- secret put ${connection.id} ${looks.place}`;
-  const text = await looks.secret(connection.secret);
-  if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
-  if (!v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text).success) {
-    return missing(`the secret ${connection.secret} has another shape`, put);
-  }
-  try {
-    const found = remarks(connection, await looks.report(connection));
-    const entered = works(knowsPassword(connection.protocol) ? 'lets us in' : 'can be reached');
-    return [entered, ...found.map(({ about, ...rest }) => ({ what: `${connection.id} ${about}`, ...rest }))];
-  } catch (error) {
-    if (!(error instanceof PlatformFailure)) throw error;
-    return missing(`${error.kind} (${error.reason})`, `npm run crm -- check ${connection.id} ${looks.place}`);
-  }
+function toOutcome(id: string, { about, state, says, mend }: ReturnType<typeof remarks>[number]): Outcome {
+  return { subject: `${id} ${about}`, state, detail: says, ...(mend === undefined ? {} : { fix: mend }) };
 }

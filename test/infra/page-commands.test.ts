@@ -32,7 +32,14 @@ const filled = (words: string) =>
     .split(' ')
     .map((word) => (word.endsWith('…') ? `${word.split('=', 1)}=${OPEN[word.split('=')[0] ?? '']}` : word));
 
-function cdkJson(): string {
+const SECRETS_OF_THE_PAGE = [
+  'captcha.provider=turnstile',
+  'captcha.secret=captcha',
+  'front.header=x-front',
+  'front.secret=front/cloudfront',
+];
+
+function emptyCdkJson(): string {
   const file = join(mkdtempSync(join(tmpdir(), 'page-')), 'cdk.json');
   writeFileSync(file, '{ "context": {} }');
   return file;
@@ -43,7 +50,7 @@ describe('The settings of the operators’ page, written as it says', () => {
   const changes = all.filter((words) => !words.startsWith('name='));
 
   it('are taken one after the other, none undoing the one before, and make a stack', () => {
-    const file = cdkJson();
+    const file = emptyCdkJson();
     expect(changes.length).toBeGreaterThan(13);
     for (const words of changes) {
       const before = readFileSync(file);
@@ -66,10 +73,10 @@ describe('The settings of the operators’ page, written as it says', () => {
   });
 
   it('have a further stage beside them', () => {
-    const [deploy = ''] = commands('npx cdk deploy').filter((command) => command.includes('-c stage'));
+    const [deploy = ''] = commands('npm run deploy --').filter((command) => command.includes('-c stage'));
     const taken = [deploy, ...[...PAGE.matchAll(/`(-c [^`]+)`/g)].map(([, words]) => words)].join(' ');
     const given = [...taken.matchAll(/-c ([\w.]+)=(\S*)/g)].map(([, name = '', value = '']) => [name, value]);
-    const file = cdkJson();
+    const file = emptyCdkJson();
     for (const words of changes.filter((one) => /^(senderAddress|customDomain|defaultEndpoint|channels)/.test(one)))
       changeSettings(filled(words), file);
     const { context } = JSON.parse(readFileSync(file, 'utf8')) as { context: Record<string, unknown> };
@@ -115,6 +122,8 @@ describe('The operators’ command, called as the page says', () => {
   it('does what it says, from the first import to the last settlement', async () => {
     const [, order = ''] = /printf '%s' '([^']+)' > order\.json/.exec(PAGE) ?? [];
     const [records, orderFile] = [await crmFile(), await operators.fileOf(order)];
+    const cdkJson = emptyCdkJson();
+    changeSettings(['senderAddress=a@acme.example', ...SECRETS_OF_THE_PAGE], cdkJson);
     const all = commands('npm run crm --').filter((command) => / --(stack|help)/.test(command));
     expect(all.length).toBeGreaterThan(12);
     for (const command of all) {
@@ -135,7 +144,7 @@ describe('The operators’ command, called as the page says', () => {
         name === 'tp5-live-1' ? await operators.stored('platform/tp5-live-1') : '{"current":"0123456789abcdef"}';
       const { code, told } = await crm(
         args.map((arg) => words[arg] ?? arg),
-        { input: input ?? '', waits: async () => {} },
+        { input: input ?? '', waits: async () => {}, cdkJson },
       );
       // There is no deposit to settle here: `operations.test.ts` has one.
       expect({ command, told, code }).toEqual({

@@ -1,6 +1,6 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type CfnResource, EVERYTHING, inBareApp, synthesize } from '../support/stack.ts';
+import { type CfnResource, EVERYTHING, synthesize } from '../support/stack.ts';
 
 let template: Template;
 let full: Template;
@@ -31,11 +31,6 @@ describe('The whole stack', () => {
       'SettleOperationsLogGroup',
       'UndeliveredEventsQueueArn',
     ]);
-  });
-
-  it('cannot be deleted by mistake where its data is kept', () => {
-    const isProtected = (retainData: boolean) => inBareApp({}, { retainData }, (stack) => stack.terminationProtection);
-    expect([isProtected(true), isProtected(false)]).toEqual([true, false]);
   });
 
   it('has one page that shows it', () => {

@@ -7,6 +7,7 @@ import { runCrm } from '../../infra/crm/crm.ts';
 import { toItems } from '../../infra/crm/crm-items.ts';
 import { type CrmTable, crmTable } from '../../infra/crm/crm-table.ts';
 import { secretStore } from '../../infra/crm/secret-store.ts';
+import { CDK_JSON } from '../../infra/crm/service-secrets.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { databaseClient } from '../../lib/aws/dynamodb.ts';
@@ -25,6 +26,8 @@ export interface Person {
   answers?: string[];
   /** Happens while the command waits. */
   waits?: (milliseconds: number) => Promise<void>;
+  /** The file that holds the settings. */
+  cdkJson?: string;
 }
 
 /** The addresses of hosts that have names. */
@@ -34,7 +37,10 @@ const ADDRESSES: Readonly<Record<string, string[]>> = {
 };
 
 /** The operators' command as a process would run it. */
-export async function crm(args: string[], { input = '', answers, waits }: Person = {}): Promise<Outcome> {
+export async function crm(
+  args: string[],
+  { input = '', answers, waits, cdkJson = CDK_JSON }: Person = {},
+): Promise<Outcome> {
   const outcome = { code: 0, out: '', told: '' };
   outcome.code = await runCrm(args, {
     input: (async function* () {
@@ -47,6 +53,7 @@ export async function crm(args: string[], { input = '', answers, waits }: Person
       outcome.told += text;
     },
     ...(answers === undefined ? {} : { ask: async () => answers.shift() ?? '' }),
+    cdkJson,
     addressesOf: async (host) => ADDRESSES[host] ?? [],
     wait: async (milliseconds) => waits?.(milliseconds),
   });

@@ -64,14 +64,20 @@ export async function readGroups(
   return found;
 }
 
-/** @returns undefined where the path is not allowed; @throws PlatformFailure where the server cannot be asked now */
+/** @returns undefined where the server forbids the path, or does not have it; @throws PlatformFailure where it cannot be asked now */
 async function ask(client: WebApiClient, path: string, signal: AbortSignal): Promise<WebApiAnswer | undefined> {
   const answer = await client.ask({ path }, signal).catch((error: unknown) => {
-    if (error instanceof PlatformFailure && error.kind === 'platform_refused') return undefined;
+    const answered = error instanceof PlatformFailure && (error.kind === 'platform_refused' || isUnknownPath(error));
+    if (answered) return undefined;
     throw error;
   });
   if (answer === undefined || isDone(answer)) return answer;
   const failure = commandFailure(answer.retcode);
   if (failure.kind === 'platform_unavailable') throw failure;
   return answer;
+}
+
+/** A server without this command answers 404; the session works. */
+function isUnknownPath({ reason }: PlatformFailure): boolean {
+  return reason === 'http_404';
 }

@@ -37,7 +37,13 @@ describe('npm run crm -- call', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const target = { name: 'x', table: operators.table, client: {}, database: {}, apiUrl };
-    const terminal = { print: () => {}, tell: () => {}, addressesOf: async () => [], wait: async () => {} };
+    const terminal = {
+      print: () => {},
+      tell: () => {},
+      cdkJson: '',
+      addressesOf: async () => [],
+      wait: async () => {},
+    };
     const input = async function* () {
       yield '{}';
     };

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checked } from '../../support/openapi.ts';
 import { crm, Operators, type Person } from '../../support/operators.ts';
@@ -69,39 +72,65 @@ describe('npm run crm -- check', () => {
 });
 
 describe('npm run crm -- secret put', () => {
-  const put = (name: string, person: Person) => crm(['secret', 'put', name, '--local', operators.service.url], person);
+  const cdkJson = join(mkdtempSync(join(tmpdir(), 'secrets-')), 'cdk.json');
+  const context = { captcha: { secret: 'broker/captcha' }, 'front.secret': 'front/proxy' };
+  writeFileSync(cdkJson, JSON.stringify({ context }));
+  const put = (name: string, person: Person) =>
+    crm(['secret', 'put', name, '--local', operators.service.url], { cdkJson, ...person });
 
   it.each([
-    ['tp5-live-1', ['1000', 'Secret-1'], '{"login":1000,"password":"Secret-1"}'],
-    ['tp4-gw-1', ['Secret-2'], '{"master":"Secret-2"}'],
-  ])('stores what a person types as the secret of %s, in the shape of its protocol', async (id, answers, value) => {
-    const before = (await operators.stored(`platform/${id}`)) ?? '';
-    expect(await put(id, { answers: [...answers] })).toEqual({
-      code: 0,
-      out: `The secret platform/${id} is replaced; functions use it within 5 minutes.\n`,
-      told: '',
-    });
-    expect(await operators.stored(`platform/${id}`)).toBe(value);
-    await put(id, { input: before });
+    ['tp5-live-1', 'platform/tp5-live-1', ['1000', 'Secret-1'], '{"login":1000,"password":"Secret-1"}'],
+    ['tp4-gw-1', 'platform/tp4-gw-1', ['Secret-2'], '{"master":"Secret-2"}'],
+    ['platform/tp4-gw-1', 'platform/tp4-gw-1', ['Secret-3'], '{"master":"Secret-3"}'],
+  ])(
+    'stores what a person types as the secret of %s, in the shape of its protocol',
+    async (name, secret, answers, value) => {
+      const before = (await operators.stored(secret)) ?? '';
+      expect(await put(name, { answers: [...answers] })).toEqual({
+        code: 0,
+        out: `The secret ${secret} is replaced; functions use it within 5 minutes.\n`,
+        told: '',
+      });
+      expect(await operators.stored(secret)).toBe(value);
+      await put(name, { input: before });
+    },
+  );
+
+  const FRONT = '{"current":"0123456789abcdef"}';
+  it.each([
+    ['broker/captcha', 'The-Secret\n', 'The-Secret'],
+    ['front/proxy', FRONT, FRONT],
+  ])('creates the secret %s of a setting, from the standard input', async (name, input, value) => {
+    const { out } = await put(name, { input });
+    expect(out).toContain(`The secret ${name} is made`);
+    expect(await operators.stored(name)).toBe(value);
   });
 
-  it('makes a secret that is not there, from the standard input', async () => {
-    const { out } = await put('broker/captcha', { input: 'The-Secret\n' });
-    expect(out).toContain('The secret broker/captcha is made');
-    expect(await operators.stored('broker/captcha')).toBe('The-Secret');
+  it('refuses a name that no connection and no setting uses, and says which names exist', async () => {
+    const { code, told } = await put('platform/tp5-live-l', { input: '{"login":1,"password":"S3cr3t"}' });
+    expect(code).toBe(1);
+    expect(told).toContain('uses a secret platform/tp5-live-l; nothing was stored. There are: tp4-demo-1, ');
+    expect(told).toContain(
+      ', tp5-live-1, local/pepper (pepper), broker/captcha (captcha.secret), front/proxy (front.secret).',
+    );
+    expect(await operators.stored('platform/tp5-live-l')).toBeUndefined();
   });
 
   it.each([
     ['tp5-live-1', '{"master":"S3cr3t-Value"}', 'The secret of tp5-live-1 must be {"login": 1000, "password": "…"}'],
     ['tp4-gw-1', 'S3cr3t-Value', 'The secret of tp4-gw-1 must be {"master": "…"}'],
-    ['broker/captcha', '', 'A secret is not empty'],
-  ])('stores nothing that has another shape, and quotes nothing of it: %s', async (name, input, words) => {
-    const before = await operators.stored(`platform/${name}`);
+    ['broker/captcha', '', 'The secret broker/captcha must be the key that its provider gave you'],
+    ['front/proxy', '{"current":"S3cr3t"}', 'The secret front/proxy must be {"current":"32 random characters"'],
+    ['pepper', '{"current":"1","1":"S3cr3t"}', 'The secret local/pepper must be {"current":"1"'],
+  ])('stores nothing of another shape, and quotes none of it: %s', async (name, input, sentence) => {
+    const stored = () => Promise.all([`platform/${name}`, name, `local/${name}`].map((one) => operators.stored(one)));
+    const before = await stored();
     const { code, out, told } = await put(name, { input });
     expect(code).toBe(1);
-    expect(told).toContain(`${words}; nothing was stored.`);
+    expect(told).toContain(sentence);
+    expect(told).toContain('; nothing was stored.');
     expect(out + told).not.toContain('S3cr3t');
-    expect(await operators.stored(`platform/${name}`)).toBe(before);
+    expect(await stored()).toEqual(before);
   });
 });
 

@@ -1,14 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ServerReport } from '../../../infra/crm/server-report.ts';
-import { examine } from '../../../infra/doctor/checks.ts';
+import { type CheckResult, examine } from '../../../infra/doctor/checks.ts';
 import { runDoctor } from '../../../infra/doctor/doctor.ts';
-import type { Finding, ServerLooks } from '../../../infra/doctor/looks.ts';
-import { connectionChecks } from '../../../infra/doctor/stack-checks.ts';
+import type { ServerProbes } from '../../../infra/doctor/probes.ts';
+import { connectionCheck } from '../../../infra/doctor/stack-checks.ts';
 import type { ManagerRights } from '../../../infra/local/platforms/web-api-accounts.ts';
 import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
 import { PlatformFailure, type Rights } from '../../../lib/platform/platform.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
-import { HEALTHY, SOUND } from '../../support/doctor-looks.ts';
+import { HEALTHY, SOUND } from '../../support/doctor-probes.ts';
 import { Operators } from '../../support/operators.ts';
 
 const CONNECTION: Connection = {
@@ -35,111 +35,111 @@ const GATEWAY: Connection = {
 };
 
 describe('A trading server', () => {
-  const found = async (looks: Partial<ServerLooks>, connection: Connection = CONNECTION) => {
-    const servers = { ...HEALTHY, connections: async () => [connection], ...looks };
-    return examine(await connectionChecks(servers), servers);
+  const found = async (probes: Partial<ServerProbes>, connection: Connection = CONNECTION) => {
+    const servers = { ...HEALTHY, connections: async () => [connection], ...probes };
+    return examine([connectionCheck], servers);
   };
   const reported = (report: Partial<ServerReport>, connection?: Connection) =>
     found({ report: async () => ({ ...SOUND, ...report }) }, connection);
 
-  it('works where its secret is right, it lets us in, we may do what we need, and its range has room', async () => {
+  it('works with the right secret, a login, the needed rights, and room in its range', async () => {
     const area = 'trading server';
     expect(await found({})).toEqual([
-      { area, what: 'tp5-live-1', state: 'works', says: 'lets us in' },
+      { area, subject: 'tp5-live-1', state: 'works', detail: 'lets us in' },
       {
         area,
-        what: 'tp5-live-1 rights',
+        subject: 'tp5-live-1 rights',
         state: 'works',
-        says: 'may open accounts, see personal data, change balances',
+        detail: 'may open accounts, see personal data, change balances',
       },
-      { area, what: 'tp5-live-1 groups', state: 'works', says: 'real\\standard' },
-      { area, what: 'tp5-live-1 logins', state: 'works', says: '500000 to 599999: 3 of 20 looked at are taken' },
+      { area, subject: 'tp5-live-1 groups', state: 'works', detail: 'real\\standard' },
+      { area, subject: 'tp5-live-1 logins', state: 'works', detail: '500000 to 599999: 3 of 20 looked at are taken' },
     ]);
   });
 
   const put = 'npm run crm -- secret put tp5-live-1 --stack broker-api-prod';
   const refused = new PlatformFailure('platform_refused', { reason: 'retcode_1001' });
-  it.each<[string, Partial<ServerLooks>, Partial<Finding>]>([
-    ['has no secret', { secret: async () => undefined }, { state: 'missing', mend: put }],
+  it.each<[string, Partial<ServerProbes>, Partial<CheckResult>]>([
+    ['has no secret', { secret: async () => undefined }, { state: 'missing', fix: put }],
     [
       'has a secret of another shape',
       { secret: async () => '{"master":"hidden-word"}' },
-      { state: 'missing', mend: put },
+      { state: 'missing', fix: put },
     ],
-    ['refuses us', { report: () => Promise.reject(refused) }, { says: 'platform_refused (retcode_1001)' }],
-  ])('that %s is told of, without its secret', async (_, looks, finding) => {
-    const all = await found(looks);
-    expect(all).toMatchObject([finding]);
+    ['refuses us', { report: () => Promise.reject(refused) }, { detail: 'platform_refused (retcode_1001)' }],
+  ])('that %s is reported, without its secret', async (_, probes, expected) => {
+    const all = await found(probes);
+    expect(all).toMatchObject([expected]);
     expect(JSON.stringify(all)).not.toContain('hidden-word');
   });
 
   const unsaid: Rights = { openAccounts: 'unsaid', seePersonalData: 'unsaid', changeBalances: 'unsaid' };
   const { rights } = SOUND;
-  it.each<[string, Partial<Rights>, boolean, Partial<Finding>]>([
+  it.each<[string, Partial<Rights>, boolean, Partial<CheckResult>]>([
     [
       'may not open accounts',
       { openAccounts: 'denied' },
       false,
-      { state: 'missing', mend: expect.stringContaining('Edit accounts') },
+      { state: 'missing', fix: expect.stringContaining('Edit accounts') },
     ],
     [
       'may not see personal data',
       { seePersonalData: 'denied' },
       false,
-      { state: 'missing', mend: expect.stringContaining('_GENERAL') },
+      { state: 'missing', fix: expect.stringContaining('_GENERAL') },
     ],
     [
       'may not change balances, and need not',
       { changeBalances: 'denied' },
       false,
-      { state: 'works', says: 'may open accounts, see personal data; may not change balances, and need not' },
+      { state: 'works', detail: 'may open accounts, see personal data; may not change balances, and need not' },
     ],
     [
       'may not pay the deposits of demo accounts',
       { changeBalances: 'denied' },
       true,
-      { state: 'missing', says: 'may open accounts, see personal data; may not change balances' },
+      { state: 'missing', detail: 'may open accounts, see personal data; may not change balances' },
     ],
     [
-      'may do we know not what',
+      'may do an unknown set of things',
       unsaid,
       false,
       {
         state: 'warning',
-        says: 'cannot be seen: whether it may open accounts, see personal data, change balances',
-        mend: expect.stringContaining('one account in a demo group'),
+        detail: 'cannot be seen: whether it may open accounts, see personal data, change balances',
+        fix: expect.stringContaining('one account in a demo group'),
       },
     ],
-  ])('on which we %s is told of', async (_, more, demo, finding) => {
+  ])('on which we %s is reported', async (_, more, demo, expected) => {
     const all = await reported({ rights: { ...rights, ...more } }, { ...CONNECTION, demo });
-    expect(all[1]).toMatchObject({ what: 'tp5-live-1 rights', ...finding });
+    expect(all[1]).toMatchObject({ subject: 'tp5-live-1 rights', ...expected });
   });
 
-  it('whose protocol has no word for rights is told of', async () => {
+  it('whose protocol has no command for rights is reported', async () => {
     const [, ...rest] = await reported({ rights: unsaid }, GATEWAY);
     expect(rest).toMatchObject([
-      { what: 'tp4-gw-1 rights', state: 'warning', says: 'cannot be seen: the protocol has no word for them' },
-      { what: 'tp4-gw-1 logins', state: 'warning', says: 'it has no range of its own' },
+      { subject: 'tp4-gw-1 rights', state: 'warning', detail: 'cannot be seen: the protocol has no word for them' },
+      { subject: 'tp4-gw-1 logins', state: 'warning', detail: 'it has no range of its own' },
     ]);
   });
 
-  it.each<[string, Partial<ServerReport>, Partial<Finding>]>([
+  it.each<[string, Partial<ServerReport>, Partial<CheckResult>]>([
     [
       'lacks a group',
       { groups: { unknown: ['real\\none'], notShown: [] } },
-      { what: 'tp5-live-1 groups', state: 'missing', says: 'the server has no real\\none' },
+      { subject: 'tp5-live-1 groups', state: 'missing', detail: 'the server has no real\\none' },
     ],
     [
       'does not show a group',
       { groups: { unknown: [], notShown: ['real\\vip'] } },
-      { what: 'tp5-live-1 groups', state: 'warning' },
+      { subject: 'tp5-live-1 groups', state: 'warning' },
     ],
     ['has a range that fills up', { range: { looked: 20, taken: 11 } }, { state: 'warning' }],
     ['has a range that is full', { range: { looked: 20, taken: 20 } }, { state: 'missing' }],
     ['does not know which logins exist', { range: { looked: 0, taken: 0 } }, { state: 'warning' }],
-  ])('that %s is told of, and what mends it', async (_, report, finding) => {
+  ])('that %s is reported, and how to fix it', async (_, report, expected) => {
     expect(await reported(report)).toContainEqual(
-      expect.objectContaining({ ...finding, mend: expect.stringMatching(/.{10}/) }),
+      expect.objectContaining({ ...expected, fix: expect.stringMatching(/.{10}/) }),
     );
   });
 });
@@ -147,8 +147,8 @@ describe('A trading server', () => {
 describe('npm run doctor -- --local', () => {
   const operators = new Operators();
 
-  /** The findings on a server whose manager has these rights. */
-  async function findings(rights: ManagerRights): Promise<{ code: number; found: Finding[] }> {
+  /** The doctor's results on a server whose manager has these rights. */
+  async function examined(rights: ManagerRights): Promise<{ code: number; found: CheckResult[] }> {
     const secret = JSON.parse((await operators.stored('platform/tp5-demo-1')) ?? '') as {
       login: number;
       password: string;
@@ -164,19 +164,22 @@ describe('npm run doctor -- --local', () => {
       out += text;
     });
     expect(server.accounts()).toEqual([]);
-    return { code, found: (JSON.parse(out) as Finding[]).filter(({ what }) => what.startsWith('tp5-live-1')) };
+    return {
+      code,
+      found: (JSON.parse(out) as CheckResult[]).filter(({ subject }) => subject.startsWith('tp5-live-1')),
+    };
   }
 
-  it('sees a right that is taken away, and says what mends it', async () => {
-    const whole = await findings({});
+  it('sees a right that was removed, and says how to fix it', async () => {
+    const whole = await examined({});
     expect(whole.found[1]).toMatchObject({ state: 'works' });
-    const { code, found } = await findings({ openAccounts: false, changeBalances: false });
+    const { code, found } = await examined({ openAccounts: false, changeBalances: false });
     expect(found[1]).toEqual({
       area: 'trading server',
-      what: 'tp5-live-1 rights',
+      subject: 'tp5-live-1 rights',
       state: 'missing',
-      says: 'may see personal data; may not open accounts, change balances',
-      mend: expect.stringMatching(/Administrator.*Edit accounts.*Work with funds/),
+      detail: 'may see personal data; may not open accounts, change balances',
+      fix: expect.stringMatching(/Administrator.*Edit accounts.*Work with funds/),
     });
     expect([whole.code, code]).toEqual([0, 1]);
   });

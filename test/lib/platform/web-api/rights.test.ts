@@ -31,6 +31,13 @@ describe('The rights of the manager', () => {
     expect(await platform.open(anOrder(), atOnce, noSignal)).toEqual({ login: 5_001 });
   });
 
+  it('on a server that answers 404 are unknown, and its groups not shown: the service is logged in all the same', async () => {
+    const server = await scriptedServer((_, response) => response.writeHead(404).end('Not Found'));
+    const platform = platformOn(server, {}, { groups: ['real\\standard'] });
+    expect(await platform.rights(noSignal)).toEqual(UNSAID);
+    expect(await platform.closedGroups(noSignal)).toEqual({ unknown: [], notShown: ['real\\standard'] });
+  });
+
   it.each([
     ['{"Right":[1,1]}', 'denied'],
     ['{"Rights":"all"}', 'unsaid'],

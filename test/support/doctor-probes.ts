@@ -1,15 +1,15 @@
 import type { ServerReport } from '../../infra/crm/server-report.ts';
-import type { AwsLooks, ServerLooks } from '../../infra/doctor/looks.ts';
+import type { AwsProbes, ServerProbes } from '../../infra/doctor/probes.ts';
 
-/** A trading server that lets us do all that we need. */
+/** A trading server that grants every right that the service needs. */
 export const SOUND: ServerReport = {
   rights: { openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' },
   groups: { unknown: [], notShown: [] },
   range: { looked: 20, taken: 3 },
 };
 
-/** An account in which everything is as it should be; a test changes what it is about. */
-export const HEALTHY: AwsLooks & ServerLooks = {
+/** The probes of an account without any problem; a test replaces the ones that it is about. */
+export const HEALTHY: AwsProbes & ServerProbes = {
   caller: async () => ({ account: '111122223333', region: 'eu-west-1' }),
   bootstrapVersion: async () => 30,
   concurrentExecutions: async () => 1_000,
@@ -18,13 +18,13 @@ export const HEALTHY: AwsLooks & ServerLooks = {
   txtRecords: async () => ['v=DMARC1; p=quarantine'],
   cnames: async () => ['d-1.execute-api.eu-west-1.amazonaws.com'],
   spendLimits: async () => [
-    { name: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', enforced: 200, most: 200 },
-    { name: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT', enforced: 200, most: 200 },
+    { name: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', enforced: 200, max: 200 },
+    { name: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT', enforced: 200, max: 200 },
   ],
   messagingSandbox: async () => false,
   defaultProtectConfiguration: async () => 'protect-1',
   approvedLanguages: async () => ['en_US', 'de'],
-  certificate: async () => ({ status: 'ISSUED', names: ['api.acme.example'] }),
+  certificate: async () => ({ status: 'ISSUED' }),
   stack: async () => ({
     status: 'UPDATE_COMPLETE',
     outputs: {
@@ -34,7 +34,7 @@ export const HEALTHY: AwsLooks & ServerLooks = {
     protected: true,
   }),
   subscriptions: async () => ({ confirmed: 1, pending: 0 }),
-  ringing: async () => [],
+  activeAlarms: async () => [],
   place: '--stack broker-api-prod',
   secret: async () => '{"login":1000,"password":"x","master":"x"}',
   connections: async () => [],

@@ -9,6 +9,7 @@ import {
   PinpointSMSVoiceV2Client,
   paginateDescribeProtectConfigurations,
 } from '@aws-sdk/client-pinpoint-sms-voice-v2';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { GetAccountCommand, GetEmailIdentityCommand, SESv2Client } from '@aws-sdk/client-sesv2';
 import { paginateListSubscriptionsByTopic, SNSClient } from '@aws-sdk/client-sns';
 import {
@@ -18,37 +19,37 @@ import {
 } from '@aws-sdk/client-socialmessaging';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
-import { orAbsent } from './absent.ts';
-import type { AwsLooks } from './looks.ts';
+import { fromItems } from '../crm/crm-items.ts';
+import { listed, operationStore } from '../crm/operation-store.ts';
+import { serverReporter } from '../crm/server-report.ts';
+import type { Target } from '../crm/target.ts';
 
-/** No records of this name and kind. */
-async function orNone<T>(work: Promise<T[]>): Promise<T[]> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENODATA' || error.code === 'ENOTFOUND'))
-      return [];
-    throw error;
-  }
+/**
+ * The questions that the doctor asks. A probe only reads, answers with plain facts, and answers `undefined` for a thing
+ * that does not exist. A probe may fail; the result of its check is then `unknown`. Tests pass facts of their own.
+ */
+export type AwsProbes = ReturnType<typeof awsProbes>;
+export type ServerProbes = ReturnType<typeof serverProbes>;
+
+/** AWS and the DNS, with the credentials and the region of the environment. */
+export function awsProbes() {
+  return { ...accountProbes(), ...mailProbes(), ...messageProbes(), ...stackProbes() };
 }
 
-/** AWS and the DNS, asked with the credentials and the region of the environment; only reads. */
-export function awsLooks(): AwsLooks {
-  return { ...accountLooks(), ...mailLooks(), ...messageLooks(), ...stackLooks() };
-}
-
-function accountLooks(): Pick<AwsLooks, 'caller' | 'bootstrapVersion' | 'concurrentExecutions'> {
+function accountProbes() {
   return {
     async caller() {
       const client = new STSClient({});
       const { Account = '' } = await client.send(new GetCallerIdentityCommand({}));
       return { account: Account, region: await client.config.region() };
     },
+    /** The version of CDK's bootstrap stack. */
     async bootstrapVersion() {
       const command = new GetParameterCommand({ Name: '/cdk-bootstrap/hnb659fds/version' });
       const answer = await orAbsent(new SSMClient({}).send(command));
       return answer === undefined ? undefined : Number(answer.Parameter?.Value);
     },
+    /** How many calls of functions may run at once in the account. */
     async concurrentExecutions() {
       const { AccountLimit } = await new LambdaClient({}).send(new GetAccountSettingsCommand({}));
       return AccountLimit?.ConcurrentExecutions ?? 0;
@@ -56,7 +57,13 @@ function accountLooks(): Pick<AwsLooks, 'caller' | 'bootstrapVersion' | 'concurr
   };
 }
 
-function mailLooks(): Pick<AwsLooks, 'mailAccount' | 'mailIdentity' | 'txtRecords' | 'cnames'> {
+interface MailIdentity {
+  verified: boolean;
+  dkim: string;
+  mailFrom?: { domain: string; status: string };
+}
+
+function mailProbes() {
   const client = new SESv2Client({});
   return {
     async mailAccount() {
@@ -69,7 +76,7 @@ function mailLooks(): Pick<AwsLooks, 'mailAccount' | 'mailIdentity' | 'txtRecord
         sentToday: SendQuota?.SentLast24Hours ?? 0,
       };
     },
-    async mailIdentity(name) {
+    async mailIdentity(name: string): Promise<MailIdentity | undefined> {
       const answer = await orAbsent(client.send(new GetEmailIdentityCommand({ EmailIdentity: name })));
       if (answer === undefined) return undefined;
       const { MailFromAttributes: from } = answer;
@@ -81,29 +88,30 @@ function mailLooks(): Pick<AwsLooks, 'mailAccount' | 'mailIdentity' | 'txtRecord
           : { mailFrom: { domain: from.MailFromDomain, status: from.MailFromDomainStatus ?? 'PENDING' } }),
       };
     },
-    txtRecords: async (name) => (await orNone(resolveTxt(name))).map((pieces) => pieces.join('')),
-    cnames: (name) => orNone(resolveCname(name)),
+    /** TXT records, each joined. */
+    txtRecords: async (name: string) => (await orNone(resolveTxt(name))).map((pieces) => pieces.join('')),
+    cnames: (name: string) => orNone(resolveCname(name)),
   };
 }
 
-function messageLooks(): Pick<
-  AwsLooks,
-  'spendLimits' | 'messagingSandbox' | 'defaultProtectConfiguration' | 'approvedLanguages'
-> {
+function messageProbes() {
   const client = new PinpointSMSVoiceV2Client({});
   return {
+    /** US dollars a month. */
     async spendLimits() {
       const { SpendLimits = [] } = await client.send(new DescribeSpendLimitsCommand({}));
       return SpendLimits.map(({ Name = '', EnforcedLimit = 0, MaxLimit = 0 }) => ({
-        name: Name,
+        name: Name as string,
         enforced: EnforcedLimit,
-        most: MaxLimit,
+        max: MaxLimit,
       }));
     },
+    /** Whether texts and calls still go to verified numbers alone. */
     async messagingSandbox() {
       const { AccountAttributes = [] } = await client.send(new DescribeAccountAttributesCommand({}));
       return AccountAttributes.some(({ Name, Value }) => Name === 'ACCOUNT_TIER' && Value === 'SANDBOX');
     },
+    /** The protect configuration that SNS obeys. */
     async defaultProtectConfiguration() {
       for await (const { ProtectConfigurations = [] } of paginateDescribeProtectConfigurations({ client }, {})) {
         const found = ProtectConfigurations.find(({ AccountDefault }) => AccountDefault);
@@ -111,7 +119,8 @@ function messageLooks(): Pick<
       }
       return undefined;
     },
-    async approvedLanguages(template) {
+    /** The languages in which a template of WhatsApp is approved. */
+    async approvedLanguages(template: string) {
       const social = new SocialMessagingClient({});
       const languages: string[] = [];
       for await (const page of paginateListLinkedWhatsAppBusinessAccounts({ client: social }, {})) {
@@ -129,26 +138,25 @@ function messageLooks(): Pick<
   };
 }
 
-function stackLooks(): Pick<AwsLooks, 'certificate' | 'stack' | 'subscriptions' | 'ringing'> {
+function stackProbes() {
   return {
-    async certificate(arn) {
+    async certificate(arn: string) {
       const answer = await orAbsent(new ACMClient({}).send(new DescribeCertificateCommand({ CertificateArn: arn })));
-      const found = answer?.Certificate;
-      if (found === undefined) return undefined;
-      return { status: found.Status ?? '', names: found.SubjectAlternativeNames ?? [], until: found.NotAfter };
+      const status: string | undefined = answer?.Certificate?.Status;
+      return status === undefined ? undefined : { status };
     },
-    async stack(name) {
+    async stack(name: string) {
       const answer = await orAbsent(new CloudFormationClient({}).send(new DescribeStacksCommand({ StackName: name })));
       const found = answer?.Stacks?.[0];
       if (found === undefined) return undefined;
       const outputs = (found.Outputs ?? []).map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]);
       return {
-        status: found.StackStatus ?? '',
-        outputs: Object.fromEntries(outputs),
+        status: (found.StackStatus ?? '') as string,
+        outputs: Object.fromEntries(outputs) as Record<string, string>,
         protected: found.EnableTerminationProtection === true,
       };
     },
-    async subscriptions(topicArn) {
+    async subscriptions(topicArn: string) {
       const client = new SNSClient({});
       const counts = { confirmed: 0, pending: 0 };
       for await (const { Subscriptions = [] } of paginateListSubscriptionsByTopic({ client }, { TopicArn: topicArn })) {
@@ -158,7 +166,8 @@ function stackLooks(): Pick<AwsLooks, 'certificate' | 'stack' | 'subscriptions' 
       }
       return counts;
     },
-    async ringing(stack) {
+    /** The names of the stack's alarms that are in the state ALARM. */
+    async activeAlarms(stack: string) {
       const client = new CloudWatchClient({});
       const names: string[] = [];
       const wanted = { AlarmNamePrefix: `${stack}-`, StateValue: 'ALARM' as const };
@@ -168,4 +177,52 @@ function stackLooks(): Pick<AwsLooks, 'certificate' | 'stack' | 'subscriptions' 
       return names;
     },
   };
+}
+
+/**
+ * The CRM records, the secrets and the trading servers: the same on AWS and in the local service.
+ * @param place the option of `npm run crm` that leads there: `--stack broker-api-prod`
+ */
+export function serverProbes(target: Target, place: string) {
+  const { table, client } = target;
+  return {
+    place,
+    /** A secret's text. */
+    async secret(name: string) {
+      const command = new GetSecretValueCommand({ SecretId: name });
+      return (await orAbsent(new SecretsManagerClient(client).send(command)))?.SecretString;
+    },
+    /** Those of the CRM records. */
+    connections: async () => fromItems(await table.readAll()).records.connections,
+    /** Connects, logs in and asks; changes nothing. @throws PlatformFailure */
+    report: serverReporter(client),
+    /** The unfinished openings of accounts, each with the time when it is due, in epoch milliseconds. */
+    openOperations: async (): Promise<{ dueAt: number }[]> => listed(await operationStore(target)),
+  };
+}
+
+/** How AWS names a thing that does not exist. */
+const ABSENT = /NotFound|NoSuch/;
+
+/** @returns undefined for a thing that does not exist */
+async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    // CloudFormation has no name of its own for it.
+    const absent = error instanceof Error && (ABSENT.test(error.name) || /does not exist/.test(error.message));
+    if (absent) return undefined;
+    throw error;
+  }
+}
+
+/** @returns an empty list for a name without such records */
+async function orNone<T>(work: Promise<T[]>): Promise<T[]> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENODATA' || error.code === 'ENOTFOUND'))
+      return [];
+    throw error;
+  }
 }

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseFrontSecret } from '../../lib/http/source.ts';
+import { parsePepper } from '../../lib/secrets/pepper.ts';
+import { isObject } from '../../lib/validators/primitives.ts';
+import { gather, SETTING_NAMES } from '../settings.ts';
+
+/** Where the settings of this project are written. */
+export const CDK_JSON = fileURLToPath(new URL('../../cdk.json', import.meta.url));
+
+/** A secret of the service itself; those of the trading servers are named by their connections. */
+export interface ServiceSecret {
+  /** `pepper`, or the setting that names the secret: `captcha.secret`. */
+  purpose: string;
+  name: string;
+  /** What its value looks like, for people. */
+  shape: string;
+  /** @throws Error for a value of another shape */
+  parse(text: string): unknown;
+}
+
+const PEPPER: Omit<ServiceSecret, 'name'> = {
+  purpose: 'pepper',
+  shape: '{"current":"1","1":"64 random characters"}',
+  parse: parsePepper,
+};
+const TEXT: Omit<ServiceSecret, 'name' | 'purpose'> = {
+  shape: 'the key that its provider gave you',
+  parse: (text) => {
+    if (text.trim() === '') throw new Error('The secret is empty.');
+  },
+};
+/** Of the settings whose secret is more than a text. */
+const SHAPES: Readonly<Record<string, typeof TEXT>> = {
+  'front.secret': {
+    shape: '{"current":"32 random characters","previous":"the value before"}',
+    parse: parseFrontSecret,
+  },
+};
+
+/**
+ * The secrets that these settings name, and the pepper.
+ * @param context of cdk.json, also where its settings are not valid yet
+ * @param pepper the name of the pepper secret, where the stack is known
+ */
+export function serviceSecrets(context: Record<string, unknown>, pepper?: string): ServiceSecret[] {
+  const { given } = gather(context);
+  const named = SETTING_NAMES.filter((setting) => /\bsecret$/i.test(setting)).flatMap((purpose): ServiceSecret[] => {
+    const [group = '', member = ''] = purpose.split('.');
+    const values = given[group];
+    const name = isObject(values) ? values[member] : undefined;
+    return typeof name === 'string' ? [{ purpose, name, ...(SHAPES[purpose] ?? TEXT) }] : [];
+  });
+  return [...(pepper === undefined ? [] : [{ ...PEPPER, name: pepper }]), ...named];
+}
+
+/** The context of a cdk.json: settings, and entries of CDK's own. */
+export function readContext(file: string): Record<string, unknown> {
+  const { context = {} } = JSON.parse(readFileSync(file, 'utf8')) as { context?: Record<string, unknown> };
+  return context;
+}
