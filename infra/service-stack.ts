@@ -11,6 +11,7 @@ import { ServiceEvents } from './constructs/event-bus.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
 import { constructName, functionOf, type Surroundings, settlement } from './constructs/functions.ts';
 import { MailSender } from './constructs/mail-sender.ts';
+import { OperatorsPolicy } from './constructs/operators-policy.ts';
 import { PublicApi } from './constructs/public-api.ts';
 import { RegistrationReader } from './constructs/registration-reader.ts';
 import { Release } from './constructs/release.ts';
@@ -41,6 +42,7 @@ export class ServiceStack extends Stack {
       routes: functions.map(({ route, live }) => ({ ...route, lambda: live })),
     });
     const alarms = this.watch(around, functions, scheduled, gateway);
+    new OperatorsPolicy(this, 'Operators', { ...around, topicArns: [alarms.topic.topicArn] });
     if (given.confirmation) new RegistrationReader(this, 'Reader', around.data);
 
     output(this, 'CrmTableName', 'The table of CRM records, for the operators’ command.', around.data.crm.tableName);

@@ -1,5 +1,6 @@
 import { PlatformFailure, type PlatformFailureKind } from '../../lib/platform/platform.ts';
 import { CommandError, counted, type Terminal } from './command.ts';
+import { missingRight } from './explain.ts';
 import { findConnection } from './find-connection.ts';
 import { publicTextWarning } from './public-address.ts';
 import { knowsPassword, type Remark, remarks, serverReporter } from './server-report.ts';
@@ -21,7 +22,7 @@ export async function check(target: Target, ids: string[], terminal: Terminal): 
       terminal.print(`${id}: connected${loggedIn} (${Date.now() - began} ms)\n${found.map(lines).join('')}`);
       if (found.some(({ state }) => state === 'missing')) failed += 1;
     } catch (error) {
-      if (!(error instanceof PlatformFailure)) throw error;
+      if (!(error instanceof PlatformFailure) || missingRight(error) !== undefined) throw error;
       failed += 1;
       terminal.print(`${id}: ${error.kind} (${error.options.reason})${CHECK_HINTS[error.kind] ?? ''}\n`);
     }

@@ -45,5 +45,5 @@ export function missingRight(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const [, action, resource] = REFUSAL.exec(error.message) ?? [];
   if (action !== undefined) return resource === undefined ? action : `${action} on ${resource}`;
-  return DENIED.test(error.name) ? 'that AWS asks for here' : undefined;
+  return missingRight(error.cause) ?? (DENIED.test(error.name) ? 'that AWS asks for here' : undefined);
 }

@@ -10,6 +10,10 @@ npm run setting -- sms.senderId=                         takes one away, or a wh
 Writes settings into cdk.json, where cdk and the doctor read them. Nothing is written when one is not valid.
 `;
 
+const NETWORK_NOTE = `
+Without vpc, the next deployment deletes the network. It waits 20 to 40 minutes until Lambda's network interfaces are gone.
+`;
+
 /**
  * Changes the settings in `cdk.json`, or shows them where no change is named.
  * @param args such as `sms.senderId=ACME`
@@ -25,7 +29,9 @@ export function changeSettings(args: readonly string[], file: string): { code: 0
   try {
     const changed = changedContext(context, named);
     writeFileSync(file, `${toJson({ ...cdk, context: changed })}\n`);
-    return { code: 0, told: shown(changed) };
+    const hasNetwork = (one: Record<string, unknown>) => String(gather(one).given.vpc) === 'true';
+    const leavesNetwork = hasNetwork(context) && !hasNetwork(changed);
+    return { code: 0, told: `${shown(changed)}${leavesNetwork ? NETWORK_NOTE : ''}` };
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     return { code: 1, told: `${error.message}\nNothing is written.\n` };

@@ -24,6 +24,7 @@ describe('The whole stack', () => {
       'MailDnsRecord3',
       'NotificationsTopicArn',
       'OpenAccountsPolicy',
+      'OperatorsPolicy',
       'PepperSecretArn',
       'RequestRegistrationFunction',
       'RequestRegistrationLogGroup',

@@ -77,3 +77,9 @@ it('What is no setting at all is answered with how to call it', () => {
   expect(cdkJson().change('--help')).toMatchObject({ code: 2, told: expect.stringContaining('npm run setting') });
   expect(cdkJson().change()).toMatchObject({ code: 0, told: expect.stringContaining('No setting is given yet.') });
 });
+
+it('A network that is switched off is announced to take 20 to 40 minutes', () => {
+  const { change } = cdkJson({ context: { senderAddress: 'a@acme.example', vpc: true, vpcCidr: '10.9.0.0/20' } });
+  expect(change('brand.name=Acme').told).not.toContain('minutes');
+  expect(change('vpc=', 'vpcCidr=').told).toContain('It waits 20 to 40 minutes');
+});

@@ -1,0 +1,95 @@
+import { Stack, Validations } from 'aws-cdk-lib';
+import { ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import type { Settings } from '../settings.ts';
+import type { DataStores } from './data-stores.ts';
+import { onDueIndex, onTable, secretArn } from './rights.ts';
+import { output } from './stack-names.ts';
+
+export interface OperatorsPolicyProps {
+  settings: Settings;
+  data: DataStores;
+  /** The topics of the alarms. */
+  topicArns: readonly string[];
+}
+
+/**
+ * Exactly what `npm run crm` and `npm run doctor` call (test/infra/operators-policy.test.ts runs them all). A deployment
+ * needs other rights, and `crm call` the policy of the API's callers.
+ */
+export class OperatorsPolicy extends Construct {
+  constructor(scope: Construct, id: string, { settings, data, topicArns }: OperatorsPolicyProps) {
+    super(scope, id);
+    const stack = Stack.of(this);
+    const stackArn = stack.formatArn({
+      service: 'cloudformation',
+      resource: 'stack',
+      resourceName: `${stack.stackName}/*`,
+    });
+    const policy = new ManagedPolicy(this, 'Policy', {
+      description: 'To run the commands crm and doctor; for operators.',
+      statements: [
+        onTable(data.crm, 'WriteCrmRecords', ['Scan', 'GetItem', 'BatchWriteItem']),
+        onDueIndex(data.operations, 'FindOperations'),
+        onTable(data.operations, 'SettleOperations', ['BatchGetItem', 'UpdateItem', 'DeleteItem']),
+        onTable(data.accounts, 'RecordAccounts', ['PutItem']),
+        ...secretStatements(stack, settings, data),
+        statement('ReadStack', ['cloudformation:DescribeStacks', 'cloudformation:DescribeStackResource'], [stackArn]),
+        statement('ReadReceivers', ['sns:ListSubscriptionsByTopic'], topicArns),
+        statement('ReadBootstrap', ['ssm:GetParameter'], [BOOTSTRAP_VERSION(stack)]),
+        statement('ReadAccount', READ_ACCOUNT, ['*']),
+      ],
+    });
+    const platformSecrets = `<AWS::Region>:<AWS::AccountId>:secret:${settings.platformSecrets}*`;
+    Validations.of(policy).acknowledge(
+      {
+        id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:secretsmanager:${platformSecrets}]`,
+        reason: 'Operators add trading servers, each with a secret of its own, without a deployment.',
+      },
+      {
+        id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/${stack.stackName}/*]`,
+        reason: 'The last part of the ARN is a number that CloudFormation chooses.',
+      },
+      {
+        id: 'AwsSolutions-IAM5[Resource::*]',
+        reason: 'These actions only read, and ask about the whole account or about things that the stack does not own.',
+      },
+    );
+    const text = 'The policy that lets a person run the commands crm and doctor.';
+    output(this, 'OperatorsPolicy', text, policy.managedPolicyArn);
+  }
+}
+
+function statement(sid: string, actions: readonly string[], resources: readonly string[]): PolicyStatement {
+  return new PolicyStatement({ sid, actions: [...actions], resources: [...resources] });
+}
+
+/** The state of the account, as the doctor reads it. */
+const READ_ACCOUNT = [
+  'acm:DescribeCertificate',
+  'cloudwatch:DescribeAlarms',
+  'lambda:GetAccountSettings',
+  'ses:GetAccount',
+  'ses:GetEmailIdentity',
+  'sms-voice:DescribeAccountAttributes',
+  'sms-voice:DescribeProtectConfigurations',
+  'sms-voice:DescribeSpendLimits',
+  'social-messaging:ListLinkedWhatsAppBusinessAccounts',
+  'social-messaging:ListWhatsAppMessageTemplates',
+];
+
+const BOOTSTRAP_VERSION = (stack: Stack) =>
+  stack.formatArn({ service: 'ssm', resource: 'parameter', resourceName: 'cdk-bootstrap/hnb659fds/version' });
+
+function secretStatements(stack: Stack, settings: Settings, { pepper }: DataStores): PolicyStatement[] {
+  const named = [settings.captcha?.secret, settings.front?.secret].filter((name) => name !== undefined);
+  const created = [
+    secretArn(stack, `${settings.platformSecrets}*`),
+    ...named.map((name) => secretArn(stack, `${name}-??????`)),
+  ];
+  const write = ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'];
+  return [
+    statement('WriteSecrets', write, [pepper.secretArn, ...created]),
+    statement('CreateSecrets', ['secretsmanager:CreateSecret'], created),
+  ];
+}

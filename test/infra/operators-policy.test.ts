@@ -1,0 +1,222 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { explain } from '../../infra/crm/explain.ts';
+import type { CheckResult } from '../../infra/doctor/checks.ts';
+import { runDoctor } from '../../infra/doctor/doctor.ts';
+import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
+import { AwsAccount, type AwsCall, REGION_AND_ACCOUNT, STACK } from '../support/aws-account.ts';
+import { crm, Operators, type Person } from '../support/operators.ts';
+import { EVERYTHING, plain, resources, synthesize } from '../support/stack.ts';
+
+const operators = new Operators();
+const SETTINGS = { ...EVERYTHING, senderAddress: 'no-reply@acme.example', senderIdentity: 'address', stage: 'prod' };
+const cdkJson = join(mkdtempSync(join(tmpdir(), 'operators-')), 'cdk.json');
+writeFileSync(cdkJson, JSON.stringify({ context: SETTINGS }));
+
+const TOPIC = `arn:aws:sns:${REGION_AND_ACCOUNT}:alarms`;
+const PEPPER = 'local/pepper';
+/** What the template's resources are called in the account of this test. */
+const NAMES: Readonly<Record<string, string>> = {
+  'AWS::Partition': 'aws',
+  'AWS::Region': 'eu-west-1',
+  'AWS::AccountId': '111122223333',
+  AlarmTopic: TOPIC,
+  PepperSecret: `arn:aws:secretsmanager:${REGION_AND_ACCOUNT}:secret:${PEPPER}-AbCdEf`,
+  ...Object.fromEntries(
+    ['Crm', 'Accounts', 'Operations', 'Registrations', 'Limits', 'Logins'].map((name) => [
+      `${name}Table.Arn`,
+      `arn:aws:dynamodb:${REGION_AND_ACCOUNT}:table/${name.toLowerCase()}`,
+    ]),
+  ),
+};
+
+let account: AwsAccount;
+beforeAll(async () => {
+  const { AWS_ENDPOINT_URL_DYNAMODB = '', AWS_ENDPOINT_URL_SECRETS_MANAGER = '' } = process.env;
+  account = await AwsAccount.start({
+    forward: { dynamodb: AWS_ENDPOINT_URL_DYNAMODB, secretsmanager: AWS_ENDPOINT_URL_SECRETS_MANAGER },
+    outputs: {
+      CrmTableName: 'crm',
+      PepperSecretArn: PEPPER,
+      ApiUrl: operators.service.url,
+      AlarmTopicArn: TOPIC,
+      ApiDomainTarget: 'd-1.execute-api.eu-west-1.amazonaws.com',
+    },
+  });
+});
+afterAll(() => account.close());
+
+/** Runs an operators' command in the account. @returns its result, and the calls that it made */
+async function inAccount<T>(work: () => Promise<T>): Promise<{ result: T; calls: AwsCall[] }> {
+  const before = { ...process.env };
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_ENDPOINT_URL')) delete process.env[name];
+  process.env.AWS_ENDPOINT_URL = account.url;
+  account.calls.length = 0;
+  try {
+    return { result: await work(), calls: [...account.calls] };
+  } finally {
+    delete process.env.AWS_ENDPOINT_URL;
+    Object.assign(process.env, before);
+  }
+}
+
+async function doctor(): Promise<{ code: number; results: CheckResult[] }> {
+  let out = '';
+  const code = await runDoctor(['--json', '--stack', STACK], (text) => (out += text), cdkJson);
+  return { code, results: JSON.parse(out) as CheckResult[] };
+}
+
+/** An opening of an account whose outcome only an operator can say. */
+async function unknownOperation(): Promise<string> {
+  operators.service.faults('tp4-live-1').set({ kind: 'reply_lost', times: 1 });
+  const answer = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp4/accounts`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ connection_id: 'tp4-live-1', group: 'standard', leverage: 100 }),
+  });
+  const { operation_id } = (await answer.json()) as { operation_id: string };
+  return operation_id;
+}
+
+const SECRET = '{"login":1000,"password":"x"}';
+/** Every command, as an operator calls it; `FILE` has records, `RECORD` a client, `OPERATION` waits for an operator. */
+const COMMANDS: readonly [command: string, person?: Person][] = [
+  ['import FILE'],
+  ['export'],
+  ['list clients'],
+  ['form FORM0001'],
+  ['put client RECORD'],
+  ['delete clients CLIENT99'],
+  ['check tp5-demo-1'],
+  ['secret put tp5-demo-1', { input: SECRET }],
+  ['secret put platform/new', { input: SECRET }],
+  ['secret put captcha', { input: 'key' }],
+  ['secret put front', { input: `{"current":"${'k'.repeat(32)}"}` }],
+  ['pepper rotate', { waits: async () => {} }],
+  ['operations --open'],
+  ['operation OPERATION'],
+  ['settle OPERATION --login 7000001'],
+  ['settle OPERATION --none'],
+];
+
+async function run(command: string, person: Person = {}) {
+  const words: Record<string, string> = {};
+  if (command.includes('FILE')) words.FILE = await operators.fileOf({ clients: [DEMO_RECORDS.clients[0]] });
+  if (command.includes('RECORD'))
+    words.RECORD = await operators.fileOf({ id: 'CLIENT99', email: 'new@example.com', name: 'New' });
+  if (command.includes('OPERATION')) words.OPERATION = await unknownOperation();
+  if (command.startsWith('delete')) await run('put client RECORD');
+  if (command.includes('platform/new')) {
+    const stored = await operators.table.read('connection#tp5-demo-1');
+    const record = { ...(stored?.record as object), id: 'tp5-new-1', secret: 'platform/new' };
+    await operators.local('put', 'connection', await operators.fileOf(record));
+  }
+  // The operator says so later than the command could still open an account.
+  if (command.includes('--none')) vi.setSystemTime(Date.now() + 5 * 60_000);
+  const args = [...command.split(' ').map((word) => words[word] ?? word), '--stack', STACK];
+  return inAccount(() => crm(args, { cdkJson, ...person })).finally(() => vi.useRealTimers());
+}
+
+interface Statement {
+  Action: string | string[];
+  Resource: string | string[];
+}
+
+/** Each right of the policy: one action on one resource, with placeholders. */
+function rights(): AwsCall[] {
+  const policies = Object.entries(resources(synthesize(SETTINGS), 'AWS::IAM::ManagedPolicy'));
+  const [, policy] = policies.find(([id]) => id.startsWith('OperatorsPolicy')) ?? [];
+  const { Statement } = plain(policy?.Properties.PolicyDocument) as { Statement: Statement[] };
+  return Statement.flatMap(({ Action, Resource }) =>
+    [Action].flat().flatMap((action) => [Resource].flat().map((resource) => ({ action, resource: named(resource) }))),
+  );
+}
+
+function named(resource: string): string {
+  return resource.replaceAll(/<([^>]+)>/g, (_, name: string) => NAMES[name] ?? `<${name}>`);
+}
+
+function allows(right: AwsCall, call: AwsCall): boolean {
+  const pattern = right.resource
+    .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  return right.action === call.action && new RegExp(`^${pattern}$`).test(call.resource);
+}
+
+/** AWS asks for no right to know one's own identity. */
+const FREE = 'sts:GetCallerIdentity';
+
+describe('The policy of operators', () => {
+  it('allows every call of crm and doctor, and nothing that none of them calls', async () => {
+    const calls: AwsCall[] = [];
+    for (const [command, person] of COMMANDS) {
+      const { result, calls: made } = await run(command, person);
+      expect({ command, ...result }).toMatchObject({ command, code: 0 });
+      calls.push(...made);
+    }
+    calls.push(...(await inAccount(doctor)).calls);
+    const asked = calls.filter(({ action }) => action !== FREE);
+    const granted = rights();
+    expect(asked.filter((call) => !granted.some((right) => allows(right, call)))).toEqual([]);
+    expect(granted.filter((right) => !asked.some((call) => allows(right, call)))).toEqual([]);
+  });
+
+  it('is proven with every command that there is', async () => {
+    const { out } = await crm(['--help']);
+    const [, list = ''] = /\nCommands:\n(.*?)\n\n/s.exec(out) ?? [];
+    const names = [...list.matchAll(/^ {2}(\S+)/gm)].map(([, name = '']) => name);
+    // `call` needs the policy of the API's callers.
+    const proven = new Set(['call', 'help', ...COMMANDS.map(([command]) => command.split(' ')[0])]);
+    expect(names.length).toBeGreaterThan(8);
+    expect(names.filter((name) => !proven.has(name))).toEqual([]);
+  });
+
+  it.each([
+    ['dynamodb:Scan', 'export'],
+    ['cloudformation:DescribeStacks', 'list clients'],
+    ['secretsmanager:PutSecretValue', 'secret put captcha'],
+    ['secretsmanager:GetSecretValue', 'check tp5-demo-1'],
+    ['dynamodb:Query', 'operations --open'],
+  ])('is named where the right %s is missing', async (action, command) => {
+    account.denied.add(action);
+    const { result } = await run(command, { input: 'key' });
+    account.denied.clear();
+    expect(result.told).toMatch(
+      new RegExp(
+        `^These AWS credentials lack the right ${action} on arn:aws:\\S+: attach the policy that the output OperatorsPolicy names\\.\n$`,
+      ),
+    );
+    expect(result.code).toBe(1);
+  });
+});
+
+describe('The doctor', () => {
+  it('goes on after every refused call, and names the right that is missing', async () => {
+    const { calls } = await inAccount(doctor);
+    for (const action of new Set(calls.map((call) => call.action))) {
+      account.denied.add(action);
+      const { result } = await inAccount(doctor);
+      account.denied.clear();
+      const unknown = result.results.filter(({ state }) => state === 'unknown');
+      expect([action, unknown.length > 0, result.code]).toEqual([action, true, 1]);
+      for (const { fix } of unknown) expect(fix).toContain(`the right ${action} on `);
+    }
+  });
+
+  it('goes on when every call is refused', async () => {
+    const { calls } = await inAccount(doctor);
+    for (const { action } of calls) account.denied.add(action);
+    const { result } = await inAccount(doctor);
+    account.denied.clear();
+    expect(result.results.filter(({ state }) => state !== 'unknown')).toEqual([]);
+    expect(result.code).toBe(1);
+  });
+});
+
+it('A refusal in other words is still known as one', () => {
+  const denied = Object.assign(new Error('no'), { name: 'AccessDeniedException' });
+  expect(explain(denied).message).toContain('lack the right that AWS asks for here');
+});
