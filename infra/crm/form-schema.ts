@@ -58,6 +58,13 @@ const FIXED: Readonly<Record<FixedField, { title: string; ui: Schema }>> = {
 const BEFORE = ['name', 'email'] as const;
 const AFTER = FIXED_FIELDS.filter((name) => !BEFORE.some((one) => one === name));
 
+const COUNTRY_NAMES = new Intl.DisplayNames('en', { type: 'region' });
+/** Codes and names, in the order of the names. */
+const COUNTRIES = [...COUNTRY_CODES]
+  .map((code) => [code, COUNTRY_NAMES.of(code) ?? code] as const)
+  .sort(([, one], [, other]) => one.localeCompare(other, 'en'));
+const COUNTRY_WIDGET = { 'ui:widget': 'select', 'ui:enumNames': COUNTRIES.map(([, name]) => name) };
+
 /** How a page shows the types of form fields that have a widget of their own. */
 const WIDGETS: Partial<Record<FormField['type'], Schema>> = {
   textarea: { 'ui:widget': 'textarea' },
@@ -66,8 +73,8 @@ const WIDGETS: Partial<Record<FormField['type'], Schema>> = {
   checkbox: { 'ui:widget': 'checkboxes' },
   date: { 'ui:widget': 'date' },
   email: { 'ui:widget': 'email' },
-  country: countryNames(),
-  nation: countryNames(),
+  country: COUNTRY_WIDGET,
+  nation: COUNTRY_WIDGET,
   location: { country: { 'ui:autocomplete': 'country-name' } },
 };
 
@@ -152,7 +159,7 @@ function ofType({ type, options = [], must }: FormField, own: Schema): Schema {
       return options.length === 0 ? {} : { items: { type: 'string', enum: options }, uniqueItems: true };
     case 'country':
     case 'nation':
-      return { enum: COUNTRY_CODES };
+      return { enum: COUNTRIES.map(([code]) => code) };
     case 'dynamicSelect':
       return { type: ['string', 'number', 'boolean', 'object', 'array', 'null'] };
     default:
@@ -163,11 +170,6 @@ function ofType({ type, options = [], must }: FormField, own: Schema): Schema {
 function notEmpty({ type }: Schema): Schema {
   if (type === 'string') return { minLength: 1 };
   return type === 'array' ? { minItems: 1 } : {};
-}
-
-function countryNames(): Schema {
-  const names = new Intl.DisplayNames('en', { type: 'region' });
-  return { 'ui:widget': 'select', 'ui:enumNames': COUNTRY_CODES.map((code) => names.of(code) ?? code) };
 }
 
 /** A schema for people who fill in a form: its members have titles, and nothing is suggested as an example. */

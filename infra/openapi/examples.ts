@@ -1,6 +1,8 @@
 import type * as v from 'valibot';
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { type ConfirmationBodySchema, MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
+import { sampleOf } from '../../lib/validators/custom-fields.ts';
+import { CUSTOM_FIELD_TYPES } from '../../lib/validators/form.ts';
 import { MAX_REGISTRATION_BYTES, type RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { MAX_ACCOUNT_BYTES, type TradingAccountRequest } from '../../lib/validators/trading-account.ts';
 import type { OperationId } from '../routes.ts';
@@ -15,9 +17,6 @@ interface Example<Body> {
 export const EXAMPLE_USER_ID = 'CLIENT01';
 
 const PASSWORD = 'correct horse battery';
-
-/** A picture of one point. */
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 /** Bodies that the service accepts; on the local service they go with its demo records. The first is shown first. */
 export const REQUEST_EXAMPLES: {
@@ -65,26 +64,7 @@ export const REQUEST_EXAMPLES: {
         password: PASSWORD,
         repeat_password: PASSWORD,
         form_id: 'FORMFULL',
-        field_text: 'Engineer',
-        field_textarea: 'Ten years in the trade.\nTwo of them abroad.',
-        field_description: 'None',
-        field_number: 42.5,
-        field_number_string: '1500.50',
-        field_boolean: true,
-        field_radio: 'yes',
-        field_select: 'some',
-        field_dynamicSelect: { id: 7, label: 'Seven' },
-        field_multiselect: ['fx', 'metals'],
-        field_checkbox: ['terms'],
-        field_date: '1990-02-28',
-        field_document: [{ id: 'passport', name: 'passport.png', doc: PNG }],
-        field_phone: { country_code: '+351', number: '912 345 678' },
-        field_email: 'office@example.com',
-        field_country: 'PT',
-        field_nation: 'PT',
-        field_location: { country: 'PT', state: 'Lisboa', city: 'Lisboa' },
-        field_participants: [{ id: '1', name: 'Ann Lee', share: 50 }],
-        field_leads: [{ name: 'Kim' }],
+        ...Object.fromEntries(CUSTOM_FIELD_TYPES.map((type) => [`field_${type}`, sampleOf(type)])),
       },
     },
   },

@@ -1,6 +1,6 @@
 import { CUSTOM_FIELD_VALUES, DEEPEST, MAX_JSON_CHARACTERS } from '../../lib/validators/custom-fields.ts';
 import type { FormField } from '../../lib/validators/form.ts';
-import { type Json, type JsonObject, ref, table } from './json.ts';
+import { type JsonObject, ref, table } from './json.ts';
 import { documentSizes } from './sizes.ts';
 import { toSchema } from './to-schema.ts';
 
@@ -10,82 +10,71 @@ interface FieldKind {
   types: readonly FormField['type'][];
   format: string;
   details?: string;
-  examples: readonly Json[];
 }
 
 const FIELD_KINDS: readonly FieldKind[] = [
-  { name: 'TextValue', types: ['text', 'textarea', 'description'], format: 'string', examples: ['Engineer'] },
-  { name: 'NumberValue', types: ['number'], format: 'number', examples: [42.5] },
+  { name: 'TextValue', types: ['text', 'textarea', 'description'], format: 'string' },
+  { name: 'NumberValue', types: ['number'], format: 'number' },
   {
     name: 'NumericStringValue',
     types: ['number_string'],
     format: 'numeric string',
     details: 'A decimal number in a string.',
-    examples: ['1500.50'],
   },
-  { name: 'BooleanValue', types: ['boolean'], format: 'boolean', examples: [true] },
+  { name: 'BooleanValue', types: ['boolean'], format: 'boolean' },
   {
     name: 'ChoiceValue',
     types: ['radio', 'select'],
     format: 'string',
     details: 'One of the options, where the form lists them.',
-    examples: ['some'],
   },
   {
     name: 'AnyValue',
     types: ['dynamicSelect'],
     format: 'any value',
     details: `At most ${MAX_JSON_CHARACTERS.toLocaleString('en')} characters of JSON, nested at most ${DEEPEST} levels deep.`,
-    examples: [{ id: 7, label: 'Seven' }],
   },
   {
     name: 'ChoicesValue',
     types: ['multiselect', 'checkbox'],
     format: 'array of strings',
     details: 'Each one of the options, where the form lists them.',
-    examples: [['fx', 'metals']],
   },
   {
     name: 'DateValue',
     types: ['date'],
     format: 'string, YYYY-MM-DD',
     details: 'A date of the calendar.',
-    examples: ['1990-02-28'],
   },
   {
     name: 'DocumentsValue',
     types: ['document'],
     format: 'array of `{ id, name, doc }`, `doc` base64-encoded',
     details: `A request may have at most ${documentSizes()}. The form may list the media types that it accepts, which are told from the content.`,
-    examples: [[{ id: 'passport', name: 'passport.pdf', doc: 'JVBERi0xLjQKJSVFT0YK' }]],
   },
   {
     name: 'PhoneValue',
     types: ['phone'],
     format: 'object `{ country_code, number }`',
     details: 'A valid number in the country of its dial code.',
-    examples: [{ country_code: '44', number: '07911 123456' }],
   },
-  { name: 'EmailValue', types: ['email'], format: 'string', examples: ['office@example.com'] },
+  { name: 'EmailValue', types: ['email'], format: 'string' },
   {
     name: 'CountryValue',
     types: ['country', 'nation'],
     format: 'string, a country code',
     details: 'ISO 3166-1 alpha-2.',
-    examples: ['PT'],
   },
   {
     name: 'LocationValue',
     types: ['location'],
     format: 'object `{ country, state, city }`',
-    examples: [{ country: 'PT', state: 'Lisboa', city: 'Lisboa' }],
   },
   {
     name: 'PeopleValue',
     types: ['participants', 'leads'],
     format: 'array of objects, `id` and `name` among their members',
     details: 'Other members are kept as they are.',
-    examples: [[{ id: '1', name: 'Ann Lee', share: 50 }]],
   },
 ];
 
@@ -103,10 +92,10 @@ export function customFields(): JsonObject {
       anyOf: FIELD_KINDS.map(({ name }) => ref('schemas', name)),
     },
     ...Object.fromEntries(
-      FIELD_KINDS.map(({ name, types, format, details, examples }) => {
+      FIELD_KINDS.map(({ name, types, format, details }) => {
         const [first = 'text'] = types;
         const description = [`Form fields of type ${types.join(', ')}: ${format}.`, details].filter(Boolean).join(' ');
-        return [name, { ...toSchema(CUSTOM_FIELD_VALUES[first]), description, examples }];
+        return [name, { ...toSchema(CUSTOM_FIELD_VALUES[first]), description }];
       }),
     ),
   };

@@ -93,7 +93,7 @@ export type webhooks = Record<string, never>;
 
 export interface components {
   schemas: {
-    /** @description A registration request. Fields of the registration form stand beside the fixed fields, each under its key in the form. */
+    /** @description A registration request. Fields of the registration form are at the root too, each under its key in the form. A field that is left empty (`""`, or an object of empty strings) counts as absent. */
     RegistrationRequest: {
       /**
        * Format: idn-email
@@ -105,7 +105,7 @@ export interface components {
        * @constant
        */
       type: "trader";
-      /** @description The name of the user. */
+      /** @description The name of the user, with a letter or a digit. */
       name: string;
       /** @description The phone of the user. Both members are required when `otp_type` is `sms`, `call` or `whatsapp`. */
       phone?: {
@@ -134,7 +134,7 @@ export interface components {
       form_id: string;
       /** @description Referral code of the referrer. */
       referrer_id?: string;
-      /** @description Language of the message, a BCP 47 tag. */
+      /** @description Language of the message, a BCP 47 tag; `pt_BR` is read as `pt-BR`. */
       language?: string;
       [key: string]: components["schemas"]["CustomFieldValue"] | undefined;
     };
@@ -205,19 +205,22 @@ export interface components {
     LocationValue: {
       /** @description The country. */
       country: string;
-      /** @description The state or region. */
-      state: string;
+      /**
+       * @description The state or region; may be empty.
+       * @default
+       */
+      state?: string;
       /** @description The city. */
       city: string;
     };
     /** @description Form fields of type participants, leads: array of objects, `id` and `name` among their members. Other members are kept as they are. */
-    PeopleValue: {
+    PeopleValue: ({
         /** @description Id of the person. */
-        id?: string;
+        id?: string | number;
         /** @description Name of the person. */
         name?: string;
         [key: string]: unknown;
-      }[];
+      })[];
     /** @description The channel and the address that the one-time password went to, that password, and the own one. */
     ConfirmationRequest: OneOf<[{
       /**
@@ -347,12 +350,13 @@ export interface components {
      * | unknown_field | neither a field of the request nor of the form |
      * | one_of | not one of the values that may be chosen |
      * | format | not of the format |
-     * | characters | holds a character that is not allowed |
+     * | characters | holds a character that is not allowed, or lacks one that is needed |
      * | length | too short or too long |
      * | minimum | too small |
      * | maximum | too large |
      * | integer | not a whole number |
      * | password_mismatch | `repeat_password` differs from `password` |
+     * | common | a password that many people use |
      * | complexity | a password without the kinds of characters that its platform version asks for |
      * | phone | not a valid number in the country of its dial code |
      * | number_type | a number of a kind that gets no messages, such as a premium-rate one |
@@ -360,6 +364,7 @@ export interface components {
      * | date | not a date of the calendar |
      * | country | not an ISO 3166-1 alpha-2 code |
      * | language | not a BCP 47 language tag |
+     * | must_be_true | a consent that the form asks for and that was not given |
      * | base64 | not base64 |
      * | media_type | a document of a kind that the form does not accept |
      * | too_many | an array or an object with too many members |
@@ -370,7 +375,7 @@ export interface components {
      * | reserved | the login is reserved on another trading server |
      * @enum {string}
      */
-    Rule: "required" | "type" | "unknown_field" | "one_of" | "format" | "characters" | "length" | "minimum" | "maximum" | "integer" | "password_mismatch" | "complexity" | "phone" | "number_type" | "country_not_served" | "date" | "country" | "language" | "base64" | "media_type" | "too_many" | "nesting" | "size" | "not_supported" | "not_offered" | "reserved";
+    Rule: "required" | "type" | "unknown_field" | "one_of" | "format" | "characters" | "length" | "minimum" | "maximum" | "integer" | "password_mismatch" | "common" | "complexity" | "phone" | "number_type" | "country_not_served" | "date" | "country" | "language" | "must_be_true" | "base64" | "media_type" | "too_many" | "nesting" | "size" | "not_supported" | "not_offered" | "reserved";
     /** @description One fault of the request. */
     Fault: components["schemas"]["BodyFault"] | components["schemas"]["ParameterFault"] | components["schemas"]["HeaderFault"];
     /** @description A fault in the body, as a JSON Pointer (RFC 6901) in a URI fragment. */

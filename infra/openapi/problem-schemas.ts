@@ -1,9 +1,9 @@
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { IDEMPOTENCY_KEY_DETAIL } from '../../lib/validators/headers.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { MAX_FAULTS } from '../../lib/validators/primitives.ts';
+import { MAX_FAULTS, RULES } from '../../lib/validators/primitives.ts';
 import { type JsonObject, ref, table } from './json.ts';
-import { PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, RULE_MEANINGS, statusesOf } from './problems.ts';
+import { PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, statusesOf } from './problems.ts';
 
 /** `validation_failed` → `ValidationFailed`. */
 export function problemName(type: ProblemType): string {
@@ -63,7 +63,7 @@ function problem(type: ProblemType): JsonObject {
   };
 }
 
-const RULE_WORDS = Object.keys(RULE_MEANINGS);
+const RULE_WORDS = Object.keys(RULES);
 
 /** `Rule`, and the three kinds of faults. */
 export function faultSchemas(): JsonObject {
@@ -71,7 +71,7 @@ export function faultSchemas(): JsonObject {
     Rule: {
       type: 'string',
       enum: RULE_WORDS,
-      description: `The rule that is broken; a stable word.\n\n${table(['Rule', 'Meaning'], Object.entries(RULE_MEANINGS))}`,
+      description: `The rule that is broken; a stable word.\n\n${table(['Rule', 'Meaning'], Object.entries(RULES))}`,
     },
     Fault: {
       description: 'One fault of the request.',

@@ -1,6 +1,5 @@
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { KEPT_SECONDS } from '../../lib/records/operations.ts';
-import type { Rule } from '../../lib/validators/primitives.ts';
 import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
 
 /** The operations by their `operationId` in the OpenAPI document. */
@@ -138,36 +137,6 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
     retryAfter: 'sometimes',
     members: { detail: 'sometimes', operation_id: 'always' },
   },
-};
-
-/** The rule words that an entry of `errors` can have: those of the validators and those of the trading platforms. */
-export const RULE_MEANINGS: Readonly<Record<Rule, string>> = {
-  required: 'a required field is absent or empty',
-  type: 'the value has another JSON type',
-  unknown_field: 'neither a field of the request nor of the form',
-  one_of: 'not one of the values that may be chosen',
-  format: 'not of the format',
-  characters: 'holds a character that is not allowed',
-  length: 'too short or too long',
-  minimum: 'too small',
-  maximum: 'too large',
-  integer: 'not a whole number',
-  password_mismatch: '`repeat_password` differs from `password`',
-  complexity: 'a password without the kinds of characters that its platform version asks for',
-  phone: 'not a valid number in the country of its dial code',
-  number_type: 'a number of a kind that gets no messages, such as a premium-rate one',
-  country_not_served: 'a number of a country that this deployment does not serve',
-  date: 'not a date of the calendar',
-  country: 'not an ISO 3166-1 alpha-2 code',
-  language: 'not a BCP 47 language tag',
-  base64: 'not base64',
-  media_type: 'a document of a kind that the form does not accept',
-  too_many: 'an array or an object with too many members',
-  nesting: 'nested too deeply',
-  size: 'too large in bytes',
-  not_supported: "the protocol of the connection, or of a header the caller's token, does not allow it",
-  not_offered: 'the trading platform does not accept this value',
-  reserved: 'the login is reserved on another trading server',
 };
 
 export const PROBLEM_TYPES = Object.keys(PROBLEMS) as ProblemType[];

@@ -10,7 +10,7 @@ export function toSchema(
   const { $schema: _, ...converted } = toJsonSchema(schema, {
     target,
     typeMode: 'input',
-    ignoreActions: ['check', 'raw_check', 'finite'],
+    ignoreActions: ['check', 'raw_check', 'finite', 'to_upper_case'],
     overrideSchema: ({ valibotSchema, jsonSchema }) => {
       const { required, ...rest } = jsonSchema;
       const kept = required?.length === 0 ? rest : jsonSchema;

@@ -4,6 +4,7 @@ import { ConditionFailed, type Item, type Table } from '../aws/dynamodb.ts';
 import { MAX_GUESSES, type SealedCode, SealedCodeSchema } from '../secrets/one-time-code.ts';
 import { CONFIRMED_DAYS } from '../validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
+import type { Consent } from '../validators/registration.ts';
 import type { StoredDocument } from './documents.ts';
 import { DUE_ATTRIBUTES, due, readDue } from './due.ts';
 
@@ -32,6 +33,8 @@ export interface PendingRegistration {
   /** As JSON: the database's own numbers and maps cannot carry all that JSON can. */
   custom_fields: string;
   documents: StoredDocument[];
+  /** What the person agreed to, with the version of each text. */
+  consents?: Consent[] | undefined;
   language?: string | undefined;
   code: SealedCode;
   /** ISO 8601, UTC. */

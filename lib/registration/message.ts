@@ -31,6 +31,7 @@ export async function keepAndSend(
     password_hash: passwordHash,
     referrer_user_id: referrerUserId,
     custom_fields: JSON.stringify(custom.fields),
+    consents: custom.consents,
     documents,
     code: sealCode(code, binding, work.pepper, requestedAt),
     requested_at: new Date(requestedAt).toISOString(),

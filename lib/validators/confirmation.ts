@@ -19,8 +19,6 @@ const shared = {
   password: v.pipe(RegistrationPasswordSchema, v.description('The password of the registration.')),
 };
 
-/** Of a registration an empty phone is none; here it is the address. */
-const GIVEN = v.nonEmpty<string, string>(rule('required', 'must not be empty'));
 const OTP_TYPE = 'The channel that the registration named.';
 
 /** The body of a confirmation: the channel and the address that the code went to, the code, and the password. */
@@ -34,8 +32,8 @@ export const ConfirmationBodySchema = v.variant('otp_type', [
     otp_type: v.pipe(v.picklist(['sms', 'call', 'whatsapp']), v.description(OTP_TYPE)),
     phone: v.pipe(
       closedObject({
-        country_code: v.pipe(PhoneSchema.entries.country_code, GIVEN, v.examples(['44'])),
-        number: v.pipe(PhoneSchema.entries.number, GIVEN, v.examples(['07400 123456'])),
+        country_code: v.pipe(PhoneSchema.entries.country_code, v.examples(['44'])),
+        number: v.pipe(PhoneSchema.entries.number, v.examples(['07400 123456'])),
       }),
       v.description('The phone of the registration.'),
     ),

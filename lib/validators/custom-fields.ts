@@ -1,11 +1,12 @@
 import * as v from 'valibot';
 import { CountrySchema } from './countries.ts';
 import { EmailSchema } from './email.ts';
-import type { FormField } from './form.ts';
+import { type FormField, isRequired } from './form.ts';
 import { PhoneSchema, parsePhone } from './phone.ts';
 import {
   type BodyFault,
   closedObject,
+  filledIn,
   isObject,
   type Key,
   listOf,
@@ -64,8 +65,21 @@ const DocumentSchema = closedObject({
   ),
 });
 
+/** CRMs have texts and numbers for ids. */
+const PersonIdSchema = v.pipe(
+  v.unknown(),
+  v.rawCheck(({ dataset: { value: id }, addIssue }) => {
+    const message =
+      typeof id === 'string'
+        ? v.safeParse(ShortTextSchema, id).issues?.[0].message
+        : rule('type', 'must be a string or a number');
+    if (typeof id !== 'number' && message !== undefined) addIssue({ message });
+  }),
+  v.metadata({ type: ['string', 'number'], maxLength: 255 }),
+);
+
 const PersonSchema = openObject({
-  id: v.exactOptional(v.pipe(ShortTextSchema, v.description('Id of the person.'))),
+  id: v.exactOptional(v.pipe(PersonIdSchema, v.description('Id of the person.'))),
   name: v.exactOptional(v.pipe(ShortTextSchema, v.description('Name of the person.'))),
 });
 
@@ -77,60 +91,99 @@ const PeopleSchema = v.pipe(
   }),
 );
 
-/** The value that each type of form field takes (specification, 2.2). */
+const OpenValueSchema = v.pipe(
+  v.unknown(),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const fault = openValueFault(dataset.value);
+    if (fault !== undefined) addIssue({ message: fault });
+  }),
+);
+
+const RequiredTextSchema = text(1, 255);
+/** A picture of one point. */
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+/** The value that each type of form field takes (specification, 2.2), with an example. */
 export const CUSTOM_FIELD_VALUES = {
-  text: TextSchema,
-  textarea: TextSchema,
-  description: TextSchema,
-  number: NumberSchema,
-  number_string: v.pipe(
-    text(0, 255),
-    v.regex(/^[+-]?(?:\d*\.)?\d+$/, rule('format', 'must be a decimal number in a string')),
+  text: like('Engineer', TextSchema),
+  textarea: like('Ten years in the trade.\nTwo of them abroad.', TextSchema),
+  description: like('None', TextSchema),
+  number: like(42.5, NumberSchema),
+  number_string: like(
+    '1500.50',
+    v.pipe(text(0, 255), v.regex(/^[+-]?(?:\d*\.)?\d+$/, rule('format', 'must be a decimal number in a string'))),
   ),
-  boolean: v.boolean(),
-  radio: TextSchema,
-  select: TextSchema,
-  dynamicSelect: v.pipe(
-    v.unknown(),
-    v.rawCheck(({ dataset, addIssue }) => {
-      const fault = openValueFault(dataset.value);
-      if (fault !== undefined) addIssue({ message: fault });
+  boolean: like(true, v.boolean()),
+  radio: like('yes', TextSchema),
+  select: like('some', TextSchema),
+  dynamicSelect: like({ id: 7, label: 'Seven' }, OpenValueSchema),
+  multiselect: like(['fx', 'metals'], ChoicesSchema),
+  checkbox: like(['terms'], ChoicesSchema),
+  date: like(
+    '1990-02-28',
+    v.pipe(v.string(), v.check(isDate, rule('date', 'must be a date as YYYY-MM-DD')), v.metadata({ format: 'date' })),
+  ),
+  document: like([{ id: 'passport', name: 'passport.png', doc: PNG }], listOf(DocumentSchema, MAX_DOCUMENTS)),
+  phone: like({ country_code: '44', number: '07911 123456' }, PhoneSchema),
+  email: like('office@example.com', EmailSchema),
+  country: like('PT', CountrySchema),
+  nation: like('PT', CountrySchema),
+  location: like(
+    { country: 'PT', state: 'Lisboa', city: 'Lisboa' },
+    closedObject({
+      country: v.pipe(RequiredTextSchema, v.description('The country.')),
+      state: v.exactOptional(v.pipe(ShortTextSchema, v.description('The state or region; may be empty.')), ''),
+      city: v.pipe(RequiredTextSchema, v.description('The city.')),
     }),
   ),
-  multiselect: ChoicesSchema,
-  checkbox: ChoicesSchema,
-  date: v.pipe(
-    v.string(),
-    v.check(isDate, rule('date', 'must be a date as YYYY-MM-DD')),
-    v.metadata({ format: 'date' }),
-  ),
-  document: listOf(DocumentSchema, MAX_DOCUMENTS),
-  phone: PhoneSchema,
-  email: EmailSchema,
-  country: CountrySchema,
-  nation: CountrySchema,
-  location: closedObject({
-    country: v.pipe(ShortTextSchema, v.description('The country.')),
-    state: v.pipe(ShortTextSchema, v.description('The state or region.')),
-    city: v.pipe(ShortTextSchema, v.description('The city.')),
-  }),
-  participants: PeopleSchema,
-  leads: PeopleSchema,
+  participants: like([{ id: '1', name: 'Ann Lee', share: 50 }], PeopleSchema),
+  leads: like([{ id: 2, name: 'Kim' }], PeopleSchema),
 } as const satisfies Record<FormField['type'], v.GenericSchema>;
 
-/** The faults of one value by its field of the form; what documents weigh together is not looked at here. */
-export async function customFieldFaults(field: FormField, value: unknown): Promise<BodyFault[]> {
-  if (field.required === true && field.type !== 'dynamicSelect' && isEmpty(value)) {
-    return [{ pointer: toPointer([field.key]), rule: 'required', detail: 'must not be empty' }];
-  }
-  const result = v.safeParse(CUSTOM_FIELD_VALUES[field.type], value);
-  if (!result.success) return toViolations(result.issues, [field.key]);
-  if (field.type === 'phone') return phoneFaults(field, v.parse(PhoneSchema, value));
-  return CHOICES.has(field.type) ? choiceFaults(field, value) : [];
+/** A schema with an example of its values. */
+function like<const S extends v.GenericSchema>(example: v.InferInput<S>, schema: S) {
+  return v.pipe(schema, v.examples([example]));
 }
 
-function isEmpty(value: unknown): boolean {
-  return value === '' || (Array.isArray(value) && value.length === 0);
+/** The example of a type of form field. */
+export function sampleOf(type: FormField['type']): unknown {
+  return v.getExamples(CUSTOM_FIELD_VALUES[type])[0];
+}
+
+/**
+ * One value by its field of the form, or what is wrong with it; undefined where the field was left empty. The size of all
+ * documents together is not checked here.
+ */
+export async function checkCustomField(
+  field: FormField,
+  given: unknown,
+): Promise<{ value: unknown } | { faults: BodyFault[] }> {
+  const value = OBJECTS.has(field.type) || given === '' ? filledIn(given) : given;
+  if (isRequired(field) && isEmpty(value, field.type)) {
+    return { faults: [{ pointer: toPointer([field.key]), rule: 'required', detail: 'is required by the form' }] };
+  }
+  if (value === undefined) return { value };
+  const result = v.safeParse(CUSTOM_FIELD_VALUES[field.type], value);
+  const faults = result.success ? await faultsByForm(field, result.output) : toViolations(result.issues, [field.key]);
+  return faults.length === 0 ? { value: result.output } : { faults };
+}
+
+/** The types whose values have members that a person fills in one by one. */
+const OBJECTS: ReadonlySet<string> = new Set(['phone', 'location'] satisfies FormField['type'][]);
+
+/** True of nothing, of a list without elements, and where any value is allowed, of one that says nothing. */
+function isEmpty(value: unknown, type: FormField['type']): boolean {
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return true;
+  return type === 'dynamicSelect' && (value === null || filledIn(value) === undefined);
+}
+
+/** What a value of the right type breaks of the rules of its field. */
+async function faultsByForm(field: FormField, value: unknown): Promise<BodyFault[]> {
+  if (field.must === true && value !== true) {
+    return [{ pointer: toPointer([field.key]), rule: 'must_be_true', detail: 'must be true' }];
+  }
+  if (field.type === 'phone') return phoneFaults(field, v.parse(PhoneSchema, value));
+  return CHOICES.has(field.type) ? choiceFaults(field, value) : [];
 }
 
 async function phoneFaults({ key }: FormField, phone: v.InferOutput<typeof PhoneSchema>): Promise<BodyFault[]> {

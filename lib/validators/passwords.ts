@@ -1,9 +1,12 @@
 import * as v from 'valibot';
 import { rule, text } from './primitives.ts';
 
-/** The password that a person registers with. */
+export const MIN_PASSWORD_CHARACTERS = 8;
+
+/** The password that a person registers with. Composition rules make passwords weaker (NIST SP 800-63B): there is none. */
 export const RegistrationPasswordSchema = v.pipe(
-  text(8, 128),
+  text(MIN_PASSWORD_CHARACTERS, 128),
+  v.check((password) => /\S/.test(password), rule('characters', 'must not be only white space')),
   v.metadata({ format: 'password', writeOnly: true }),
   v.examples(['correct horse battery']),
 );

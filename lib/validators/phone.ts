@@ -6,18 +6,18 @@ import { closedObject, rule, text } from './primitives.ts';
 /** A phone number with its plus and no spaces, as +447400123456. */
 export type E164 = `+${string}`;
 
-/** A dial code, with or without `+`, also one with an area, as +1-684. Empty: not given. */
-const DIAL_CODE = /^(?:\+?[1-9][0-9 -]{0,6})?$/;
-/** Digits (European and Arabic ones), a plus, and what people write between. No letters: neither words nor extensions. */
+/** A dial code, with or without `+`, also one with an area, as +1-684. */
+const DIAL_CODE = /^\+?[1-9][0-9 -]{0,6}$/;
+/** Digits (European and Arabic ones), a plus, and what people write between them. No letters: neither words nor extensions. */
 const NUMBER = /^\s*\+?[\d\uff10-\uff19\u0660-\u0669\u06f0-\u06f9\s()./\u2010-\u2015-]+$/;
 
 export const DialCodeSchema = v.pipe(
   v.string(),
   v.regex(DIAL_CODE, rule('format', 'must be a dial code such as 44 or +44')),
 );
-export const PhoneNumberSchema = text(0, 40);
+export const PhoneNumberSchema = text(1, 40);
 
-/** The value of a custom field of type phone. Whether the number exists is asked of `parsePhone`. */
+/** A dial code and a number. Whether the number exists, `parsePhone` says. */
 export const PhoneSchema = closedObject({
   country_code: v.pipe(DialCodeSchema, v.description('The dial code, with or without `+`.')),
   number: v.pipe(PhoneNumberSchema, v.description('The number; a national trunk zero, spaces and dashes are fine.')),
@@ -39,7 +39,7 @@ export interface ParsedPhone {
  */
 export async function parsePhone(countryCode: string, number: string): Promise<ParsedPhone | undefined> {
   const dialCode = countryCode.replace(/[^0-9]/g, '');
-  if (dialCode === '' || !DIAL_CODE.test(countryCode) || number.length > 40 || !NUMBER.test(number)) return undefined;
+  if (!DIAL_CODE.test(countryCode) || number.length > 40 || !NUMBER.test(number)) return undefined;
   const { parsePhoneNumberFromString } = await import('./phone-numbers.ts');
   const international = number.trim().startsWith('+') ? number : `+${dialCode}${number}`;
   const parsed = parsePhoneNumberFromString(international, { extract: false });

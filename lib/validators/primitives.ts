@@ -1,35 +1,37 @@
 import * as v from 'valibot';
 
-/** The words that name a broken rule in an answer. Integrators switch on them: none is ever renamed. */
-export const RULES = [
-  'required',
-  'type',
-  'unknown_field',
-  'one_of',
-  'format',
-  'characters',
-  'length',
-  'minimum',
-  'maximum',
-  'integer',
-  'password_mismatch',
-  'complexity',
-  'phone',
-  'number_type',
-  'country_not_served',
-  'date',
-  'country',
-  'language',
-  'base64',
-  'media_type',
-  'too_many',
-  'nesting',
-  'size',
-  'not_supported',
-  'not_offered',
-  'reserved',
-] as const;
-export type Rule = (typeof RULES)[number];
+/** The words that name a broken rule in an answer, and what each means. Integrators switch on them: none is ever renamed. */
+export const RULES = {
+  required: 'a required field is absent or empty',
+  type: 'the value has another JSON type',
+  unknown_field: 'neither a field of the request nor of the form',
+  one_of: 'not one of the values that may be chosen',
+  format: 'not of the format',
+  characters: 'holds a character that is not allowed, or lacks one that is needed',
+  length: 'too short or too long',
+  minimum: 'too small',
+  maximum: 'too large',
+  integer: 'not a whole number',
+  password_mismatch: '`repeat_password` differs from `password`',
+  common: 'a password that many people use',
+  complexity: 'a password without the kinds of characters that its platform version asks for',
+  phone: 'not a valid number in the country of its dial code',
+  number_type: 'a number of a kind that gets no messages, such as a premium-rate one',
+  country_not_served: 'a number of a country that this deployment does not serve',
+  date: 'not a date of the calendar',
+  country: 'not an ISO 3166-1 alpha-2 code',
+  language: 'not a BCP 47 language tag',
+  must_be_true: 'a consent that the form asks for and that was not given',
+  base64: 'not base64',
+  media_type: 'a document of a kind that the form does not accept',
+  too_many: 'an array or an object with too many members',
+  nesting: 'nested too deeply',
+  size: 'too large in bytes',
+  not_supported: "the protocol of the connection, or of a header the caller's token, does not allow it",
+  not_offered: 'the trading platform does not accept this value',
+  reserved: 'the login is reserved on another trading server',
+} as const;
+export type Rule = keyof typeof RULES;
 
 /**
  * One fault of a request: where it stands (a JSON Pointer, RFC 6901, into the body as a URI fragment, a path parameter or
@@ -86,10 +88,10 @@ export function toPointer(keys: readonly Key[]): string {
 function explain(issue: Issue): Pick<BodyFault, 'rule' | 'detail'> {
   if (issue.kind !== 'schema') {
     const colon = issue.message.indexOf(': ');
-    const word = RULES.find((name) => name === issue.message.slice(0, colon));
-    return word === undefined
-      ? { rule: 'format', detail: 'is not valid' }
-      : { rule: word, detail: issue.message.slice(colon + 2) };
+    const word = issue.message.slice(0, colon);
+    return isRule(word)
+      ? { rule: word, detail: issue.message.slice(colon + 2) }
+      : { rule: 'format', detail: 'is not valid' };
   }
   if (issue.expected === 'never') return { rule: 'unknown_field', detail: 'is not a field of this request' };
   if (issue.input === undefined) return { rule: 'required', detail: 'is required' };
@@ -101,6 +103,10 @@ function explain(issue: Issue): Pick<BodyFault, 'rule' | 'detail'> {
     };
   }
   return { rule: 'type', detail: `must be ${options ? 'a string' : (TYPE_NAMES[issue.type] ?? 'of another type')}` };
+}
+
+function isRule(word: string): word is Rule {
+  return Object.hasOwn(RULES, word);
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
@@ -129,6 +135,14 @@ export function pathTo(first: Key, ...more: Key[]): [v.UnknownPathItem, ...v.Unk
 /** True of what JSON calls an object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What an HTML form sends for fields that were left empty: nothing for `""`, and for an object whose members are all `""`. */
+export function filledIn(value: unknown): unknown {
+  if (value === '') return undefined;
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== '');
+  return members.length === 0 ? undefined : Object.fromEntries(members);
 }
 
 /**
@@ -222,7 +236,7 @@ function untilFaulty(item: v.GenericSchema, elements: readonly unknown[]): numbe
 }
 
 /** A string of at most so many UTF-16 units. A longer one is refused before any other rule is applied to it. */
-function shortString(most: number, message: string) {
+export function shortString(most: number, message: string) {
   return upTo(v.string(), (value) => typeof value === 'string' && value.length > most, message);
 }
 
@@ -257,6 +271,18 @@ export function line(least: number, most: number) {
   );
 }
 
+/** Control and formatting characters, separators of lines, and what shows nothing; a variant of a Chinese character has a selector. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?!\p{VS})\p{DI}/u;
+
+/** A person's name as it was typed, which shows to everybody who reads it all that it holds. */
+export function personName(most: number) {
+  return v.pipe(
+    text(1, most),
+    v.check((name) => !INVISIBLE.test(name), rule('characters', 'must hold no control or invisible characters')),
+    v.check((name) => /[\p{L}\p{N}]/u.test(name), rule('characters', 'must hold a letter or a digit')),
+  );
+}
+
 /** A text of one line, as ids and names in the CRM are. */
 export const word = line(1, 255);
 
@@ -275,13 +301,24 @@ const LANGUAGE_TAG =
   /^(?:[A-Za-z]{2,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[A-WY-Za-wy-z0-9](?:-[A-Za-z0-9]{2,8})+)*(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?$/;
 const NO_LANGUAGE = rule('language', 'must be a BCP 47 language tag such as en or pt-BR');
 
-/** A language tag that is well-formed by BCP 47, as `Intl` understands it. */
+/** A language tag that is well-formed by BCP 47, as `Intl` understands it. `pt_BR`, as some systems write it, is read as `pt-BR`. */
 export const LanguageSchema = v.pipe(
-  shortString(LONGEST_LANGUAGE, NO_LANGUAGE),
+  withHyphens(shortString(LONGEST_LANGUAGE, NO_LANGUAGE)),
   v.regex(LANGUAGE_TAG, NO_LANGUAGE),
   v.check(isLanguageTag, NO_LANGUAGE),
   v.metadata({ minLength: 2, maxLength: LONGEST_LANGUAGE }),
 );
+
+function withHyphens<const S extends v.GenericSchema>(schema: S): S {
+  return v._standardSchema<S>({
+    ...schema,
+    '~run'(dataset, config) {
+      const result = schema['~run'](dataset, config);
+      if (!result.typed || typeof result.value !== 'string') return result;
+      return { ...result, value: result.value.replaceAll('_', '-') };
+    },
+  });
+}
 
 /** Of a language with its region: nothing in it can be there twice. */
 const SHORT_TAG = 6;

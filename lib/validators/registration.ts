@@ -1,7 +1,8 @@
 import * as v from 'valibot';
+import { isCommonPassword } from './common-passwords.ts';
 import {
   type CheckedDocument,
-  customFieldFaults,
+  checkCustomField,
   INVALID_PHONE,
   isTooLarge,
   MAX_JSON_BYTES,
@@ -17,13 +18,14 @@ import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneS
 import {
   type BodyFault,
   closedObject,
+  filledIn,
   IdSchema,
   isObject,
   LanguageSchema,
-  line,
   MAX_FAULTS,
   openObject,
   pathTo,
+  personName,
   rule,
   toPointer,
 } from './primitives.ts';
@@ -31,18 +33,22 @@ import {
 /** Of a person's name, in code points. */
 const MAX_NAME_CHARACTERS = 128;
 
-/** Bytes of the largest body of a registration: Lambda takes 6 MB with all that comes beside it. */
+/** Bytes of the largest body of a registration. Lambda takes 6 MB, headers and context included. */
 export const MAX_REGISTRATION_BYTES = 5_900_000;
 
 /**
- * The body of a registration request (specification, 2.1): the fixed fields, and beside them the fields of the form.
+ * The body of a registration request (specification, 2.1): the fixed fields, and next to them the fields of the form.
  * This half of the rules is what OpenAPI shows; `registrationRequestSchema` adds those between fields.
  */
 export const RegistrationBodySchema = v.pipe(
   openObject({
     email: v.pipe(EmailSchema, v.description('The email of the user.'), v.examples(['ann@example.com'])),
     type: v.pipe(v.literal('trader'), v.description('The type of user.')),
-    name: v.pipe(line(1, MAX_NAME_CHARACTERS), v.description('The name of the user.'), v.examples(['Ann Lee'])),
+    name: v.pipe(
+      personName(MAX_NAME_CHARACTERS),
+      v.description('The name of the user, with a letter or a digit.'),
+      v.examples(['Ann Lee']),
+    ),
     phone: v.exactOptional(
       v.pipe(
         closedObject({
@@ -87,11 +93,15 @@ export const RegistrationBodySchema = v.pipe(
       v.pipe(IdSchema, v.description('Referral code of the referrer.'), v.examples(['REFANN01'])),
     ),
     language: v.exactOptional(
-      v.pipe(LanguageSchema, v.description('Language of the message, a BCP 47 tag.'), v.examples(['pt-BR'])),
+      v.pipe(
+        LanguageSchema,
+        v.description('Language of the message, a BCP 47 tag; `pt_BR` is read as `pt-BR`.'),
+        v.examples(['pt-BR']),
+      ),
     ),
   } satisfies Record<(typeof FIXED_FIELDS)[number], v.GenericSchema>),
   v.description(
-    'A registration request. Fields of the registration form stand beside the fixed fields, each under its key in the form.',
+    'A registration request. Fields of the registration form are at the root too, each under its key in the form. A field that is left empty (`""`, or an object of empty strings) counts as absent.',
   ),
 );
 
@@ -122,8 +132,11 @@ export type ServedCountries = readonly string[] | undefined;
  */
 export function registrationRequestSchema(served: ServedCountries) {
   return v.pipeAsync(
+    v.unknown(),
+    v.transform(withoutBlanks),
     RegistrationBodySchema,
     v.rawCheck(checkBetweenFields),
+    v.rawCheckAsync(checkPassword),
     v.rawCheckAsync((context) => checkPhone(context, served)),
     v.transformAsync(async (body) => {
       const { email, type, name, phone, otp_type, password, form_id, referrer_id, language } = body;
@@ -151,6 +164,17 @@ export function registrationRequestSchema(served: ServedCountries) {
 }
 export type RegistrationRequest = v.InferOutput<ReturnType<typeof registrationRequestSchema>>;
 
+/** The body without the fixed fields that were left empty in an HTML form. */
+function withoutBlanks(body: unknown): unknown {
+  if (!isObject(body)) return body;
+  const filled = { ...body };
+  for (const name of FIXED_FIELDS) {
+    if (name === 'phone') filled.phone = filledIn(body.phone);
+    if (filled[name] === '' || filled[name] === undefined) delete filled[name];
+  }
+  return filled;
+}
+
 function phoneRecipient(channel: PhoneChannel, phone: ParsedPhone | undefined): Recipient {
   if (phone?.country === undefined) throw new TypeError('The rules let no such phone get a message.');
   return { channel, key: phone.e164, to: phone.e164, country: phone.country };
@@ -158,7 +182,7 @@ function phoneRecipient(channel: PhoneChannel, phone: ParsedPhone | undefined): 
 
 type BodyContext = v.RawCheckContext<v.InferOutput<typeof RegistrationBodySchema>>;
 
-/** Rules between fields are checked also when others are broken, so that all problems are told at once. */
+/** Rules between fields are checked also when others are broken, so that all errors are listed at once. */
 function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
   const { otp_type, phone = {}, password, repeat_password } = membersOf(dataset.value);
   if (typeof password === 'string' && typeof repeat_password === 'string' && password !== repeat_password) {
@@ -166,11 +190,17 @@ function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
   }
   if (isPhoneChannel(otp_type) && isObject(phone)) {
     for (const member of ['country_code', 'number']) {
-      if (phone[member] !== undefined && phone[member] !== '') continue;
+      if (phone[member] !== undefined) continue;
       const message = rule('required', `is required when otp_type is ${otp_type}`);
       addIssue({ message, path: pathTo('phone', member) });
     }
   }
+}
+
+async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> {
+  const { password } = membersOf(dataset.value);
+  if (!v.is(RegistrationPasswordSchema, password) || !(await isCommonPassword(password))) return;
+  addIssue({ message: rule('common', 'must not be a password that many people use'), path: pathTo('password') });
 }
 
 /**
@@ -179,7 +209,7 @@ function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
  */
 async function checkPhone({ dataset, addIssue }: BodyContext, served: ServedCountries): Promise<void> {
   const { phone, otp_type } = membersOf(dataset.value);
-  if (!v.is(PhoneSchema, phone) || phone.country_code === '' || phone.number === '') return;
+  if (!v.is(PhoneSchema, phone)) return;
   const parsed = await parsedPhone(phone);
   if (parsed === undefined) {
     addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: pathTo('phone', 'number') });
@@ -214,11 +244,18 @@ function membersOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
 
+/** A consent that was given: the key of its field, and the version of the text. */
+export interface Consent {
+  key: string;
+  version: string;
+}
+
 /** The values of a form's fields that keep its rules. */
 export interface CheckedCustomFields {
-  /** All but documents, as they were sent. */
+  /** All but documents, without those that were left empty. */
   fields: Record<string, unknown>;
   documents: CheckedDocument[];
+  consents: Consent[];
 }
 
 export type CustomFieldsOutcome =
@@ -230,27 +267,19 @@ export type CustomFieldsOutcome =
       tooLarge: boolean;
     };
 
-/** Checks the members of a request that are not fixed fields against its form; all faults are told at once. */
+/** Checks the members of a request that are not fixed fields against its form. All errors are listed at once. */
 export async function checkCustomFields(
   form: Form,
   values: Readonly<Record<string, unknown>>,
 ): Promise<CustomFieldsOutcome> {
   const faults: BodyFault[] = [];
+  const fields: Record<string, unknown> = {};
   for (const field of form.fields) {
-    if (Object.hasOwn(values, field.key)) faults.push(...(await customFieldFaults(field, values[field.key])));
-    else if (field.required === true) {
-      faults.push({ pointer: toPointer([field.key]), rule: 'required', detail: 'is required by the form' });
-    }
+    const checked = await checkCustomField(field, Object.hasOwn(values, field.key) ? values[field.key] : undefined);
+    if ('faults' in checked) faults.push(...checked.faults);
+    else if (checked.value !== undefined && field.type !== 'document') fields[field.key] = checked.value;
   }
-  const known = new Set<string>([...FIXED_FIELDS, ...form.fields.map(({ key }) => key)]);
-  const unknown = Object.keys(values).filter((key) => !known.has(key));
-  for (const key of unknown.slice(0, MAX_FAULTS)) {
-    faults.push({ pointer: toPointer([key]), rule: 'unknown_field', detail: 'is not a field of the form' });
-  }
-  faults.push(...togetherFaults(form.fields, values));
-
-  const kept = form.fields.filter(({ type, key }) => type !== 'document' && Object.hasOwn(values, key));
-  const fields = Object.fromEntries(kept.map(({ key }) => [key, values[key]]));
+  faults.push(...unknownFields(form, values), ...togetherFaults(form.fields, values));
   if (faults.length === 0 && isTooLarge(fields)) {
     faults.push({
       pointer: '#',
@@ -261,5 +290,27 @@ export async function checkCustomFields(
   if (faults.length > 0) {
     return { ok: false, faults: faults.slice(0, MAX_FAULTS), tooLarge: faults.some((fault) => fault.rule === 'size') };
   }
-  return { ok: true, fields, documents: toDocuments(form.fields, values) };
+  return { ok: true, fields, documents: toDocuments(form.fields, values), consents: consentsOf(form, fields) };
+}
+
+function unknownFields({ fields }: Form, values: Readonly<Record<string, unknown>>): BodyFault[] {
+  const known = new Set<string>([...FIXED_FIELDS, ...fields.map(({ key }) => key)]);
+  return Object.keys(values)
+    .filter((key) => !known.has(key) && !(key === CUSTOM_FIELDS && filledIn(values[key]) === undefined))
+    .slice(0, MAX_FAULTS)
+    .map((key) => ({
+      pointer: toPointer([key]),
+      rule: 'unknown_field',
+      detail: key === CUSTOM_FIELDS ? AT_THE_ROOT : 'is not a field of the form',
+    }));
+}
+
+/** The name that the specification gives to the fields of the form together, which is no member of the request. */
+const CUSTOM_FIELDS = 'custom_fields';
+const AT_THE_ROOT = 'is not a member of the request: put each custom field at the root of the body, under its key';
+
+function consentsOf({ fields }: Form, values: Readonly<Record<string, unknown>>): Consent[] {
+  return fields.flatMap(({ key, version }) =>
+    version !== undefined && Object.hasOwn(values, key) && values[key] === true ? [{ key, version }] : [],
+  );
 }

@@ -137,7 +137,7 @@ describe('What an integrator tries first', () => {
     const reply = await world.post({ ...good(), name: '' }, { 'idempotency-key': 'a b' });
     expect(reply.json.errors).toMatchObject([
       { header: 'Idempotency-Key', rule: 'format' },
-      { pointer: '#/name', rule: 'length' },
+      { pointer: '#/name', rule: 'required' },
     ]);
   });
 

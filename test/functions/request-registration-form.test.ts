@@ -19,7 +19,7 @@ describe('The fields of the form', () => {
   const values = {
     field_text: 'Trader — 取引',
     field_textarea: 'one\ntwo',
-    field_description: '',
+    field_description: 'three',
     field_number: -1.5e300,
     field_number_string: '0012.50',
     field_boolean: false,

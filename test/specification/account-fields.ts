@@ -7,6 +7,7 @@ import {
   type FieldCase,
   fieldCases,
   named,
+  readAs,
   spelled,
   VERSIONS,
   type Version,
@@ -223,8 +224,8 @@ function language(version: Version): Field {
     values: {
       'user language for the email or popup': { good: ['de', 'ar'] },
       'language code': {
-        good: ['pt-BR', 'zh-Hant-TW'],
-        bad: each('language', '', 'e', 'en_GB', 'english language', 'en-', 'ё'),
+        good: ['pt-BR', 'zh-Hant-TW', readAs('pt_BR', 'pt-BR')],
+        bad: each('language', '', 'e', 'english language', 'en-', 'ё'),
       },
       'decided: at most 64 characters': {
         good: [named('64 characters', LONG_LANGUAGE)],

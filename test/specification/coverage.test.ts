@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
-import { PROBLEM_TYPES, RULE_MEANINGS, statusesOf } from '../../infra/openapi/problems.ts';
+import { PROBLEM_TYPES, statusesOf } from '../../infra/openapi/problems.ts';
 import { CUSTOM_FIELD_TYPES } from '../../lib/validators/form.ts';
+import { RULES } from '../../lib/validators/primitives.ts';
 import { FIELDS } from './fields.ts';
 import { MANY_FAULTS } from './many-faults.ts';
 import { PARTS } from './parts.ts';
@@ -48,7 +49,7 @@ describe('Nothing of the specification is missing', () => {
   it('every rule that an answer can name has a case that breaks it', () => {
     const words = [...values, ...MANY_FAULTS].flatMap(({ faults }) => faults.map(({ rule }) => rule));
     const broken = new Set([...cases.flatMap((one) => one.broken ?? []), ...words]);
-    expect([...broken].sort()).toEqual(Object.keys(RULE_MEANINGS).sort());
+    expect([...broken].sort()).toEqual(Object.keys(RULES).sort());
   });
 
   it('a row without a case would be noticed', () => {

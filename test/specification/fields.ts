@@ -23,8 +23,8 @@ export const FIELDS = {
  */
 export function overHttp(cases: readonly FieldCase[]): FieldCase[] {
   const shown = new Set<string>();
-  return cases.filter(({ row, rule, operation, faults, served }) => {
-    if (served !== undefined) return false;
+  return cases.filter(({ row, rule, operation, faults, served, readAs }) => {
+    if (served !== undefined || readAs !== undefined) return false;
     const promises = ROWS.find(({ id }) => id === row)?.promises ?? [];
     const shows =
       faults.length > 0

@@ -1,12 +1,14 @@
-import { FORM, LONG_LANGUAGE, MORE_KEYS } from './records.ts';
+import { sampleOf } from '../../lib/validators/custom-fields.ts';
+import { CUSTOM_FIELD_TYPES, type FormField } from '../../lib/validators/form.ts';
+import { CONSENT_FORM, DEMANDING_FORM, FORM, keyOf, LONG_LANGUAGE, MORE_KEYS } from './records.ts';
 import { choicesOf, HALF, longAddress, longInternationalAddress, PHONE } from './samples.ts';
-import { ABSENT, each, type Field, type FieldCase, named, PHONE_CHANNELS } from './table.ts';
+import { ABSENT, each, type Field, type FieldCase, named, PHONE_CHANNELS, readAs } from './table.ts';
 
 const operation = 'registration' as const;
 
 const passwords = (value: unknown) => ({
   password: value,
-  repeat_password: typeof value === 'string' ? value : 'some password',
+  repeat_password: typeof value === 'string' && value !== '' ? value : 'some password',
 });
 
 const phone = (member: 'country_code' | 'number', more: object = {}) => ({
@@ -23,7 +25,7 @@ const PHONE_FIELDS: Field[] = [
     type: 'object',
     required: false,
     values: {
-      object: { good: [{}, PHONE] },
+      object: { good: [{}, PHONE, readAs({ country_code: '', number: '' }, ABSENT)] },
       'decided: no other members': {
         bad: [
           [{ ...PHONE, extension: '1' }, 'unknown_field@/extension'],
@@ -57,7 +59,7 @@ const PHONE_FIELDS: Field[] = [
     required: false,
     values: {
       'decided: a valid number of the dial code': {
-        good: ['7400123456', '07400 123456', '(07400) 12-34-56', '+44 7400 123456', ''],
+        good: ['7400123456', '07400 123456', '(07400) 12-34-56', '+44 7400 123456'],
         bad: [
           ...each(
             'phone',
@@ -137,7 +139,7 @@ export const FIXED_FIELDS: Field[] = [
           named('a label of 63 characters', `ann@${'x'.repeat(63)}.com`),
         ],
         bad: [
-          ...each('format', '', 'ann', '@example.com', 'ann@', 'ann@example', 'ann@@example.com', 'a b@example.com'),
+          ...each('format', 'ann', '@example.com', 'ann@', 'ann@example', 'ann@@example.com', 'a b@example.com'),
           ...each('format', 'ann@exam ple.com', ' ann@example.com', 'ann@example.com ', 'ann@example.com\n'),
           ...each('format', 'jörg@example.com', '"ann"@example.com', 'ann..lee@example.com', '.ann@example.com'),
           ...each('format', 'ann.@example.com', 'ann@-example.com', 'ann@example..com', 'ann@example.com.'),
@@ -185,7 +187,7 @@ export const FIXED_FIELDS: Field[] = [
     at: 'type',
     type: 'string',
     required: true,
-    values: { 'the value trader': { good: ['trader'], bad: each('one_of', 'Trader', '', 'client', 'trader ') } },
+    values: { 'the value trader': { good: ['trader'], bad: each('one_of', 'Trader', 'client', 'trader ') } },
   },
   {
     row: '2.1 name',
@@ -200,17 +202,27 @@ export const FIXED_FIELDS: Field[] = [
           "Jean-Luc O'Neil",
           '山田 雪',
           'Åsa Öberg-O’Neil',
-          '👩‍💻',
           named('128 characters beyond the BMP', '𝒜'.repeat(128)),
         ],
-        bad: [
-          ['', 'length'],
-          [named('129 characters', 'x'.repeat(129)), 'length'],
-        ],
+        bad: [[named('129 characters', 'x'.repeat(129)), 'length']],
       },
       'decided: no control characters': {
         good: ['<b>|LEVERAGE=500'],
-        bad: each('characters', 'Ann\nLee', 'Ann\r', 'Ann\u0000', 'Ann\u0085Lee', '\u007f', HALF),
+        bad: each('characters', 'Ann\nLee', 'Ann\r', 'Ann\u0000', 'Ann\u0085Lee', 'A\u007f', HALF),
+      },
+      'decided: no invisible characters, and none that change the direction': {
+        good: ['Zoë 😀', named('a variant of a Chinese character', '辻\u{e0100}')],
+        bad: each(
+          'characters',
+          ...[
+            0x200b, 0x200d, 0x200e, 0x202e, 0x2066, 0x2028, 0x2029, 0x2060, 0xfeff, 0xad, 0x61c, 0x180e, 0x3164,
+            0xe0041,
+          ].map((code) => named(`a name with U+${code.toString(16)}`, `Ann${String.fromCodePoint(code)}Lee`)),
+        ),
+      },
+      'decided: a letter or a digit': {
+        good: ['7', 'ß', '山', 'ق'],
+        bad: each('characters', '.', ' ', '- -', '😀', '\u2800'),
       },
     },
   },
@@ -221,8 +233,8 @@ export const FIXED_FIELDS: Field[] = [
     at: 'otp_type',
     type: 'string',
     values: {
-      'default email': { good: [ABSENT] },
-      'one of email, sms, call, whatsapp': { bad: each('one_of', 'fax', '', 'EMAIL', 'sms ', 'email,sms') },
+      'default email': { good: [ABSENT, readAs('', ABSENT)] },
+      'one of email, sms, call, whatsapp': { bad: each('one_of', 'fax', 'EMAIL', 'sms ', 'email,sms') },
     },
   },
   {
@@ -235,17 +247,21 @@ export const FIXED_FIELDS: Field[] = [
     values: {
       'decided: 8 to 128 characters': {
         good: [
-          'aaaaaaaa',
-          '        ',
+          'aaaaaaab',
           'пароль длинный',
           'a\tb\nc\u0000defg',
           named('128 characters', 'x'.repeat(128)),
           '😀😀😀😀😀😀😀😀',
         ],
         bad: [
-          ...each('length', '', 'aaaaaaa', '😀😀😀😀😀😀😀', named('129 characters', 'x'.repeat(129))),
+          ...each('length', 'aaaaaaa', '😀😀😀😀😀😀😀', named('129 characters', 'x'.repeat(129))),
           [`long enough, ${HALF}`, 'characters'],
         ],
+      },
+      'decided: not only white space': { bad: each('characters', '        ', '\u3000\t\n      ') },
+      'decided: not a common password': {
+        good: ['correct horse', 'password but long'],
+        bad: each('common', 'password', 'Password1', '12345678', 'QWERTYUIOP', 'iloveyou', 'trustno1'),
       },
     },
   },
@@ -259,7 +275,7 @@ export const FIXED_FIELDS: Field[] = [
     values: {
       'the password repeated': {
         good: ['Some password'],
-        bad: each('password_mismatch', 'some password', 'Some password ', 'Some passwor', ''),
+        bad: each('password_mismatch', 'some password', 'Some password ', 'Some passwor'),
       },
     },
   },
@@ -273,7 +289,7 @@ export const FIXED_FIELDS: Field[] = [
       'length 8': {
         good: [FORM, '~!@#$%^&'],
         bad: [
-          ...each('length', '', 'FORM001', 'FORM00001'),
+          ...each('length', 'FORM001', 'FORM00001'),
           ...each('characters', 'FORM 001', 'FÖRM0001', 'FORM000\n', 'FORM000\u007f'),
         ],
       },
@@ -288,7 +304,7 @@ export const FIXED_FIELDS: Field[] = [
     values: {
       'length 8': {
         good: ['REFANN01', '*&^%$#@!'],
-        bad: [...each('length', '', 'REFANN1', 'REFANN001'), ...each('characters', 'REF ANN1', 'REFÄNN01')],
+        bad: [...each('length', 'REFANN1', 'REFANN001'), ...each('characters', 'REF ANN1', 'REFÄNN01')],
       },
     },
   },
@@ -310,15 +326,16 @@ export const FIXED_FIELDS: Field[] = [
           'es-419',
           'sl-rozaj-biske',
           'de-DE-u-co-phonebk',
+          readAs('pt_BR', 'pt-BR'),
+          readAs('zh_Hant_TW', 'zh-Hant-TW'),
         ],
         bad: each(
           'language',
-          '',
           'e',
           '12',
           'en\n',
           'en--US',
-          'en_GB',
+          'en__US',
           'english language',
           'en-',
           '-en',
@@ -335,6 +352,18 @@ export const FIXED_FIELDS: Field[] = [
   },
 ];
 
+/** What says nothing in a field that must be filled in. */
+const EMPTY: Partial<Record<FormField['type'], readonly unknown[]>> = {
+  dynamicSelect: [null, [], {}, { id: '', label: '' }],
+  multiselect: [[]],
+  checkbox: [[]],
+  document: [[]],
+  phone: [{}, { country_code: '', number: '' }],
+  location: [{}, { country: '', state: '', city: '' }],
+  participants: [[]],
+  leads: [[]],
+};
+
 /** What stands at the root beside the fixed fields. */
 export const ROOT_FIELDS: Field[] = [
   {
@@ -342,7 +371,12 @@ export const ROOT_FIELDS: Field[] = [
     operation,
     at: 'custom_fields',
     required: false,
-    values: { 'keys of the registration form at the root': { bad: each('unknown_field', {}, { k3y_text: 'x' }) } },
+    values: {
+      'keys of the registration form at the root': {
+        good: [readAs({}, ABSENT)],
+        bad: each('unknown_field', { k3y_text: 'x' }, 'x', []),
+      },
+    },
   },
   ...['Email', 'user_id', 'k3y_TEXT', '', 'constructor', 'toString'].map(
     (key): Field => ({
@@ -366,6 +400,39 @@ export const ROOT_FIELDS: Field[] = [
       'decided: at most 200 kB of JSON beside the documents': { good: [named('200,000 bytes', choicesOf(200_000))] },
     },
   },
+  {
+    row: '2.1 custom_fields',
+    operation,
+    at: keyOf('boolean'),
+    carried: (value) => ({ form_id: CONSENT_FORM, [keyOf('boolean')]: value }),
+    values: {
+      'decided: a consent that must be given': {
+        good: [true],
+        bad: [...each('must_be_true', false), ...each('required', ABSENT, ''), ...each('type', 'true', null)],
+      },
+    },
+  },
+  ...CUSTOM_FIELD_TYPES.flatMap((type): Field[] => {
+    const others = CUSTOM_FIELD_TYPES.filter((other) => other !== type);
+    const filled = Object.fromEntries(others.map((other) => [keyOf(other), sampleOf(other)]));
+    return [
+      {
+        row: '2.1 custom_fields',
+        operation,
+        at: keyOf(type),
+        carried: (value) => ({ form_id: DEMANDING_FORM, ...filled, [keyOf(type)]: value }),
+        values: {
+          'decided: required by the form': {
+            good: [named(`an example of ${type}`, sampleOf(type))],
+            bad: each(
+              'required',
+              ...['', ...(EMPTY[type] ?? [])].map((value) => named(`${JSON.stringify(value)} for ${type}`, value)),
+            ),
+          },
+        },
+      },
+    ];
+  }),
   {
     row: '2.1 custom_fields',
     operation,

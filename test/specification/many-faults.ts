@@ -29,7 +29,7 @@ const REGISTRATIONS: readonly RuleCase[] = [
     body: {
       email: 'x',
       type: 'x',
-      name: '',
+      name: '.',
       phone: { country_code: 1, number: 2, more: 3 },
       otp_type: 'x',
       password: 'x',
@@ -41,7 +41,7 @@ const REGISTRATIONS: readonly RuleCase[] = [
     faults: [
       { pointer: '#/email', rule: 'format' },
       { pointer: '#/type', rule: 'one_of' },
-      { pointer: '#/name', rule: 'length' },
+      { pointer: '#/name', rule: 'characters' },
       { pointer: '#/phone/country_code', rule: 'type' },
       { pointer: '#/phone/number', rule: 'type' },
       { pointer: '#/phone/more', rule: 'unknown_field' },
@@ -78,13 +78,13 @@ const REGISTRATIONS: readonly RuleCase[] = [
   {
     operation: 'registration',
     says: 'fields of the form of which several are wrong and one is unknown',
-    body: { [keyOf('number')]: 'x', [keyOf('date')]: 'x', [keyOf('location')]: {}, k3y: 1 },
+    body: { [keyOf('number')]: 'x', [keyOf('date')]: 'x', [keyOf('location')]: { zip: '1' }, k3y: 1 },
     faults: [
       { pointer: `#/${keyOf('number')}`, rule: 'type' },
       { pointer: `#/${keyOf('date')}`, rule: 'date' },
       { pointer: `#/${keyOf('location')}/country`, rule: 'required' },
-      { pointer: `#/${keyOf('location')}/state`, rule: 'required' },
       { pointer: `#/${keyOf('location')}/city`, rule: 'required' },
+      { pointer: `#/${keyOf('location')}/zip`, rule: 'unknown_field' },
       { pointer: '#/k3y', rule: 'unknown_field' },
     ],
   },

@@ -18,6 +18,8 @@ export const OPTIONS = ['fx', 'metals', 'indices'];
 export const FORM = 'FORMSPEC';
 /** Asks for one field of every type. */
 export const DEMANDING_FORM = 'FORMREQD';
+/** Asks for a consent. */
+export const CONSENT_FORM = 'FORMMUST';
 
 const fields: FormField[] = [
   ...CUSTOM_FIELD_TYPES.map((type) => ({
@@ -92,6 +94,7 @@ export const RECORDS: CrmFile = {
   forms: [
     { id: FORM, fields },
     { id: DEMANDING_FORM, fields: CUSTOM_FIELD_TYPES.map((type) => ({ key: keyOf(type), type, required: true })) },
+    { id: CONSENT_FORM, fields: [{ key: keyOf('boolean'), type: 'boolean', must: true, version: '2026-11' }] },
     { id: '~!@#$%^&', fields: [] },
   ],
   clients: [

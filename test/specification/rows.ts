@@ -1,92 +1,9 @@
 import { ACCOUNT_ROWS } from './account-rows.ts';
+import { BLANK } from './samples.ts';
 import { type Row, VERSIONS, type Version } from './table.ts';
 
-/**
- * Every row of the specification, section by section, in its order and with what its columns say. What begins with
- * `decided` was decided where the specification is silent. Sections 3, 5 and 6 say nothing; section 9 stands
- * in the paths of section 4.
- */
-export const ROWS: readonly Row[] = [
-  {
-    id: '1 registration',
-    rules: ['of type trader'],
-    promises: ['a one-time password through the chosen channel'],
-  },
-  ...forVersions((version) => [
-    {
-      id: `1 ${version} account`,
-      rules: ['for an existing client, identified by user_id'],
-      promises: ["returns the new account's login and passwords"],
-    },
-  ]),
-
-  {
-    id: '2.1 email',
-    rules: ['string', 'required', 'email format'],
-    limits: ['decided: at most 254 characters', 'decided: at most 64 characters before the @'],
-  },
-  { id: '2.1 type', rules: ['string', 'required', 'the value trader'] },
-  {
-    id: '2.1 name',
-    rules: ['string', 'required', 'decided: no control characters'],
-    limits: ['decided: 1 to 128 characters'],
-  },
-  { id: '2.1 phone', rules: ['object', 'decided: no other members'], promises: ['not required'] },
-  {
-    id: '2.1 phone.country_code',
-    rules: [
-      'string',
-      'decided: a dial code, with or without +',
-      'decided: required by sms, call and whatsapp',
-      'decided: of a country that the deployment serves',
-    ],
-    promises: ['not required'],
-    limits: ['decided: at most 7 characters after the +'],
-  },
-  {
-    id: '2.1 phone.number',
-    rules: [
-      'string',
-      'decided: a valid number of the dial code',
-      'decided: required by sms, call and whatsapp',
-      'decided: a mobile number, for a call also a fixed line',
-    ],
-    promises: ['not required'],
-    limits: ['decided: at most 40 characters'],
-  },
-  {
-    id: '2.1 otp_type',
-    rules: ['string', 'one of email, sms, call, whatsapp'],
-    promises: ['default email'],
-  },
-  { id: '2.1 password', rules: ['string', 'required'], limits: ['decided: 8 to 128 characters'] },
-  { id: '2.1 repeat_password', rules: ['string', 'required', 'the password repeated'] },
-  { id: '2.1 form_id', rules: ['string', 'required', 'id of the registration form'], limits: ['length 8'] },
-  {
-    id: '2.1 referrer_id',
-    rules: ['string', 'referral code of the referrer'],
-    promises: ['not required'],
-    limits: ['length 8'],
-  },
-  {
-    id: '2.1 custom_fields',
-    rules: ['keys of the registration form at the root', 'decided: required by the form'],
-    promises: ['not required'],
-    limits: ['decided: at most 200 kB of JSON beside the documents'],
-  },
-  {
-    id: '2.1 language',
-    rules: ['string', 'language code'],
-    promises: ['not required', 'language of the message'],
-    limits: ['decided: at most 64 characters'],
-  },
-
-  { id: '2.1 OTP type email', rules: [], promises: ['always'] },
-  ...['sms', 'call', 'whatsapp'].map((channel) => ({
-    id: `2.1 OTP type ${channel}`,
-    rules: ['only when a messaging-provider integration is installed'],
-  })),
-
+/** Section 2.2. */
+const FORM_ROWS: readonly Row[] = [
   ...['text', 'textarea', 'description'].map((type) => ({
     id: `2.2 ${type}`,
     rules: ['string'],
@@ -145,7 +62,7 @@ export const ROWS: readonly Row[] = [
   },
   ...['participants', 'leads'].map((type) => ({
     id: `2.2 ${type}`,
-    rules: ['array', 'array of objects', 'decided: id and name are strings'],
+    rules: ['array', 'array of objects', 'decided: id is a string or a number, name a string'],
     promises: ['open to other members'],
     limits: [
       'decided: at most 100',
@@ -154,6 +71,109 @@ export const ROWS: readonly Row[] = [
       'decided: at most 20 levels deep',
     ],
   })),
+];
+
+/**
+ * Every row of the specification, section by section, in its order and with what its columns say. What begins with
+ * `decided` was decided where the specification is silent. Sections 3, 5 and 6 say nothing; section 9 stands
+ * in the paths of section 4.
+ */
+export const ROWS: readonly Row[] = [
+  {
+    id: '1 registration',
+    rules: ['of type trader'],
+    promises: ['a one-time password through the chosen channel'],
+  },
+  ...forVersions((version) => [
+    {
+      id: `1 ${version} account`,
+      rules: ['for an existing client, identified by user_id'],
+      promises: ["returns the new account's login and passwords"],
+    },
+  ]),
+
+  {
+    id: '2.1 email',
+    rules: ['string', 'required', 'email format'],
+    limits: ['decided: at most 254 characters', 'decided: at most 64 characters before the @'],
+  },
+  { id: '2.1 type', rules: ['string', 'required', 'the value trader'] },
+  {
+    id: '2.1 name',
+    rules: [
+      'string',
+      'required',
+      'decided: no control characters',
+      'decided: no invisible characters, and none that change the direction',
+      'decided: a letter or a digit',
+    ],
+    limits: ['decided: 1 to 128 characters'],
+  },
+  { id: '2.1 phone', rules: ['object', 'decided: no other members'], promises: ['not required'] },
+  {
+    id: '2.1 phone.country_code',
+    rules: [
+      'string',
+      'decided: a dial code, with or without +',
+      'decided: required by sms, call and whatsapp',
+      'decided: of a country that the deployment serves',
+    ],
+    promises: ['not required'],
+    limits: ['decided: at most 7 characters after the +'],
+  },
+  {
+    id: '2.1 phone.number',
+    rules: [
+      'string',
+      'decided: a valid number of the dial code',
+      'decided: required by sms, call and whatsapp',
+      'decided: a mobile number, for a call also a fixed line',
+    ],
+    promises: ['not required'],
+    limits: ['decided: at most 40 characters'],
+  },
+  {
+    id: '2.1 otp_type',
+    rules: ['string', 'one of email, sms, call, whatsapp'],
+    promises: ['default email'],
+  },
+  {
+    id: '2.1 password',
+    rules: ['string', 'required', 'decided: not only white space', 'decided: not a common password'],
+    limits: ['decided: 8 to 128 characters'],
+  },
+  { id: '2.1 repeat_password', rules: ['string', 'required', 'the password repeated'] },
+  { id: '2.1 form_id', rules: ['string', 'required', 'id of the registration form'], limits: ['length 8'] },
+  {
+    id: '2.1 referrer_id',
+    rules: ['string', 'referral code of the referrer'],
+    promises: ['not required'],
+    limits: ['length 8'],
+  },
+  {
+    id: '2.1 custom_fields',
+    rules: [
+      'keys of the registration form at the root',
+      'decided: required by the form',
+      'decided: a consent that must be given',
+    ],
+    promises: ['not required'],
+    limits: ['decided: at most 200 kB of JSON beside the documents'],
+  },
+  {
+    id: '2.1 language',
+    rules: ['string', 'language code'],
+    promises: ['not required', 'language of the message'],
+    limits: ['decided: at most 64 characters'],
+  },
+
+  { id: '2.1 OTP type email', rules: [], promises: ['always'] },
+  ...['sms', 'call', 'whatsapp'].map((channel) => ({
+    id: `2.1 OTP type ${channel}`,
+    rules: ['only when a messaging-provider integration is installed'],
+  })),
+
+  ...FORM_ROWS.map((row) => ({ ...row, promises: [...(row.promises ?? []), BLANK] })),
 
   ...ACCOUNT_ROWS,
 

@@ -1,5 +1,5 @@
 import { keyOf } from './records.ts';
-import type { Field } from './table.ts';
+import { ABSENT, type Field, readAs } from './table.ts';
 
 export const PHONE = { country_code: '44', number: '7400 123456' };
 /** A string that holds half of a character: no UTF-8 can carry it, JSON's escapes can. */
@@ -33,11 +33,14 @@ export function textFile(bytes: number): { id: string; name: string; doc: string
 /** A value at the bottom of so many lists. */
 export const nested = (levels: number): unknown => (levels === 0 ? 'x' : [nested(levels - 1)]);
 
+export const BLANK = 'decided: left empty, it counts as absent';
+
 /** A field of the form that has every type. */
 export function custom(
   type: Parameters<typeof keyOf>[0],
   field: Pick<Field, 'type' | 'values'>,
   key: string = keyOf(type),
 ): Field {
-  return { row: `2.2 ${type}`, operation: 'registration', at: key, ...field };
+  const values = { ...field.values, [BLANK]: { good: [readAs('', ABSENT), ...(field.values?.[BLANK]?.good ?? [])] } };
+  return { row: `2.2 ${type}`, operation: 'registration', at: key, ...field, values };
 }

@@ -63,6 +63,8 @@ export interface RuleCase extends Change {
 export interface FieldCase extends RuleCase {
   row: string;
   rule: string;
+  /** The values that the request is read with, by their keys, if they are not those that were sent. */
+  readAs?: Readonly<Record<string, unknown>>;
 }
 
 export const ABSENT = Symbol('absent');
@@ -80,6 +82,20 @@ class Named {
 
 export function named(words: string, value: unknown): Named {
   return new Named(words, value);
+}
+
+/** A value that is read as another one; `ABSENT`: as if the field were not sent. */
+class ReadAs extends Named {
+  readonly as: unknown;
+
+  constructor(value: unknown, as: unknown) {
+    super(JSON.stringify(value), value);
+    this.as = as;
+  }
+}
+
+export function readAs(value: unknown, as: unknown): ReadAs {
+  return new ReadAs(value, as);
 }
 
 /** A number as it is spelled here, which `JSON.stringify` would spell otherwise or could not. */
@@ -128,6 +144,7 @@ export function fieldCases(field: Field): FieldCase[] {
     says: inWords(value),
     operation,
     body: carried(value instanceof Named ? value.value : value),
+    ...(value instanceof ReadAs ? { readAs: { [at]: value.as } } : {}),
     faults: faults.map((fault) => {
       const [word = '', below = ''] = fault.split('@');
       return { pointer: `#/${at}${below}`, rule: word };
@@ -135,9 +152,11 @@ export function fieldCases(field: Field): FieldCase[] {
   });
 
   const ofType = type === undefined ? [] : WRONG_TYPES[type].map((value) => make(type, value, ['type']));
+  // HTML forms send empty strings for what a person leaves out.
+  const [absent, blank] = operation === 'registration' ? [[ABSENT, ''], [readAs('', ABSENT)]] : [[ABSENT], []];
   const presence = [
-    ...(required === true ? [make('required', ABSENT, ['required'])] : []),
-    ...(required === false ? [make('not required', ABSENT, [])] : []),
+    ...(required === true ? absent.map((value) => make('required', value, ['required'])) : []),
+    ...(required === false ? [ABSENT, ...blank].map((value) => make('not required', value, [])) : []),
   ];
   const ofValues = Object.entries(values).flatMap(([rule, { good = [], bad = [] }]) => [
     ...good.map((value) => make(rule, value, [])),

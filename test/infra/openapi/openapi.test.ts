@@ -203,7 +203,7 @@ describe('The errors', () => {
   });
 
   it('name every rule that a field can break', () => {
-    expect(schemas.Rule?.enum).toEqual(expect.arrayContaining([...RULES]));
+    expect(schemas.Rule?.enum).toEqual(expect.arrayContaining(Object.keys(RULES)));
     for (const word of schemas.Rule?.enum ?? []) expect(schemas.Rule?.description).toContain(`| ${word} |`);
   });
 });

@@ -249,6 +249,7 @@ describe('What is kept of a registration', () => {
       referrer_user_id: 'CLIENT01',
       custom_fields: '{"k3J9xQ":"some"}',
       documents: [],
+      consents: [],
       language: 'de',
       code: sealCode('987654', binding, PEPPER, NOW),
       requested_at: new Date(NOW).toISOString(),

@@ -21,6 +21,7 @@ describe('documents', () => {
     expect(outcome).toEqual({
       ok: true,
       fields: {},
+      consents: [],
       documents: [
         {
           fieldKey: 'd0cUpl',

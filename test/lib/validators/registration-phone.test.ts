@@ -33,7 +33,7 @@ describe('the phone of a registration request', () => {
     const invalid = { country_code: '44', number: '123' };
     expect(await rulesOf({ ...least, otp_type, phone: invalid })).toEqual(['#/phone/number phone']);
     expect(await rulesOf({ ...least, otp_type, phone: invalid, name: '' })).toEqual([
-      '#/name length',
+      '#/name required',
       '#/phone/number phone',
     ]);
   });

@@ -133,7 +133,7 @@ describe('whatever is sent', () => {
           expect(JSON.stringify(faults)).not.toContain(mark);
           for (const { pointer, rule, detail } of faults) {
             expect(pointer).toMatch(/^#(\/[\w%.~!*'()-]*)*$/);
-            expect(RULES).toContain(rule);
+            expect(Object.keys(RULES)).toContain(rule);
             expect(detail).toMatch(/^(must|is) /);
             expect(detail).not.toBe('is not valid');
           }
