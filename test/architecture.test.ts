@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { functionSizes } from './support/sizes.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 
@@ -259,41 +258,5 @@ describe('Who may import whom', () => {
       ['lib/aws/other.ts', source],
     ]);
     expect(violations(files)).toEqual(['@aws-sdk/client-ses is imported by lib/aws/ses.ts and lib/aws/other.ts']);
-  });
-});
-
-const MAX_LINES = { file: 500, function: 60 };
-
-/** What is ours: what tools write is as long as it is. */
-function ourFiles(): [path: string, source: string][] {
-  return ['functions', 'lib', 'infra', 'test', '.ci']
-    .flatMap((folder) =>
-      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
-    )
-    .filter((path) => /\.(ts|js|css|html)$/.test(path) && !/openapi-types\.ts$|\.d\.ts$/.test(path))
-    .map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]);
-}
-
-function tooLong(path: string, source: string): string[] {
-  const functions = /\.(ts|js)$/.test(path) ? functionSizes(path, source) : [];
-  return [
-    ...(source.split('\n').length - 1 > MAX_LINES.file ? [path] : []),
-    ...functions.filter(({ lines }) => lines > MAX_LINES.function).map(({ of }) => of),
-  ];
-}
-
-describe('A file', () => {
-  it('has at most 500 lines, and its functions 60, nested ones counted apart', () => {
-    expect(ourFiles().flatMap(([path, source]) => tooLong(path, source))).toEqual([]);
-  });
-
-  it('that is too long is found, and a function that is too long', () => {
-    const lines = (count: number) => 'work();\n'.repeat(count);
-    expect(tooLong('lib/planted.css', lines(501))).toEqual(['lib/planted.css']);
-    expect(tooLong('lib/planted.ts', `function long() {\n${lines(59)}}\n`)).toEqual(['lib/planted.ts long']);
-    expect(tooLong('lib/planted.ts', `function fits() {\n${lines(58)}}\n`)).toEqual([]);
-    const nested = `function outer() {\n${lines(50)}const inner = () => {\n${lines(50)}};\n}\n`;
-    expect(tooLong('lib/planted.ts', nested)).toEqual([]);
-    expect(tooLong('test/planted.test.ts', `describe('all', () => {\n${lines(80)}});\n`)).toEqual([]);
   });
 });

@@ -1,44 +1,23 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { against } from './against.ts';
 import { bundleSize } from './bundle-size.ts';
 import { coldStart, coldStartFarAway } from './cold-start.ts';
 import { type Benchmark, type Figure, isMet, isNoisy, table } from './figures.ts';
-import { lambdaRuntime } from './lambda-runtime.ts';
-import { lostAnswers } from './lost-answers.ts';
-import { memory } from './memory.ts';
 import { prices } from './prices.ts';
 import { privacy } from './privacy.ts';
 import { refusals } from './refusals.ts';
-import { roundTrips } from './round-trips.ts';
 import { closeStage } from './stage.ts';
-import { throughput } from './throughput.ts';
-import { validation } from './validation.ts';
 import { warm } from './warm.ts';
 
 /** `npm run bench`: what the service costs, as ratios to what cannot be had for less, all measured in one run. */
 
-const BENCHMARKS: Benchmark[] = [
-  coldStart,
-  coldStartFarAway,
-  lambdaRuntime,
-  warm,
-  roundTrips,
-  lostAnswers,
-  throughput,
-  memory,
-  validation,
-  refusals,
-  bundleSize,
-  privacy,
-  prices,
-];
+const BENCHMARKS: Benchmark[] = [coldStart, coldStartFarAway, warm, refusals, bundleSize, privacy, prices];
 
 const USAGE = `npm run bench -- [--only <name>]… [--json] [--quick]
   --only   ${BENCHMARKS.map(({ name }) => name).join(', ')}
   --json   the figures as JSON on the standard output
   --quick  few repetitions: shows that it works, proves nothing
-  --against <file>  holds the figures against those of an earlier run with --json
+  --pairs  requests of each kind that privacy compares
 `;
 
 async function main(args: string[]): Promise<void> {
@@ -49,7 +28,7 @@ async function main(args: string[]): Promise<void> {
       only: { type: 'string', multiple: true },
       json: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
-      against: { type: 'string' },
+      pairs: { type: 'string' },
     },
   });
   if (values.help) {
@@ -66,7 +45,8 @@ async function main(args: string[]): Promise<void> {
   const results: { name: string; about: string; figures: Figure[] }[] = [];
   if (!values.json) process.stdout.write(`${machine()}\n`);
   for (const { name, about, run } of chosen) {
-    const figures = await run({ quick: values.quick, progress: (text) => progress(`${name}: ${text}`) });
+    const pairs = values.pairs === undefined ? {} : { pairs: Number(values.pairs) };
+    const figures = await run({ quick: values.quick, ...pairs, progress: (text) => progress(`${name}: ${text}`) });
     progress('');
     results.push({ name, about, figures });
     if (!values.json) process.stdout.write(`\n${name}\n${wrapped(about)}\n\n${table(figures).join('\n')}\n`);
@@ -75,7 +55,6 @@ async function main(args: string[]): Promise<void> {
   const report = { machine: machine(), quick: values.quick, results };
   if (values.json) process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
   else process.stdout.write(`\n${summary(all)}\n`);
-  if (values.against !== undefined) process.stdout.write(`\n${(await against(values.against, report)).join('\n')}\n`);
 }
 
 function machine(): string {

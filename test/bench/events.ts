@@ -40,7 +40,7 @@ export function registrationBody(person: number) {
   };
 }
 
-export function accountBody(version: 'tp5' | 'tp4') {
+function accountBody(version: 'tp5' | 'tp4') {
   return {
     connection_id: `${version}-live-1`,
     group: version === 'tp5' ? 'real\\standard' : 'standard',
@@ -48,16 +48,8 @@ export function accountBody(version: 'tp5' | 'tp4') {
   };
 }
 
-/**
- * Whether these answers other than the expected one may come from the flood guard of a tp4 server: it refuses one of two
- * accounts whose random addresses are the same, which among thousands in a minute happens once or twice.
- */
-export function mayBeFloodGuard(statuses: readonly number[]): boolean {
-  return statuses.length <= 2 && statuses.every((status) => status === 503);
-}
-
 /** An address of its own for each of 16 million callers. */
-export function sourceOf(person: number): string {
+function sourceOf(person: number): string {
   return `10.${(person >> 16) & 255}.${(person >> 8) & 255}.${person & 255}`;
 }
 

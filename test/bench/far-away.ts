@@ -1,6 +1,10 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { crmTable } from '../../infra/crm/crm-table.ts';
+import { localClient } from '../../infra/local/aws.ts';
+import { TABLES } from '../../infra/local/database.ts';
 import type { Certificate } from '../../infra/local/platforms/certificate.ts';
+import type { Stage } from './stage.ts';
 
 /** A service that is so far away, and, where it is said, behind TLS. */
 export interface FarAway {
@@ -67,4 +71,31 @@ function listen(server: Server): Promise<number> {
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
   });
+}
+
+/** The demo connections whose servers the benchmarks put something in front of. */
+const CONNECTIONS = ['tp5-live-1', 'tp4-live-1'] as const;
+
+/**
+ * Puts each trading server that far away, by changing where the CRM says that it is.
+ * @returns puts everything back
+ */
+export async function platformsFarAway({ service }: Stage, roundTripMs: number): Promise<() => Promise<void>> {
+  const table = crmTable(TABLES.crm, localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));
+  const restores: (() => Promise<void>)[] = [];
+  for (const id of CONNECTIONS) {
+    const item = await table.read(`connection#${id}`);
+    const port = service.platforms.get(id)?.port;
+    if (item === undefined || port === undefined) throw new Error(`There is no trading server ${id}.`);
+    const place = await farAway(port, roundTripMs);
+    await table.write([{ put: { ...item, record: { ...(item.record as object), port: place.port } } }]);
+    restores.push(async () => {
+      await table.write([{ put: item }]);
+      await place.close();
+    });
+  }
+  return async () => {
+    for (const restore of restores) await restore();
+    table.close();
+  };
 }

@@ -10,16 +10,14 @@ export interface Spread {
 export interface Figure {
   what: string;
   /** Of `ours` and `base`; a ratio has none. */
-  unit: 'ms' | 'µs' | 'MB' | 'kB' | '/s' | '%' | 'calls' | 'kinds' | 'USD';
+  unit: 'ms' | 'MB' | 'kB' | '%' | 'kinds' | 'USD';
   ours: Spread;
   /** What it is compared with, measured in the same run, turn and turn about. */
   base?: Spread & { of: string };
   /** Ours by base. */
   ratio?: Spread;
-  /** The most that `ours` or `ratio` may be; `least` where more is better. */
-  aim?: { of: 'ours' | 'ratio' } & ({ most: number } | { least: number });
-  /** Why it could not be measured here. It has no values then. */
-  skipped?: string;
+  /** The most that `ours` or `ratio` may be. */
+  aim?: { of: 'ours' | 'ratio'; most: number };
 }
 
 export interface Benchmark {
@@ -32,6 +30,8 @@ export interface Benchmark {
 export interface BenchmarkRun {
   /** Fewer repetitions: enough to see that it works, too few to believe. */
   quick: boolean;
+  /** Requests of each kind that `privacy` compares; the usual number where absent. */
+  pairs?: number;
   /** Tells how far it is. */
   progress(text: string): void;
 }
@@ -58,11 +58,6 @@ export function figure(what: string, unit: Figure['unit'], values: readonly numb
   return { what, unit, ours: spread(values), ...(aim === undefined ? {} : { aim }) };
 }
 
-/** A figure that cannot be measured on this machine. */
-export function skipped(what: string, reason: string): Figure {
-  return { what, unit: 'ms', ours: spread([]), skipped: reason };
-}
-
 /** A comparison. The n-th values of both were measured right after each other: the ratio is that of such pairs, whose machine was equally fast. */
 export function comparison(
   what: string,
@@ -86,8 +81,7 @@ export function comparison(
 /** Whether an aim is met; undefined where there is none. */
 export function isMet({ ours, ratio, aim }: Figure): boolean | undefined {
   if (aim === undefined) return undefined;
-  const value = aim.of === 'ours' ? ours.median : (ratio?.median ?? Number.NaN);
-  return 'most' in aim ? value <= aim.most : value >= aim.least;
+  return (aim.of === 'ours' ? ours.median : (ratio?.median ?? Number.NaN)) <= aim.most;
 }
 
 /** A ratio whose quartiles are further apart than this share of it says little: something else kept the machine busy. */
@@ -101,7 +95,7 @@ export function isNoisy({ ratio }: Figure): boolean {
 export function table(figures: readonly Figure[]): string[] {
   const rows = figures.map((one) => [
     one.what,
-    one.skipped === undefined ? `${inWords(one.ours)} ${one.unit}` : `skipped: ${one.skipped}`,
+    `${inWords(one.ours)} ${one.unit}`,
     one.base === undefined ? '' : `${inWords(one.base)} ${one.unit}`,
     one.base?.of ?? '',
     one.ratio === undefined ? '' : inWords(one.ratio),
@@ -114,8 +108,7 @@ export function table(figures: readonly Figure[]): string[] {
 
 function verdict(one: Figure): string {
   const met = isMet(one);
-  const aim = one.aim === undefined ? '' : 'most' in one.aim ? `≤ ${one.aim.most}` : `≥ ${one.aim.least}`;
-  return [met === undefined ? '' : `${met ? 'met' : 'MISSED'} (${aim})`, isNoisy(one) ? 'noisy' : '']
+  return [met === undefined ? '' : `${met ? 'met' : 'MISSED'} (≤ ${one.aim?.most})`, isNoisy(one) ? 'noisy' : '']
     .filter(Boolean)
     .join(', ');
 }

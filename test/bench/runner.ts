@@ -18,8 +18,7 @@ export interface FirstAnswer {
   /** From the start of the process until the function was loaded, and until it had answered, in milliseconds. */
   loadedMs: number;
   answeredMs: number;
-  /** Processor time of all threads until the same two moments, in milliseconds. */
-  loadedProcessorMs: number;
+  /** Processor time of all threads until then, in milliseconds. */
   processorMs: number;
   /** Bytes. */
   rss: number;
@@ -32,7 +31,6 @@ export interface LaterAnswers {
   ms: number[];
   /** Processor time of all of them together, in milliseconds. */
   processorMs: number;
-  rss: number;
 }
 
 /** Time that an invocation may take; more than any takes. */
@@ -41,14 +39,12 @@ const TIMEOUT_MS = 29_000;
 const [file = '', first = ''] = process.argv.slice(2);
 const { handler } = (await import(pathToFileURL(file).href)) as { handler: Handler };
 const loadedMs = performance.now();
-const loadedProcessorMs = processorMs();
 const { statusCode } = await handler(JSON.parse(first), context());
 const answeredMs = performance.now();
 const answer: FirstAnswer = {
   status: statusCode,
   loadedMs,
   answeredMs,
-  loadedProcessorMs,
   processorMs: processorMs(),
   rss: process.memoryUsage.rss(),
 };
@@ -64,7 +60,7 @@ process.on('message', async (events: unknown[]) => {
     ms.push(performance.now() - startedAt);
     statuses.push(status);
   }
-  const later: LaterAnswers = { statuses, ms, processorMs: processorMs() - before, rss: process.memoryUsage.rss() };
+  const later: LaterAnswers = { statuses, ms, processorMs: processorMs() - before };
   process.send?.(later);
 });
 

@@ -2,10 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { type Bundle, bundle, bundleFile, ENTRY_FILE } from '../../infra/bundle.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
-import { plainBundle } from './plain-bundle.ts';
 import type { FirstAnswer, LaterAnswers } from './runner.ts';
 
 /** Handlers that make the same calls with the SDK alone. */
@@ -13,10 +13,10 @@ const BARE_HANDLERS = ['bare-registration', 'bare-tp5', 'bare-tp4'] as const;
 type BareHandler = (typeof BARE_HANDLERS)[number];
 
 /** Other handlers to compare with; each is bundled as the functions are. */
-const HANDLERS = ['empty', 'middy', 'instant-registration', 'instant-account', 'parse'] as const;
-export type HandlerName = FunctionName | (typeof HANDLERS)[number] | BareHandler | `${BareHandler}-our-way`;
+const HANDLERS = ['middy', 'instant-registration', 'instant-account', 'parse'] as const;
+export type HandlerName = FunctionName | (typeof HANDLERS)[number] | BareHandler;
 
-/** Of each function: its bare handler, bundled as CDK does. With `-our-way` at its end: bundled as the functions are. */
+/** Of each function: its bare handler, bundled as CDK does. */
 export const BARE = {
   'request-registration': 'bare-registration',
   'create-tp5-account': 'bare-tp5',
@@ -27,10 +27,6 @@ export const BARE = {
 export interface Stage {
   service: LocalService;
   bundles: ReadonlyMap<HandlerName, Pick<Bundle, 'startUpBytes' | 'totalBytes'>>;
-  /** The folder of a handler's bundle. */
-  folderOf(name: HandlerName): string;
-  /** What a handler is given; as deployed, logs and metrics are written. */
-  environment: Readonly<Record<string, string>>;
   /**
    * A fresh process of Node 24 that loads a handler and answers one event, as a Lambda environment does.
    * @param environment beside the service's own
@@ -67,9 +63,7 @@ async function setStage(): Promise<Stage> {
     bundles.set(name, await bundleFile(`test/bench/handlers/${name}.ts`, join(folder, name)));
   }
   for (const name of BARE_HANDLERS) {
-    const entry = `test/bench/handlers/${name}.ts`;
-    bundles.set(name, await plainBundle(entry, join(folder, name)));
-    bundles.set(`${name}-our-way`, await bundleFile(entry, join(folder, `${name}-our-way`)));
+    bundles.set(name, await plainBundle(`test/bench/handlers/${name}.ts`, join(folder, name)));
   }
   await bundleFile('test/bench/runner.ts', join(folder, 'runner'));
   // The services alone: the functions run in processes of their own.
@@ -80,8 +74,6 @@ async function setStage(): Promise<Stage> {
   return {
     service,
     bundles,
-    folderOf: (name) => join(folder, name),
-    environment: given,
     async start(name, event, environment = {}) {
       const child = fork(join(folder, 'runner', ENTRY_FILE), [join(folder, name, ENTRY_FILE), JSON.stringify(event)], {
         env: { ...given, ...environment },
@@ -112,6 +104,35 @@ async function setStage(): Promise<Stage> {
   };
 }
 
+/**
+ * Bundles a file as CDK's `NodejsFunction` does for an ES module that is minified and has the SDK in it: all in one file,
+ * with nothing left out.
+ * @param entry its path in the project
+ */
+async function plainBundle(entry: string, outdir: string): Promise<Pick<Bundle, 'startUpBytes' | 'totalBytes'>> {
+  const outfile = join(outdir, ENTRY_FILE);
+  const { metafile } = await build({
+    absWorkingDir: new URL('../..', import.meta.url).pathname,
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    mainFields: ['module', 'main'],
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    minify: true,
+    sourcemap: 'linked',
+    sourcesContent: false,
+    metafile: true,
+    logLevel: 'warning',
+  });
+  const sizes = Object.entries(metafile.outputs).map(([path, { bytes }]) => (path.endsWith('.map') ? 0 : bytes));
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  return { startUpBytes: bytes, totalBytes: bytes };
+}
+
+/** As deployed, logs and metrics are written. */
 function withoutQuiet(environment: Readonly<Record<string, string>>): Record<string, string> {
   const { LOG_LEVEL: _, ...rest } = environment;
   return rest;

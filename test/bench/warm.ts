@@ -1,8 +1,7 @@
-import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
+import type { FunctionName } from '../../infra/routes.ts';
 import { eventFor } from './events.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure, figure, quantile } from './figures.ts';
 import { type HandlerName, theStage } from './stage.ts';
-import { sustained } from './sustained.ts';
 
 const REPETITIONS = 7;
 const MAX_MS = 0.2;
@@ -23,20 +22,13 @@ export const warm: Benchmark = {
   about:
     'Our own time per call: the whole chain (JSON, rules, limits, operation, use case, code, mail, log and metrics) in a process ' +
     'of its own, with tables, secrets, mail service and trading server that answer at once, and no password hash; ' +
-    'beside a middy route that parses the same body and answers. Then, with everything over the wire and the hash, the ' +
-    'processor time of a warm call beside the handler that makes the same calls with the SDK alone.',
+    'beside a middy route that parses the same body and answers.',
   run,
 };
 
 async function run(benchmark: BenchmarkRun): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const subject of SUBJECTS) figures.push(...(await withoutWire(subject, benchmark)));
-  const pairs = await sustained(benchmark);
-  for (const name of FUNCTIONS) {
-    const { ours, bare } = pairs[name];
-    const times = (runs: typeof ours) => runs.map(({ processorMs }) => processorMs);
-    figures.push(comparison(`${name}: processor time over the wire`, 'ms', times(ours), 'bare SDK', times(bare)));
-  }
   return figures;
 }
 

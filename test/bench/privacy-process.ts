@@ -1,0 +1,269 @@
+import { randomInt } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import type { LambdaHandler } from '../../infra/local/gateway.ts';
+import { secretReader } from '../../lib/aws/secrets.ts';
+import { confirmationConfig, registrationConfig } from '../../lib/config.ts';
+import { captchaVerifier } from '../../lib/http/captcha.ts';
+import { endpoint } from '../../lib/http/endpoint.ts';
+import { sourceReader } from '../../lib/http/source.ts';
+import { type PendingRegistration, registrationsIn } from '../../lib/records/registrations.ts';
+import { confirmRegistration } from '../../lib/registration/confirmation.ts';
+import { confirmationDependencies } from '../../lib/registration/confirmation-dependencies.ts';
+import { registrationDependencies } from '../../lib/registration/dependencies.ts';
+import { requestRegistration } from '../../lib/registration/registration.ts';
+import { sealCode } from '../../lib/secrets/one-time-code.ts';
+import { hashPassword } from '../../lib/secrets/password-hash.ts';
+import { telemetry } from '../../lib/telemetry.ts';
+import { ConfirmationRequestSchema, MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
+import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../../lib/validators/registration.ts';
+import { DOOR, throughDoor } from '../support/door.ts';
+import {
+  CONFIRM_PATH,
+  PASSWORD,
+  type RegistrationWorld,
+  registrationOf,
+  registrationWorld,
+  whatIsTold,
+} from '../support/registration-world.ts';
+import { quantile } from './figures.ts';
+
+/**
+ * What a person with a stopwatch learns about who is a client: from registrations, and from refused confirmations, where
+ * the bytes of the answer and the database calls count too. `privacy-process <pairs>` prints a `Privacy` as JSON.
+ */
+
+export interface Privacy {
+  registrations: Difference[];
+  confirmations: Difference[];
+  /** How many answers to a confirmation differ in any byte but the request's id and the time of day. */
+  answers: number;
+  /** How many sequences of database calls differ. */
+  calls: number;
+}
+
+/** How well the time of one kind of request can be told from that of another. */
+export interface Difference {
+  what: string;
+  /** Medians, in milliseconds. */
+  ours: number;
+  base: number;
+  /** What it is compared with. */
+  of: string;
+  /** How likely one of ours takes longer; 0.5 reveals nothing. */
+  share: number;
+  pairs: number;
+}
+
+/** Requests of each kind that warm the function up and are not counted. */
+const WARM_UP = 5;
+/** A request with this header is handled without password hashes, whose time would hide all the rest. */
+const UNHASHED = 'x-unhashed';
+const headersOf = (hashed: boolean): Record<string, string> => (hashed ? {} : { [UNHASHED]: 'true' });
+
+async function measure(pairs: number): Promise<Privacy> {
+  const clients = (pairs + WARM_UP) * OTP_TYPES.length * 2;
+  const world = await registrationWorld({ clients, load: loadBoth, environment: DOOR });
+  const seen = { answers: new Set<string>(), calls: new Set<string>() };
+  const hash = await hashPassword(PASSWORD);
+  const [registrations, confirmations]: Difference[][] = [[], []];
+  try {
+    for (const channel of OTP_TYPES) {
+      for (const hashed of [true, false]) registrations?.push(await registering(world, channel, hashed, pairs));
+    }
+    for (const hashed of [true, false]) {
+      confirmations?.push(...(await confirming({ world, hash, ...seen }, hashed, pairs)));
+    }
+  } finally {
+    await world.close();
+  }
+  const { answers, calls } = seen;
+  return {
+    registrations: registrations ?? [],
+    confirmations: confirmations ?? [],
+    answers: answers.size,
+    calls: calls.size,
+  };
+}
+
+function difference(what: string, ours: readonly number[], of: string, theirs: readonly number[]): Difference {
+  const slower = ours.map((time) => theirs.filter((other) => other < time).length / theirs.length);
+  const share = slower.reduce((sum, one) => sum + one, 0) / ours.length;
+  return { what, ours: quantile(ours, 0.5), base: quantile(theirs, 0.5), of, share, pairs: ours.length };
+}
+
+async function registering(
+  world: RegistrationWorld,
+  channel: Channel,
+  hashed: boolean,
+  pairs: number,
+): Promise<Difference> {
+  const times = { client: [] as number[], stranger: [] as number[] };
+  for (let pair = -WARM_UP; pair < pairs; pair += 1) {
+    if (pair % 10 === 0) await world.forgetLimits();
+    for (const kind of inAnyOrder(['client', 'stranger'] as const)) {
+      const body = JSON.stringify(registrationOf(world[kind](), { otp_type: channel }));
+      const headers = { ...throughDoor(world.service), ...headersOf(hashed) };
+      const startedAt = performance.now();
+      const { status } = await world.post(body, headers);
+      const took = performance.now() - startedAt;
+      if (status !== 204) throw new Error(`A registration was answered with ${status}.`);
+      if (pair >= 0) times[kind].push(took);
+    }
+  }
+  const what = `${channel}, ${hashed ? 'as deployed' : "without the password's hash"}`;
+  return difference(what, times.client, 'a stranger', times.stranger);
+}
+
+const CODE = '111111';
+const WRONG_CODE = '222222';
+const WRONG_PASSWORD = 'wrong horse battery';
+
+/** A confirmation that is refused: what the address holds, and what is given. */
+interface Refusal {
+  /** Absent: no registration was asked for. */
+  holds?: 'code' | 'owner_notice';
+  guesses?: number;
+  code: string;
+  password: string;
+}
+
+const BASE = 'a stranger, wrong code';
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  [BASE]: { holds: 'code', code: WRONG_CODE, password: PASSWORD },
+  'a client, wrong code': { holds: 'owner_notice', code: WRONG_CODE, password: PASSWORD },
+  'a client, the code that was never sent': { holds: 'owner_notice', code: CODE, password: PASSWORD },
+  'a stranger, right code without the password': { holds: 'code', code: CODE, password: WRONG_PASSWORD },
+  'a stranger, wrong code without the password': { holds: 'code', code: WRONG_CODE, password: WRONG_PASSWORD },
+  'a stranger, right code after all guesses': { holds: 'code', guesses: 5, code: CODE, password: PASSWORD },
+  'an address without a registration': { code: WRONG_CODE, password: PASSWORD },
+};
+
+interface Confirming {
+  world: RegistrationWorld;
+  /** Of the password of all registrations. */
+  hash: string;
+  answers: Set<string>;
+  calls: Set<string>;
+}
+
+async function confirming(around: Confirming, hashed: boolean, pairs: number): Promise<Difference[]> {
+  const times = new Map<string, number[]>(Object.keys(REFUSALS).map((name) => [name, []]));
+  for (let pair = -WARM_UP; pair < pairs; pair += 1) {
+    for (const [name, refusal] of inAnyOrder(Object.entries(REFUSALS))) {
+      const took = await refused(around, refusal, hashed);
+      if (pair >= 0) times.get(name)?.push(took);
+    }
+  }
+  const base = times.get(BASE) ?? [];
+  const others = [...times].filter(([name]) => name !== BASE);
+  const how = hashed ? 'as deployed' : 'without hashes';
+  return others.map(([name, ours]) => difference(`confirming, ${name}, ${how}`, ours, BASE, base));
+}
+
+/** One refusal, for an address of its own. @returns milliseconds */
+async function refused(
+  { world, hash, answers, calls }: Confirming,
+  refusal: Refusal,
+  hashed: boolean,
+): Promise<number> {
+  const { email } = world.stranger();
+  await seed(world, hash, refusal, email.toLowerCase());
+  const { database } = world.service;
+  database.calls.length = 0;
+  const startedAt = performance.now();
+  const reply = await world.send({
+    method: 'POST',
+    path: CONFIRM_PATH,
+    headers: { 'content-type': 'application/json', ...throughDoor({ captcha: undefined }), ...headersOf(hashed) },
+    body: JSON.stringify({ otp_type: 'email', email, code: refusal.code, password: refusal.password }),
+  });
+  const took = performance.now() - startedAt;
+  if (reply.json.type !== 'code_not_accepted') throw new Error(`A confirmation was answered with ${reply.status}.`);
+  answers.add(JSON.stringify(whatIsTold(reply)));
+  calls.add(database.calls.map(({ operation, table }) => `${operation} ${table}`).join());
+  return took;
+}
+
+/** Keeps a registration as a request does, with a code that is known here. */
+async function seed(
+  world: RegistrationWorld,
+  password_hash: string,
+  { holds, guesses = 0 }: Refusal,
+  address: string,
+): Promise<void> {
+  if (holds === undefined) return;
+  const registrations = registrationsIn(world.tables.registrations);
+  const registration_id = `seeded-${address}`;
+  const place = { registrationId: registration_id, channel: 'email', address } as const;
+  const record: PendingRegistration = {
+    registration_id,
+    type: 'trader',
+    otp_type: 'email',
+    address,
+    email: address,
+    email_key: address,
+    name: 'Nia Newman',
+    password_hash,
+    form_id: 'FORM0002',
+    custom_fields: '{}',
+    documents: [],
+    code: { ...sealCode(CODE, place, world.pepper, Date.now()), guesses },
+    requested_at: new Date().toISOString(),
+  };
+  const { signal } = new AbortController();
+  await registrations.put(record, Date.now(), signal);
+  const delivery = { kind: holds, outcome: 'sent', email_taken: holds === 'owner_notice' } as const;
+  await registrations.noteDelivery(registration_id, delivery, signal);
+}
+
+function inAnyOrder<T>(values: readonly T[]): T[] {
+  const left = [...values];
+  return values.flatMap(() => left.splice(randomInt(left.length), 1));
+}
+
+/** Both functions, each with its hashes and without them. */
+async function loadBoth(name: string): Promise<LambdaHandler> {
+  const handlers: Record<string, (hashed: boolean) => LambdaHandler> = {
+    'request-registration': registrationHandler,
+    'confirm-registration': confirmationHandler,
+  };
+  const make = handlers[name];
+  if (make === undefined) return async () => ({ statusCode: 404 });
+  const [hashed, unhashed] = [make(true), make(false)];
+  return (event, context) => (UNHASHED in event.headers ? unhashed : hashed)(event, context);
+}
+
+/** As `functions/request-registration.ts` wires it. */
+function registrationHandler(hashed: boolean): LambdaHandler {
+  const config = registrationConfig();
+  const readSecret = secretReader();
+  const deployed = registrationDependencies(config, readSecret);
+  const parts = hashed ? deployed : { ...deployed, hashPassword: async () => '$argon2id$' };
+  return endpoint({
+    body: registrationRequestSchema(config.phone?.countries),
+    source: sourceReader(config.front, readSecret),
+    captcha: config.captcha && captchaVerifier(config.captcha, { readSecret, url: config.captchaUrl }),
+    maxBodyBytes: MAX_REGISTRATION_BYTES,
+    telemetry: telemetry('request-registration', config.stage),
+    handle: (request, events, signal) => requestRegistration(parts, request, events, signal),
+  }) as LambdaHandler;
+}
+
+/** As `functions/confirm-registration.ts` wires it. */
+function confirmationHandler(hashed: boolean): LambdaHandler {
+  const config = confirmationConfig();
+  const readSecret = secretReader();
+  const deployed = confirmationDependencies(config, readSecret);
+  const isPassword = async (hash: string | undefined, password: string) => hash === undefined || password === PASSWORD;
+  const parts = hashed ? deployed : { ...deployed, isPassword };
+  return endpoint({
+    body: ConfirmationRequestSchema,
+    source: sourceReader(config.front, readSecret),
+    maxBodyBytes: MAX_CONFIRMATION_BYTES,
+    telemetry: telemetry('confirm-registration', config.stage),
+    handle: (request, events, signal) => confirmRegistration(parts, request, events, signal),
+  }) as LambdaHandler;
+}
+
+process.stdout.write(JSON.stringify(await measure(Number(process.argv[2]))));
