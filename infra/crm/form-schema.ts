@@ -3,7 +3,7 @@ import { CUSTOM_FIELD_VALUES } from '../../lib/validators/custom-fields.ts';
 import { FIXED_FIELDS, type Form, type FormField, isRequired } from '../../lib/validators/form.ts';
 import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
-import { toSchema } from '../openapi/to-schema.ts';
+import { toSchema } from '../openapi/json.ts';
 
 /** JSON Schema of draft 7, which form libraries read. */
 type Schema = Record<string, unknown>;

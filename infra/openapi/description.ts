@@ -1,24 +1,28 @@
+import { BODY_BOUNDS } from '../../lib/http/json-body.ts';
 import { KEPT_SECONDS } from '../../lib/records/operations.ts';
+import {
+  LARGEST_DOCUMENT,
+  LARGEST_DOCUMENTS,
+  MAX_DOCUMENTS,
+  MAX_JSON_BYTES,
+  MEGABYTE,
+} from '../../lib/validators/custom-fields.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
-import type { OperationId } from '../routes.ts';
+import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
 import { list, table } from './json.ts';
-import { OPERATIONS, PROBLEM_NOTES, PROBLEM_TYPES, statusesOf } from './problems.ts';
 
-/** What stands above all operations, as Markdown. */
+/** The text above all operations, as Markdown. */
 export function description(): string {
   return [
-    'Accepts registration requests of new users and sends each a one-time password by e-mail, SMS, call or WhatsApp; takes that password, where the deployment has this extension; opens trading accounts for existing clients on trading-platform servers of version 5 (`tp5`) and version 4 (`tp4`).',
-    'Requests and answers are JSON in UTF-8, with an object at the root. A field that is not known is refused. New members may be added to answers: ignore those that you do not know.',
+    'Accepts registration requests of new users, and sends each a one-time password by email, SMS, call or WhatsApp. Confirms that password, where the deployment has this extension. Opens trading accounts for existing clients on trading-platform servers of version 5 (`tp5`) and version 4 (`tp4`).',
+    'All paths are relative to the base URL of the deployment. Requests and answers are JSON in UTF-8, with an object at the root. Unknown fields are refused. Answers may get new members: ignore those that you do not know.',
     'Every answer of the service has the headers `x-request-id` (name it when you ask for help), `cache-control: no-store` and `x-content-type-options: nosniff`.',
     '## Safe repeats',
-    `Where an operation takes an \`Idempotency-Key\`, send one of your own, one for each thing that you want done, and repeat the very same request with it as often as you like. It is kept for ${KEPT_SECONDS / 3_600} hours, for its route, caller and user.`,
+    `Where an operation takes an \`Idempotency-Key\`, send your own key, a new one for each registration or account. Then you may repeat the same request with that key as often as you like. The service keeps the key for ${KEPT_SECONDS / 3_600} hours, for its route, caller and user.`,
     table(['A repeat', 'is answered'], REPEATS),
     '## Errors',
-    'Every error of the service is a problem document (RFC 9457, `application/problem+json`). Switch on `type`, which never changes; `title` and `detail` are for people. `errors` lists every fault of the request at once.',
-    '<details>\n<summary>All error types, and the operations that answer them</summary>',
-    problemTable(),
-    '</details>',
-    'The gateway answers some requests by itself, as `application/json` with nothing but a `message` and without the headers of the service: 404 `Not Found` to a path or method that is none of these, 401 and 403 where authorization fails, 429 when it throttles, 413, 500 and 503.',
+    'Every error of the service is a problem document (RFC 9457, `application/problem+json`). Switch on `type`, which never changes; `title` and `detail` are for people. `errors` lists every violation of the request at once.',
+    'The gateway answers some requests itself, as `application/json` with a `message` alone and without the headers of the service: 404 `Not Found` for an unknown path or method, 401 and 403 if authorization fails, 429 when it throttles, 413, 500 and 503. `GatewayMessage` describes them.',
   ].join('\n\n');
 }
 
@@ -33,28 +37,6 @@ const REPEATS: readonly [repeat: string, answer: string][] = [
     'with that account where the platform can tell, else 409 `account_outcome_unknown`; never with a second account',
   ],
 ];
-
-const SHORT_NAMES: Readonly<Record<OperationId, string>> = {
-  requestRegistration: 'registration',
-  confirmRegistration: 'confirmation',
-  createTp5Account: 'tp5',
-  createTp4Account: 'tp4',
-};
-
-function problemTable(): string {
-  const rows = PROBLEM_TYPES.flatMap((type) => statusesOf(type).map((status) => ({ type, status })));
-  return table(
-    ['Status', 'Type', 'Operations', 'When'],
-    rows
-      .sort((a, b) => a.status - b.status)
-      .map(({ type, status }) => {
-        const { operations, when, whenSettling = when } = PROBLEM_NOTES[type];
-        const by =
-          operations.length === OPERATIONS.length ? 'all' : operations.map((one) => SHORT_NAMES[one]).join(', ');
-        return [String(status), `\`${type}\``, by, status === statusesOf(type)[0] ? when : whenSettling];
-      }),
-  );
-}
 
 const LIMITS: { readonly [Name in keyof Limits]: (most: Limits[Name]) => string } = {
   resendSeconds: (waits) => `the next message to the same recipient after ${waits.join(', ')} seconds`,
@@ -77,4 +59,27 @@ export function limits(): string {
 
 function sentence<Name extends keyof Limits>(name: Name): string {
   return LIMITS[name](DEFAULT_LIMITS[name]);
+}
+
+/** A number of bytes, for people. */
+export function bytes(count: number): string {
+  return `${count.toLocaleString('en')} bytes`;
+}
+
+/** How many documents a registration may have, and how large they may be. */
+export function documentSizes(): string {
+  return `${MAX_DOCUMENTS} documents, of ${LARGEST_DOCUMENT / MEGABYTE} MB each and ${LARGEST_DOCUMENTS / MEGABYTE} MB together when decoded (1 MB is 1024² bytes)`;
+}
+
+/** How large a registration may be, as Markdown. */
+export function registrationSizes(): string {
+  const { width, members, depth } = BODY_BOUNDS;
+  const count = (number: number) => number.toLocaleString('en');
+  const sizes = [
+    `the body: ${bytes(MAX_REGISTRATION_BYTES)}`,
+    documentSizes(),
+    `all other fields of the form together, as JSON: ${bytes(MAX_JSON_BYTES)}`,
+    `${count(width)} members in one object or array, ${count(members)} in all, and ${depth} levels of nesting`,
+  ];
+  return `Sizes, at most:\n\n${list(sizes)}`;
 }

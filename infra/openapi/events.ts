@@ -1,16 +1,15 @@
 import type * as v from 'valibot';
 import { EVENT_SCHEMAS, EVENT_SOURCE } from '../../lib/records/event-schemas.ts';
-import type { JsonObject } from './json.ts';
-import { toSchema } from './to-schema.ts';
+import { type JsonObject, toSchema } from './json.ts';
 
-/** The JSON Schema of an event as a rule of EventBridge hands it over, made from the schemas that the events are told by. */
+/** `infra/events.json`: the JSON Schema of each event as EventBridge delivers it, made from the schemas of the publisher. */
 export function eventsDocument(): JsonObject {
   const events = Object.entries(EVENT_SCHEMAS);
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Events of registrations and trading accounts',
     description:
-      'What the service tells on its EventBridge bus: at least once, in any order; `id` of the detail names what it is about. EventBridge adds members of its own. New members may be added to a detail: ignore those that you do not know.',
+      'What the service publishes on its EventBridge bus: at least once, in any order. `id` of the detail identifies the event for de-duplication. EventBridge adds members of its own. A detail may get new members: ignore those that you do not know.',
     oneOf: events.map(([name]) => ({ $ref: `#/$defs/${name}` })),
     $defs: Object.fromEntries(events.map(([name, detail]) => [name, event(name, detail)])),
   };

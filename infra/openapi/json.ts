@@ -1,5 +1,42 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
+import type * as v from 'valibot';
+
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
+
+/** The JSON Schema of a validator, as a caller sees it. Rules that JSON Schema cannot express are in the descriptions. */
+export function toSchema(
+  schema: v.GenericSchema,
+  target: 'draft-2020-12' | 'draft-07' = 'draft-2020-12',
+): Record<string, Json> {
+  const { $schema: _, ...converted } = toJsonSchema(schema, {
+    target,
+    typeMode: 'input',
+    ignoreActions: ['check', 'raw_check', 'finite', 'to_upper_case'],
+    overrideSchema: ({ valibotSchema, jsonSchema }) => {
+      const { required, ...rest } = jsonSchema;
+      const kept = required?.length === 0 ? rest : jsonSchema;
+      if (valibotSchema.type === 'literal') return { type: 'string', ...kept };
+      return valibotSchema.type === 'loose_object' ? { ...kept, additionalProperties: true } : kept;
+    },
+  });
+  const schemaJson = converted as Record<string, Json>;
+  return target === 'draft-07' ? schemaJson : (withNumberFormats(schemaJson) as Record<string, Json>);
+}
+
+const INT32_MAX = 2 ** 31 - 1;
+
+/** Formats of OpenAPI. Without them, generators read a login into 32 bits. */
+function withNumberFormats(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(withNumberFormats);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const copy: Record<string, Json> = Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => [name, withNumberFormats(value)]),
+  );
+  if (copy.type === 'number') copy.format = 'double';
+  if (copy.type === 'integer') copy.format = Number(copy.maximum ?? Infinity) <= INT32_MAX ? 'int32' : 'int64';
+  return copy;
+}
 
 /** A reference to a component of the document. */
 export function ref(kind: 'schemas' | 'parameters' | 'headers', name: string): { $ref: string } {

@@ -3,29 +3,24 @@
  * hand. This file stands alone and may be copied; `client.ts` has short names for what is used most.
  */
 
-/** OneOf type helpers */
-type Without<T, U> = { [P in Exclude<keyof T, keyof U>]?: never };
-type XOR<T, U> = (T | U) extends object ? (Without<T, U> & U) | (Without<U, T> & T) : T | U;
-type OneOf<T extends any[]> = T extends [infer Only] ? Only : T extends [infer A, infer B, ...infer Rest] ? OneOf<[XOR<A, B>, ...Rest]> : never;
-
 export interface paths {
   "/public/v1/account/register/request": {
     /**
      * Send registration request for OTP
-     * @description Accepts a registration request for a new user and sends a one-time password through the channel named by `otp_type`: six digits, valid for 10 minutes. The 3 newest registrations of a channel and address stand side by side, each with its own code, password and fields.
+     * @description Accepts a registration request for a new user and sends a one-time password through the channel named by `otp_type`: six digits, valid for 10 minutes. The 3 newest registrations of a channel and address are kept, each with its own code, password and fields.
      *
-     * Fields of the registration form stand at the root of the body, beside the fixed fields, each under its key in the form.
+     * Fields of the registration form are at the root of the body, next to the fixed fields, each under its key in the form.
      *
-     * The answer does not tell whether the address is a client's already: then its owner gets a notice instead of a code.
+     * The answer does not reveal whether the address already belongs to a client. The owner of such an address gets a notice and no code.
      *
-     * Pages of the origins that the deployment names may call it (CORS).
+     * Pages of the configured origins may call it (CORS).
      *
      * Sizes, at most:
      *
      * - the body: 5,900,000 bytes
      * - 10 documents, of 3 MB each and 4 MB together when decoded (1 MB is 1024² bytes)
      * - all other fields of the form together, as JSON: 200,000 bytes
-     * - 10,000 members in one object or array, 101,000 in all, and 32 objects and arrays within each other
+     * - 10,000 members in one object or array, 101,000 in all, and 32 levels of nesting
      *
      * Limits (settings of the deployment; these are the defaults):
      *
@@ -47,9 +42,9 @@ export interface paths {
      * Create trading account, platform version 5
      * @description Opens a trading account on a trading-platform server of version `tp5` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.
      *
-     * For the same `Idempotency-Key` never a second account is opened, also where answers get lost. Without a key an answer that got lost cannot be asked for again: send one.
+     * One `Idempotency-Key` never opens a second account, even if answers are lost. Without a key a lost answer cannot be requested again: send one.
      *
-     * A mail or popup that fails changes nothing in the answer, once the account exists.
+     * A mail or popup that fails does not change the answer.
      *
      * The body may have 65,536 bytes.
      */
@@ -60,9 +55,9 @@ export interface paths {
      * Create trading account, platform version 4
      * @description Opens a trading account on a trading-platform server of version `tp4` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.
      *
-     * For the same `Idempotency-Key` never a second account is opened, also where answers get lost. Without a key an answer that got lost cannot be asked for again: send one.
+     * One `Idempotency-Key` never opens a second account, even if answers are lost. Without a key a lost answer cannot be requested again: send one.
      *
-     * A mail or popup that fails changes nothing in the answer, once the account exists.
+     * A mail or popup that fails does not change the answer.
      *
      * The body may have 65,536 bytes.
      */
@@ -71,19 +66,19 @@ export interface paths {
   "/public/v1/account/register/confirm": {
     /**
      * Confirm a registration by its one-time password
-     * @description An extension: only deployments with the setting `confirmation` have it; at others the gateway answers 404 `Not Found`.
+     * @description An extension: only deployments with the setting `confirmation` have it. On others the gateway answers 404 `Not Found`.
      *
-     * Takes the one-time password of a registration and confirms it; the broker then makes a client of the person.
+     * Confirms a registration by its one-time password. The broker then makes the person a client.
      *
-     * Code and password must be those of one of the 3 newest registrations of this channel and address. A code may be guessed 5 times, and who does not know the password uses up no guess.
+     * Code and password must belong to one of the 3 newest registrations of this channel and address. A code allows 5 guesses. A wrong password uses no guess.
      *
-     * Every refusal is the same `code_not_accepted`: it does not tell whether there is a registration, nor whether the address is a client's.
+     * Every refusal is the same `code_not_accepted`. It does not reveal whether there is a registration, or whether the address belongs to a client.
      *
-     * After a lost answer send the same body again: for 24 hours the answer is 204 again. An `Idempotency-Key` is not needed, and not kept.
+     * After a lost answer, send the same body again: for 24 hours the answer is 204 again. No `Idempotency-Key` is needed.
      *
      * At most 10 requests in 10 minutes from a source address, right or wrong. The body may have 10,000 bytes.
      *
-     * Pages of the origins that the deployment names may call it (CORS).
+     * Pages of the configured origins may call it (CORS).
      */
     post: operations["confirmRegistration"];
   };
@@ -107,13 +102,7 @@ export interface components {
       type: "trader";
       /** @description The name of the user, with a letter or a digit. */
       name: string;
-      /** @description The phone of the user. Both members are required when `otp_type` is `sms`, `call` or `whatsapp`. */
-      phone?: {
-        /** @description Phone country code: a dial code, with or without `+`. */
-        country_code?: string;
-        /** @description Phone number; a national trunk zero, spaces and dashes are fine. */
-        number?: string;
-      };
+      phone?: components["schemas"]["RegistrationPhone"];
       /**
        * @description Channel used to deliver the one-time password. `email` is always available, the others only when a messaging-provider integration is installed.
        * @default email
@@ -136,93 +125,19 @@ export interface components {
       referrer_id?: string;
       /** @description Language of the message, a BCP 47 tag; `pt_BR` is read as `pt-BR`. */
       language?: string;
-      [key: string]: components["schemas"]["CustomFieldValue"] | undefined;
+      [key: string]: unknown;
     };
-    /**
-     * @description The value of a field of the registration form, under the field's key. Its format depends on the type that the field has in the form:
-     *
-     * | Field type | JSON value | Rule |
-     * | --- | --- | --- |
-     * | text, textarea, description | string |  |
-     * | number | number |  |
-     * | number_string | numeric string | A decimal number in a string. |
-     * | boolean | boolean |  |
-     * | radio, select | string | One of the options, where the form lists them. |
-     * | dynamicSelect | any value | At most 20,000 characters of JSON, nested at most 20 levels deep. |
-     * | multiselect, checkbox | array of strings | Each one of the options, where the form lists them. |
-     * | date | string, YYYY-MM-DD | A date of the calendar. |
-     * | document | array of `{ id, name, doc }`, `doc` base64-encoded | A request may have at most 10 documents, of 3 MB each and 4 MB together when decoded (1 MB is 1024² bytes). The form may list the media types that it accepts, which are told from the content. |
-     * | phone | object `{ country_code, number }` | A valid number in the country of its dial code. |
-     * | email | string |  |
-     * | country, nation | string, a country code | ISO 3166-1 alpha-2. |
-     * | location | object `{ country, state, city }` |  |
-     * | participants, leads | array of objects, `id` and `name` among their members | Other members are kept as they are. |
-     */
-    CustomFieldValue: components["schemas"]["TextValue"] | components["schemas"]["NumberValue"] | components["schemas"]["NumericStringValue"] | components["schemas"]["BooleanValue"] | components["schemas"]["ChoiceValue"] | components["schemas"]["AnyValue"] | components["schemas"]["ChoicesValue"] | components["schemas"]["DateValue"] | components["schemas"]["DocumentsValue"] | components["schemas"]["PhoneValue"] | components["schemas"]["EmailValue"] | components["schemas"]["CountryValue"] | components["schemas"]["LocationValue"] | components["schemas"]["PeopleValue"];
-    /** @description Form fields of type text, textarea, description: string. */
-    TextValue: string;
-    /** @description Form fields of type number: number. */
-    NumberValue: number;
-    /** @description Form fields of type number_string: numeric string. A decimal number in a string. */
-    NumericStringValue: string;
-    /** @description Form fields of type boolean: boolean. */
-    BooleanValue: boolean;
-    /** @description Form fields of type radio, select: string. One of the options, where the form lists them. */
-    ChoiceValue: string;
-    /** @description Form fields of type dynamicSelect: any value. At most 20,000 characters of JSON, nested at most 20 levels deep. */
-    AnyValue: unknown;
-    /** @description Form fields of type multiselect, checkbox: array of strings. Each one of the options, where the form lists them. */
-    ChoicesValue: string[];
-    /**
-     * Format: date
-     * @description Form fields of type date: string, YYYY-MM-DD. A date of the calendar.
-     */
-    DateValue: string;
-    /** @description Form fields of type document: array of `{ id, name, doc }`, `doc` base64-encoded. A request may have at most 10 documents, of 3 MB each and 4 MB together when decoded (1 MB is 1024² bytes). The form may list the media types that it accepts, which are told from the content. */
-    DocumentsValue: {
-        /** @description Id of the document, as the form gives it. */
-        id: string;
-        /** @description Name of the file. */
-        name: string;
-        /** @description The content, base64-encoded. */
-        doc: string;
-      }[];
-    /** @description Form fields of type phone: object `{ country_code, number }`. A valid number in the country of its dial code. */
-    PhoneValue: {
-      /** @description The dial code, with or without `+`. */
-      country_code: string;
-      /** @description The number; a national trunk zero, spaces and dashes are fine. */
-      number: string;
+    /** @description The phone of the user. Both members are required when `otp_type` is `sms`, `call` or `whatsapp`. */
+    RegistrationPhone: {
+      /** @description Phone country code: a dial code, with or without `+`. */
+      country_code?: string;
+      /** @description Phone number; a national trunk zero, spaces and dashes are fine. */
+      number?: string;
     };
-    /**
-     * Format: idn-email
-     * @description Form fields of type email: string.
-     */
-    EmailValue: string;
-    /** @description Form fields of type country, nation: string, a country code. ISO 3166-1 alpha-2. */
-    CountryValue: string;
-    /** @description Form fields of type location: object `{ country, state, city }`. */
-    LocationValue: {
-      /** @description The country. */
-      country: string;
-      /**
-       * @description The state or region; may be empty.
-       * @default
-       */
-      state?: string;
-      /** @description The city. */
-      city: string;
-    };
-    /** @description Form fields of type participants, leads: array of objects, `id` and `name` among their members. Other members are kept as they are. */
-    PeopleValue: ({
-        /** @description Id of the person. */
-        id?: string | number;
-        /** @description Name of the person. */
-        name?: string;
-        [key: string]: unknown;
-      })[];
-    /** @description The channel and the address that the one-time password went to, that password, and the own one. */
-    ConfirmationRequest: OneOf<[{
+    /** @description The channel and the address of the registration, the one-time password, and its own password. */
+    ConfirmationRequest: components["schemas"]["EmailConfirmation"] | components["schemas"]["PhoneConfirmation"];
+    /** @description Confirms a registration whose one-time password went to an email address. */
+    EmailConfirmation: {
       /**
        * @description The channel that the registration named.
        * @constant
@@ -240,19 +155,15 @@ export interface components {
        * @description The password of the registration.
        */
       password: string;
-    }, {
+    };
+    /** @description Confirms a registration whose one-time password went to a phone. */
+    PhoneConfirmation: {
       /**
        * @description The channel that the registration named.
        * @enum {string}
        */
       otp_type: "sms" | "call" | "whatsapp";
-      /** @description The phone of the registration. */
-      phone: {
-        /** @description The dial code, with or without `+`. */
-        country_code: string;
-        /** @description The number; a national trunk zero, spaces and dashes are fine. */
-        number: string;
-      };
+      phone: components["schemas"]["ConfirmationPhone"];
       /** @description The one-time password of the message. */
       code: string;
       /**
@@ -260,16 +171,29 @@ export interface components {
        * @description The password of the registration.
        */
       password: string;
-    }]>;
+    };
+    /** @description The phone of the registration. */
+    ConfirmationPhone: {
+      /** @description The dial code, with or without `+`. */
+      country_code: string;
+      /** @description The number; a national trunk zero, spaces and dashes are fine. */
+      number: string;
+    };
     /** @description The account to open, with the password rules of platform version 5. */
     Tp5AccountRequest: {
       /** @description Id of the trading-platform server which hosts the account. */
       connection_id: string;
       /** @description Group of the account: a platform group name. */
       group: string;
-      /** @description Account leverage. */
+      /**
+       * Format: int32
+       * @description Account leverage.
+       */
       leverage: number;
-      /** @description Custom account login; the platform chooses one when absent. */
+      /**
+       * Format: int64
+       * @description Custom account login; the platform chooses one when absent.
+       */
       login?: number;
       /** @description Account type of the CRM; required when creating and funding a demo account. */
       account_type_id?: string;
@@ -302,9 +226,15 @@ export interface components {
       connection_id: string;
       /** @description Group of the account: a platform group name. */
       group: string;
-      /** @description Account leverage. */
+      /**
+       * Format: int32
+       * @description Account leverage.
+       */
       leverage: number;
-      /** @description Custom account login; the platform chooses one when absent. */
+      /**
+       * Format: int32
+       * @description Custom account login; the platform chooses one when absent.
+       */
       login?: number;
       /** @description Account type of the CRM; required when creating and funding a demo account. */
       account_type_id?: string;
@@ -333,7 +263,10 @@ export interface components {
     };
     /** @description The account that was opened. */
     TradingAccount: {
-      /** @description Account login. */
+      /**
+       * Format: int64
+       * @description Account login.
+       */
       login: number;
       /** @description Master password. */
       master_password: string;
@@ -376,45 +309,23 @@ export interface components {
      * @enum {string}
      */
     Rule: "required" | "type" | "unknown_field" | "one_of" | "format" | "characters" | "length" | "minimum" | "maximum" | "integer" | "password_mismatch" | "common" | "complexity" | "phone" | "number_type" | "country_not_served" | "date" | "country" | "language" | "must_be_true" | "base64" | "media_type" | "too_many" | "nesting" | "size" | "not_supported" | "not_offered" | "reserved";
-    /** @description One fault of the request. */
-    Fault: components["schemas"]["BodyFault"] | components["schemas"]["ParameterFault"] | components["schemas"]["HeaderFault"];
-    /** @description A fault in the body, as a JSON Pointer (RFC 6901) in a URI fragment. */
-    BodyFault: {
-      /** @description Where the fault is: in the body, as a JSON Pointer (RFC 6901) in a URI fragment. */
-      pointer: string;
+    /** @description One violation: of the body (`pointer`), of a path parameter (`parameter`) or of a header (`header`). */
+    Violation: {
+      /** @description The field of the body, as a JSON Pointer (RFC 6901) in a URI fragment. */
+      pointer?: string;
+      /** @description The name of the path parameter. */
+      parameter?: string;
+      /** @description The name of the header. */
+      header?: string;
       rule: components["schemas"]["Rule"];
-      /** @description A sentence about the field, for people; never the value that was sent. */
-      detail: string;
-    };
-    /** @description A fault in a path parameter, by its name. */
-    ParameterFault: {
-      /** @description Where the fault is: in a path parameter, by its name. */
-      parameter: string;
-      /**
-       * @description The rule that is broken; a stable word.
-       * @enum {string}
-       */
-      rule: "characters" | "length";
-      /** @description A sentence about the field, for people; never the value that was sent. */
-      detail: string;
-    };
-    /** @description A fault in a request header, by its name. */
-    HeaderFault: {
-      /** @description Where the fault is: in a request header, by its name. */
-      header: string;
-      /**
-       * @description The rule that is broken; a stable word.
-       * @enum {string}
-       */
-      rule: "required" | "format" | "not_supported";
       /** @description A sentence about the field, for people; never the value that was sent. */
       detail: string;
     };
     /**
      * malformed_json
-     * @description The body is empty, or not JSON, or not an object at the root.
+     * @description The body is empty, not JSON, not UTF-8, or not an object at the root.
      *
-     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`, `confirmRegistration`.
+     * Answered by `requestRegistration`, `confirmRegistration`, `createTp5Account`, `createTp4Account`.
      */
     MalformedJson: {
       /**
@@ -425,6 +336,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -434,9 +346,9 @@ export interface components {
     };
     /**
      * validation_failed
-     * @description A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.
+     * @description A field, the path parameter or a header breaks its rule. `errors` lists every violation.
      *
-     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`, `confirmRegistration`.
+     * Answered by `requestRegistration`, `confirmRegistration`, `createTp5Account`, `createTp4Account`.
      */
     ValidationFailed: {
       /**
@@ -447,6 +359,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -455,8 +368,8 @@ export interface components {
       request_id: string;
       /** @description A sentence about this occurrence; never a value that was sent. */
       detail?: string;
-      /** @description Every fault, in the order of the fields (at most 100 of the body). */
-      errors: components["schemas"]["Fault"][];
+      /** @description Every violation, in the order of the fields (at most 100 of the body). */
+      errors: components["schemas"]["Violation"][];
     };
     /**
      * form_not_found
@@ -473,6 +386,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -495,6 +409,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -504,7 +419,7 @@ export interface components {
     };
     /**
      * otp_type_unavailable
-     * @description This deployment has no integration for that channel; `available` lists those that it has.
+     * @description This deployment has no integration for that channel. `available` lists those that it has.
      *
      * Answered by `requestRegistration`.
      */
@@ -517,6 +432,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -528,7 +444,7 @@ export interface components {
     };
     /**
      * tp5_connection_not_found
-     * @description No connection is found for the given `connection_id`, or it is one of the other platform version.
+     * @description No `tp5` connection has this `connection_id`.
      *
      * Answered by `createTp5Account`.
      */
@@ -541,6 +457,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -550,7 +467,7 @@ export interface components {
     };
     /**
      * tp4_connection_not_found
-     * @description No connection is found for the given `connection_id`, or it is one of the other platform version.
+     * @description No `tp4` connection has this `connection_id`.
      *
      * Answered by `createTp4Account`.
      */
@@ -563,6 +480,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -585,6 +503,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -607,6 +526,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -629,6 +549,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -651,6 +572,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -660,7 +582,7 @@ export interface components {
     };
     /**
      * password_rejected
-     * @description The platform refused a password that keeps the rules of its version, because its group asks for more.
+     * @description The password keeps the rules of its version, but the group on the platform asks for more.
      *
      * Answered by `createTp5Account`, `createTp4Account`.
      */
@@ -673,6 +595,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -682,7 +605,7 @@ export interface components {
     };
     /**
      * code_not_accepted
-     * @description A wrong, expired or used code, no guesses left, no such registration, or a wrong password: one answer for all. The person asks for a new code.
+     * @description The code is wrong, expired or used, no guesses are left, there is no such registration, or the password is wrong.
      *
      * Answered by `confirmRegistration`.
      */
@@ -695,6 +618,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -704,7 +628,7 @@ export interface components {
     };
     /**
      * not_supported_by_connection
-     * @description This connection's protocol cannot do what was asked, such as a `login` of one's own; `errors` names the fields. Nothing was sent to the platform.
+     * @description This connection's protocol cannot do what was asked. `errors` names the fields. Nothing was sent to the platform.
      *
      * Answered by `createTp4Account`.
      */
@@ -717,18 +641,19 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
       status: 400;
       /** @description The same as the header `x-request-id`. */
       request_id: string;
-      /** @description Every fault, in the order of the fields (at most 100 of the body). */
-      errors: components["schemas"]["Fault"][];
+      /** @description Every violation, in the order of the fields (at most 100 of the body). */
+      errors: components["schemas"]["Violation"][];
     };
     /**
      * captcha_failed
-     * @description The deployment asks for a captcha, and its provider refused the `captcha-token`: wrong, expired or used. Have a new one solved.
+     * @description The deployment requires a captcha, and its provider refused the `captcha-token`.
      *
      * Answered by `requestRegistration`.
      */
@@ -741,6 +666,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -763,6 +689,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -785,6 +712,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -794,7 +722,7 @@ export interface components {
     };
     /**
      * request_in_progress
-     * @description A request with the same `Idempotency-Key` is being worked on. Try again after `Retry-After`.
+     * @description A request with the same `Idempotency-Key` is being processed. Try again after `Retry-After`.
      *
      * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`.
      */
@@ -807,6 +735,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -816,9 +745,9 @@ export interface components {
     };
     /**
      * payload_too_large
-     * @description The body is over its limit; or, of a registration, a document or all fields of the form together: then `errors` names it.
+     * @description The body exceeds its limit. If a document or the custom fields exceed theirs, `errors` names them.
      *
-     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`, `confirmRegistration`.
+     * Answered by `requestRegistration`, `confirmRegistration`, `createTp5Account`, `createTp4Account`.
      */
     PayloadTooLarge: {
       /**
@@ -829,6 +758,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -837,14 +767,14 @@ export interface components {
       request_id: string;
       /** @description A sentence about this occurrence; never a value that was sent. */
       detail?: string;
-      /** @description Every fault, in the order of the fields (at most 100 of the body). */
-      errors?: components["schemas"]["Fault"][];
+      /** @description Every violation, in the order of the fields (at most 100 of the body). */
+      errors?: components["schemas"]["Violation"][];
     };
     /**
      * unsupported_media_type
      * @description The content type is not `application/json` or a `+json` type.
      *
-     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`, `confirmRegistration`.
+     * Answered by `requestRegistration`, `confirmRegistration`, `createTp5Account`, `createTp4Account`.
      */
     UnsupportedMediaType: {
       /**
@@ -855,6 +785,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -877,6 +808,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -886,7 +818,7 @@ export interface components {
     };
     /**
      * too_many_requests
-     * @description A limit is reached: see the operation. Try again after `Retry-After`.
+     * @description A limit of the operation is reached. Try again after `Retry-After`.
      *
      * Answered by `requestRegistration`, `confirmRegistration`.
      */
@@ -899,6 +831,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -908,9 +841,9 @@ export interface components {
     };
     /**
      * internal_error
-     * @description A fault of ours. Safe to repeat, with the same `Idempotency-Key` where there was one.
+     * @description An error of the service. Safe to repeat, with the same `Idempotency-Key` if there was one.
      *
-     * Answered by `requestRegistration`, `createTp5Account`, `createTp4Account`, `confirmRegistration`.
+     * Answered by `requestRegistration`, `confirmRegistration`, `createTp5Account`, `createTp4Account`.
      */
     InternalError: {
       /**
@@ -921,6 +854,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -930,7 +864,7 @@ export interface components {
     };
     /**
      * otp_delivery_failed
-     * @description The message provider refused or failed, and nothing was sent. Safe to repeat.
+     * @description The message provider refused or failed. Certainly nothing was sent; safe to repeat.
      *
      * Answered by `requestRegistration`.
      */
@@ -943,6 +877,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -952,7 +887,7 @@ export interface components {
     };
     /**
      * platform_refused
-     * @description The platform refused the service: credentials, permissions, or an address that it does not admit. A matter for the broker's operators. No account was opened.
+     * @description The platform refused the service: credentials, permissions or address. An operator must fix it. No account was opened.
      *
      * Answered by `createTp5Account`, `createTp4Account`.
      */
@@ -965,6 +900,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -987,6 +923,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -996,7 +933,7 @@ export interface components {
     };
     /**
      * login_range_exhausted
-     * @description The platform, or the range of logins that the connection has for itself, has no login left. No account was opened.
+     * @description The platform, or the login range of the connection, has no free login left. No account was opened.
      *
      * Answered by `createTp5Account`, `createTp4Account`.
      */
@@ -1009,6 +946,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -1018,7 +956,7 @@ export interface components {
     };
     /**
      * account_limit_reached
-     * @description The platform's licence admits no further account. No account was opened.
+     * @description The platform's license allows no further account. No account was opened.
      *
      * Answered by `createTp5Account`.
      */
@@ -1031,6 +969,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @constant
        */
@@ -1040,7 +979,7 @@ export interface components {
     };
     /**
      * account_outcome_unknown
-     * @description 504: The platform may have opened the account and did not say so in time. A request with an `Idempotency-Key` may be repeated with the same key: never a second account is opened; `Retry-After` comes where a repeat may find out more. Do not repeat a request that had no key, which may open a second account: have the operation `operation_id` looked into. 409: A repeated request whose outcome is still unknown and cannot be looked up; an operator must settle the operation `operation_id`.
+     * @description 504: The platform may have opened the account and did not answer in time. Repeat with the same `Idempotency-Key`, after `Retry-After` if it is present. Without a key do not repeat: a second account could be opened. 409: The outcome cannot be determined automatically. An operator must decide the operation `operation_id`.
      *
      * Answered by `createTp5Account`, `createTp4Account`.
      */
@@ -1053,6 +992,7 @@ export interface components {
       /** @description What the type means, for people. */
       title: string;
       /**
+       * Format: int32
        * @description The HTTP status.
        * @enum {integer}
        */
@@ -1067,7 +1007,7 @@ export interface components {
        */
       operation_id: string;
     };
-    /** @description An answer that the gateway gives by itself, without asking the service. */
+    /** @description An answer of the gateway itself. The service did not see the request, or did not answer in time. */
     GatewayMessage: {
       /** @description What is wrong. */
       message: string;
@@ -1087,17 +1027,22 @@ export interface components {
   };
   requestBodies: never;
   headers: {
-    /** @description Nothing may be stored. */
+    /** @description No answer may be stored. On every answer of the service. */
     CacheControl: "no-store";
     /**
-     * @description Names the request in the log and in traces; also `request_id` of a problem.
+     * @description The request in logs and traces; also `request_id` of a problem. On every answer of the service.
      * @example JKJaXmPLvHcESHA=
      */
     RequestId: string;
-    /** @description The content type is what it says. */
+    /** @description The content type is as declared. On every answer of the service. */
     NoSniff: "nosniff";
-    /** @description There when this is the answer to an earlier request with the same `Idempotency-Key`. */
+    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
     IdempotentReplayed: "true";
+    /**
+     * @description The seconds to wait before the next try.
+     * @example 60
+     */
+    RetryAfter: number;
   };
   pathItems: never;
 }
@@ -1110,20 +1055,20 @@ export interface operations {
 
   /**
    * Send registration request for OTP
-   * @description Accepts a registration request for a new user and sends a one-time password through the channel named by `otp_type`: six digits, valid for 10 minutes. The 3 newest registrations of a channel and address stand side by side, each with its own code, password and fields.
+   * @description Accepts a registration request for a new user and sends a one-time password through the channel named by `otp_type`: six digits, valid for 10 minutes. The 3 newest registrations of a channel and address are kept, each with its own code, password and fields.
    *
-   * Fields of the registration form stand at the root of the body, beside the fixed fields, each under its key in the form.
+   * Fields of the registration form are at the root of the body, next to the fixed fields, each under its key in the form.
    *
-   * The answer does not tell whether the address is a client's already: then its owner gets a notice instead of a code.
+   * The answer does not reveal whether the address already belongs to a client. The owner of such an address gets a notice and no code.
    *
-   * Pages of the origins that the deployment names may call it (CORS).
+   * Pages of the configured origins may call it (CORS).
    *
    * Sizes, at most:
    *
    * - the body: 5,900,000 bytes
    * - 10 documents, of 3 MB each and 4 MB together when decoded (1 MB is 1024² bytes)
    * - all other fields of the form together, as JSON: 200,000 bytes
-   * - 10,000 members in one object or array, 101,000 in all, and 32 objects and arrays within each other
+   * - 10,000 members in one object or array, 101,000 in all, and 32 levels of nesting
    *
    * Limits (settings of the deployment; these are the defaults):
    *
@@ -1162,11 +1107,11 @@ export interface operations {
         content: never;
       };
       /**
-       * @description - `malformed_json`: The body is empty, or not JSON, or not an object at the root.
-       * - `validation_failed`: A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.
+       * @description - `malformed_json`: The body is empty, not JSON, not UTF-8, or not an object at the root.
+       * - `validation_failed`: A field, the path parameter or a header breaks its rule. `errors` lists every violation.
        * - `form_not_found`: No form has this `form_id`.
        * - `referrer_not_found`: No client has this referral code.
-       * - `otp_type_unavailable`: This deployment has no integration for that channel; `available` lists those that it has.
+       * - `otp_type_unavailable`: This deployment has no integration for that channel. `available` lists those that it has.
        */
       400: {
         headers: {
@@ -1178,7 +1123,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["MalformedJson"] | components["schemas"]["ValidationFailed"] | components["schemas"]["FormNotFound"] | components["schemas"]["ReferrerNotFound"] | components["schemas"]["OtpTypeUnavailable"];
         };
       };
-      /** @description - `captcha_failed`: The deployment asks for a captcha, and its provider refused the `captcha-token`: wrong, expired or used. Have a new one solved. */
+      /** @description - `captcha_failed`: The deployment requires a captcha, and its provider refused the `captcha-token`. */
       403: {
         headers: {
           "cache-control": components["headers"]["CacheControl"];
@@ -1189,41 +1134,31 @@ export interface operations {
           "application/problem+json": components["schemas"]["CaptchaFailed"];
         };
       };
-      /** @description - `request_in_progress`: A request with the same `Idempotency-Key` is being worked on. Try again after `Retry-After`. */
+      /** @description - `request_in_progress`: A request with the same `Idempotency-Key` is being processed. Try again after `Retry-After`. */
       409: {
         headers: {
           "cache-control": components["headers"]["CacheControl"];
           "x-request-id": components["headers"]["RequestId"];
           "x-content-type-options": components["headers"]["NoSniff"];
-          /**
-           * @description After how many seconds to try again.
-           * @example 60
-           */
-          "retry-after": number;
+          "retry-after": components["headers"]["RetryAfter"];
         };
         content: {
           "application/problem+json": components["schemas"]["RequestInProgress"];
         };
       };
       /**
-       * @description - `payload_too_large`: The body is over its limit; or, of a registration, a document or all fields of the form together: then `errors` names it.
-       * - `Request Too Long` (the gateway's own answer): the request is over the limits of the gateway.
+       * @description - `payload_too_large`: The body exceeds its limit. If a document or the custom fields exceed theirs, `errors` names them.
+       * - `Request Too Long` (the gateway's own answer): the request exceeds the limits of the gateway.
        */
       413: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
         };
         content: {
+          "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["GatewayMessage"];
           "application/problem+json": components["schemas"]["PayloadTooLarge"];
-          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
       /** @description - `unsupported_media_type`: The content type is not `application/json` or a `+json` type. */
@@ -1249,53 +1184,37 @@ export interface operations {
         };
       };
       /**
-       * @description - `too_many_requests`: A limit is reached: see the operation. Try again after `Retry-After`.
+       * @description - `too_many_requests`: A limit of the operation is reached. Try again after `Retry-After`.
        * - `Too Many Requests` (the gateway's own answer): the gateway is throttling.
        */
       429: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
-          /**
-           * @description After how many seconds to try again.
-           * @example 60
-           */
-          "retry-after"?: number;
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
+          "retry-after": components["headers"]["RetryAfter"];
         };
         content: {
+          "application/json": components["schemas"]["TooManyRequests"] | components["schemas"]["GatewayMessage"];
           "application/problem+json": components["schemas"]["TooManyRequests"];
-          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
       /**
-       * @description - `internal_error`: A fault of ours. Safe to repeat, with the same `Idempotency-Key` where there was one.
+       * @description - `internal_error`: An error of the service. Safe to repeat, with the same `Idempotency-Key` if there was one.
        * - `Internal Server Error` (the gateway's own answer): the function has crashed.
        */
       500: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
         };
         content: {
+          "application/json": components["schemas"]["InternalError"] | components["schemas"]["GatewayMessage"];
           "application/problem+json": components["schemas"]["InternalError"];
-          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
-      /** @description - `otp_delivery_failed`: The message provider refused or failed, and nothing was sent. Safe to repeat. */
+      /** @description - `otp_delivery_failed`: The message provider refused or failed. Certainly nothing was sent; safe to repeat. */
       502: {
         headers: {
           "cache-control": components["headers"]["CacheControl"];
@@ -1318,9 +1237,9 @@ export interface operations {
    * Create trading account, platform version 5
    * @description Opens a trading account on a trading-platform server of version `tp5` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.
    *
-   * For the same `Idempotency-Key` never a second account is opened, also where answers get lost. Without a key an answer that got lost cannot be asked for again: send one.
+   * One `Idempotency-Key` never opens a second account, even if answers are lost. Without a key a lost answer cannot be requested again: send one.
    *
-   * A mail or popup that fails changes nothing in the answer, once the account exists.
+   * A mail or popup that fails does not change the answer.
    *
    * The body may have 65,536 bytes.
    */
@@ -1352,27 +1271,21 @@ export interface operations {
         };
       };
       /**
-       * @description - `malformed_json`: The body is empty, or not JSON, or not an object at the root.
-       * - `validation_failed`: A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.
-       * - `tp5_connection_not_found`: No connection is found for the given `connection_id`, or it is one of the other platform version.
+       * @description - `malformed_json`: The body is empty, not JSON, not UTF-8, or not an object at the root.
+       * - `validation_failed`: A field, the path parameter or a header breaks its rule. `errors` lists every violation.
+       * - `tp5_connection_not_found`: No `tp5` connection has this `connection_id`.
        * - `account_type_not_found`: The `account_type_id` is unknown, or of the other platform version.
        * - `account_type_required`: The connection is a demo one and `account_type_id` is absent.
        * - `rebate_user_not_found`: No client has this `rebate_user_id`.
        * - `group_not_found`: The platform does not know the group, or the connection does not offer it.
-       * - `password_rejected`: The platform refused a password that keeps the rules of its version, because its group asks for more.
+       * - `password_rejected`: The password keeps the rules of its version, but the group on the platform asks for more.
        * - `Bad Request` (the gateway's own answer): the path is not well encoded.
        */
       400: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
         };
         content: {
           "application/problem+json": components["schemas"]["MalformedJson"] | components["schemas"]["ValidationFailed"] | components["schemas"]["Tp5ConnectionNotFound"] | components["schemas"]["AccountTypeNotFound"] | components["schemas"]["AccountTypeRequired"] | components["schemas"]["RebateUserNotFound"] | components["schemas"]["GroupNotFound"] | components["schemas"]["PasswordRejected"];
@@ -1404,43 +1317,33 @@ export interface operations {
       };
       /**
        * @description - `login_taken`: The custom `login` is in use.
-       * - `request_in_progress`: A request with the same `Idempotency-Key` is being worked on. Try again after `Retry-After`.
-       * - `account_outcome_unknown`: A repeated request whose outcome is still unknown and cannot be looked up; an operator must settle the operation `operation_id`.
+       * - `request_in_progress`: A request with the same `Idempotency-Key` is being processed. Try again after `Retry-After`.
+       * - `account_outcome_unknown`: The outcome cannot be determined automatically. An operator must decide the operation `operation_id`.
        */
       409: {
         headers: {
           "cache-control": components["headers"]["CacheControl"];
           "x-request-id": components["headers"]["RequestId"];
           "x-content-type-options": components["headers"]["NoSniff"];
-          /**
-           * @description After how many seconds to try again.
-           * @example 60
-           */
-          "retry-after"?: number;
+          "retry-after": components["headers"]["RetryAfter"];
         };
         content: {
           "application/problem+json": components["schemas"]["LoginTaken"] | components["schemas"]["RequestInProgress"] | components["schemas"]["AccountOutcomeUnknown"];
         };
       };
       /**
-       * @description - `payload_too_large`: The body is over its limit; or, of a registration, a document or all fields of the form together: then `errors` names it.
-       * - `Request Too Long` (the gateway's own answer): the request is over the limits of the gateway.
+       * @description - `payload_too_large`: The body exceeds its limit. If a document or the custom fields exceed theirs, `errors` names them.
+       * - `Request Too Long` (the gateway's own answer): the request exceeds the limits of the gateway.
        */
       413: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
         };
         content: {
+          "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["GatewayMessage"];
           "application/problem+json": components["schemas"]["PayloadTooLarge"];
-          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
       /** @description - `unsupported_media_type`: The content type is not `application/json` or a `+json` type. */
@@ -1472,27 +1375,21 @@ export interface operations {
         };
       };
       /**
-       * @description - `internal_error`: A fault of ours. Safe to repeat, with the same `Idempotency-Key` where there was one.
+       * @description - `internal_error`: An error of the service. Safe to repeat, with the same `Idempotency-Key` if there was one.
        * - `Internal Server Error` (the gateway's own answer): the function has crashed.
        */
       500: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
         };
         content: {
+          "application/json": components["schemas"]["InternalError"] | components["schemas"]["GatewayMessage"];
           "application/problem+json": components["schemas"]["InternalError"];
-          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
-      /** @description - `platform_refused`: The platform refused the service: credentials, permissions, or an address that it does not admit. A matter for the broker's operators. No account was opened. */
+      /** @description - `platform_refused`: The platform refused the service: credentials, permissions or address. An operator must fix it. No account was opened. */
       502: {
         headers: {
           "cache-control": components["headers"]["CacheControl"];
@@ -1505,43 +1402,29 @@ export interface operations {
       };
       /**
        * @description - `platform_unavailable`: The platform cannot be reached or is busy. No account was opened; safe to repeat after `Retry-After`.
-       * - `login_range_exhausted`: The platform, or the range of logins that the connection has for itself, has no login left. No account was opened.
-       * - `account_limit_reached`: The platform's licence admits no further account. No account was opened.
+       * - `login_range_exhausted`: The platform, or the login range of the connection, has no free login left. No account was opened.
+       * - `account_limit_reached`: The platform's license allows no further account. No account was opened.
        * - `Service Unavailable` (the gateway's own answer): the function did not answer in time.
        */
       503: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
-          /**
-           * @description After how many seconds to try again.
-           * @example 60
-           */
-          "retry-after"?: number;
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
+          "retry-after": components["headers"]["RetryAfter"];
         };
         content: {
+          "application/json": components["schemas"]["PlatformUnavailable"] | components["schemas"]["LoginRangeExhausted"] | components["schemas"]["AccountLimitReached"] | components["schemas"]["GatewayMessage"];
           "application/problem+json": components["schemas"]["PlatformUnavailable"] | components["schemas"]["LoginRangeExhausted"] | components["schemas"]["AccountLimitReached"];
-          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
-      /** @description - `account_outcome_unknown`: The platform may have opened the account and did not say so in time. A request with an `Idempotency-Key` may be repeated with the same key: never a second account is opened; `Retry-After` comes where a repeat may find out more. Do not repeat a request that had no key, which may open a second account: have the operation `operation_id` looked into. */
+      /** @description - `account_outcome_unknown`: The platform may have opened the account and did not answer in time. Repeat with the same `Idempotency-Key`, after `Retry-After` if it is present. Without a key do not repeat: a second account could be opened. */
       504: {
         headers: {
           "cache-control": components["headers"]["CacheControl"];
           "x-request-id": components["headers"]["RequestId"];
           "x-content-type-options": components["headers"]["NoSniff"];
-          /**
-           * @description After how many seconds to try again.
-           * @example 60
-           */
-          "retry-after"?: number;
+          "retry-after": components["headers"]["RetryAfter"];
         };
         content: {
           "application/problem+json": components["schemas"]["AccountOutcomeUnknown"];
@@ -1553,9 +1436,9 @@ export interface operations {
    * Create trading account, platform version 4
    * @description Opens a trading account on a trading-platform server of version `tp4` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.
    *
-   * For the same `Idempotency-Key` never a second account is opened, also where answers get lost. Without a key an answer that got lost cannot be asked for again: send one.
+   * One `Idempotency-Key` never opens a second account, even if answers are lost. Without a key a lost answer cannot be requested again: send one.
    *
-   * A mail or popup that fails changes nothing in the answer, once the account exists.
+   * A mail or popup that fails does not change the answer.
    *
    * The body may have 65,536 bytes.
    */
@@ -1587,28 +1470,22 @@ export interface operations {
         };
       };
       /**
-       * @description - `malformed_json`: The body is empty, or not JSON, or not an object at the root.
-       * - `validation_failed`: A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.
-       * - `tp4_connection_not_found`: No connection is found for the given `connection_id`, or it is one of the other platform version.
+       * @description - `malformed_json`: The body is empty, not JSON, not UTF-8, or not an object at the root.
+       * - `validation_failed`: A field, the path parameter or a header breaks its rule. `errors` lists every violation.
+       * - `tp4_connection_not_found`: No `tp4` connection has this `connection_id`.
        * - `account_type_not_found`: The `account_type_id` is unknown, or of the other platform version.
        * - `account_type_required`: The connection is a demo one and `account_type_id` is absent.
        * - `rebate_user_not_found`: No client has this `rebate_user_id`.
        * - `group_not_found`: The platform does not know the group, or the connection does not offer it.
-       * - `password_rejected`: The platform refused a password that keeps the rules of its version, because its group asks for more.
-       * - `not_supported_by_connection`: This connection's protocol cannot do what was asked, such as a `login` of one's own; `errors` names the fields. Nothing was sent to the platform.
+       * - `password_rejected`: The password keeps the rules of its version, but the group on the platform asks for more.
+       * - `not_supported_by_connection`: This connection's protocol cannot do what was asked. `errors` names the fields. Nothing was sent to the platform.
        * - `Bad Request` (the gateway's own answer): the path is not well encoded.
        */
       400: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
         };
         content: {
           "application/problem+json": components["schemas"]["MalformedJson"] | components["schemas"]["ValidationFailed"] | components["schemas"]["Tp4ConnectionNotFound"] | components["schemas"]["AccountTypeNotFound"] | components["schemas"]["AccountTypeRequired"] | components["schemas"]["RebateUserNotFound"] | components["schemas"]["GroupNotFound"] | components["schemas"]["PasswordRejected"] | components["schemas"]["NotSupportedByConnection"];
@@ -1640,43 +1517,33 @@ export interface operations {
       };
       /**
        * @description - `login_taken`: The custom `login` is in use.
-       * - `request_in_progress`: A request with the same `Idempotency-Key` is being worked on. Try again after `Retry-After`.
-       * - `account_outcome_unknown`: A repeated request whose outcome is still unknown and cannot be looked up; an operator must settle the operation `operation_id`.
+       * - `request_in_progress`: A request with the same `Idempotency-Key` is being processed. Try again after `Retry-After`.
+       * - `account_outcome_unknown`: The outcome cannot be determined automatically. An operator must decide the operation `operation_id`.
        */
       409: {
         headers: {
           "cache-control": components["headers"]["CacheControl"];
           "x-request-id": components["headers"]["RequestId"];
           "x-content-type-options": components["headers"]["NoSniff"];
-          /**
-           * @description After how many seconds to try again.
-           * @example 60
-           */
-          "retry-after"?: number;
+          "retry-after": components["headers"]["RetryAfter"];
         };
         content: {
           "application/problem+json": components["schemas"]["LoginTaken"] | components["schemas"]["RequestInProgress"] | components["schemas"]["AccountOutcomeUnknown"];
         };
       };
       /**
-       * @description - `payload_too_large`: The body is over its limit; or, of a registration, a document or all fields of the form together: then `errors` names it.
-       * - `Request Too Long` (the gateway's own answer): the request is over the limits of the gateway.
+       * @description - `payload_too_large`: The body exceeds its limit. If a document or the custom fields exceed theirs, `errors` names them.
+       * - `Request Too Long` (the gateway's own answer): the request exceeds the limits of the gateway.
        */
       413: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
         };
         content: {
+          "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["GatewayMessage"];
           "application/problem+json": components["schemas"]["PayloadTooLarge"];
-          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
       /** @description - `unsupported_media_type`: The content type is not `application/json` or a `+json` type. */
@@ -1708,27 +1575,21 @@ export interface operations {
         };
       };
       /**
-       * @description - `internal_error`: A fault of ours. Safe to repeat, with the same `Idempotency-Key` where there was one.
+       * @description - `internal_error`: An error of the service. Safe to repeat, with the same `Idempotency-Key` if there was one.
        * - `Internal Server Error` (the gateway's own answer): the function has crashed.
        */
       500: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
         };
         content: {
+          "application/json": components["schemas"]["InternalError"] | components["schemas"]["GatewayMessage"];
           "application/problem+json": components["schemas"]["InternalError"];
-          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
-      /** @description - `platform_refused`: The platform refused the service: credentials, permissions, or an address that it does not admit. A matter for the broker's operators. No account was opened. */
+      /** @description - `platform_refused`: The platform refused the service: credentials, permissions or address. An operator must fix it. No account was opened. */
       502: {
         headers: {
           "cache-control": components["headers"]["CacheControl"];
@@ -1741,42 +1602,28 @@ export interface operations {
       };
       /**
        * @description - `platform_unavailable`: The platform cannot be reached or is busy. No account was opened; safe to repeat after `Retry-After`.
-       * - `login_range_exhausted`: The platform, or the range of logins that the connection has for itself, has no login left. No account was opened.
+       * - `login_range_exhausted`: The platform, or the login range of the connection, has no free login left. No account was opened.
        * - `Service Unavailable` (the gateway's own answer): the function did not answer in time.
        */
       503: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
-          /**
-           * @description After how many seconds to try again.
-           * @example 60
-           */
-          "retry-after"?: number;
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
+          "retry-after": components["headers"]["RetryAfter"];
         };
         content: {
+          "application/json": components["schemas"]["PlatformUnavailable"] | components["schemas"]["LoginRangeExhausted"] | components["schemas"]["GatewayMessage"];
           "application/problem+json": components["schemas"]["PlatformUnavailable"] | components["schemas"]["LoginRangeExhausted"];
-          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
-      /** @description - `account_outcome_unknown`: The platform may have opened the account and did not say so in time. A request with an `Idempotency-Key` may be repeated with the same key: never a second account is opened; `Retry-After` comes where a repeat may find out more. Do not repeat a request that had no key, which may open a second account: have the operation `operation_id` looked into. */
+      /** @description - `account_outcome_unknown`: The platform may have opened the account and did not answer in time. Repeat with the same `Idempotency-Key`, after `Retry-After` if it is present. Without a key do not repeat: a second account could be opened. */
       504: {
         headers: {
           "cache-control": components["headers"]["CacheControl"];
           "x-request-id": components["headers"]["RequestId"];
           "x-content-type-options": components["headers"]["NoSniff"];
-          /**
-           * @description After how many seconds to try again.
-           * @example 60
-           */
-          "retry-after"?: number;
+          "retry-after": components["headers"]["RetryAfter"];
         };
         content: {
           "application/problem+json": components["schemas"]["AccountOutcomeUnknown"];
@@ -1786,19 +1633,19 @@ export interface operations {
   };
   /**
    * Confirm a registration by its one-time password
-   * @description An extension: only deployments with the setting `confirmation` have it; at others the gateway answers 404 `Not Found`.
+   * @description An extension: only deployments with the setting `confirmation` have it. On others the gateway answers 404 `Not Found`.
    *
-   * Takes the one-time password of a registration and confirms it; the broker then makes a client of the person.
+   * Confirms a registration by its one-time password. The broker then makes the person a client.
    *
-   * Code and password must be those of one of the 3 newest registrations of this channel and address. A code may be guessed 5 times, and who does not know the password uses up no guess.
+   * Code and password must belong to one of the 3 newest registrations of this channel and address. A code allows 5 guesses. A wrong password uses no guess.
    *
-   * Every refusal is the same `code_not_accepted`: it does not tell whether there is a registration, nor whether the address is a client's.
+   * Every refusal is the same `code_not_accepted`. It does not reveal whether there is a registration, or whether the address belongs to a client.
    *
-   * After a lost answer send the same body again: for 24 hours the answer is 204 again. An `Idempotency-Key` is not needed, and not kept.
+   * After a lost answer, send the same body again: for 24 hours the answer is 204 again. No `Idempotency-Key` is needed.
    *
    * At most 10 requests in 10 minutes from a source address, right or wrong. The body may have 10,000 bytes.
    *
-   * Pages of the origins that the deployment names may call it (CORS).
+   * Pages of the configured origins may call it (CORS).
    */
   confirmRegistration: {
     requestBody: {
@@ -1817,9 +1664,9 @@ export interface operations {
         content: never;
       };
       /**
-       * @description - `malformed_json`: The body is empty, or not JSON, or not an object at the root.
-       * - `validation_failed`: A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.
-       * - `code_not_accepted`: A wrong, expired or used code, no guesses left, no such registration, or a wrong password: one answer for all. The person asks for a new code.
+       * @description - `malformed_json`: The body is empty, not JSON, not UTF-8, or not an object at the root.
+       * - `validation_failed`: A field, the path parameter or a header breaks its rule. `errors` lists every violation.
+       * - `code_not_accepted`: The code is wrong, expired or used, no guesses are left, there is no such registration, or the password is wrong.
        */
       400: {
         headers: {
@@ -1838,24 +1685,18 @@ export interface operations {
         };
       };
       /**
-       * @description - `payload_too_large`: The body is over its limit; or, of a registration, a document or all fields of the form together: then `errors` names it.
-       * - `Request Too Long` (the gateway's own answer): the request is over the limits of the gateway.
+       * @description - `payload_too_large`: The body exceeds its limit. If a document or the custom fields exceed theirs, `errors` names them.
+       * - `Request Too Long` (the gateway's own answer): the request exceeds the limits of the gateway.
        */
       413: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
         };
         content: {
+          "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["GatewayMessage"];
           "application/problem+json": components["schemas"]["PayloadTooLarge"];
-          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
       /** @description - `unsupported_media_type`: The content type is not `application/json` or a `+json` type. */
@@ -1870,50 +1711,34 @@ export interface operations {
         };
       };
       /**
-       * @description - `too_many_requests`: A limit is reached: see the operation. Try again after `Retry-After`.
+       * @description - `too_many_requests`: A limit of the operation is reached. Try again after `Retry-After`.
        * - `Too Many Requests` (the gateway's own answer): the gateway is throttling.
        */
       429: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
-          /**
-           * @description After how many seconds to try again.
-           * @example 60
-           */
-          "retry-after"?: number;
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
+          "retry-after": components["headers"]["RetryAfter"];
         };
         content: {
+          "application/json": components["schemas"]["TooManyRequests"] | components["schemas"]["GatewayMessage"];
           "application/problem+json": components["schemas"]["TooManyRequests"];
-          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
       /**
-       * @description - `internal_error`: A fault of ours. Safe to repeat, with the same `Idempotency-Key` where there was one.
+       * @description - `internal_error`: An error of the service. Safe to repeat, with the same `Idempotency-Key` if there was one.
        * - `Internal Server Error` (the gateway's own answer): the function has crashed.
        */
       500: {
         headers: {
-          /** @description Nothing may be stored. */
-          "cache-control"?: "no-store";
-          /**
-           * @description Names the request in the log and in traces; also `request_id` of a problem.
-           * @example JKJaXmPLvHcESHA=
-           */
-          "x-request-id"?: string;
-          /** @description The content type is what it says. */
-          "x-content-type-options"?: "nosniff";
+          "cache-control": components["headers"]["CacheControl"];
+          "x-request-id": components["headers"]["RequestId"];
+          "x-content-type-options": components["headers"]["NoSniff"];
         };
         content: {
+          "application/json": components["schemas"]["InternalError"] | components["schemas"]["GatewayMessage"];
           "application/problem+json": components["schemas"]["InternalError"];
-          "application/json": components["schemas"]["GatewayMessage"];
         };
       };
       /** @description - `Service Unavailable` (the gateway's own answer): the function did not answer in time. */

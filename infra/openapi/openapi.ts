@@ -1,15 +1,16 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import toTypes from 'openapi-typescript';
 import { HEADERS } from './answers.ts';
 import { description } from './description.ts';
 import { eventsDocument } from './events.ts';
 import type { JsonObject } from './json.ts';
 import { PARAMETERS, paths } from './operations.ts';
+import { problemTable } from './problems.ts';
 import { schemas } from './schemas.ts';
 
 /**
- * The OpenAPI document of the service, made from the validators and the table of public errors, so that it cannot
- * differ from what is checked. `npm run openapi` writes it to `infra/openapi.json`.
+ * The OpenAPI document of the service. It is made from the validators and the table of public errors, so it cannot
+ * differ from them. `npm run openapi` writes it to `infra/openapi.json`.
  */
 export function openapi(): JsonObject {
   return {
@@ -20,18 +21,16 @@ export function openapi(): JsonObject {
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
       description: description(),
     },
+    // No variables: generated clients send `{base_url}` as a host.
     servers: [
       {
-        url: '{base_url}',
-        description: 'The deployed service; `cdk deploy` prints its address.',
-        variables: {
-          base_url: { default: 'https://api.broker.example', description: 'Where the paths begin, without a slash.' },
-        },
+        url: 'https://api.broker.example',
+        description: 'The base URL of the deployment; `cdk deploy` prints it. Set it in the client.',
       },
     ],
     tags: [
-      { name: 'Registration', description: 'Called by a registration page; open to everybody, within limits.' },
-      { name: 'Trading accounts', description: 'Called by systems of the broker.' },
+      { name: 'Registration', description: 'For registration pages; no authorization, but limits.' },
+      { name: 'Trading accounts', description: 'For systems of the broker.' },
     ],
     paths: paths(),
     components: { schemas: schemas(), parameters: PARAMETERS, headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
@@ -52,7 +51,7 @@ const SECURITY_SCHEMES: JsonObject = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description:
-      'An access token with the scope `accounts:create` (or the one that the deployment names; `accounts/create` for its own machine clients), where the deployment names an issuer and audience; it then replaces IAM.',
+      'An access token with the scope `accounts:create`, or the scope that the deployment names (`accounts/create` for its own machine clients). Replaces IAM if the deployment names an issuer and audience.',
   },
 };
 
@@ -62,13 +61,17 @@ const TYPES_HEADER = `/**
  */
 `;
 
-/** The generated files as they stand in `infra/`, by name. */
+const ERRORS = /(?<=<!-- errors: .* -->\n).*(?=<!-- end of errors -->)/s;
+
+/** The generated files, by their path from `infra/`. Of the page, the table of errors alone is generated. */
 export async function generatedFiles(): Promise<Record<string, string>> {
   const document = JSON.stringify(openapi(), null, 2);
+  const page = await readFile(new URL('../../lib/README.md', import.meta.url), 'utf8');
   return {
     'openapi.json': `${document}\n`,
     'events.json': `${JSON.stringify(eventsDocument(), null, 2)}\n`,
     'openapi/openapi-types.ts': await toTypes(JSON.parse(document), { commentHeader: TYPES_HEADER }),
+    '../lib/README.md': page.replace(ERRORS, () => `${problemTable()}\n`),
   };
 }
 

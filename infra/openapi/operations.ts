@@ -6,12 +6,10 @@ import { MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/headers.ts';
 import { MAX_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
 import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
-import { errors, standardHeaders, successHeaders } from './answers.ts';
-import { limits } from './description.ts';
+import { errors, STANDARD_HEADERS, SUCCESS_HEADERS } from './answers.ts';
+import { bytes, limits, registrationSizes } from './description.ts';
 import { EXAMPLE_USER_ID, OPENED_ACCOUNT, REQUEST_EXAMPLES } from './examples.ts';
-import { type Json, type JsonObject, ref } from './json.ts';
-import { bytes, registrationSizes } from './sizes.ts';
-import { toSchema } from './to-schema.ts';
+import { type Json, type JsonObject, ref, toSchema } from './json.ts';
 
 /** `#/components/parameters` of the document. */
 export const PARAMETERS: JsonObject = {
@@ -53,10 +51,10 @@ function registration(): JsonObject {
     tags: ['Registration'],
     summary: 'Send registration request for OTP',
     description: [
-      `Accepts a registration request for a new user and sends a one-time password through the channel named by \`otp_type\`: six digits, valid for ${CODE_VALID_MINUTES} minutes. The ${MAX_SIDE_BY_SIDE} newest registrations of a channel and address stand side by side, each with its own code, password and fields.`,
-      'Fields of the registration form stand at the root of the body, beside the fixed fields, each under its key in the form.',
-      "The answer does not tell whether the address is a client's already: then its owner gets a notice instead of a code.",
-      'Pages of the origins that the deployment names may call it (CORS).',
+      `Accepts a registration request for a new user and sends a one-time password through the channel named by \`otp_type\`: six digits, valid for ${CODE_VALID_MINUTES} minutes. The ${MAX_SIDE_BY_SIDE} newest registrations of a channel and address are kept, each with its own code, password and fields.`,
+      'Fields of the registration form are at the root of the body, next to the fixed fields, each under its key in the form.',
+      'The answer does not reveal whether the address already belongs to a client. The owner of such an address gets a notice and no code.',
+      'Pages of the configured origins may call it (CORS).',
       registrationSizes(),
       limits(),
     ].join('\n\n'),
@@ -66,7 +64,7 @@ function registration(): JsonObject {
     responses: {
       '204': {
         description: 'The request is accepted, and the one-time password is sent.',
-        headers: successHeaders(),
+        headers: SUCCESS_HEADERS,
       },
       ...errors('requestRegistration'),
     },
@@ -79,18 +77,18 @@ function confirmation(): JsonObject {
     tags: ['Registration'],
     summary: 'Confirm a registration by its one-time password',
     description: [
-      'An extension: only deployments with the setting `confirmation` have it; at others the gateway answers 404 `Not Found`.',
-      'Takes the one-time password of a registration and confirms it; the broker then makes a client of the person.',
-      `Code and password must be those of one of the ${MAX_SIDE_BY_SIDE} newest registrations of this channel and address. A code may be guessed ${MAX_GUESSES} times, and who does not know the password uses up no guess.`,
-      "Every refusal is the same `code_not_accepted`: it does not tell whether there is a registration, nor whether the address is a client's.",
-      'After a lost answer send the same body again: for 24 hours the answer is 204 again. An `Idempotency-Key` is not needed, and not kept.',
+      'An extension: only deployments with the setting `confirmation` have it. On others the gateway answers 404 `Not Found`.',
+      'Confirms a registration by its one-time password. The broker then makes the person a client.',
+      `Code and password must belong to one of the ${MAX_SIDE_BY_SIDE} newest registrations of this channel and address. A code allows ${MAX_GUESSES} guesses. A wrong password uses no guess.`,
+      'Every refusal is the same `code_not_accepted`. It does not reveal whether there is a registration, or whether the address belongs to a client.',
+      'After a lost answer, send the same body again: for 24 hours the answer is 204 again. No `Idempotency-Key` is needed.',
       `At most ${MAX_IN_10_MINUTES} requests in 10 minutes from a source address, right or wrong. The body may have ${bytes(MAX_CONFIRMATION_BYTES)}.`,
-      'Pages of the origins that the deployment names may call it (CORS).',
+      'Pages of the configured origins may call it (CORS).',
     ].join('\n\n'),
     security: [],
     requestBody: body('confirmRegistration', 'ConfirmationRequest'),
     responses: {
-      '204': { description: 'The registration is confirmed.', headers: standardHeaders() },
+      '204': { description: 'The registration is confirmed.', headers: STANDARD_HEADERS },
       ...errors('confirmRegistration'),
     },
   };
@@ -103,8 +101,8 @@ function account(operation: 'createTp5Account' | 'createTp4Account', version: '5
     summary: `Create trading account, platform version ${version}`,
     description: [
       `Opens a trading account on a trading-platform server of version \`tp${version}\` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.`,
-      'For the same `Idempotency-Key` never a second account is opened, also where answers get lost. Without a key an answer that got lost cannot be asked for again: send one.',
-      'A mail or popup that fails changes nothing in the answer, once the account exists.',
+      'One `Idempotency-Key` never opens a second account, even if answers are lost. Without a key a lost answer cannot be requested again: send one.',
+      'A mail or popup that fails does not change the answer.',
       `The body may have ${bytes(MAX_ACCOUNT_BYTES)}.`,
     ].join('\n\n'),
     security: [{ iam: [] }, { jwt: ['accounts:create'] }],
@@ -113,7 +111,7 @@ function account(operation: 'createTp5Account' | 'createTp4Account', version: '5
     responses: {
       '200': {
         description: 'The account is open.',
-        headers: successHeaders(),
+        headers: SUCCESS_HEADERS,
         content: {
           'application/json': {
             schema: ref('schemas', 'TradingAccount'),

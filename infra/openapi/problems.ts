@@ -1,57 +1,55 @@
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { KEPT_SECONDS } from '../../lib/records/operations.ts';
-import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
+import type { OperationId } from '../routes.ts';
+import { table } from './json.ts';
 
-/** The operations by their `operationId` in the OpenAPI document. */
-export const OPERATIONS: readonly OperationId[] = [...ROUTES, ...EXTENSIONS].map(({ operation }) => operation);
+const REGISTRATION = ['requestRegistration'] as const;
+const CONFIRMATION = ['confirmRegistration'] as const;
+const TP5 = ['createTp5Account'] as const;
+const TP4 = ['createTp4Account'] as const;
+const ACCOUNTS = [...TP5, ...TP4] as const;
+/** The operations that keep an `Idempotency-Key`. */
+const KEYED = [...REGISTRATION, ...ACCOUNTS] as const;
+const EVERY = [...REGISTRATION, ...CONFIRMATION, ...ACCOUNTS] as const;
 
-const EVERY: readonly OperationId[] = OPERATIONS;
-const REGISTRATION: readonly OperationId[] = ['requestRegistration'];
-const CONFIRMATION: readonly OperationId[] = ['confirmRegistration'];
-const ACCOUNTS: readonly OperationId[] = ['createTp5Account', 'createTp4Account'];
-/** Those that keep an `Idempotency-Key`. */
-const KEYED: readonly OperationId[] = [...REGISTRATION, ...ACCOUNTS];
-const TP5: readonly OperationId[] = ['createTp5Account'];
-const TP4: readonly OperationId[] = ['createTp4Account'];
-
-/** A member of the problem document beside `type`, `title`, `status` and `request_id`. */
+/** A member of the problem document next to `type`, `title`, `status` and `request_id`. */
 export type ProblemMember = 'detail' | 'errors' | 'available' | 'operation_id';
 
 interface ProblemNote {
   /** The operations that answer it. */
   operations: readonly OperationId[];
   when: string;
-  /** Where the type has a second status: when it is that one. */
+  /** Where the type has a second status: when that one is answered. */
   whenSettling?: string;
   /** Whether it comes with `Retry-After`. */
   retryAfter?: 'always' | 'sometimes';
-  /** The members that it has, and whether they are always there. */
+  /** Its members, and whether they are always present. */
   members?: Partial<Record<ProblemMember, 'always' | 'sometimes'>>;
 }
 
-/** What OpenAPI says of each public error type beside its status and title. */
+/**
+ * What OpenAPI and the page say of each public error type. `PROBLEMS` has the status and the title; these notes are here
+ * so that no function loads them.
+ */
 export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
-  malformed_json: { operations: EVERY, when: 'The body is empty, or not JSON, or not an object at the root.' },
+  malformed_json: {
+    operations: EVERY,
+    when: 'The body is empty, not JSON, not UTF-8, or not an object at the root.',
+  },
   validation_failed: {
     operations: EVERY,
-    when: 'A field, the path parameter or a header breaks its rule; `errors` lists every fault of the request at once.',
+    when: 'A field, the path parameter or a header breaks its rule. `errors` lists every violation.',
     members: { detail: 'sometimes', errors: 'always' },
   },
   form_not_found: { operations: REGISTRATION, when: 'No form has this `form_id`.' },
   referrer_not_found: { operations: REGISTRATION, when: 'No client has this referral code.' },
   otp_type_unavailable: {
     operations: REGISTRATION,
-    when: 'This deployment has no integration for that channel; `available` lists those that it has.',
+    when: 'This deployment has no integration for that channel. `available` lists those that it has.',
     members: { available: 'always' },
   },
-  tp5_connection_not_found: {
-    operations: TP5,
-    when: 'No connection is found for the given `connection_id`, or it is one of the other platform version.',
-  },
-  tp4_connection_not_found: {
-    operations: TP4,
-    when: 'No connection is found for the given `connection_id`, or it is one of the other platform version.',
-  },
+  tp5_connection_not_found: { operations: TP5, when: 'No `tp5` connection has this `connection_id`.' },
+  tp4_connection_not_found: { operations: TP4, when: 'No `tp4` connection has this `connection_id`.' },
   account_type_not_found: {
     operations: ACCOUNTS,
     when: 'The `account_type_id` is unknown, or of the other platform version.',
@@ -67,31 +65,31 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   },
   password_rejected: {
     operations: ACCOUNTS,
-    when: 'The platform refused a password that keeps the rules of its version, because its group asks for more.',
+    when: 'The password keeps the rules of its version, but the group on the platform asks for more.',
   },
   not_supported_by_connection: {
     operations: TP4,
-    when: "This connection's protocol cannot do what was asked, such as a `login` of one's own; `errors` names the fields. Nothing was sent to the platform.",
+    when: "This connection's protocol cannot do what was asked. `errors` names the fields. Nothing was sent to the platform.",
     members: { errors: 'always' },
   },
   code_not_accepted: {
     operations: CONFIRMATION,
-    when: 'A wrong, expired or used code, no guesses left, no such registration, or a wrong password: one answer for all. The person asks for a new code.',
+    when: 'The code is wrong, expired or used, no guesses are left, there is no such registration, or the password is wrong.',
   },
   captcha_failed: {
     operations: REGISTRATION,
-    when: 'The deployment asks for a captcha, and its provider refused the `captcha-token`: wrong, expired or used. Have a new one solved.',
+    when: 'The deployment requires a captcha, and its provider refused the `captcha-token`.',
   },
   user_not_found: { operations: ACCOUNTS, when: 'No client has this `user_id`.' },
   login_taken: { operations: ACCOUNTS, when: 'The custom `login` is in use.' },
   request_in_progress: {
     operations: KEYED,
-    when: 'A request with the same `Idempotency-Key` is being worked on. Try again after `Retry-After`.',
+    when: 'A request with the same `Idempotency-Key` is being processed. Try again after `Retry-After`.',
     retryAfter: 'always',
   },
   payload_too_large: {
     operations: EVERY,
-    when: 'The body is over its limit; or, of a registration, a document or all fields of the form together: then `errors` names it.',
+    when: 'The body exceeds its limit. If a document or the custom fields exceed theirs, `errors` names them.',
     members: { detail: 'sometimes', errors: 'sometimes' },
   },
   unsupported_media_type: { operations: EVERY, when: 'The content type is not `application/json` or a `+json` type.' },
@@ -101,20 +99,20 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   },
   too_many_requests: {
     operations: [...REGISTRATION, ...CONFIRMATION],
-    when: 'A limit is reached: see the operation. Try again after `Retry-After`.',
+    when: 'A limit of the operation is reached. Try again after `Retry-After`.',
     retryAfter: 'always',
   },
   internal_error: {
     operations: EVERY,
-    when: 'A fault of ours. Safe to repeat, with the same `Idempotency-Key` where there was one.',
+    when: 'An error of the service. Safe to repeat, with the same `Idempotency-Key` if there was one.',
   },
   otp_delivery_failed: {
     operations: REGISTRATION,
-    when: 'The message provider refused or failed, and nothing was sent. Safe to repeat.',
+    when: 'The message provider refused or failed. Certainly nothing was sent; safe to repeat.',
   },
   platform_refused: {
     operations: ACCOUNTS,
-    when: "The platform refused the service: credentials, permissions, or an address that it does not admit. A matter for the broker's operators. No account was opened.",
+    when: 'The platform refused the service: credentials, permissions or address. An operator must fix it. No account was opened.',
   },
   platform_unavailable: {
     operations: ACCOUNTS,
@@ -123,17 +121,17 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   },
   login_range_exhausted: {
     operations: ACCOUNTS,
-    when: 'The platform, or the range of logins that the connection has for itself, has no login left. No account was opened.',
+    when: 'The platform, or the login range of the connection, has no free login left. No account was opened.',
   },
   account_limit_reached: {
     operations: TP5,
-    when: "The platform's licence admits no further account. No account was opened.",
+    when: "The platform's license allows no further account. No account was opened.",
   },
   account_outcome_unknown: {
     operations: ACCOUNTS,
-    when: 'The platform may have opened the account and did not say so in time. A request with an `Idempotency-Key` may be repeated with the same key: never a second account is opened; `Retry-After` comes where a repeat may find out more. Do not repeat a request that had no key, which may open a second account: have the operation `operation_id` looked into.',
+    when: 'The platform may have opened the account and did not answer in time. Repeat with the same `Idempotency-Key`, after `Retry-After` if it is present. Without a key do not repeat: a second account could be opened.',
     whenSettling:
-      'A repeated request whose outcome is still unknown and cannot be looked up; an operator must settle the operation `operation_id`.',
+      'The outcome cannot be determined automatically. An operator must decide the operation `operation_id`.',
     retryAfter: 'sometimes',
     members: { detail: 'sometimes', operation_id: 'always' },
   },
@@ -141,13 +139,19 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
 
 export const PROBLEM_TYPES = Object.keys(PROBLEMS) as ProblemType[];
 
-/** The statuses that a problem of this type is answered with; the second one where it has one is that of a retry. */
+/** The statuses that a problem of this type is answered with; the second one, if there is one, is that of a retry. */
 export function statusesOf(type: ProblemType): number[] {
   const row: { status: number; settleStatus?: number } = PROBLEMS[type];
   return row.settleStatus === undefined ? [row.status] : [row.status, row.settleStatus];
 }
 
-/** Whether `Retry-After` comes with this type at this status: an operator's work has no hour. */
+/** When a problem of this type is answered with this status. */
+export function meaning(type: ProblemType, status: number): string {
+  const { when, whenSettling = when } = PROBLEM_NOTES[type];
+  return status === PROBLEMS[type].status ? when : whenSettling;
+}
+
+/** Whether `Retry-After` comes with this type at this status; never with work for an operator. */
 export function retriesAfter(type: ProblemType, status: number): 'always' | 'sometimes' | undefined {
   return status === PROBLEMS[type].status ? PROBLEM_NOTES[type].retryAfter : undefined;
 }
@@ -156,5 +160,27 @@ export function retriesAfter(type: ProblemType, status: number): 'always' | 'som
 export function typesAnswered(operation: OperationId, status: number): ProblemType[] {
   return PROBLEM_TYPES.filter(
     (type) => PROBLEM_NOTES[type].operations.includes(operation) && statusesOf(type).includes(status),
+  );
+}
+
+const SHORT_NAMES: Readonly<Record<OperationId, string>> = {
+  requestRegistration: 'registration',
+  confirmRegistration: 'confirmation',
+  createTp5Account: 'tp5',
+  createTp4Account: 'tp4',
+};
+
+/** All errors by their status, as Markdown. */
+export function problemTable(): string {
+  const rows = PROBLEM_TYPES.flatMap((type) => statusesOf(type).map((status) => ({ type, status })));
+  return table(
+    ['status', 'type', 'operations', 'when'],
+    rows
+      .sort((a, b) => a.status - b.status)
+      .map(({ type, status }) => {
+        const { operations } = PROBLEM_NOTES[type];
+        const by = operations.length === EVERY.length ? 'all' : operations.map((one) => SHORT_NAMES[one]).join(', ');
+        return [String(status), `\`${type}\``, by, meaning(type, status)];
+      }),
   );
 }

@@ -1,21 +1,39 @@
+import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { ConfirmationBodySchema } from '../../lib/validators/confirmation.ts';
+import { DEEPEST, MAX_JSON_CHARACTERS } from '../../lib/validators/custom-fields.ts';
+import type { FormField } from '../../lib/validators/form.ts';
 import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { MAX_FAULTS, RULES } from '../../lib/validators/primitives.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { TradingAccountAnswerSchema, tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
-import { customFields } from './form-fields.ts';
-import { type JsonObject, ref } from './json.ts';
-import { faultSchemas, problemSchemas } from './problem-schemas.ts';
-import { toSchema } from './to-schema.ts';
+import { documentSizes } from './description.ts';
+import { type Json, type JsonObject, ref, table, toSchema } from './json.ts';
+import { PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, statusesOf } from './problems.ts';
 
-/** `#/components/schemas` of the document. */
+/**
+ * `#/components/schemas` of the document. Every object has a name: generators give inline objects names of their own,
+ * which collide.
+ */
 export function schemas(): JsonObject {
+  const [EmailConfirmation, PhoneConfirmation] = ConfirmationBodySchema.options;
   return {
-    RegistrationRequest: registrationRequest(),
-    ...customFields(),
+    ...withNamedPhone('RegistrationPhone', 'RegistrationRequest', {
+      ...toSchema(RegistrationBodySchema),
+      additionalProperties: { description: customFieldDescription() },
+      ...PHONE_OF_CHANNEL,
+    }),
     ConfirmationRequest: {
-      ...toSchema(ConfirmationBodySchema),
-      description: 'The channel and the address that the one-time password went to, that password, and the own one.',
+      oneOf: [ref('schemas', 'EmailConfirmation'), ref('schemas', 'PhoneConfirmation')],
+      description: 'The channel and the address of the registration, the one-time password, and its own password.',
     },
+    EmailConfirmation: {
+      ...toSchema(EmailConfirmation),
+      description: 'Confirms a registration whose one-time password went to an email address.',
+    },
+    ...withNamedPhone('ConfirmationPhone', 'PhoneConfirmation', {
+      ...toSchema(PhoneConfirmation),
+      description: 'Confirms a registration whose one-time password went to a phone.',
+    }),
     Tp5AccountRequest: {
       ...toSchema(tradingAccountRequestSchema('tp5')),
       description: 'The account to open, with the password rules of platform version 5.',
@@ -25,28 +43,165 @@ export function schemas(): JsonObject {
       description: 'The account to open, with the password rules of platform version 4.',
     },
     TradingAccount: { ...toSchema(TradingAccountAnswerSchema), description: 'The account that was opened.' },
-    ...faultSchemas(),
-    ...problemSchemas(),
+    ...violationSchemas(),
+    ...Object.fromEntries(PROBLEM_TYPES.map((type) => [problemName(type), problem(type)])),
     GatewayMessage: {
       type: 'object',
-      description: 'An answer that the gateway gives by itself, without asking the service.',
+      description: 'An answer of the gateway itself. The service did not see the request, or did not answer in time.',
       properties: { message: { type: 'string', description: 'What is wrong.', examples: ['Too Many Requests'] } },
       required: ['message'],
     },
   };
 }
 
-function registrationRequest(): JsonObject {
-  const given = { minLength: 1 };
-  return {
-    ...toSchema(RegistrationBodySchema),
-    additionalProperties: ref('schemas', 'CustomFieldValue'),
-    if: { properties: { otp_type: { enum: OTP_TYPES.filter(isPhoneChannel) } }, required: ['otp_type'] },
-    then: {
-      properties: {
-        phone: { properties: { country_code: given, number: given }, required: ['country_code', 'number'] },
+/** A message to a phone needs its number. */
+const PHONE_OF_CHANNEL: JsonObject = {
+  if: { properties: { otp_type: { enum: OTP_TYPES.filter(isPhoneChannel) } }, required: ['otp_type'] },
+  then: {
+    properties: {
+      phone: {
+        properties: { country_code: { minLength: 1 }, number: { minLength: 1 } },
+        required: ['country_code', 'number'],
       },
-      required: ['phone'],
+    },
+    required: ['phone'],
+  },
+};
+
+/** A schema with a phone, and the schema of that phone. */
+function withNamedPhone(phoneName: string, name: string, schema: JsonObject): JsonObject {
+  const properties = schema.properties as { phone: Json };
+  return {
+    [name]: { ...schema, properties: { ...properties, phone: ref('schemas', phoneName) } },
+    [phoneName]: properties.phone,
+  };
+}
+
+/** The JSON value of each type of form field (specification, 2.2). */
+const FIELD_VALUES: readonly { types: readonly FormField['type'][]; value: string; rule?: string }[] = [
+  { types: ['text', 'textarea', 'description'], value: 'string' },
+  { types: ['number'], value: 'number' },
+  { types: ['number_string'], value: 'numeric string', rule: 'A decimal number in a string.' },
+  { types: ['boolean'], value: 'boolean', rule: 'The form may accept `true` alone.' },
+  { types: ['radio', 'select'], value: 'string', rule: 'One of the options, where the form lists them.' },
+  {
+    types: ['dynamicSelect'],
+    value: 'any value',
+    rule: `At most ${MAX_JSON_CHARACTERS.toLocaleString('en')} characters of JSON, nested at most ${DEEPEST} levels deep.`,
+  },
+  {
+    types: ['multiselect', 'checkbox'],
+    value: 'array of strings',
+    rule: 'Each one of the options, where the form lists them.',
+  },
+  { types: ['date'], value: 'string, YYYY-MM-DD', rule: 'A date of the calendar.' },
+  {
+    types: ['document'],
+    value: 'array of `{ id, name, doc }`, `doc` base64-encoded',
+    rule: `A request may have at most ${documentSizes()}. The form may list the media types that it accepts. The content decides which type a document has.`,
+  },
+  {
+    types: ['phone'],
+    value: 'object `{ country_code, number }`',
+    rule: 'A valid number in the country of its dial code.',
+  },
+  { types: ['email'], value: 'string', rule: 'An email address.' },
+  { types: ['country', 'nation'], value: 'string, a country code', rule: 'ISO 3166-1 alpha-2.' },
+  { types: ['location'], value: 'object `{ country, state, city }`', rule: 'Strings.' },
+  {
+    types: ['participants', 'leads'],
+    value: 'array of objects, `id` and `name` among their members',
+    rule: 'Other members are kept as they are.',
+  },
+];
+
+function customFieldDescription(): string {
+  const rows = FIELD_VALUES.map(({ types, value, rule = '' }) => [types.join(', '), value, rule]);
+  return `The value of a field of the registration form, under the field's key. The field's type in the form decides the format:\n\n${table(['Field type', 'JSON value', 'Rule'], rows)}`;
+}
+
+/** `validation_failed` → `ValidationFailed`. */
+export function problemName(type: ProblemType): string {
+  return type.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The members that only some problems have. */
+const MEMBERS: Readonly<Record<ProblemMember, JsonObject>> = {
+  detail: { type: 'string', description: 'A sentence about this occurrence; never a value that was sent.' },
+  errors: {
+    type: 'array',
+    items: ref('schemas', 'Violation'),
+    minItems: 1,
+    description: `Every violation, in the order of the fields (at most ${MAX_FAULTS} of the body).`,
+  },
+  available: {
+    type: 'array',
+    items: { type: 'string', enum: OTP_TYPES },
+    minItems: 1,
+    description: 'The channels that this deployment has.',
+  },
+  operation_id: {
+    type: 'string',
+    format: 'uuid',
+    description: "The operation, by which the broker's operators find it.",
+  },
+};
+
+function problem(type: ProblemType): JsonObject {
+  const { when, whenSettling, operations, members = {} } = PROBLEM_NOTES[type];
+  const { title, status } = PROBLEMS[type];
+  const [, later] = statusesOf(type);
+  const by = operations.map((operation) => `\`${operation}\``).join(', ');
+  const meaning = later === undefined ? when : `${status}: ${when} ${later}: ${whenSettling}`;
+  const names = (Object.keys(MEMBERS) as ProblemMember[]).filter((name) => members[name] !== undefined);
+  return {
+    type: 'object',
+    title: type,
+    description: `${meaning}\n\nAnswered by ${by}.`,
+    properties: {
+      type: { type: 'string', const: type, description: 'The stable word to switch on.' },
+      title: { type: 'string', description: 'What the type means, for people.', examples: [title] },
+      status: {
+        type: 'integer',
+        format: 'int32',
+        ...(later === undefined ? { const: status } : { enum: statusesOf(type) }),
+        description: 'The HTTP status.',
+      },
+      request_id: { type: 'string', description: 'The same as the header `x-request-id`.' },
+      ...Object.fromEntries(names.map((name) => [name, MEMBERS[name]])),
+    },
+    required: ['type', 'title', 'status', 'request_id', ...names.filter((name) => members[name] === 'always')],
+  };
+}
+
+/**
+ * `Rule`, and a violation of one. It is one object with three members of which one is present: of three objects,
+ * generated clients cannot tell which one they have read.
+ */
+function violationSchemas(): JsonObject {
+  const where = (description: string, example: string) => ({ type: 'string', description, examples: [example] });
+  return {
+    Rule: {
+      type: 'string',
+      enum: Object.keys(RULES),
+      description: `The rule that is broken; a stable word.\n\n${table(['Rule', 'Meaning'], Object.entries(RULES))}`,
+    },
+    Violation: {
+      type: 'object',
+      description:
+        'One violation: of the body (`pointer`), of a path parameter (`parameter`) or of a header (`header`).',
+      properties: {
+        pointer: where('The field of the body, as a JSON Pointer (RFC 6901) in a URI fragment.', '#/phone/number'),
+        parameter: where('The name of the path parameter.', 'user_id'),
+        header: where('The name of the header.', 'Idempotency-Key'),
+        rule: ref('schemas', 'Rule'),
+        detail: {
+          type: 'string',
+          description: 'A sentence about the field, for people; never the value that was sent.',
+          examples: ['is required when otp_type is sms'],
+        },
+      },
+      required: ['rule', 'detail'],
     },
   };
 }

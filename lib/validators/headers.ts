@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { rule } from './primitives.ts';
 
-export const IDEMPOTENCY_KEY_DETAIL = 'must be 1 to 255 visible ASCII characters';
+const IDEMPOTENCY_KEY_DETAIL = 'must be 1 to 255 visible ASCII characters';
 
 /**
  * The header `Idempotency-Key` of the IETF draft `draft-ietf-httpapi-idempotency-key-header`, without the double quotes
@@ -16,9 +16,13 @@ export const IdempotencyKeySchema = v.pipe(
   v.transform((sent) => (sent.startsWith('"') ? sent.slice(1, -1) : sent)),
 );
 
+const MAX_TOKEN_CHARACTERS = 8_192;
+const TOKEN_FORMAT = rule('format', 'must be 1 to 8,192 visible ASCII characters');
+
 /** The header `captcha-token`: what the provider's widget gave the page. All headers of a request have 10,240 bytes. */
 export const CaptchaTokenSchema = v.pipe(
   v.string(),
-  v.regex(/^[\x21-\x7e]{1,8192}$/, rule('format', 'must be 1 to 8,192 visible ASCII characters')),
+  v.regex(/^[\x21-\x7e]+$/, TOKEN_FORMAT),
+  v.maxLength(MAX_TOKEN_CHARACTERS, TOKEN_FORMAT),
   v.description('What the widget of the captcha gave the page. Needed where the deployment asks for a captcha.'),
 );

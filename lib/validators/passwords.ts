@@ -7,7 +7,7 @@ export const MIN_PASSWORD_CHARACTERS = 8;
 export const RegistrationPasswordSchema = v.pipe(
   text(MIN_PASSWORD_CHARACTERS, 128),
   v.check((password) => /\S/.test(password), rule('characters', 'must not be only white space')),
-  v.metadata({ format: 'password', writeOnly: true }),
+  v.metadata({ format: 'password' }),
   v.examples(['correct horse battery']),
 );
 
@@ -61,22 +61,6 @@ export function isMixed(password: string, version: keyof typeof PASSWORD_RULES):
   return classes.filter((name) => ONE_OF[name].test(password)).length >= atLeast;
 }
 
-/** The same rules as a pattern, for the documents that only know patterns. */
-function passwordPattern(version: keyof typeof PASSWORD_RULES): string {
-  const { min, max, classes, atLeast }: PasswordRules = PASSWORD_RULES[version];
-  const mixtures = combinations(classes, atLeast).map((mixture) =>
-    mixture.map((name) => `(?=[ -~]*[${escaped(CHARACTER_CLASSES[name])}])`).join(''),
-  );
-  return `^(?:${mixtures.join('|')})[ -~]{${min},${max}}$`;
-}
-
-function combinations<T>(values: readonly T[], size: number): T[][] {
-  if (size === 0) return [[]];
-  return values.flatMap((value, index) =>
-    combinations(values.slice(index + 1), size - 1).map((others) => [value, ...others]),
-  );
-}
-
 /** Characters as they stand within the brackets of a pattern. */
 function escaped(characters: string): string {
   return characters.replace(/[\\\]^-]/g, '\\$&');
@@ -90,6 +74,6 @@ export function tradingPasswordSchema(version: keyof typeof PASSWORD_RULES) {
     v.check(({ length }) => length >= min && length <= max, rule('length', `must be ${min} to ${max} characters`)),
     v.regex(/^[\x20-\x7e]*$/, rule('characters', 'must be printable ASCII characters')),
     v.check((password) => isMixed(password, version), rule('complexity', detail)),
-    v.metadata({ minLength: min, maxLength: max, pattern: passwordPattern(version) }),
+    v.metadata({ minLength: min, maxLength: max }),
   );
 }

@@ -85,7 +85,7 @@ export const RegistrationBodySchema = v.pipe(
     repeat_password: v.pipe(
       v.string(),
       v.description('The password repeated.'),
-      v.metadata({ format: 'password', writeOnly: true }),
+      v.metadata({ format: 'password' }),
       v.examples(['correct horse battery']),
     ),
     form_id: v.pipe(IdSchema, v.description('Id of the registration form.'), v.examples(['FORM0002'])),

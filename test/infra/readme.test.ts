@@ -1,7 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PROBLEM_TYPES, statusesOf } from '../../infra/openapi/problems.ts';
 import { SETTING_NAMES } from '../../infra/settings.ts';
 import { LANGUAGES, wordsFor } from '../../lib/messages/translations/languages.ts';
 import { hashPassword } from '../../lib/secrets/password-hash.ts';
@@ -75,17 +74,6 @@ describe('The commands of the operators’ page', () => {
 });
 
 const PAGES = ['README.md', 'lib/README.md', 'infra/README.md', 'infra/local/README.md', 'test/bench/README.md'];
-
-describe('The page on what is kept and answered', () => {
-  it('has every error type in its table, at each of its statuses', () => {
-    const rows = [...page('lib/README.md').matchAll(/^\| (\d{3}) \| (`[^|]+) \|/gm)];
-    const listed = rows.flatMap(([, status, types = '']) =>
-      types.split(', ').map((type) => `${status} ${type.replaceAll('`', '')}`),
-    );
-    const answered = PROBLEM_TYPES.flatMap((type) => statusesOf(type).map((status) => `${status} ${type}`));
-    expect(listed.sort()).toEqual(answered.sort());
-  });
-});
 
 describe('The pages', () => {
   it.each(PAGES)('%s names no file that is not there', (name) => {

@@ -7,15 +7,14 @@ import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
 import { registrationRequestSchema } from '../../lib/validators/registration.ts';
 import { tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
 
-/** What of the OpenAPI document its tests read. */
+/** The parts of the OpenAPI document that its tests read. */
 export interface Schema {
   type?: string;
   description?: string;
   properties?: Record<string, Schema>;
   required?: string[];
   examples?: unknown[];
-  additionalProperties?: boolean | { $ref: string };
-  anyOf?: { $ref: string }[];
+  additionalProperties?: boolean | Schema;
   enum?: string[];
   const?: unknown;
   default?: unknown;
@@ -33,7 +32,10 @@ interface Operation {
   security: Record<string, string[]>[];
   parameters?: { $ref: string }[];
   requestBody: { required: boolean; content: Record<string, Media> };
-  responses: Record<string, { description: string; content?: Record<string, Media> }>;
+  responses: Record<
+    string,
+    { description: string; headers?: Record<string, unknown>; content?: Record<string, Media> }
+  >;
 }
 interface Document {
   paths: Record<string, { post: Operation }>;
@@ -55,11 +57,11 @@ const BODIES = {
   createTp4Account: tradingAccountRequestSchema('tp4'),
 } as const;
 
-/** What the service itself says to a body. */
+/** Whether the validator of the operation accepts a body. */
 export async function accepts(operation: OperationId, body: unknown): Promise<boolean> {
   return (await v.safeParseAsync(BODIES[operation], body)).success;
 }
 
-/** By the document: `ajv.validate({ $ref: 'openapi#/components/…' }, body)`. */
+/** Validates by the document: `ajv.validate({ $ref: 'openapi#/components/…' }, body)`. */
 export const ajv = new Ajv2020({ strict: false, validateFormats: false });
 ajv.addSchema({ $id: 'openapi', components: document.components });

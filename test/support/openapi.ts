@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { retriesAfter } from '../../infra/openapi/problems.ts';
+import type { ProblemType } from '../../lib/problem.ts';
 
 /** What of the OpenAPI document is read here. */
 interface Document {
   paths: Record<string, Record<string, OperationDocument>>;
-  components: { schemas: Record<string, { description?: string }>; headers: Record<string, HeaderDocument> };
+  components: { schemas: Record<string, unknown>; headers: Record<string, HeaderDocument> };
 }
 interface OperationDocument {
   operationId: string;
@@ -12,14 +14,11 @@ interface OperationDocument {
   responses: Record<string, AnswerDocument>;
 }
 interface AnswerDocument {
-  headers?: Record<string, HeaderDocument | Reference>;
+  headers?: Record<string, Reference>;
   content?: Record<string, { schema: unknown }>;
 }
 interface HeaderDocument {
-  required?: boolean;
   schema: { type: string };
-  /** The problem types that come with this header; absent: all answers of the status may have it. */
-  'x-problem-types'?: string[];
 }
 interface Reference {
   $ref: string;
@@ -28,8 +27,10 @@ interface Reference {
 export type AnswerHeaders = Headers | Record<string, string | number | boolean | undefined>;
 
 const PROBLEM = 'application/problem+json';
-/** Headers that say something of the service: undocumented, they are faults. */
-const OURS = ['cache-control', 'x-request-id', 'x-content-type-options', 'retry-after', 'idempotent-replayed'];
+/** The headers of every answer of the service, and of no answer of the gateway. */
+const STANDARD = ['cache-control', 'x-request-id', 'x-content-type-options'];
+/** Headers of the service: each must be documented where it is sent. */
+const OURS = [...STANDARD, 'retry-after', 'idempotent-replayed'];
 
 const document = JSON.parse(
   readFileSync(new URL('../../infra/openapi.json', import.meta.url), 'utf8'),
@@ -37,8 +38,9 @@ const document = JSON.parse(
 const FORMATS = {
   uuid: /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/,
   'idn-email': /@/,
-  date: /^\d{4}-\d\d-\d\d$/,
   password: true,
+  int32: true,
+  int64: true,
 } as const;
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS });
 ajv.addSchema({ $id: 'openapi', ...(closed({ components: document.components }) as object) });
@@ -80,33 +82,14 @@ export function checkAnswer(
 
 /**
  * Checks a body that the service accepts: `infra/openapi.json` must allow it too.
- * @param fieldTypes of a registration: the types of its form's fields, by their keys
  * @throws Error that lists everything that is wrong
  */
-export function checkRequest(
-  template: string,
-  body: Readonly<Record<string, unknown>>,
-  fieldTypes: ReadonlyMap<string, string> = new Map(),
-): void {
+export function checkRequest(template: string, body: Readonly<Record<string, unknown>>): void {
   const { schema } = document.paths[template]?.post?.requestBody?.content['application/json'] ?? {};
   const faults = schema === undefined ? ['is not documented'] : schemaFaults(schema, body);
-  for (const [key, value] of Object.entries(body)) {
-    const type = fieldTypes.get(key);
-    if (type === undefined) continue;
-    faults.push(...schemaFaults(fieldSchema(type), value).map((fault) => `the field ${key}: ${fault}`));
-  }
   if (faults.length > 0) {
     throw new Error([`A body that ${template} accepts differs from infra/openapi.json:`, ...faults].join('\n  '));
   }
-}
-
-/** The schema of a form field's value, which tells in its description of which types it is. */
-function fieldSchema(type: string): Reference {
-  const found = Object.entries(document.components.schemas).find(([, { description = '' }]) =>
-    /^Form fields of type ([\w, ]+):/.exec(description)?.[1]?.split(', ').includes(type),
-  );
-  if (found === undefined) throw new Error(`No schema is documented for form fields of type ${type}.`);
-  return { $ref: `#/components/schemas/${found[0]}` };
 }
 
 /** Checks an answer that `fetch` got from a path of the service, and hands it on unread. */
@@ -131,7 +114,7 @@ function answerFaults(
   const documented = operation.responses[status];
   if (documented === undefined) return [`status ${status} is not documented for ${operation.operationId}`];
   const { faults, type } = bodyFaults(documented, status, headers, bodyText);
-  return [...faults, ...headerFaults(documented, headers, type)];
+  return [...faults, ...headerFaults(documented, status, headers, type)];
 }
 
 /** @returns what is wrong with the body, and the problem's type where it is one */
@@ -140,7 +123,7 @@ function bodyFaults(
   status: number,
   headers: AnswerHeaders,
   bodyText: string,
-): { faults: string[]; type?: string } {
+): { faults: string[]; type?: ProblemType } {
   const contentType = headerValue(headers, 'content-type');
   if (content === undefined) {
     const faults = bodyText === '' ? [] : ['has a body, and none is documented'];
@@ -155,11 +138,19 @@ function bodyFaults(
   } catch {
     return { faults: ['the body is not JSON'] };
   }
-  if (mediaType !== PROBLEM) return { faults: schemaFaults(media.schema, body) };
+  if (mediaType !== PROBLEM) {
+    const isGateways = status >= 400;
+    return { faults: schemaFaults(isGateways ? { $ref: '#/components/schemas/GatewayMessage' } : media.schema, body) };
+  }
   return problemFaults(media.schema, status, headerValue(headers, 'x-request-id'), body);
 }
 
-function problemFaults(schema: unknown, status: number, requestId: string | undefined, body: unknown) {
+function problemFaults(
+  schema: unknown,
+  status: number,
+  requestId: string | undefined,
+  body: unknown,
+): { faults: string[]; type?: ProblemType } {
   const { type, ...members } = Object(body) as Record<string, unknown>;
   const types = problemSchemas(schema);
   const own = types.get(String(type));
@@ -171,7 +162,7 @@ function problemFaults(schema: unknown, status: number, requestId: string | unde
   const faults = schemaFaults(own, body);
   if (members.status !== status) faults.push(`the member status is ${String(members.status)}`);
   if (members.request_id !== requestId) faults.push('the member request_id differs from the header x-request-id');
-  return { faults, type: String(type) };
+  return { faults, type: type as ProblemType };
 }
 
 /** The schemas that an answer's schema chooses among, by their problem type. */
@@ -202,27 +193,28 @@ function schemaFaults(schema: unknown, value: unknown): string[] {
   );
 }
 
-function headerFaults({ headers: documented = {} }: AnswerDocument, headers: AnswerHeaders, type?: string): string[] {
-  const faults: string[] = [];
-  for (const [name, entry] of Object.entries(documented)) {
-    const header = '$ref' in entry ? headerOf(entry) : entry;
+/** @param type of the problem; undefined: a success, or the gateway's own answer */
+function headerFaults(
+  { headers: documented = {} }: AnswerDocument,
+  status: number,
+  headers: AnswerHeaders,
+  type?: ProblemType,
+): string[] {
+  const retries = type === undefined ? undefined : retriesAfter(type, status);
+  const isOurs = status < 400 || type !== undefined;
+  return OURS.flatMap((name) => {
     const value = headerValue(headers, name);
-    const types = header['x-problem-types'];
-    const comes = types === undefined ? header.required === true : type !== undefined && types.includes(type);
-    if (value === undefined) {
-      if (comes) faults.push(`the header ${name} is missing`);
-    } else if (types !== undefined && !comes) {
-      faults.push(`the header ${name} does not come with ${type ?? "the gateway's own answer"}`);
-    } else {
-      const parsed = header.schema.type === 'integer' ? Number(value) : value;
-      faults.push(...schemaFaults(header.schema, parsed).map((fault) => `the header ${name}: ${fault}`));
+    const reference = documented[name];
+    const always = STANDARD.includes(name) ? isOurs : name === 'retry-after' && retries === 'always';
+    if (value === undefined) return always ? [`the header ${name} is missing`] : [];
+    if (reference === undefined) return [`the header ${name} is not documented`];
+    if (!isOurs || (name === 'retry-after' && retries === undefined)) {
+      return [`the header ${name} does not come with ${type ?? "the gateway's own answer"}`];
     }
-  }
-  for (const name of OURS) {
-    if (!(name in documented) && headerValue(headers, name) !== undefined)
-      faults.push(`the header ${name} is not documented`);
-  }
-  return faults;
+    const { schema } = headerOf(reference);
+    const parsed = schema.type === 'integer' ? Number(value) : value;
+    return schemaFaults(schema, parsed).map((fault) => `the header ${name}: ${fault}`);
+  });
 }
 
 function headerOf({ $ref }: Reference): HeaderDocument {

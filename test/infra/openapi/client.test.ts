@@ -39,7 +39,7 @@ describe('The generated types', () => {
   it('are those of the errors', () => {
     expectTypeOf<Problem['type']>().toEqualTypeOf<ProblemType>();
     expectTypeOf<components['schemas']['Rule']>().toEqualTypeOf<Rule>();
-    expectTypeOf<components['schemas']['Fault']>().toExtend<Violation>();
+    expectTypeOf<Violation>().toExtend<components['schemas']['Violation']>();
     expectTypeOf<keyof operations>().toEqualTypeOf<OperationId>();
   });
 

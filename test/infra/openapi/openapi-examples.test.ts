@@ -1,8 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
-import { CUSTOM_FIELD_VALUES } from '../../../lib/validators/custom-fields.ts';
-import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/form.ts';
 import {
   TradingAccountAnswerSchema,
   tradingAccountRequestSchema,
@@ -39,20 +37,12 @@ describe('The examples', () => {
   });
 
   it('of the members of a phone are accepted', async () => {
-    const members = Object.entries(schemas.RegistrationRequest?.properties?.phone?.properties ?? {});
+    const members = Object.entries(schemas.RegistrationPhone?.properties ?? {});
     const phone = Object.fromEntries(members.map(([member, { examples = [] }]) => [member, examples[0]]));
     expect(phone).toEqual({ country_code: expect.any(String), number: expect.any(String) });
     expect(await accepts('requestRegistration', { ...REQUEST_EXAMPLES.requestRegistration.email?.value, phone })).toBe(
       true,
     );
-  });
-
-  it.each(CUSTOM_FIELD_TYPES)('of a form field of type %s are accepted', (type) => {
-    const found = Object.values(schemas).find(({ description = '' }) =>
-      new RegExp(`^Form fields of type (\\w+, )*${type}(, \\w+)*:`).test(description),
-    );
-    expect(found?.examples).not.toHaveLength(0);
-    for (const value of found?.examples ?? []) expect(v.is(CUSTOM_FIELD_VALUES[type], value)).toBe(true);
   });
 
   it('of the path parameter is accepted', () => {
@@ -81,18 +71,18 @@ describe('The examples', () => {
 
   it.each(answers)('of an answer of %s with %s %s is as documented', (path, status, mediaType, body) => {
     const { type, request_id = 'id' } = body as { type?: string; request_id?: string };
-    const ownMessage = mediaType === 'application/json' && status !== '200';
+    const isGateways = mediaType === 'application/json' && status !== '200';
     const retried = ['request_in_progress', 'too_many_requests', 'platform_unavailable'].includes(type ?? '');
     const check = (headers: Record<string, string>) =>
       checkAnswer('POST', path, Number(status), headers, JSON.stringify(body));
     const headers = {
       'content-type': mediaType,
-      ...(ownMessage
+      ...(isGateways
         ? {}
         : { 'cache-control': 'no-store', 'x-request-id': request_id, 'x-content-type-options': 'nosniff' }),
     };
     const timed = { ...headers, 'retry-after': '5' };
-    // An unknown outcome has it where a repeat may find out more.
+    // An unknown outcome has it if a repeat may bring an answer.
     if (!retried || status === '504') expect(() => check(headers)).not.toThrow();
     else expect(() => check(headers)).toThrow('retry-after');
     if (retried || status === '504') expect(() => check(timed)).not.toThrow();

@@ -17,7 +17,7 @@ function file(name: string): string {
 }
 
 describe('The generated files', () => {
-  it.each(['openapi.json', 'events.json', 'openapi/openapi-types.ts'])(
+  it.each(['openapi.json', 'events.json', 'openapi/openapi-types.ts', '../lib/README.md'])(
     '%s is what `npm run openapi` writes',
     async (name) => {
       expect(file(name)).toBe((await generatedFiles())[name]);
@@ -106,7 +106,7 @@ describe('The fields', () => {
   it('of a registration are those of the specification, and any of the form', () => {
     const { properties = {}, additionalProperties } = schemas.RegistrationRequest ?? {};
     expect(Object.keys(properties)).toEqual([...FIXED_FIELDS]);
-    expect(additionalProperties).toEqual({ $ref: '#/components/schemas/CustomFieldValue' });
+    expect(additionalProperties).toEqual({ description: expect.any(String) });
     expect(properties.otp_type).toMatchObject({ enum: ['email', 'sms', 'call', 'whatsapp'], default: 'email' });
     expect(properties.type).toMatchObject({ const: 'trader' });
   });
@@ -155,7 +155,7 @@ describe('The fields', () => {
   });
 
   it('of the form have a value format for every type', () => {
-    const documented = schemas.CustomFieldValue?.description ?? '';
+    const documented = Object(schemas.RegistrationRequest?.additionalProperties).description as string;
     const rows = [...documented.matchAll(/^\| ([\w, ]+) \|/gm)].flatMap(([, types = '']) => types.split(', '));
     expect(rows.slice(1).toSorted()).toEqual(CUSTOM_FIELD_TYPES.toSorted());
   });
@@ -179,8 +179,70 @@ function* fieldsWithoutMeaning(schema: unknown, place: string): Generator<string
   }
 }
 
+/** Every object of the document, with the keys that lead to it. */
+function* parts(value: unknown, path = ''): Generator<{ path: string; schema: Schema }> {
+  if (typeof value !== 'object' || value === null) return;
+  yield { path, schema: value as Schema };
+  for (const [key, member] of Object.entries(value)) {
+    if (!['examples', 'example', 'if', 'then'].includes(key)) yield* parts(member, `${path} ${key}`);
+  }
+}
+
+describe('For generators of clients', () => {
+  const all = [...parts(JSON.parse(file('openapi.json')))];
+
+  it('every number has a format that holds it', () => {
+    const numbers = all.filter(({ schema }) => ['integer', 'number'].includes(String(schema.type)));
+    expect(numbers.length).toBeGreaterThan(30);
+    expect(numbers.filter(({ schema }) => schema.format === undefined)).toEqual([]);
+    expect(schemas.TradingAccount?.properties?.login).toMatchObject({ format: 'int64' });
+  });
+
+  it('no pattern needs more than RE2 knows', () => {
+    const patterns = all.flatMap(({ schema: { pattern } }) => (typeof pattern === 'string' ? [pattern] : []));
+    expect(patterns.length).toBeGreaterThan(10);
+    // Lookaround, references, and more than 1,000 repetitions; a backtick ends a string of Go.
+    expect(patterns.filter((pattern) => /\(\?[=!<]|\\[1-9]|\{\d*,?\d{4,}\}|`/.test(pattern))).toEqual([]);
+  });
+
+  it('every object and every choice has a name of its own', () => {
+    const inline = all.filter(
+      ({ path, schema }) =>
+        (schema.properties !== undefined || schema.oneOf !== undefined) &&
+        !/^ components schemas \w+$| content \S+ schema$/.test(path),
+    );
+    expect(inline.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('nothing that is required may be left out of a request', () => {
+    expect(all.filter(({ schema }) => schema.writeOnly !== undefined || schema.readOnly !== undefined)).toEqual([]);
+  });
+
+  it('headers are defined once', () => {
+    const headers = operations.flatMap(({ responses }) =>
+      Object.values(responses).map((answer) => answer.headers ?? {}),
+    );
+    for (const header of headers.flatMap((one) => Object.values(one))) {
+      expect(header).toEqual({ $ref: expect.stringMatching(/^#\/components\/headers\/\w+$/) });
+    }
+  });
+
+  it.each(['413', '429', '500', '503'])(
+    "the gateway's own %s is one of the answers, in the content type that is read first",
+    (status) => {
+      for (const { responses } of operations) {
+        const [first = '', ...others] = Object.keys(responses[status]?.content ?? {});
+        const { schema } = responses[status]?.content?.[first] ?? {};
+        expect(first).toBe('application/json');
+        expect(JSON.stringify(schema)).toContain('#/components/schemas/GatewayMessage');
+        if (others.length > 0) expect(schema?.oneOf).not.toHaveLength(1);
+      }
+    },
+  );
+});
+
 describe('The errors', () => {
-  it.each(PROBLEM_TYPES)('%s stands at every operation that answers it, with its status', (type) => {
+  it.each(PROBLEM_TYPES)('%s is documented for every operation that answers it, with its status', (type) => {
     const found = operations.flatMap(({ operationId, responses }) =>
       Object.entries(responses)
         .filter(([, { content }]) => Object.hasOwn(content?.['application/problem+json']?.examples ?? {}, type))
