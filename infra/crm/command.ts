@@ -15,6 +15,20 @@ export interface Terminal {
   wait(milliseconds: number): Promise<unknown>;
 }
 
+/** Characters that a terminal would obey or that hide something: control, direction, invisible. Lines may end. */
+const UNSAFE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu;
+
+/** A text with its unsafe characters escaped as in JSON: text that is JSON keeps its meaning. */
+export function printable(text: string): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return text.replace(UNSAFE, (character) => character.split('').map(escaped).join(''));
+}
+
+/** The same for a text that belongs on one line. */
+export function printableLine(text: string): string {
+  return printable(text).replaceAll('\n', '\\n');
+}
+
 /** Writes results to the standard output, whose reader may stop before the end, as `head` does. */
 export function toStandardOutput(): (text: string) => void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, Option } from 'commander';
 import { call } from './call.ts';
 import { check } from './check.ts';
-import { HELP_HINT, type Terminal, toStandardOutput } from './command.ts';
+import { HELP_HINT, printable, type Terminal, toStandardOutput } from './command.ts';
 import { explain } from './explain.ts';
 import { printForm } from './form.ts';
 import { listOperations, settleOperation, showOperation } from './operations.ts';
@@ -20,8 +20,13 @@ AWS credentials and region come from the environment (AWS_PROFILE, AWS_REGION an
 did not, 2 when it was called wrongly.
 `;
 
-/** Runs the operators' command. @returns its exit code */
-export async function runCrm(args: readonly string[], terminal: Terminal): Promise<number> {
+/** Runs the operators' command. Whatever a record holds is printed safely. @returns its exit code */
+export async function runCrm(args: readonly string[], given: Terminal): Promise<number> {
+  const terminal: Terminal = {
+    ...given,
+    print: (text) => given.print(printable(text)),
+    tell: (text) => given.tell(printable(text)),
+  };
   try {
     await program(terminal).parseAsync(args, { from: 'user' });
     return 0;

@@ -1,3 +1,4 @@
+import { printableLine } from './command.ts';
 import type { CrmKind, CrmRecords } from './kinds.ts';
 
 /** What a list shows of each record, after a line of headings. */
@@ -34,7 +35,8 @@ export function rowsOf(records: CrmRecords): Record<CrmKind, string[][]> {
 }
 
 /** Rows in columns; the first row has the headings. */
-export function table(rows: string[][]): string {
+export function table(unsafeRows: string[][]): string {
+  const rows = unsafeRows.map((row) => row.map(printableLine));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map(

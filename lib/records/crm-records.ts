@@ -113,9 +113,9 @@ export type TextProtocolConnection =
   | v.InferOutput<typeof InterfaceGatewayConnectionSchema>;
 export type Connection = v.InferOutput<typeof ConnectionSchema>;
 
-/** True of the groups in which the people stand who run a trading server: no client's account is ever opened there. */
+/** True of the groups of those who run a trading server. Servers trim names. No client's account is ever opened there. */
 export function isGroupOfManagers(group: string): boolean {
-  return /^managers?(?:\\|$)/i.test(group);
+  return /^\s*managers?\s*(?:\\|$)/i.test(group);
 }
 
 /** The range of logins that a connection has for itself. */

@@ -4,20 +4,20 @@ import { rule } from './primitives.ts';
 
 /** RFC 5321, 4.5.3.1: a path of 256 octets has two angle brackets. */
 const MAX_CHARACTERS = 254;
-const LONGEST_LOCAL_PART = 64;
+const MAX_LOCAL_PART = 64;
 /**
  * RFC 5322, 3.2.3: a dot-atom, less what mail servers read as a route (`%`, `!`) and as an encoded word (`=?`). Quoted
  * local parts and such beyond ASCII, which SES cannot send to, are refused too.
  */
 const LOCAL_PART = /^(?!.*=\?)[\w#$&'*+/=?^`{|}~-]+(?:\.[\w#$&'*+/=?^`{|}~-]+)*$/;
-/** Of ASCII only letters, digits, hyphen and dot; everything beyond it is for IDNA to judge. */
+/** Of ASCII only letters, digits, hyphen and dot. IDNA decides about all other characters. */
 const TYPED_DOMAIN = /^[A-Za-z0-9.\u0080-\uffff-]+$/;
-/** IDNA changes nothing in these, and the only ones that it refuses, with a number at the end, no address has either. */
+/** IDNA changes nothing in these. It refuses only those that end in a number, which `ASCII_DOMAIN` refuses too. */
 const PLAIN_DOMAIN = /^[a-z0-9.-]+$/;
 /** At least two labels, the last of which is no number. */
 const ASCII_DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
-/** An e-mail address: local part in ASCII, domain international or not; nothing is trimmed. */
+/** An email address: local part in ASCII, domain international or not; nothing is trimmed. */
 export const EmailSchema = v.pipe(
   v.string(),
   v.rawCheck(({ dataset, addIssue }) => {
@@ -37,7 +37,7 @@ function faultOf(email: string): string | undefined {
   const ascii = inAscii(domain);
   if (local.length + 1 + (ascii || domain.toLowerCase()).length > MAX_CHARACTERS) return TOO_LONG;
   const isAddress =
-    local.length <= LONGEST_LOCAL_PART &&
+    local.length <= MAX_LOCAL_PART &&
     LOCAL_PART.test(local) &&
     TYPED_DOMAIN.test(domain) &&
     ASCII_DOMAIN.test(ascii);
@@ -55,7 +55,7 @@ export function asciiEmail(email: string): string {
   return `${local}@${inAscii(domain) || domain.toLowerCase()}`;
 }
 
-/** The domain in punycode and lower case; empty where there is none of it. Most are it already: IDNA takes its time. */
+/** The domain in punycode and lower case; empty if it has no such form. IDNA is slow, and most domains need none. */
 function inAscii(domain: string): string {
   return PLAIN_DOMAIN.test(domain) ? domain : domainToASCII(domain);
 }
@@ -65,16 +65,43 @@ export function emailKey(email: string): string {
   return asciiEmail(email).toLowerCase();
 }
 
+/** Mail providers that give one mailbox several addresses. */
+const SEVERAL_ADDRESSES: readonly {
+  domains: RegExp;
+  /** The domain that all of them count as. */
+  domain: string;
+  /** The local part as the provider compares it. */
+  compared?: (local: string) => string;
+}[] = [
+  { domains: /^(?:gmail|googlemail)\.com$/, domain: 'gmail.com', compared: (local) => local.replaceAll('.', '') },
+  {
+    domains: /^(?:proton\.me|pm\.me|protonmail\.(?:com|ch))$/,
+    domain: 'proton.me',
+    compared: (local) => local.replaceAll(/[._-]/g, ''),
+  },
+  {
+    domains: /^(?:ya\.ru|yandex\.(?:com?\.)?[a-z]{2,3})$/,
+    domain: 'yandex.ru',
+    compared: (local) => local.replaceAll('-', '.'),
+  },
+  { domains: /^(?:icloud|me|mac)\.com$/, domain: 'icloud.com' },
+];
+
+/** Fastmail: what is sent to `anything@ann.fastmail.com` goes to `ann@fastmail.com`. */
+const FASTMAIL = /^([\w-]+)\.(fastmail\.(?:com?\.)?[a-z]{2,3})$/;
+
 /**
- * The address as limits count it: spellings that one mailbox receives are one. The plus-tag goes everywhere, dots in
- * the local part go at Gmail, which ignores them, and its other name becomes `gmail.com`.
+ * The address as limits count it: spellings that one mailbox receives are one. Plus tags are dropped, and dots, hyphens
+ * and domains that the large mail providers treat alike become one.
  * @param key as it is looked up
  */
 export function foldedEmail(key: string): string {
   const { local, domain } = split(key);
+  const [, user, fastmail] = FASTMAIL.exec(domain) ?? [];
+  if (user !== undefined) return `${user}@${fastmail}`;
   const tag = local.indexOf('+');
   const untagged = tag > 0 ? local.slice(0, tag) : local;
-  return domain === 'gmail.com' || domain === 'googlemail.com'
-    ? `${untagged.replaceAll('.', '')}@gmail.com`
-    : `${untagged}@${domain}`;
+  const provider = SEVERAL_ADDRESSES.find(({ domains }) => domains.test(domain));
+  if (provider === undefined) return `${untagged}@${domain}`;
+  return `${provider.compared?.(untagged) ?? untagged}@${provider.domain}`;
 }

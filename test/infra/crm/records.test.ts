@@ -219,6 +219,17 @@ describe('npm run crm -- list', () => {
     expect(out).toContain(`${id} `);
   });
 
+  it('escapes what a terminal would obey or not show, whatever a record holds', async () => {
+    const name = 'Ann\u202elee\u001b[2J\u009b\n\u200b\u{e0041}';
+    const escaped = 'Ann\\u202elee\\u001b[2J\\u009b\\n\\u200b\\udb40\\udc41';
+    await operators.table.write([{ put: { pk: 'form#ODDFORM1', record: { id: 'ODDFORM1', name, fields: [] } } }]);
+    const { out } = await operators.local('list', 'forms');
+    expect(out.split('\n').find((line) => line.startsWith('ODDFORM1'))).toContain(escaped);
+    const json = (await operators.local('list', 'forms', '--json')).out;
+    expect(json).toContain(escaped);
+    expect((JSON.parse(json) as { id: string; name: string }[]).find(({ id }) => id === 'ODDFORM1')?.name).toBe(name);
+  });
+
   it('shows them as JSON with --json', async () => {
     expect(JSON.parse((await operators.local('list', 'clients', '--json')).out)).toEqual(DEMO_RECORDS.clients);
   });

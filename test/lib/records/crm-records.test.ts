@@ -5,6 +5,7 @@ import {
   ClientSchema,
   type Connection,
   ConnectionSchema,
+  isGroupOfManagers,
   loginsOverlap,
 } from '../../../lib/records/crm-records.ts';
 import { readRecord } from '../../../lib/records/crm-table.ts';
@@ -164,6 +165,20 @@ describe('The logins of a connection', () => {
     const one = withLogins(1_001, 2_000);
     expect(loginsOverlap(one, other)).toBe(overlap);
     expect(loginsOverlap(other, one)).toBe(overlap);
+  });
+});
+
+describe('A group', () => {
+  it.each([
+    ['manager', true],
+    ['Managers\\dealers', true],
+    [' managers ', true],
+    ['MANAGERS \\ dealers', true],
+    ['\u00a0manager', true],
+    ['managers-club', false],
+    ['real\\managers', false],
+  ])('%j is one of managers: %s', (group, expected) => {
+    expect(isGroupOfManagers(group)).toBe(expected);
   });
 });
 

@@ -28,7 +28,19 @@ describe('an e-mail address', () => {
     ['ann@GoogleMail.com', 'ann@gmail.com'],
     ['a.nn@mygmail.com', 'a.nn@mygmail.com'],
     ['+ann@example.com', '+ann@example.com'],
-  ])('is counted by limits without tag, Gmail dots and case: %s as %s', (email, folded) => {
+    ['A.n_n-Lee+x@ProtonMail.com', 'annlee@proton.me'],
+    ['annlee@pm.me', 'annlee@proton.me'],
+    ['annlee@protonmail.ch', 'annlee@proton.me'],
+    ['ann-lee+x@yandex.com.tr', 'ann.lee@yandex.ru'],
+    ['ann.lee@ya.ru', 'ann.lee@yandex.ru'],
+    ['ann@yandex.example', 'ann@yandex.example'],
+    ['ann.lee+x@me.com', 'ann.lee@icloud.com'],
+    ['ann.lee@mac.com', 'ann.lee@icloud.com'],
+    ['shop+x@ann.fastmail.com', 'ann@fastmail.com'],
+    ['shop@ann.fastmail.fm', 'ann@fastmail.fm'],
+    ['ann+shop@fastmail.com', 'ann@fastmail.com'],
+    ['ann@fastmail.co.uk', 'ann@fastmail.co.uk'],
+  ])('is counted by limits without tag and case, and under one name at the large providers: %s as %s', (email, folded) => {
     expect(foldedEmail(emailKey(email))).toBe(folded);
   });
 
