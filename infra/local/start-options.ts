@@ -60,7 +60,11 @@ function settingsOf(environment: NodeJS.ProcessEnv): Record<string, string> {
   // The name of a provider is enough: the stand-in has a secret key of its own.
   const { CAPTCHA: captcha } = settings;
   if (captcha !== undefined && /^\w+$/.test(captcha)) {
-    settings.CAPTCHA = JSON.stringify({ provider: captcha, secret: 'local/captcha' });
+    settings.CAPTCHA = JSON.stringify({
+      provider: captcha,
+      secret: 'local/captcha',
+      ...(captcha === 'recaptcha' ? { minScore: 0.5 } : {}),
+    });
   }
   return settings;
 }

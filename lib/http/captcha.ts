@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { within } from '../deadline.ts';
 import type { CaptchaSettings } from '../validators/deployment.ts';
 
-/** Where each provider checks tokens. All three take the same form and give the same answer. */
+/** Where each provider checks tokens. All three take the same form and give nearly the same answer. */
 const SITEVERIFY = {
   turnstile: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
   hcaptcha: 'https://api.hcaptcha.com/siteverify',
@@ -28,7 +28,15 @@ export interface CaptchaOptions {
 
 const TIMEOUT_MS = 3_000;
 
-const AnswerSchema = v.object({ success: v.boolean(), 'error-codes': v.nullish(v.array(v.string()), []) });
+const AnswerSchema = v.object({
+  success: v.boolean(),
+  'error-codes': v.nullish(v.array(v.string()), []),
+  /** Of the page on which the captcha was solved. */
+  hostname: v.nullish(v.string()),
+  /** Of score-based keys: reCAPTCHA's is 1 for a person, hCaptcha's is 0. */
+  score: v.nullish(v.number()),
+});
+type Answer = v.InferOutput<typeof AnswerSchema>;
 
 /** Refusals that are not about the token: nothing that a caller sends brings them about. */
 const NOT_ABOUT_THE_TOKEN = new Set(['missing-input-secret', 'invalid-input-secret', 'internal-error']);
@@ -39,14 +47,15 @@ const TRY_LATER = new Set([408, 425, 429]);
  * The check of captcha tokens by Cloudflare Turnstile, hCaptcha or Google reCAPTCHA. The person's address is not passed
  * on: no provider needs it, and behind a backend of the broker it is not known.
  */
-export function captchaVerifier({ provider, secret }: CaptchaSettings, options: CaptchaOptions): CaptchaVerifier {
+export function captchaVerifier(settings: CaptchaSettings, options: CaptchaOptions): CaptchaVerifier {
+  const { provider, secret } = settings;
   const { readSecret, url = SITEVERIFY[provider], timeoutMs = TIMEOUT_MS } = options;
   return async (token, outer) => {
     const signal = within(timeoutMs, outer);
     try {
       const form = new URLSearchParams({ secret: await readSecret(secret, signal), response: token });
       const answer = await fetch(url, { method: 'POST', body: form, redirect: 'error', signal });
-      return judge(answer.status, await answer.text());
+      return judge(settings, answer.status, await answer.text());
     } catch (error) {
       return { kind: 'unavailable', reason: error instanceof Error ? error.name : 'unknown' };
     }
@@ -54,14 +63,23 @@ export function captchaVerifier({ provider, secret }: CaptchaSettings, options: 
 }
 
 /**
- * What a provider's firewall makes of a strange token, a 4xx without an answer, is a refusal: were it an outage, whoever
- * found such a token could do without a captcha.
+ * A 4xx without an answer, which a provider's firewall gives to a strange token, is a refusal. If it counted as an outage,
+ * an attacker with such a token would need no captcha.
  */
-function judge(status: number, text: string): CaptchaOutcome {
+function judge(settings: CaptchaSettings, status: number, text: string): CaptchaOutcome {
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), AnswerSchema), text);
   if (status >= 500 || TRY_LATER.has(status)) return { kind: 'unavailable', reason: `http_${status}` };
   if (!parsed.success) return status >= 400 ? { kind: 'refused' } : { kind: 'unavailable', reason: 'answer' };
-  if (parsed.output.success) return { kind: 'passed' };
+  if (parsed.output.success) return judgeSuccess(settings, parsed.output);
   const fault = parsed.output['error-codes'].find((code) => NOT_ABOUT_THE_TOKEN.has(code));
   return fault === undefined ? { kind: 'refused' } : { kind: 'unavailable', reason: fault };
+}
+
+/** A valid token counts only from a page of the broker, and with a score that is high enough. */
+function judgeSuccess({ provider, hostnames, minScore }: CaptchaSettings, { hostname, score }: Answer): CaptchaOutcome {
+  if (hostnames !== undefined && !hostnames.includes(hostname?.toLowerCase() ?? '')) return { kind: 'refused' };
+  if (typeof score !== 'number') return { kind: 'passed' };
+  // Every token of a score-based key is valid: without a limit the captcha would protect nothing.
+  if (minScore === undefined) return { kind: 'unavailable', reason: 'score_without_limit' };
+  return { kind: (provider === 'hcaptcha' ? 1 - score : score) >= minScore ? 'passed' : 'refused' };
 }

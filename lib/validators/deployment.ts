@@ -3,7 +3,19 @@ import { hasPhoneNumbers } from './countries.ts';
 import { asciiEmail, EmailSchema } from './email.ts';
 import { type Channel, OTP_TYPES } from './otp-types.ts';
 import { closedObject } from './primitives.ts';
-import { count, E164, flag, HOST_NAME, HOST_NAME_MUST, minutePrice, price, text, word } from './setting-types.ts';
+import {
+  amount,
+  count,
+  E164,
+  flag,
+  HOST_NAME,
+  HOST_NAME_MUST,
+  list,
+  minutePrice,
+  price,
+  text,
+  word,
+} from './setting-types.ts';
 
 /**
  * The settings of a deployment that reach a function: what is allowed, and what stands where nothing is given. Each is
@@ -149,12 +161,33 @@ export function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1);
 }
 
-/** Who registers solves a riddle first. */
-const CaptchaSchema = closedObject({
-  provider: v.picklist(['turnstile', 'hcaptcha', 'recaptcha'], 'must be turnstile, hcaptcha or recaptcha'),
-  /** The name of the secret that holds the provider's secret key. */
-  secret: secretName,
-});
+/** A captcha that every registration needs. */
+const CaptchaSchema = v.pipe(
+  closedObject({
+    provider: v.picklist(['turnstile', 'hcaptcha', 'recaptcha'], 'must be turnstile, hcaptcha or recaptcha'),
+    /** The name of the secret that holds the provider's secret key. */
+    secret: secretName,
+    /** The domains of the pages that captchas are solved on; absent: any that the provider allows. */
+    hostnames: v.optional(v.pipe(list(text(HOST_NAME, HOST_NAME_MUST)), v.minLength(1, 'must list at least one'))),
+    /** How sure the provider must be that this is a person: 0 lets everybody pass, 1 nearly nobody. */
+    minScore: v.optional(amount(0, 1)),
+  }),
+  // A key of reCAPTCHA may be based on scores: then every token is valid, those of programs too.
+  v.forward(
+    v.check(
+      ({ provider, minScore }) => provider !== 'recaptcha' || minScore !== undefined,
+      'is required by recaptcha, such as 0.5: without it a score-based key lets every program pass',
+    ),
+    ['minScore'],
+  ),
+  v.forward(
+    v.check(
+      ({ provider, minScore }) => provider !== 'turnstile' || minScore === undefined,
+      'has no meaning for turnstile, which gives no scores',
+    ),
+    ['minScore'],
+  ),
+);
 export type CaptchaSettings = v.InferOutput<typeof CaptchaSchema>;
 
 /** A proxy, or a backend of the broker, that tells the person's address. */

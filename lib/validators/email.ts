@@ -37,10 +37,7 @@ function faultOf(email: string): string | undefined {
   const ascii = inAscii(domain);
   if (local.length + 1 + (ascii || domain.toLowerCase()).length > MAX_CHARACTERS) return TOO_LONG;
   const isAddress =
-    local.length <= MAX_LOCAL_PART &&
-    LOCAL_PART.test(local) &&
-    TYPED_DOMAIN.test(domain) &&
-    ASCII_DOMAIN.test(ascii);
+    local.length <= MAX_LOCAL_PART && LOCAL_PART.test(local) && TYPED_DOMAIN.test(domain) && ASCII_DOMAIN.test(ascii);
   return isAddress ? undefined : NO_ADDRESS;
 }
 

@@ -163,6 +163,26 @@ describe('Faulty settings', () => {
     ['some countries and all', { channels: 'email,sms', 'phone.countries': 'GB,all' }, 'phone.countries: must list'],
     ['countries of no channel', { 'phone.countries': 'GB' }, 'phone: is given, but channels lists email alone'],
     ['an unknown captcha', { captcha: { provider: 'x', secret: 'captcha' } }, 'captcha.provider: must be turnstile'],
+    [
+      'a captcha that may let every program pass',
+      { captcha: { provider: 'recaptcha', secret: 'captcha' } },
+      'captcha.minScore: is required by recaptcha',
+    ],
+    [
+      'a score of a captcha without scores',
+      { captcha: { provider: 'turnstile', secret: 'captcha', minScore: '0.5' } },
+      'captcha.minScore: has no meaning for turnstile',
+    ],
+    [
+      'a score above all',
+      { captcha: { provider: 'recaptcha', secret: 'captcha', minScore: 2 } },
+      'captcha.minScore: must be a number from 0 to 1',
+    ],
+    [
+      'a page that is no domain',
+      { captcha: { provider: 'turnstile', secret: 'captcha', hostnames: 'https://acme.example' } },
+      'captcha.hostnames: must be a domain',
+    ],
     ['a header that is none', { front: { header: 'X: y', secret: 'front' } }, 'front.header: must be the name'],
     [
       'two ways to say who may open accounts',

@@ -32,10 +32,13 @@ async function provider(status: number, answer: unknown) {
 const readSecret = async (name: string) => `the secret key in ${name}`;
 const signal = AbortSignal.timeout(20_000);
 
-async function outcomeOf(status: number, answer: unknown, timeoutMs = 5_000) {
+async function outcomeOf(status: number, answer: unknown, timeoutMs = 5_000, settings: CaptchaSettings = SETTINGS) {
   const { url } = await provider(status, answer);
-  return captchaVerifier(SETTINGS, { readSecret, url, timeoutMs })('token', signal);
+  return captchaVerifier(settings, { readSecret, url, timeoutMs })('token', signal);
 }
+
+const successWith = (settings: Partial<CaptchaSettings>, answer: object) =>
+  outcomeOf(200, { success: true, ...answer }, 5_000, { ...SETTINGS, ...settings });
 
 describe('A captcha token', () => {
   it('is checked by the provider with the secret key, and nothing is told of the person', async () => {
@@ -49,7 +52,7 @@ describe('A captcha token', () => {
   it.each([
     { success: true },
     { success: true, 'error-codes': [], challenge_ts: '2026-11-22T10:00:00Z', hostname: 'acme.example' },
-    { success: true, score: 0.9, action: 'register', 'error-codes': null },
+    { success: true, action: 'register', 'error-codes': null, score: null, hostname: null },
   ])('is passed where the provider says so: %j', async (answer) => {
     expect(await outcomeOf(200, answer)).toEqual({ kind: 'passed' });
   });
@@ -77,6 +80,37 @@ describe('A captcha token', () => {
     [302, '', 'TypeError'],
   ])('cannot be checked where the provider answers %d %j', async (status, answer, reason) => {
     expect(await outcomeOf(status, answer)).toEqual({ kind: 'unavailable', reason });
+  });
+
+  it.each([
+    ['acme.example', 'passed'],
+    ['ACME.example', 'passed'],
+    ['www.acme.example', 'passed'],
+    ['acme.example.evil.example', 'refused'],
+    ['evil.example', 'refused'],
+    [undefined, 'refused'],
+  ])('that was solved on %s is %s where the settings name the pages', async (hostname, kind) => {
+    expect(await successWith({ hostnames: ['acme.example', 'www.acme.example'] }, { hostname })).toEqual({ kind });
+  });
+
+  it.each([
+    ['recaptcha', 0.5, 'passed'],
+    ['recaptcha', 0.4, 'refused'],
+    ['recaptcha', 0, 'refused'],
+    ['recaptcha', undefined, 'passed'],
+    // Its score says how likely an attack is.
+    ['hcaptcha', 0.5, 'passed'],
+    ['hcaptcha', 0.6, 'refused'],
+    ['hcaptcha', 0, 'passed'],
+  ] as const)('of %s with the score %s is %s where 0.5 is needed', async (name, score, kind) => {
+    expect(await successWith({ provider: name, minScore: 0.5 }, { score })).toEqual({ kind });
+  });
+
+  it('cannot be checked where it has a score and the settings have no limit for it', async () => {
+    expect(await successWith({ provider: 'hcaptcha' }, { score: 0.1 })).toEqual({
+      kind: 'unavailable',
+      reason: 'score_without_limit',
+    });
   });
 
   it('cannot be checked where the provider does not answer in time, or cannot be reached', async () => {

@@ -40,9 +40,12 @@ describe('an e-mail address', () => {
     ['shop@ann.fastmail.fm', 'ann@fastmail.fm'],
     ['ann+shop@fastmail.com', 'ann@fastmail.com'],
     ['ann@fastmail.co.uk', 'ann@fastmail.co.uk'],
-  ])('is counted by limits without tag and case, and under one name at the large providers: %s as %s', (email, folded) => {
-    expect(foldedEmail(emailKey(email))).toBe(folded);
-  });
+  ])(
+    'is counted by limits without tag and case, and under one name at the large providers: %s as %s',
+    (email, folded) => {
+      expect(foldedEmail(emailKey(email))).toBe(folded);
+    },
+  );
 
   it('is folded and keyed to a fixed point, whatever was typed', () => {
     fc.assert(
