@@ -24,7 +24,7 @@ type Deployed = Pick<ServiceFunction, 'lambda' | 'live' | 'logGroup'>;
 type AnsweredRoute = { route: DeployedRoute } & Deployed;
 type Settler = { scheduled: ScheduledFunction } & Deployed;
 
-/** The whole service: its routes, the functions behind them, what these keep, send and may do, and who is told when it fails. */
+/** The whole service: its routes, the functions behind them, what these keep, send and may do, and the alarms on all of it. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, given: Settings, props: StackProps = {}) {
     // Protected from deletion only after the first success (infra/deploy.ts).
@@ -41,15 +41,17 @@ export class ServiceStack extends Stack {
       name: this.stackName,
       routes: functions.map(({ route, live }) => ({ ...route, lambda: live })),
     });
-    const alarms = this.watch(around, functions, scheduled, gateway);
-    new OperatorsPolicy(this, 'Operators', { ...around, topicArns: [alarms.topic.topicArn] });
+    const alarms = this.monitor(around, functions, scheduled, gateway);
+    new OperatorsPolicy(this, 'Operators', {
+      ...around,
+      topicArns: Object.values(alarms.topics).map(({ topicArn }) => topicArn),
+    });
     if (given.confirmation) new RegistrationReader(this, 'Reader', around.data);
 
     output(this, 'CrmTableName', 'The table of CRM records, for the operators’ command.', around.data.crm.tableName);
     output(this, 'PepperSecretArn', 'The secret to rotate.', around.data.pepper.secretArn);
     const { topicArn } = around.notifications;
     output(this, 'NotificationsTopicArn', 'Whoever shows clients their popups subscribes to it.', topicArn);
-    output(this, 'AlarmTopicArn', 'Alarms are told on it.', alarms.topic.topicArn);
     output(this, 'AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
     for (const one of functions) this.show(constructName(one.route), `behind ${one.route.path}`, one);
     for (const one of scheduled) this.show(constructName(one.scheduled), 'that settles what nobody retries', one);
@@ -83,17 +85,19 @@ export class ServiceStack extends Stack {
     };
   }
 
-  /** Who is told when something fails, and what a new version is taken back for. */
-  private watch(
+  /** The alarms, the dashboard, and the release that an alarm rolls back. */
+  private monitor(
     { settings, mail, events }: Surroundings,
     functions: readonly AnsweredRoute[],
     scheduled: readonly Settler[],
-    { api }: PublicApi,
+    { api, accessLog }: PublicApi,
   ): Alarms {
     const { configurationSetName } = mail;
-    const watched = { settings, functions, scheduled, configurationSetName, undelivered: events.undelivered };
-    const alarms = new Alarms(this, 'Alarms', { ...watched, serverErrors: api.metricServerError() });
-    new Dashboard(this, 'Dashboard', { ...watched, alarms: alarms.all, api });
+    const { stackName } = this;
+    const service = { stackName, settings, functions, scheduled, api, accessLog, configurationSetName };
+    const monitored = { ...service, undelivered: events.undelivered };
+    const alarms = new Alarms(this, 'Alarms', monitored);
+    new Dashboard(this, 'Dashboard', { ...monitored, alarms });
     if (settings.release !== 'all') {
       const released = functions.map(({ route, live }) => ({ name: route.name, live }));
       new Release(this, 'Release', { steps: settings.release, functions: released, alarms });

@@ -99,8 +99,8 @@ export function telemetry(service: string, stage: string): Telemetry {
   return scoped({});
 }
 
-/** By which members of the line events are counted. */
-const DIMENSIONS = ['service', 'stage'];
+/** The members of the line by which events are counted: for each function, and for the whole deployment. */
+const DIMENSIONS = [['service', 'stage'], ['stage']];
 
 /** What makes a log line count (CloudWatch's embedded metric format): the metric has the name of the event. */
 function metric(name: EventName, Timestamp: number, byChannel: boolean) {
@@ -109,7 +109,7 @@ function metric(name: EventName, Timestamp: number, byChannel: boolean) {
     CloudWatchMetrics: [
       {
         Namespace: 'BrokerApi',
-        Dimensions: byChannel ? [DIMENSIONS, [...DIMENSIONS, 'channel']] : [DIMENSIONS],
+        Dimensions: byChannel ? [...DIMENSIONS, ['service', 'stage', 'channel']] : DIMENSIONS,
         Metrics: [{ Name: name, Unit: 'Count' }],
       },
     ],

@@ -1,37 +1,36 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import {
   AlarmStatusWidget,
   Dashboard as CloudWatchDashboard,
   GraphWidget,
-  type IAlarm,
   type IMetric,
   Metric,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
-import { events, SENDS_CODES, SPENT, type Watched } from './watch.ts';
-
-export interface DashboardProps {
-  settings: Settings;
-  functions: readonly Watched[];
-  api: HttpApi;
-  configurationSetName: string;
-  alarms: IAlarm[];
-}
+import { eventCount, type MonitoredFunction, type MonitoredService, SENDER, SPENT } from './alarm-definitions.ts';
+import type { Alarms } from './alarms.ts';
 
 const PERIOD = Duration.minutes(5);
 
 /** One page for the whole service, in the order in which a request passes through it. */
 export class Dashboard extends Construct {
-  constructor(scope: Construct, id: string, props: DashboardProps) {
+  constructor(scope: Construct, id: string, props: MonitoredService & { alarms: Alarms }) {
     super(scope, id);
     const page = new CloudWatchDashboard(this, 'Page', {
       dashboardName: Stack.of(this).stackName,
       defaultInterval: Duration.hours(12),
     });
     const { api, functions, settings } = props;
-    page.addWidgets(new AlarmStatusWidget({ title: 'Alarms', width: 24, height: 4, alarms: props.alarms }));
+    const status = (title: string, pages: boolean) =>
+      new AlarmStatusWidget({
+        title,
+        width: 24,
+        height: 3,
+        alarms: props.alarms.all.filter(({ severity }) => (severity === 'page') === pages).map(({ alarm }) => alarm),
+      });
+    page.addWidgets(status('Alarms: act at once', true));
+    page.addWidgets(status('Alarms: next working day', false));
     page.addWidgets(
       graph('Requests', [
         api.metricCount({ statistic: 'Sum', label: 'requests' }),
@@ -59,11 +58,11 @@ export class Dashboard extends Construct {
 }
 
 function ofRegistration({ stage, channels }: Settings): GraphWidget[] {
-  const counted = (event: string) => events(stage, SENDS_CODES, event, 5).with({ label: event });
+  const counted = (event: string) => eventCount(stage, event, 5, { service: SENDER }).with({ label: event });
   return [
     graph(
       'One-time passwords sent',
-      channels.map((channel) => events(stage, SENDS_CODES, 'OtpSent', 5, channel).with({ label: channel })),
+      channels.map((channel) => eventCount(stage, 'OtpSent', 5, { service: SENDER, channel }).with({ label: channel })),
       8,
     ),
     graph(
@@ -74,16 +73,18 @@ function ofRegistration({ stage, channels }: Settings): GraphWidget[] {
   ];
 }
 
-function ofAccounts(functions: readonly Watched[], stage: string): GraphWidget {
+function ofAccounts(functions: readonly MonitoredFunction[], stage: string): GraphWidget {
   const shown = ['AccountOpened', 'AccountOutcomeUnknown', 'PlatformRefused', 'PlatformUnavailable'];
   const metrics = functions.flatMap(({ route }) => {
     if (!('version' in route)) return [];
-    return shown.map((event) => events(stage, route.name, event, 5).with({ label: `${event} ${route.version}` }));
+    return shown.map((event) =>
+      eventCount(stage, event, 5, { service: route.name }).with({ label: `${event} ${route.version}` }),
+    );
   });
   return graph('Accounts', metrics, 8);
 }
 
-/** Mails by what became of them, over both kinds (a message tag of every mail). */
+/** The reputation of the sender, over both kinds of mail. */
 function ofMail(configurationSet: string): GraphWidget {
   const rate = (metricName: string, label: string) =>
     new Metric({

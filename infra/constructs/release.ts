@@ -10,10 +10,7 @@ const STEPS = {
   linear: LambdaDeploymentConfig.LINEAR_10PERCENT_EVERY_1MINUTE,
 };
 
-/**
- * New versions of the functions take over by and by, and are taken back, with the whole deployment, as soon as an alarm
- * of that function rings.
- */
+/** New versions of the functions take over step by step. An alarm of a function rolls the whole deployment back. */
 export class Release extends Construct {
   constructor(
     scope: Construct,
@@ -27,7 +24,7 @@ export class Release extends Construct {
         application,
         alias: live,
         deploymentConfig: STEPS[props.steps],
-        alarms: props.alarms.takingBack(name),
+        alarms: props.alarms.rollingBack(name),
       });
       Validations.of(group).acknowledge({
         id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited]',

@@ -170,9 +170,10 @@ function stackProbes() {
     async activeAlarms(stack: string) {
       const client = new CloudWatchClient({});
       const names: string[] = [];
-      const wanted = { AlarmNamePrefix: `${stack}-`, StateValue: 'ALARM' as const };
-      for await (const { MetricAlarms = [] } of paginateDescribeAlarms({ client }, wanted)) {
-        names.push(...MetricAlarms.map(({ AlarmName = '' }) => AlarmName));
+      const AlarmTypes = ['MetricAlarm' as const, 'CompositeAlarm' as const];
+      const wanted = { AlarmNamePrefix: `${stack}-`, StateValue: 'ALARM' as const, AlarmTypes };
+      for await (const { MetricAlarms = [], CompositeAlarms = [] } of paginateDescribeAlarms({ client }, wanted)) {
+        names.push(...[...CompositeAlarms, ...MetricAlarms].map(({ AlarmName = '' }) => AlarmName));
       }
       return names;
     },

@@ -44,19 +44,8 @@ async function stackState(probes: AwsProbes, stack: string, retainData: boolean)
 
 function alarmChecks(stack: string): Check[] {
   return [
-    {
-      area: 'alarms',
-      subject: 'receivers',
-      run: async (probes) => {
-        const topic = (await probes.stack(stack))?.outputs.AlarmTopicArn;
-        if (topic === undefined) return missing('the stack names no topic of alarms', 'npm run deploy');
-        const { confirmed, pending } = await probes.subscriptions(topic);
-        if (confirmed > 0) return works(`${confirmed} confirmed${pending > 0 ? `, ${pending} pending` : ''}`);
-        return pending > 0
-          ? missing('no receiver has confirmed yet', 'follow the link in the mail from AWS Notifications')
-          : missing('there are no receivers', 'npm run setting -- alarmEmail=oncall@…, npm run deploy');
-      },
-    },
+    receivers(stack, { subject: 'receivers of pages', output: 'AlarmTopicArn', absent: missing }),
+    receivers(stack, { subject: 'receivers of notices', output: 'NoticeTopicArn', absent: warning }),
     {
       area: 'alarms',
       subject: 'now',
@@ -68,6 +57,29 @@ function alarmChecks(stack: string): Check[] {
       },
     },
   ];
+}
+
+interface Receivers {
+  subject: string;
+  /** The output that names the topic. */
+  output: string;
+  absent: typeof missing;
+}
+
+function receivers(stack: string, { subject, output, absent }: Receivers): Check {
+  return {
+    area: 'alarms',
+    subject,
+    run: async (probes) => {
+      const topic = (await probes.stack(stack))?.outputs[output];
+      if (topic === undefined) return missing(`the stack has no output ${output}`, 'npm run deploy');
+      const { confirmed, pending } = await probes.subscriptions(topic);
+      if (confirmed > 0) return works(`${confirmed} confirmed${pending > 0 ? `, ${pending} pending` : ''}`);
+      if (pending > 0) return absent('no receiver has confirmed yet', 'follow the link in the mail from AWS');
+      const subscribe = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint …`;
+      return absent('there are none', `${subscribe}, or: npm run setting -- alarmEmail=… && npm run deploy`);
+    },
+  };
 }
 
 function domain(stack: string, { name, certificateArn }: NonNullable<Settings['customDomain']>): Check {

@@ -1,84 +1,13 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { explain } from '../../infra/crm/explain.ts';
-import type { CheckResult } from '../../infra/doctor/checks.ts';
-import { runDoctor } from '../../infra/doctor/doctor.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
-import { AwsAccount, type AwsCall, REGION_AND_ACCOUNT, STACK } from '../support/aws-account.ts';
+import { type AwsCall, STACK } from '../support/aws-account.ts';
 import { crm, Operators, type Person } from '../support/operators.ts';
-import { EVERYTHING, plain, resources, synthesize } from '../support/stack.ts';
+import { OperatorsAccount, RESOURCES, SETTINGS, unknownOperation } from '../support/operators-account.ts';
+import { plain, resources, synthesize } from '../support/stack.ts';
 
 const operators = new Operators();
-const SETTINGS = { ...EVERYTHING, senderAddress: 'no-reply@acme.example', senderIdentity: 'address', stage: 'prod' };
-const cdkJson = join(mkdtempSync(join(tmpdir(), 'operators-')), 'cdk.json');
-writeFileSync(cdkJson, JSON.stringify({ context: SETTINGS }));
-
-const TOPIC = `arn:aws:sns:${REGION_AND_ACCOUNT}:alarms`;
-const PEPPER = 'local/pepper';
-/** What the template's resources are called in the account of this test. */
-const NAMES: Readonly<Record<string, string>> = {
-  'AWS::Partition': 'aws',
-  'AWS::Region': 'eu-west-1',
-  'AWS::AccountId': '111122223333',
-  AlarmTopic: TOPIC,
-  PepperSecret: `arn:aws:secretsmanager:${REGION_AND_ACCOUNT}:secret:${PEPPER}-AbCdEf`,
-  ...Object.fromEntries(
-    ['Crm', 'Accounts', 'Operations', 'Registrations', 'Limits', 'Logins'].map((name) => [
-      `${name}Table.Arn`,
-      `arn:aws:dynamodb:${REGION_AND_ACCOUNT}:table/${name.toLowerCase()}`,
-    ]),
-  ),
-};
-
-let account: AwsAccount;
-beforeAll(async () => {
-  const { AWS_ENDPOINT_URL_DYNAMODB = '', AWS_ENDPOINT_URL_SECRETS_MANAGER = '' } = process.env;
-  account = await AwsAccount.start({
-    forward: { dynamodb: AWS_ENDPOINT_URL_DYNAMODB, secretsmanager: AWS_ENDPOINT_URL_SECRETS_MANAGER },
-    outputs: {
-      CrmTableName: 'crm',
-      PepperSecretArn: PEPPER,
-      ApiUrl: operators.service.url,
-      AlarmTopicArn: TOPIC,
-      ApiDomainTarget: 'd-1.execute-api.eu-west-1.amazonaws.com',
-    },
-  });
-});
-afterAll(() => account.close());
-
-/** Runs an operators' command in the account. @returns its result, and the calls that it made */
-async function inAccount<T>(work: () => Promise<T>): Promise<{ result: T; calls: AwsCall[] }> {
-  const before = { ...process.env };
-  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_ENDPOINT_URL')) delete process.env[name];
-  process.env.AWS_ENDPOINT_URL = account.url;
-  account.calls.length = 0;
-  try {
-    return { result: await work(), calls: [...account.calls] };
-  } finally {
-    delete process.env.AWS_ENDPOINT_URL;
-    Object.assign(process.env, before);
-  }
-}
-
-async function doctor(): Promise<{ code: number; results: CheckResult[] }> {
-  let out = '';
-  const code = await runDoctor(['--json', '--stack', STACK], (text) => (out += text), cdkJson);
-  return { code, results: JSON.parse(out) as CheckResult[] };
-}
-
-/** An opening of an account whose outcome only an operator can say. */
-async function unknownOperation(): Promise<string> {
-  operators.service.faults('tp4-live-1').set({ kind: 'reply_lost', times: 1 });
-  const answer = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp4/accounts`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ connection_id: 'tp4-live-1', group: 'standard', leverage: 100 }),
-  });
-  const { operation_id } = (await answer.json()) as { operation_id: string };
-  return operation_id;
-}
+const account = new OperatorsAccount(operators);
 
 const SECRET = '{"login":1000,"password":"x"}';
 /** Every command, as an operator calls it; `FILE` has records, `RECORD` a client, `OPERATION` waits for an operator. */
@@ -106,7 +35,7 @@ async function run(command: string, person: Person = {}) {
   if (command.includes('FILE')) words.FILE = await operators.fileOf({ clients: [DEMO_RECORDS.clients[0]] });
   if (command.includes('RECORD'))
     words.RECORD = await operators.fileOf({ id: 'CLIENT99', email: 'new@example.com', name: 'New' });
-  if (command.includes('OPERATION')) words.OPERATION = await unknownOperation();
+  if (command.includes('OPERATION')) words.OPERATION = (await unknownOperation(operators)).id;
   if (command.startsWith('delete')) await run('put client RECORD');
   if (command.includes('platform/new')) {
     const stored = await operators.table.read('connection#tp5-demo-1');
@@ -116,7 +45,7 @@ async function run(command: string, person: Person = {}) {
   // The operator says so later than the command could still open an account.
   if (command.includes('--none')) vi.setSystemTime(Date.now() + 5 * 60_000);
   const args = [...command.split(' ').map((word) => words[word] ?? word), '--stack', STACK];
-  return inAccount(() => crm(args, { cdkJson, ...person })).finally(() => vi.useRealTimers());
+  return account.run(() => crm(args, { cdkJson: account.cdkJson, ...person })).finally(() => vi.useRealTimers());
 }
 
 interface Statement {
@@ -135,7 +64,7 @@ function rights(): AwsCall[] {
 }
 
 function named(resource: string): string {
-  return resource.replaceAll(/<([^>]+)>/g, (_, name: string) => NAMES[name] ?? `<${name}>`);
+  return resource.replaceAll(/<([^>]+)>/g, (_, name: string) => RESOURCES[name] ?? `<${name}>`);
 }
 
 function allows(right: AwsCall, call: AwsCall): boolean {
@@ -157,7 +86,7 @@ describe('The policy of operators', () => {
       expect({ command, ...result }).toMatchObject({ command, code: 0 });
       calls.push(...made);
     }
-    calls.push(...(await inAccount(doctor)).calls);
+    calls.push(...(await account.doctor()).calls);
     const asked = calls.filter(({ action }) => action !== FREE);
     const granted = rights();
     expect(asked.filter((call) => !granted.some((right) => allows(right, call)))).toEqual([]);
@@ -195,10 +124,10 @@ describe('The policy of operators', () => {
 
 describe('The doctor', () => {
   it('goes on after every refused call, and names the right that is missing', async () => {
-    const { calls } = await inAccount(doctor);
+    const { calls } = await account.doctor();
     for (const action of new Set(calls.map((call) => call.action))) {
       account.denied.add(action);
-      const { result } = await inAccount(doctor);
+      const { result } = await account.doctor();
       account.denied.clear();
       const unknown = result.results.filter(({ state }) => state === 'unknown');
       expect([action, unknown.length > 0, result.code]).toEqual([action, true, 1]);
@@ -207,9 +136,9 @@ describe('The doctor', () => {
   });
 
   it('goes on when every call is refused', async () => {
-    const { calls } = await inAccount(doctor);
+    const { calls } = await account.doctor();
     for (const { action } of calls) account.denied.add(action);
-    const { result } = await inAccount(doctor);
+    const { result } = await account.doctor();
     account.denied.clear();
     expect(result.results.filter(({ state }) => state !== 'unknown')).toEqual([]);
     expect(result.code).toBe(1);

@@ -8,7 +8,9 @@ import { readSettings } from '../../infra/settings.ts';
 import { crm, Operators } from '../support/operators.ts';
 import { synthesize } from '../support/stack.ts';
 
-const PAGE = readFileSync(new URL('../../infra/README.md', import.meta.url), 'utf8');
+const PAGE = ['README.md', 'docs/runbook.md']
+  .map((name) => readFileSync(new URL(`../../infra/${name}`, import.meta.url), 'utf8'))
+  .join('\n');
 
 /** The commands of the page that begin so, in their order; a line that ends with a backslash goes on. */
 function commands(begin: string): string[] {
@@ -137,11 +139,12 @@ describe('The operators’ command, called as the page says', () => {
         NAME: operators.service.url,
         OPERATION_ID: id,
         N: String(login),
-        '<connection_id>': 'tp5-live-1',
+        CONNECTION_ID: 'tp5-live-1',
       };
       const name = args[2] ?? '';
-      const input =
-        name === 'tp5-live-1' ? await operators.stored('platform/tp5-live-1') : '{"current":"0123456789abcdef"}';
+      const input = ['tp5-live-1', 'CONNECTION_ID'].includes(name)
+        ? await operators.stored('platform/tp5-live-1')
+        : '{"current":"0123456789abcdef"}';
       const { code, told } = await crm(
         args.map((arg) => words[arg] ?? arg),
         { input: input ?? '', waits: async () => {}, cdkJson },

@@ -4,39 +4,35 @@ import { describe, expect, it } from 'vitest';
 import { SETTING_NAMES } from '../../infra/settings.ts';
 import { LANGUAGES, wordsFor } from '../../lib/messages/translations/languages.ts';
 import { hashPassword } from '../../lib/secrets/password-hash.ts';
-import { EVERYTHING, resources, synthesize } from '../support/stack.ts';
+import { alarmsOf } from '../support/alarms.ts';
+import { EVERYTHING, synthesize } from '../support/stack.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 const page = (name: string) => readFileSync(new URL(name, ROOT), 'utf8');
-const readme = page('infra/README.md');
+const readme = ['infra/README.md', 'infra/docs/runbook.md'].map(page).join('\n');
 
 describe('The operators’ page', () => {
   it('has every setting in its table', () => {
     expect(SETTING_NAMES.filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
   });
 
-  it('has a paragraph for every alarm', () => {
-    const alarms = Object.values(resources(synthesize(EVERYTHING), 'AWS::CloudWatch::Alarm'));
-    const kinds = new Set(
-      alarms.map(({ Properties }) => /Alarms, (\w+)\.$/.exec(String(Properties.AlarmDescription))?.[1]),
+  it('says in the runbook what to do about every alarm', () => {
+    const runbook = page('infra/docs/runbook.md');
+    const alarms = alarmsOf(synthesize(EVERYTHING));
+    const kinds = new Set(alarms.map(({ description }) => /, (\w+)$/.exec(description)?.[1]));
+    const pages = alarms.filter(({ actions }) => actions.includes('<AlarmTopic>'));
+    expect(kinds.size).toBeGreaterThan(20);
+    expect([...kinds].filter((kind) => !runbook.includes(`\`${kind}\``) && !runbook.includes(`### ${kind}\n`))).toEqual(
+      [],
     );
-    expect(kinds.size).toBeGreaterThan(15);
-    expect([...kinds].filter((kind) => !new RegExp(`^#+ ${kind}\n.{40}`, 'm').test(readme))).toEqual([]);
+    for (const { name } of pages)
+      expect(runbook).toMatch(new RegExp(`^### ${name.split('-')[0]}\n\n- \\*\\*Symptom`, 'm'));
   });
 
   it('lists the languages that message templates must be approved in', async () => {
     const codes = await Promise.all(LANGUAGES.map(async (language) => (await wordsFor(language)).whatsapp));
     const [, listed = ''] = /in every language that messages are written in: ([^.]+)\./.exec(readme) ?? [];
     expect(listed.replaceAll('`', '').split(/,\s+/)).toEqual(codes.toSorted());
-  });
-
-  it('counts the alarms as they are', () => {
-    const count = (context: Parameters<typeof synthesize>[0]) =>
-      Object.keys(resources(synthesize(context), 'AWS::CloudWatch::Alarm')).length;
-    expect(readme).toContain(
-      `each of the ${count({})} alarms (${count(EVERYTHING)} with every channel and the confirmation)`,
-    );
-    expect(page('lib/README.md')).toContain(`${count({})} alarms with e-mail alone`);
   });
 
   it('shows how a back end verifies the hash of a password as it is kept', async () => {
@@ -73,7 +69,14 @@ describe('The commands of the operators’ page', () => {
   });
 });
 
-const PAGES = ['README.md', 'lib/README.md', 'infra/README.md', 'infra/local/README.md', 'test/bench/README.md'];
+const PAGES = [
+  'README.md',
+  'lib/README.md',
+  'infra/README.md',
+  'infra/docs/runbook.md',
+  'infra/local/README.md',
+  'test/bench/README.md',
+];
 
 describe('The pages', () => {
   it.each(PAGES)('%s names no file that is not there', (name) => {

@@ -22,6 +22,7 @@ describe('The whole stack', () => {
       'MailDnsRecord1',
       'MailDnsRecord2',
       'MailDnsRecord3',
+      'NoticeTopicArn',
       'NotificationsTopicArn',
       'OpenAccountsPolicy',
       'OperatorsPolicy',

@@ -46,7 +46,7 @@ describe('What is logged', () => {
 });
 
 describe('What is counted', () => {
-  it('is each event, for the function, and for the channel where it has one; by the line that logs it', () => {
+  it('is each event, for the function, for the deployment, and for its channel; by the line that logs it', () => {
     const url = new URL('../../lib/telemetry.ts', import.meta.url).href;
     const script = `
       const { telemetry } = await import(${JSON.stringify(url)});
@@ -67,16 +67,16 @@ describe('What is counted', () => {
       CloudWatchMetrics: [{ Namespace: 'BrokerApi', Dimensions: dimensions, Metrics: [{ Name: name, Unit: 'Count' }] }],
     });
     const common = { level: 'INFO', service: 'a-function', stage: 'a-stage', request_id: 'r-1' };
-    const everybody = ['service', 'stage'];
+    const always = [['service', 'stage'], ['stage']];
     expect(lines).toMatchObject([
       {
         ...common,
         message: 'OtpSent',
         channel: 'sms',
         OtpSent: 1,
-        _aws: metric('OtpSent', [everybody, [...everybody, 'channel']]),
+        _aws: metric('OtpSent', [...always, ['service', 'stage', 'channel']]),
       },
-      { ...common, message: 'RequestRefused', RequestRefused: 1, _aws: metric('RequestRefused', [everybody]) },
+      { ...common, message: 'RequestRefused', RequestRefused: 1, _aws: metric('RequestRefused', always) },
     ]);
   });
 });

@@ -29,6 +29,7 @@ export const HEALTHY: AwsProbes & ServerProbes = {
     status: 'UPDATE_COMPLETE',
     outputs: {
       AlarmTopicArn: 'arn:aws:sns:eu-west-1:111122223333:alarms',
+      NoticeTopicArn: 'arn:aws:sns:eu-west-1:111122223333:notices',
       ApiDomainTarget: 'd-1.execute-api.eu-west-1.amazonaws.com',
     },
     protected: true,

@@ -1,158 +1,181 @@
 import { readFileSync } from 'node:fs';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type AlarmText, alarmsOf } from '../../support/alarms.ts';
 import { EVERYTHING, plain, resources, synthesize } from '../../support/stack.ts';
 
 let template: Template;
 let full: Template;
+let all: AlarmText[];
 
 beforeAll(() => {
   template = synthesize();
   full = synthesize(EVERYTHING);
+  all = alarmsOf(full);
 });
 
 const ROOT = new URL('../../..', import.meta.url);
 const OPENING = ['create-tp5-account', 'create-tp4-account'];
-const ACCOUNTS = [...OPENING, 'settle-operations'];
 const ROUTES = ['request-registration', 'confirm-registration', ...OPENING];
-/** Which functions tell of a fault that nobody else sees to. */
-const TOLD_BY: Record<string, string[]> = {
+/** The functions whose error events raise an alarm; `any`: one alarm counts the event of all functions. */
+const ALARMED: Record<string, string[]> = {
   OtpDeliveryFailed: ['request-registration'],
-  OtpOutcomeUnknown: ['request-registration'],
+  OtpOutcomeUnknown: ['any'],
   LimitUncheckable: ['request-registration', 'confirm-registration'],
   CaptchaUnavailable: ['request-registration'],
-  // What an opening leaves unknown is settled each minute, or told then.
+  // A request leaves an unknown outcome to the settler, which settles it or reports it.
   AccountOutcomeUnknown: ['settle-operations'],
-  AccountNotRecorded: ACCOUNTS,
-  DepositFailed: ACCOUNTS,
-  NoticeFailed: ACCOUNTS,
-  EventFailed: ACCOUNTS,
-  PlatformRefused: ACCOUNTS,
-  // Settling waits for a server that is away, and is late for nobody.
+  AccountNotRecorded: ['any'],
+  DepositFailed: ['any'],
+  NoticeFailed: ['any'],
+  EventFailed: ['any'],
+  PlatformRefused: [...OPENING, 'settle-operations'],
+  // The settler waits for a server that is unavailable, and no caller waits with it.
   PlatformUnavailable: OPENING,
-  // A confirmation that was not told is told by the settling.
-  OperationNotSettled: ['request-registration', ...ACCOUNTS],
+  OperationNotSettled: ['any'],
   InternalError: ROUTES,
 };
 
+const PAGES = [
+  'AccountOutcomeUnknown',
+  'CodesNotSent-email',
+  'LimitsUnchecked-request-registration',
+  'PlatformRefused-tp4',
+  'PlatformRefused-tp5',
+  'PlatformUnavailable-tp4',
+  'PlatformUnavailable-tp5',
+  ...['create-tp4-account', 'create-tp5-account', 'request-registration'].map((name) => `RouteFails-${name}`),
+  'ServerErrors',
+  'SettlerFails',
+];
+const NOTICES = [
+  'AccountNotRecorded',
+  'ClientErrors',
+  'CodesInDoubt',
+  'DepositFailed',
+  'EventFailed',
+  'EventsUndelivered',
+  'Flood',
+  'MailsBounce',
+  'MailsComplainedOf',
+  'NotSettled',
+  'NoticeFailed',
+  'PlatformRefused-settle-operations',
+  'Requests',
+];
+
 describe('Alarms', () => {
-  interface AlarmProperties {
-    AlarmName: string;
-    AlarmDescription: string;
-    AlarmActions: unknown[];
-    OKActions: unknown[];
-    TreatMissingData: string;
-    ComparisonOperator: string;
-    Namespace: string;
-    MetricName: string;
-    Dimensions?: { Name: string; Value: unknown }[];
-    Threshold: number;
-  }
-  const alarms = (of: Template) =>
-    Object.values(resources(of, 'AWS::CloudWatch::Alarm')).map(
-      ({ Properties }) => Properties as unknown as AlarmProperties,
-    );
-  const names = (of: Template) =>
-    alarms(of)
-      .map(({ AlarmName }) => AlarmName.replace('broker-api-test-', ''))
+  const names = (of: Template, topic?: string) =>
+    alarmsOf(of)
+      .filter(({ actions }) => actions.join() === (topic ?? ''))
+      .map(({ name }) => name)
       .sort();
 
-  it('are raised for every way in which people are hurt', () => {
-    const ofFunctions = ['Crashes', 'InternalErrors', 'NearDeadline', 'NotSettled', 'Throttles'].flatMap((kind) =>
-      ['create-tp4-account', 'create-tp5-account', 'request-registration'].map((name) => `${kind}-${name}`),
-    );
-    const ofOpened = ['AccountNotRecorded', 'DepositFailed', 'EventFailed', 'NoticeFailed'];
-    const ofAccounts = [...ofOpened, 'PlatformRefused', 'PlatformUnavailable'].flatMap((kind) => [
-      `${kind}-tp4`,
-      `${kind}-tp5`,
-    ]);
-    const ofSettlement = [
-      'AccountOutcomeUnknown',
-      'SettlementFails',
-      ...[...ofOpened, 'NotSettled', 'PlatformRefused'].map((kind) => `${kind}-settle-operations`),
-    ];
-    const others = [
-      'CodesInDoubt',
-      'CodesNotSent-email',
-      'Flood',
-      'LimitsUnchecked',
-      'MailsBounce',
-      'EventsUndelivered',
-      'MailsComplainedOf',
-    ];
-    expect(names(template)).toEqual([...ofFunctions, ...ofAccounts, ...ofSettlement, ...others, 'ServerErrors'].sort());
+  it('page a person for at most 15 reasons, with every setting', () => {
+    expect(names(template, '<AlarmTopic>')).toEqual(PAGES);
+    const more = names(full, '<AlarmTopic>').filter((name) => !PAGES.includes(name));
+    expect(more).toEqual(['RouteFails-confirm-registration']);
+    // One place is kept for the webhook's dead-letter queue.
+    expect(names(full, '<AlarmTopic>').length).toBeLessThan(15);
   });
 
-  it('are raised for the channels that are installed, and for what they cost', () => {
-    const more = names(full).filter((name) => !names(template).includes(name));
+  it('publish everything that can wait until the next working day on another topic', () => {
+    expect(names(template, '<NoticeTopic>')).toEqual(NOTICES);
+    const more = names(full, '<NoticeTopic>').filter((name) => !NOTICES.includes(name));
     expect(more).toEqual([
       'CaptchaUnavailable',
       'CodesNotSent-call',
       'CodesNotSent-sms',
       'CodesNotSent-whatsapp',
-      'Crashes-confirm-registration',
       'Guesses',
-      'InternalErrors-confirm-registration',
       'LimitsUnchecked-confirm-registration',
-      'NearDeadline-confirm-registration',
       'Spend-call',
       'Spend-sms',
       'Spend-whatsapp',
-      'Throttles-confirm-registration',
     ]);
   });
 
-  it('say who is hurt and where to read on, and are told on one topic, also when they end', () => {
-    for (const alarm of alarms(full)) {
-      expect(alarm.AlarmDescription).toMatch(/^[A-Z].{20,}\. What to do: infra\/README\.md, Alarms, \w+\.$/);
-      expect(alarm.AlarmName).toContain(/README\.md, Alarms, (\w+)/.exec(alarm.AlarmDescription)?.[1]);
-      expect(plain(alarm.AlarmActions)).toEqual(['<AlarmTopic>']);
-      expect(plain(alarm.OKActions)).toEqual(['<AlarmTopic>']);
-      const shouldHappen = alarm.AlarmName.endsWith('SettlementFails');
-      expect(alarm.TreatMissingData).toBe(shouldHappen ? 'breaching' : 'notBreaching');
-      expect(alarm.ComparisonOperator).toMatch(shouldHappen ? /^LessThan/ : /^GreaterThanOrEqual/);
-    }
-    full.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'oncall@acme.example' });
+  it('send no message about the parts of a page, and about what the dashboard shows', () => {
+    const kinds = ['Crashes', 'InternalErrors', 'NearDeadline', 'Throttles'];
+    expect(names(full)).toEqual(kinds.flatMap((kind) => ROUTES.map((name) => `${kind}-${name}`)).sort());
+  });
+
+  it('publish their end on the topic of their beginning, by email where the settings name an address', () => {
+    for (const { actions, okActions } of all) expect(okActions).toEqual(actions);
+    const subscriptions = Object.values(resources(full, 'AWS::SNS::Subscription')).map(({ Properties }) =>
+      plain(Properties),
+    );
+    const mail = { Protocol: 'email', Endpoint: 'oncall@acme.example' };
+    expect(subscriptions).toEqual([
+      { ...mail, TopicArn: '<AlarmTopic>' },
+      { ...mail, TopicArn: '<NoticeTopic>' },
+    ]);
     template.resourceCountIs('AWS::SNS::Subscription', 0);
   });
 
-  it('can be told by CloudWatch, of this account only', () => {
+  it('ring without data only where an event must happen', () => {
+    for (const { name, missingData, comparison } of all.filter(({ rule }) => rule === undefined)) {
+      const mustHappen = name === 'SettlerFails';
+      expect([name, missingData]).toEqual([name, mustHappen ? 'breaching' : 'notBreaching']);
+      expect(comparison).toMatch(mustHappen ? /^LessThan/ : /^GreaterThanOrEqual/);
+    }
+  });
+
+  it('of a route ring for a crash and for an internal error', () => {
+    const rules = all.filter(({ rule }) => rule !== undefined).map(({ name, rule }) => [name, rule]);
+    expect(rules).toHaveLength(ROUTES.length);
+    expect(rules).toContainEqual([
+      'RouteFails-request-registration',
+      '(ALARM("<AlarmsCrashesrequestregistration.Arn>") OR ALARM("<AlarmsInternalErrorsrequestregistration.Arn>"))',
+    ]);
+  });
+
+  it('may be published by CloudWatch, for this account only', () => {
     const policies = Object.values(resources(template, 'AWS::SNS::TopicPolicy')).map(({ Properties }) =>
       plain(Properties),
     );
-    expect(JSON.stringify(policies)).toContain(
-      '"Condition":{"StringEquals":{"aws:SourceAccount":"<AWS::AccountId>"}},"Effect":"Allow","Principal":{"Service":"cloudwatch.amazonaws.com"},"Resource":"<AlarmTopic>"',
-    );
+    for (const topic of ['<AlarmTopic>', '<NoticeTopic>'])
+      expect(JSON.stringify(policies)).toContain(
+        `"Condition":{"StringEquals":{"aws:SourceAccount":"<AWS::AccountId>"}},"Effect":"Allow","Principal":{"Service":"cloudwatch.amazonaws.com"},"Resource":"${topic}"`,
+      );
   });
 
   it('count events that the functions know, by dimensions that they write', () => {
     const known = readFileSync(new URL('lib/telemetry.ts', ROOT), 'utf8');
-    for (const [, { Properties }] of Object.entries(resources(full, 'AWS::CloudWatch::Alarm'))) {
-      if (Properties.Namespace !== 'BrokerApi') continue;
-      const { MetricName, Dimensions = [] } = Properties as unknown as AlarmProperties;
-      expect(known).toMatch(new RegExp(`^  ${MetricName}: '`, 'm'));
-      const dimensions = Object.fromEntries(Dimensions.map(({ Name, Value }) => [Name, Value]));
-      expect(dimensions).toMatchObject({ stage: 'full' });
-      expect(Object.keys(dimensions).filter((name) => !['service', 'stage', 'channel'].includes(name))).toEqual([]);
+    const counting = all.filter(({ namespace }) => namespace === 'BrokerApi');
+    expect(counting.length).toBeGreaterThan(20);
+    for (const { metric, dimensions } of counting) {
+      expect(known).toMatch(new RegExp(`^  ${metric}: '`, 'm'));
+      expect(['stage', 'service,stage', 'channel,service,stage']).toContain(Object.keys(dimensions).sort().join());
+      expect(dimensions.stage).toBe('full');
     }
   });
 
-  it('are raised for every fault that a function tells, by each function that tells it', () => {
-    const counted = alarms(full)
-      .filter(({ Namespace }) => Namespace === 'BrokerApi')
-      .map(({ MetricName, Dimensions = [] }) => {
-        const service = Dimensions.find(({ Name }) => Name === 'service')?.Value;
-        return `${MetricName} of ${String(service)}`;
-      });
+  it('are raised for every error event, of each function that only its own alarm covers', () => {
+    const counted = all
+      .filter(({ namespace }) => namespace === 'BrokerApi')
+      .map(({ metric, dimensions }) => `${metric} of ${dimensions.service ?? 'any'}`);
     const source = readFileSync(new URL('lib/telemetry.ts', ROOT), 'utf8');
-    const faults = [...source.matchAll(/^ {2}(\w+): '(?:ERROR|CRITICAL)',$/gm)].map(([, name = '']) => name);
-    expect(Object.keys(TOLD_BY)).toEqual(faults);
-    const told = Object.entries(TOLD_BY).flatMap(([name, services]) => services.map((one) => `${name} of ${one}`));
-    expect(told.filter((one) => !counted.includes(one))).toEqual([]);
+    const errors = [...source.matchAll(/^ {2}(\w+): '(?:ERROR|CRITICAL)',$/gm)].map(([, name = '']) => name);
+    expect(Object.keys(ALARMED)).toEqual(errors);
+    const needed = Object.entries(ALARMED).flatMap(([name, services]) => services.map((one) => `${name} of ${one}`));
+    expect(needed.filter((one) => !counted.includes(one))).toEqual([]);
   });
 
-  it('come well before the end of a function’s time', () => {
-    const near = alarms(template).filter(({ AlarmName }) => AlarmName.includes('NearDeadline'));
-    expect(near.map(({ Threshold }) => Threshold).sort()).toEqual([16_000, 23_200, 23_200]);
+  it('of the gateway ring before junk requests use up the throttle', () => {
+    const limits = (context: object) =>
+      alarmsOf(synthesize({ ...context }))
+        .filter(({ name }) => name === 'ClientErrors' || name === 'Requests')
+        .map(({ metric, threshold }) => [metric, threshold]);
+    // By default 20 a second pass: 6,000 in five minutes.
+    expect(limits({})).toEqual([
+      ['4xx', 3_000],
+      ['Count', 4_800],
+    ]);
+  });
+
+  it('ring well before the end of a function’s time', () => {
+    const near = alarmsOf(template).filter(({ name }) => name.includes('NearDeadline'));
+    expect(near.map(({ threshold }) => threshold).sort()).toEqual([16_000, 23_200, 23_200]);
   });
 });

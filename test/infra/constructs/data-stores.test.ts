@@ -151,6 +151,7 @@ describe('What is kept', () => {
       LimitsTable: 'AWS::DynamoDB::Table',
       MailConfigurationSet: 'AWS::SES::ConfigurationSet',
       MailIdentity: 'AWS::SES::EmailIdentity',
+      NoticeTopic: 'AWS::SNS::Topic',
       OperationsTable: 'AWS::DynamoDB::Table',
       PasswordKeySecret: 'AWS::SecretsManager::Secret',
       PepperSecret: 'AWS::SecretsManager::Secret',

@@ -31,7 +31,7 @@ describe('A new version', () => {
     ['canary', 'CodeDeployDefault.LambdaCanary10Percent5Minutes'],
     ['linear', 'CodeDeployDefault.LambdaLinear10PercentEvery1Minute'],
   ])(
-    'takes over by and by where the settings say %s, and is taken back by the alarms of its function',
+    'takes over step by step with the setting %s, and is rolled back by the alarms of its function',
     (release, config) => {
       const made = synthesize({ release });
       const groups = Object.values(resources(made, 'AWS::CodeDeploy::DeploymentGroup')).map(
@@ -45,13 +45,11 @@ describe('A new version', () => {
           Events: expect.arrayContaining(['DEPLOYMENT_STOP_ON_ALARM', 'DEPLOYMENT_FAILURE']),
         });
         const { Alarms } = plain(group.AlarmConfiguration) as { Alarms: { Name: string }[] };
-        const names = Alarms.map(({ Name }) =>
-          /^<Alarms(InternalErrors|Crashes|NotSettled|NearDeadline)(\w+)\w{8}>$/.exec(Name),
-        );
-        expect(new Set(names.map((name) => name?.[1])).size).toBe(4);
+        const names = Alarms.map(({ Name }) => /^<Alarms(InternalErrors|Crashes|NearDeadline)(\w+)\w{8}>$/.exec(Name));
+        expect(new Set(names.map((name) => name?.[1])).size).toBe(3);
         expect(new Set(names.map((name) => name?.[2])).size).toBe(1);
       }
-      // What the clock calls has no callers to spare.
+      // The settler has no callers to spare.
       const policies = aliases(made).map(({ UpdatePolicy }) => UpdatePolicy);
       const shifted = policies.filter((policy) => policy !== undefined);
       expect(policies).toHaveLength(4);

@@ -70,9 +70,14 @@ describe('The doctor', () => {
       { state: 'warning' },
     ],
     [
-      'alarms without a receiver',
+      'pages without a receiver',
       { subscriptions: async () => ({ confirmed: 0, pending: 1 }) },
-      { subject: 'receivers' },
+      { subject: 'receivers of pages', state: 'missing' },
+    ],
+    [
+      'notices without a receiver',
+      { subscriptions: async (topic) => ({ confirmed: topic.endsWith('notices') ? 0 : 1, pending: 0 }) },
+      { subject: 'receivers of notices', state: 'warning', fix: expect.stringContaining('topic-arn arn:aws:sns:') },
     ],
     [
       'an alarm that rings',

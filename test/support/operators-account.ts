@@ -1,0 +1,114 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import type { CheckResult } from '../../infra/doctor/checks.ts';
+import { runDoctor } from '../../infra/doctor/doctor.ts';
+import { AwsAccount, type AwsCall, REGION_AND_ACCOUNT, STACK } from './aws-account.ts';
+import type { Operators } from './operators.ts';
+import { EVERYTHING } from './stack.ts';
+
+/** The settings of the stack in the account. */
+export const SETTINGS = {
+  ...EVERYTHING,
+  senderAddress: 'no-reply@acme.example',
+  senderIdentity: 'address',
+  stage: 'prod',
+};
+const TOPIC = `arn:aws:sns:${REGION_AND_ACCOUNT}`;
+const PEPPER = 'local/pepper';
+
+/** What the template's resources are called in the account. */
+export const RESOURCES: Readonly<Record<string, string>> = {
+  'AWS::Partition': 'aws',
+  'AWS::Region': 'eu-west-1',
+  'AWS::AccountId': '111122223333',
+  AlarmTopic: `${TOPIC}:alarms`,
+  NoticeTopic: `${TOPIC}:notices`,
+  PepperSecret: `arn:aws:secretsmanager:${REGION_AND_ACCOUNT}:secret:${PEPPER}-AbCdEf`,
+  ...Object.fromEntries(
+    ['Crm', 'Accounts', 'Operations', 'Registrations', 'Limits', 'Logins'].map((name) => [
+      `${name}Table.Arn`,
+      `arn:aws:dynamodb:${REGION_AND_ACCOUNT}:table/${name.toLowerCase()}`,
+    ]),
+  ),
+};
+
+/** A file with these settings. */
+export function cdkJsonOf(context: object): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'cdk-json-')), 'cdk.json');
+  writeFileSync(file, JSON.stringify({ context }));
+  return file;
+}
+
+/** A stack in an AWS account, whose tables and secrets are those of a local service. */
+export class OperatorsAccount {
+  readonly cdkJson = cdkJsonOf(SETTINGS);
+  #account: AwsAccount | undefined;
+
+  constructor(operators: Operators) {
+    beforeAll(async () => {
+      const { AWS_ENDPOINT_URL_DYNAMODB = '', AWS_ENDPOINT_URL_SECRETS_MANAGER = '' } = process.env;
+      this.#account = await AwsAccount.start({
+        forward: { dynamodb: AWS_ENDPOINT_URL_DYNAMODB, secretsmanager: AWS_ENDPOINT_URL_SECRETS_MANAGER },
+        outputs: {
+          CrmTableName: 'crm',
+          PepperSecretArn: PEPPER,
+          ApiUrl: operators.service.url,
+          AlarmTopicArn: RESOURCES.AlarmTopic ?? '',
+          NoticeTopicArn: RESOURCES.NoticeTopic ?? '',
+          ApiDomainTarget: 'd-1.execute-api.eu-west-1.amazonaws.com',
+        },
+      });
+    });
+    afterAll(() => this.#account?.close());
+  }
+
+  get denied(): Set<string> {
+    return this.#aws.denied;
+  }
+
+  get #aws(): AwsAccount {
+    if (this.#account === undefined) throw new Error('The account is started before the tests.');
+    return this.#account;
+  }
+
+  /** Runs an operators' command in the account. @returns its result, and the calls that it made */
+  async run<T>(work: () => Promise<T>): Promise<{ result: T; calls: AwsCall[] }> {
+    const before = { ...process.env };
+    for (const name of Object.keys(process.env)) if (name.startsWith('AWS_ENDPOINT_URL')) delete process.env[name];
+    process.env.AWS_ENDPOINT_URL = this.#aws.url;
+    this.#aws.calls.length = 0;
+    try {
+      return { result: await work(), calls: [...this.#aws.calls] };
+    } finally {
+      delete process.env.AWS_ENDPOINT_URL;
+      Object.assign(process.env, before);
+    }
+  }
+
+  /** Runs the doctor there. */
+  doctor() {
+    return this.run(async () => {
+      let out = '';
+      const print = (text: string) => {
+        out += text;
+      };
+      const code = await runDoctor(['--json', '--stack', STACK], print, this.cdkJson);
+      return { code, results: JSON.parse(out) as CheckResult[] };
+    });
+  }
+}
+
+/** An opening of an account whose outcome only an operator can say. */
+export async function unknownOperation(operators: Operators): Promise<{ id: string; login: number }> {
+  operators.service.faults('tp4-live-1').set({ kind: 'reply_lost', times: 1 });
+  const answer = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp4/accounts`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ connection_id: 'tp4-live-1', group: 'standard', leverage: 100 }),
+  });
+  const { operation_id } = (await answer.json()) as { operation_id: string };
+  const [account] = operators.service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
+  return { id: operation_id, login: account?.login ?? 0 };
+}
