@@ -15,7 +15,8 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
-    globalSetup: 'test/support/bundles-folder.ts',
+    globalSetup: ['test/support/bundles-folder.ts', 'test/support/rights/run.ts'],
+    setupFiles: 'test/support/rights/record.ts',
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Twice as many as CI has processors: many tests wait.

@@ -131,7 +131,7 @@ function accounts(route: Extract<DeployedRoute, { version: unknown }>, around: S
     description: `Opens an account of platform version ${route.version.slice(2)} for a client.`,
     ...sharedProps(around, 'accounts'),
     network: around.egress,
-    rights: rightsOfAccounts(around),
+    rights: [...rightsOfAccounts(around), onTable(around.data.operations, 'KeepOperations', OPERATION_STEPS)],
     environment: environmentOf(AccountEnvironment, { ...around.settings, ...accountResources(around) }),
   });
   acknowledgePlatformSecrets(made, around.settings);
@@ -151,6 +151,7 @@ export function settlement(scheduled: ScheduledFunction, around: Surroundings): 
     network: around.egress,
     rights: [
       ...rightsOfAccounts(around),
+      onTable(data.operations, 'SettleOperations', ['PutItem', 'UpdateItem', 'DeleteItem']),
       onDueIndex(data.operations, 'FindOperations'),
       onDueIndex(data.registrations, 'FindRegistrations'),
       onTable(data.registrations, 'NoteTold', ['BatchGetItem', 'UpdateItem']),
@@ -172,7 +173,6 @@ function rightsOfAccounts({ stack, settings, data, mail, notifications, events }
     publishOn(notifications, 'PublishClientNotifications'),
     events.right,
     onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
-    onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
     onTable(data.accounts, 'RecordAccounts', ['PutItem', 'Query']),
     readSecrets('ReadPlatformSecrets', secretArn(stack, `${settings.platformSecrets}*`)),
   ];

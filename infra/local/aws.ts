@@ -4,6 +4,9 @@ import { Bus } from './bus.ts';
 import { type Database, startDatabase } from './database.ts';
 import { Faults } from './faults.ts';
 import { Outbox } from './outbox.ts';
+import { REGION } from './rights/arn.ts';
+import { type Caller, newAccessKeyId } from './rights/callers.ts';
+import { functionRights } from './rights/stack-rights.ts';
 import { startEvents } from './stand-ins/events.ts';
 import { type S3StandIn, startS3 } from './stand-ins/s3.ts';
 import { startSecrets } from './stand-ins/secrets.ts';
@@ -19,11 +22,14 @@ type ServiceName = (typeof SERVICES)[number];
 
 export type StandIns = Readonly<Record<Exclude<ServiceName, 'dynamodb' | 's3'>, StandIn> & { s3: S3StandIn }>;
 
-/** What there is in the account that the stand-ins stand for. */
+/** What there is in the account that the stand-ins simulate. */
 export interface AwsResources {
+  /** The variables of all functions, from which a deployment's rights follow. */
+  environment: Readonly<Record<string, string>>;
   /** Values by the secret's name. */
   secrets: Map<string, string>;
-  senderAddress: string;
+  /** Addresses and domains that mails may be sent from. */
+  verified: string[];
   topicArn: string;
   bucket: string;
   /** The name of the event bus. */
@@ -42,25 +48,32 @@ export interface LocalAws {
   faults: Readonly<Record<ServiceName, Faults>>;
   database: Database;
   standIns: StandIns;
-  /** Points an AWS client to them: region, credentials made for this start, and an endpoint for each. */
+  /** Points an AWS client to them: region, an administrator's credentials made for this start, and an endpoint for each. */
   environment: Readonly<Record<string, string>>;
+  /** The access key of a function: with it a client has the rights that the stack gives to that function. */
+  accessKeyOf(functionName: string): string;
   close(): Promise<void>;
 }
 
-const REGION = 'eu-west-1';
-
-/** Starts every service of AWS that a function calls, empty. Calls must be signed with the key of this start. */
+/**
+ * Starts every service of AWS that a function calls, empty. Calls must be signed with a key of this start, and are
+ * judged by the rights of the key's owner.
+ */
 export async function startAws(resources: AwsResources): Promise<LocalAws> {
   const [outbox, bus] = [new Outbox(), new Bus()];
   const record = outbox.record.bind(outbox);
   const faults = Object.fromEntries(SERVICES.map((name) => [name, new Faults()])) as Record<ServiceName, Faults>;
-  const accessKeyId = `LOCAL${randomBytes(10).toString('hex').toUpperCase()}`;
-  const standIn = (name: ServiceName) => ({ faults: faults[name], record, accessKeyId });
-  const { call, whatsapp: linked } = resources;
+  const { administrator, callers, accessKeyOf } = await identities(resources.environment);
+  const standIn = (name: ServiceName) => ({ faults: faults[name], record, callers });
+  const { call, whatsapp: linked, environment: variables } = resources;
 
   const [database, ses, sns, voice, whatsapp, s3, secrets, events] = await Promise.all([
-    startDatabase({ faults: faults.dynamodb, accessKeyId }),
-    startSes({ ...standIn('ses'), verified: [resources.senderAddress] }),
+    startDatabase({ faults: faults.dynamodb, callers }),
+    startSes({
+      ...standIn('ses'),
+      verified: resources.verified,
+      configurationSets: [variables.SES_CONFIGURATION_SET ?? ''],
+    }),
     startSns({ ...standIn('sns'), topics: [resources.topicArn] }),
     startVoice({ ...standIn('voice'), originationIdentities: call === undefined ? [] : [call.originationIdentity] }),
     startSocial({ ...standIn('whatsapp'), ...namesOf(linked) }),
@@ -71,7 +84,7 @@ export async function startAws(resources: AwsResources): Promise<LocalAws> {
   const standIns = { ses, sns, voice, whatsapp, s3, secrets, events };
   const environment = {
     AWS_REGION: REGION,
-    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_ACCESS_KEY_ID: administrator,
     AWS_SECRET_ACCESS_KEY: randomBytes(20).toString('base64url'),
     AWS_ENDPOINT_URL_DYNAMODB: database.url,
     AWS_ENDPOINT_URL_SES: ses.url,
@@ -85,7 +98,21 @@ export async function startAws(resources: AwsResources): Promise<LocalAws> {
   const close = async () => {
     await Promise.all([database, ...Object.values(standIns)].map((one) => one.close()));
   };
-  return { outbox, bus, faults, database, standIns, environment, close };
+  return { outbox, bus, faults, database, standIns, environment, accessKeyOf, close };
+}
+
+/** An access key for the administrator and for each function. */
+async function identities(environment: AwsResources['environment']) {
+  const administrator = newAccessKeyId();
+  const callers = new Map<string, Caller>([[administrator, { name: 'administrator' }]]);
+  const keys = new Map<string, string>();
+  for (const [name, rights] of Object.entries(await functionRights(environment))) {
+    const key = newAccessKeyId();
+    keys.set(name, key);
+    callers.set(key, { name, rights });
+  }
+  // A function that the deployment does not have gets a key that nobody knows.
+  return { administrator, callers, accessKeyOf: (name: string) => keys.get(name) ?? newAccessKeyId() };
 }
 
 function namesOf(linked: WhatsAppSettings | undefined) {

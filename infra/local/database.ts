@@ -6,8 +6,11 @@ import dynalite from 'dynalite';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { Faults } from './faults.ts';
 import { closed, fromHereAlone, LIKE_AWS, listen } from './listen.ts';
+import { tableArn } from './rights/arn.ts';
+import { type Caller, type Callers, denialOf } from './rights/callers.ts';
+import type { Need } from './rights/policy.ts';
 import { downtime } from './stand-ins/downtime.ts';
-import { isSignedFor } from './stand-ins/stand-in.ts';
+import { callerOf } from './stand-ins/stand-in.ts';
 
 /** One call that DynamoDB was asked for, whatever became of it. */
 interface DatabaseCall {
@@ -22,8 +25,8 @@ export interface DatabaseOptions {
   /** 0 or absent: a free one. */
   port?: number;
   faults?: Faults;
-  /** The access key that calls must be signed with; any where absent. */
-  accessKeyId?: string;
+  /** Who may call, and what; absent: anybody may do anything. */
+  callers?: Callers;
 }
 
 /** The tables of the local service and of the tests. */
@@ -58,7 +61,7 @@ const SORT_KEYS: Partial<Record<keyof DatabaseTables, string>> = { accounts: 'sk
 export async function startDatabase({
   port = 0,
   faults = new Faults(),
-  accessKeyId,
+  callers,
 }: DatabaseOptions = {}): Promise<Database> {
   const dynamo = dynalite({ createTableMs: 0 });
   const calls: DatabaseCall[] = [];
@@ -67,15 +70,13 @@ export async function startDatabase({
   const server = createServer(
     LIKE_AWS,
     fromHereAlone((request, response) => {
-      if (isSignedFor(request, 'dynamodb', accessKeyId)) {
-        work(request, response).catch(() => request.socket.destroy());
-      } else {
-        fail(request, response, 'com.amazon.coral.service#UnrecognizedClientException');
-      }
+      const caller = callerOf(request, 'dynamodb', callers);
+      if (caller === undefined) fail(request, response, 'com.amazon.coral.service#UnrecognizedClientException');
+      else work(caller, request, response).catch(() => request.socket.destroy());
     }),
   );
 
-  async function work(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function work(caller: Caller, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const operation = operationOf(request);
     const fault = isAdministration(operation) ? undefined : faults.next();
     down.check();
@@ -83,15 +84,18 @@ export async function startDatabase({
     if (!isAdministration(operation)) calls.push(call);
     // All of it has come in: whatever becomes of its caller from now on, it is done.
     const body = await buffer(request);
-    call.table = tableOf(body.toString('utf8'));
+    const { tables, index } = targetOf(body.toString('utf8'));
+    call.table = tables.join(',');
     if (!isAdministration(operation)) await faults.onCall({ name: operation, fault });
     // Tests let the time of the functions pass, but not ours, and a client that compares the two repeats what was refused.
     response.sendDate = false;
+    const denial = denialOf(caller, needs(operation, tables, index));
+    if (denial !== undefined) return fail(request, response, ACCESS_DENIED, denial);
     switch (fault?.kind) {
       case 'throttled':
         return fail(request, response, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException');
       case 'refused':
-        return fail(request, response, 'com.amazon.coral.service#AccessDeniedException');
+        return fail(request, response, ACCESS_DENIED);
       case 'down':
         // On a connection that was kept from before.
         request.socket.destroy();
@@ -121,6 +125,11 @@ export async function startDatabase({
     LIKE_AWS,
     fromHereAlone((request, response) => dynamo.emit('request', request, response)),
   );
+  let onlookersUrl: Promise<string> | undefined;
+  const lookOn = () => {
+    onlookersUrl ??= listen(onlookers, 0).then((free) => `http://127.0.0.1:${free}`);
+    return onlookersUrl;
+  };
   const url = `http://127.0.0.1:${await listen(server, port)}`;
   const down = downtime(server, faults);
 
@@ -128,8 +137,8 @@ export async function startDatabase({
     url,
     faults,
     calls,
-    createTables: (names) => createTables(url, names, accessKeyId),
-    lookOn: async () => `http://127.0.0.1:${await listen(onlookers, 0)}`,
+    createTables: async (names) => createTables(await lookOn(), names),
+    lookOn,
     async close() {
       down.stop();
       closing.abort();
@@ -138,8 +147,8 @@ export async function startDatabase({
   };
 }
 
-async function createTables(endpoint: string, names: DatabaseTables, accessKeyId = 'local'): Promise<void> {
-  const credentials = { accessKeyId, secretAccessKey: 'local' };
+async function createTables(endpoint: string, names: DatabaseTables): Promise<void> {
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
   const client = new DynamoDBClient({ endpoint, region: 'eu-west-1', credentials });
   const entries = Object.entries(names) as [keyof DatabaseTables, string][];
   await Promise.all(entries.map(([kind, name]) => client.send(new CreateTableCommand(tableInput(kind, name)))));
@@ -211,19 +220,41 @@ function isAdministration(operation: string): boolean {
   return !operation.endsWith('Item') && operation !== 'Query' && operation !== 'Scan';
 }
 
-function tableOf(body: string): string {
+/** The tables that a call is about, and the index of one. */
+function targetOf(body: string): { tables: string[]; index?: string } {
   try {
-    const { TableName, RequestItems } = JSON.parse(body) as { TableName?: string; RequestItems?: object };
-    return TableName ?? Object.keys(RequestItems ?? {}).join(',');
+    const { TableName, RequestItems, IndexName } = JSON.parse(body) as {
+      TableName?: string;
+      RequestItems?: object;
+      IndexName?: string;
+    };
+    const tables = TableName === undefined ? Object.keys(RequestItems ?? {}) : [TableName];
+    return { tables, ...(IndexName === undefined ? {} : { index: IndexName }) };
   } catch {
-    return '';
+    return { tables: [] };
   }
 }
 
+/** A query of an index needs the right on the index, and none on its table. */
+function needs(operation: string, tables: string[], index?: string): Need[] {
+  const action = `dynamodb:${operation}`;
+  return tables.map((name) => ({
+    action,
+    resource: index === undefined ? tableArn(name) : `${tableArn(name)}/index/${index}`,
+  }));
+}
+
+const ACCESS_DENIED = 'com.amazon.coral.service#AccessDeniedException';
+
 /** An error as DynamoDB's JSON 1.0 protocol words it. */
-function fail(request: IncomingMessage, response: ServerResponse, __type: string): void {
+function fail(
+  request: IncomingMessage,
+  response: ServerResponse,
+  __type: string,
+  Message = 'Requested by the local service.',
+): void {
   request.resume();
   response
     .writeHead(400, { 'content-type': 'application/x-amz-json-1.0' })
-    .end(JSON.stringify({ __type, message: 'Asked for by the local service.' }));
+    .end(JSON.stringify({ __type, message: Message, Message }));
 }

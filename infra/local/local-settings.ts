@@ -5,6 +5,7 @@ import type { registrationConfig } from '../../lib/config.ts';
 import {
   AccountEnvironment,
   ALL_COUNTRIES,
+  domainOf,
   environmentOf,
   RegistrationEnvironment,
 } from '../../lib/validators/deployment.ts';
@@ -12,12 +13,15 @@ import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 import type { AwsResources } from './aws.ts';
 import { TABLES } from './database.ts';
+import { runningFunction } from './rights/identity.ts';
+import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 
 const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
 const BUCKET = 'documents';
 const EVENT_BUS = 'events';
 const PEPPER_SECRET = 'local/pepper';
-const PASSWORD_SECRET = 'local/password-key';
+const PASSWORD_SECRET = `${PLATFORM_SECRETS}password-derivation`;
+const CONFIGURATION_SET = 'mails';
 /** What a proxy in front sends as `x-front-secret`. */
 const FRONT_SECRET = 'front-secret-of-the-local-service';
 
@@ -35,6 +39,7 @@ const DEPLOYMENT = {
   },
   crmTable: TABLES.crm,
   operationsTable: TABLES.operations,
+  sesConfigurationSet: CONFIGURATION_SET,
 };
 
 /** What the functions are told; AWS endpoints and credentials come beside it. */
@@ -60,9 +65,13 @@ export const SETTINGS = {
 type Registration = ReturnType<typeof registrationConfig>;
 
 /** What the embedded services have for functions of this configuration. */
-export function resourcesOf({ email, call, whatsapp }: Registration, secrets: Map<string, string>): AwsResources {
-  const { senderAddress } = email;
-  return { secrets, senderAddress, topicArn: TOPIC, bucket: BUCKET, eventBus: EVENT_BUS, call, whatsapp };
+export function resourcesOf(
+  { email, call, whatsapp }: Registration,
+  environment: Record<string, string>,
+  secrets: Map<string, string>,
+): AwsResources {
+  const verified = [email.senderAddress, domainOf(email.senderAddress)];
+  return { environment, secrets, verified, topicArn: TOPIC, bucket: BUCKET, eventBus: EVENT_BUS, call, whatsapp };
 }
 
 /** The values of all secrets by name: the file's own ones, and made-up ones for the rest. */
@@ -88,18 +97,33 @@ export function makeSecrets(
 }
 
 /**
- * Sets the process's environment to what a function finds, and puts the old one back on `close`. Whatever the machine
- * says of AWS is taken away, so that nothing here ever reaches an account.
+ * Sets the process's environment to what a function finds, and puts the old one back on `close`. The machine's own
+ * variables of AWS are left out, so that nothing here ever reaches an account.
+ * @param accessKeyOf the access key of a function: its calls are signed with it, all others with the environment's
  */
-export function setEnvironment(environment: Record<string, string>): { close(): void } {
-  const before = { ...process.env };
-  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+export function setEnvironment(
+  environment: Record<string, string>,
+  accessKeyOf: (functionName: string) => string,
+): { close(): void } {
+  const before = process.env;
+  const kept = Object.entries(before).filter(([name]) => !name.startsWith('AWS_'));
   const nowhere = join(tmpdir(), 'no-such-directory', 'aws');
-  Object.assign(process.env, { AWS_CONFIG_FILE: nowhere, AWS_SHARED_CREDENTIALS_FILE: nowhere, ...environment });
+  const variables = {
+    ...Object.fromEntries(kept),
+    AWS_CONFIG_FILE: nowhere,
+    AWS_SHARED_CREDENTIALS_FILE: nowhere,
+    ...environment,
+  };
+  process.env = Object.defineProperty(variables, 'AWS_ACCESS_KEY_ID', {
+    enumerable: true,
+    get() {
+      const name = runningFunction();
+      return name === undefined ? environment.AWS_ACCESS_KEY_ID : accessKeyOf(name);
+    },
+  });
   return {
     close() {
-      for (const name of Object.keys(process.env)) delete process.env[name];
-      Object.assign(process.env, before);
+      process.env = before;
     },
   };
 }

@@ -21,8 +21,12 @@ import { localRoutes } from './local-routes.ts';
 import { makeSecrets, resourcesOf, SETTINGS, setEnvironment } from './local-settings.ts';
 import type { Outbox } from './outbox.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
+import { asFunction } from './rights/identity.ts';
+import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 import { startPlatform, withRealAddress } from './simulated-platforms.ts';
 import { type Captcha, startCaptcha } from './stand-ins/captcha.ts';
+
+type LoadFunction = (name: DeployedFunction) => Promise<LambdaHandler>;
 
 export interface ServiceOptions {
   /** 0 (or nothing) picks a free one. */
@@ -36,7 +40,7 @@ export interface ServiceOptions {
   /** False: the functions log to the standard output, as they do to CloudWatch. */
   quiet?: boolean;
   /** Loads a function; the bundled ones can be run this way. Called once the environment is set. */
-  load?: (name: DeployedFunction) => Promise<LambdaHandler>;
+  load?: LoadFunction;
   /** True: what a deployment's clock calls is called by the clock here too. */
   clock?: boolean;
 }
@@ -106,7 +110,7 @@ export async function startService(options: ServiceOptions = {}): Promise<LocalS
 }
 
 async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalService, 'close'>> {
-  const records = options.records ?? DEMO_RECORDS;
+  const records = withReadableSecrets(options.records ?? DEMO_RECORDS);
   const settings = { ...SETTINGS, ...options.environment };
   const surroundings = await startSurroundings(records, settings, open);
   const { aws, captcha, platforms, services } = surroundings;
@@ -116,10 +120,10 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
     ...aws.environment,
     ...(options.quiet === false ? {} : QUIET),
   };
-  open(setEnvironment(environment));
+  open(setEnvironment(environment, aws.accessKeyOf));
   const local = { ...surroundings, ...aws, firstCalls: firstCalls(records), environment };
   loads += 1;
-  const load = options.load ?? loadSource;
+  const load = withIdentity(options.load ?? loadSource);
   const tick = open(await startClock(load, options.clock === true));
   const { url, port } = open(
     await startGateway({
@@ -139,7 +143,7 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
 }
 
 /** @param runs false: the functions are called only when `now` is */
-async function startClock(load: (name: DeployedFunction) => Promise<LambdaHandler>, runs: boolean) {
+async function startClock(load: LoadFunction, runs: boolean) {
   const calls: (() => Promise<unknown>)[] = [];
   const timers: NodeJS.Timeout[] = [];
   for (const { name, everyMinutes, timeoutSeconds } of SCHEDULED) {
@@ -155,11 +159,25 @@ async function startClock(load: (name: DeployedFunction) => Promise<LambdaHandle
   };
 }
 
+/**
+ * The account functions may read only secrets whose names begin as the setting `platformSecrets` says. Secrets with other
+ * names are kept below that prefix here, as an operator would name them there.
+ */
+function withReadableSecrets(records: CrmFile): CrmFile {
+  const readable = (name: string) => (name.startsWith(PLATFORM_SECRETS) ? name : `${PLATFORM_SECRETS}${name}`);
+  const given = Object.entries(records.local_secrets).map(([name, value]) => [readable(name), value]);
+  return {
+    ...records,
+    connections: records.connections.map((one) => ({ ...one, secret: readable(one.secret) })),
+    local_secrets: Object.fromEntries(given),
+  };
+}
+
 /** Starts all that the functions call, with the CRM's records written, and the CRM that hears what they tell. */
 async function startSurroundings(records: CrmFile, settings: Record<string, string>, open: Open) {
   const told = registrationConfig(settings);
   const secrets = makeSecrets(records, told);
-  const aws = open(await startAws(resourcesOf(told, secrets)));
+  const aws = open(await startAws(resourcesOf(told, settings, secrets)));
   const services = new Map<string, Faults>(Object.entries(aws.faults));
   const captcha = await startCaptchaOf(told, secrets, services, open);
   const platforms = await startPlatforms(records, secrets, open);
@@ -204,13 +222,21 @@ async function startPlatforms({ connections }: CrmFile, secrets: ReadonlyMap<str
   return new Map(await Promise.all(entries));
 }
 
-async function loadRoutes(load: (name: DeployedFunction) => Promise<LambdaHandler>): Promise<Route[]> {
+async function loadRoutes(load: LoadFunction): Promise<Route[]> {
   const routes: Route[] = [];
   for (const { path, name, timeoutSeconds, access } of [...ROUTES, ...EXTENSIONS]) {
     const [method, timeoutMs, cors] = ['POST', timeoutSeconds * 1_000, access === 'open'] as const;
     routes.push({ method, path, functionName: name, timeoutMs, cors, handler: await load(name) });
   }
   return routes;
+}
+
+/** Has every function loaded, and called, with credentials of its own. */
+function withIdentity(load: LoadFunction): LoadFunction {
+  return async (name) => {
+    const handler = await asFunction(name, () => load(name));
+    return (event, context) => asFunction(name, () => handler(event, context));
+  };
 }
 
 /** Loads a function anew, so that what it makes at cold start belongs to this service and to no earlier one. */

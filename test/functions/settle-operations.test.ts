@@ -14,6 +14,7 @@ afterAll(() => service.close());
 beforeEach(() => service.bus.clear());
 
 const DEMO = { connection_id: 'tp5-demo-1', group: 'demo\\standard', leverage: 100, account_type_id: 'ATDEMO01' };
+const LIVE = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
 const PLUG_IN = { connection_id: 'tp4-live-1', group: 'standard', leverage: 100 };
 
 async function post(path: string, body: object, key = randomUUID()) {
@@ -68,6 +69,22 @@ describe('The function that settles operations', () => {
     await service.tick();
     expect(told()).toEqual([expect.objectContaining({ type: 'AccountOpened', login: body.login })]);
     expect(await open()).toEqual([]);
+  });
+
+  it('finds the account at the login that was sent, and frees the key of a request that opened none', async () => {
+    const [kept, freed] = [randomUUID(), randomUUID()];
+    for (const id of ['tp5-live-1', 'tp5-demo-1']) service.faults(id).set({ kind: 'session_dropped', times: 99 });
+    const answers = await Promise.all([
+      post('users/CLIENT01/tp5/accounts', LIVE, kept),
+      post('users/CLIENT01/tp5/accounts', DEMO, freed),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([504, 504]);
+    for (const id of ['tp5-live-1', 'tp5-demo-1']) service.faults(id).clear();
+    await service.tick();
+    expect(await open()).toEqual([]);
+    const { body } = await post('users/CLIENT01/tp5/accounts', LIVE, kept);
+    expect(told()).toEqual([expect.objectContaining({ type: 'AccountOpened', login: body.login })]);
+    expect((await post('users/CLIENT01/tp5/accounts', { ...DEMO, leverage: 50 }, freed)).status).toBe(200);
   });
 
   it('leaves what no server can tell to the operators, and does not ask again', async () => {

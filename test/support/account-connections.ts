@@ -42,8 +42,8 @@ export function connectionRecords(
   reg: { port: number },
   gw: { port: number },
 ): object[] {
-  const text = { platform: 'tp4', host: '127.0.0.1', secret: 'test/tp4' };
-  const web = { platform: 'tp5', protocol: 'web-api', host: '127.0.0.1', secret: 'test/tp5', ca: tp5.ca };
+  const text = { platform: 'tp4', host: '127.0.0.1', secret: 'platform/tp4' };
+  const web = { platform: 'tp5', protocol: 'web-api', host: '127.0.0.1', secret: 'platform/tp5', ca: tp5.ca };
   const byIndex = { groups: { standard: 1, demoforex: 2, strict: 3 } };
   return [
     { ...web, id: 'tp5-live', name: 'Live', port: tp5.port, demo: false },

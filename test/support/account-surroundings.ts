@@ -20,10 +20,10 @@ export const PASSWORD_KEY = Buffer.from('the password key of these tests!').toSt
 const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
 const SENDER = 'no-reply@example.com';
 export const SECRETS = new Map([
-  ['test/password-key', JSON.stringify({ key: PASSWORD_KEY })],
+  ['platform/password-key', JSON.stringify({ key: PASSWORD_KEY })],
   ['test/pepper', JSON.stringify({ current: '1', 1: 'the pepper of these tests, long enough' })],
-  ['test/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],
-  ['test/tp4', JSON.stringify({ master: MASTER_CODE })],
+  ['platform/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],
+  ['platform/tp4', JSON.stringify({ master: MASTER_CODE })],
 ]);
 
 /** A client of the CRM. Its name and addresses are searched for, so they must be words that nothing else holds. */
@@ -42,7 +42,14 @@ export interface EnvironmentOptions extends EnvironmentsOptions {
 
 /** What the functions call. */
 export async function startSurroundings() {
-  const resources = { senderAddress: SENDER, topicArn: TOPIC, bucket: 'documents', eventBus: 'events' };
+  const environment = { ...registrationEnvironment(), ...functionEnvironment() };
+  const resources = {
+    environment,
+    verified: [SENDER.replace(/^.*@/, '')],
+    topicArn: TOPIC,
+    bucket: 'documents',
+    eventBus: 'events',
+  };
   const gateway: TextServerOptions = { dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS };
   const [aws, tp5, reg, gw] = await Promise.all([
     startAws({ ...resources, secrets: new Map(SECRETS) }),
@@ -83,16 +90,17 @@ export function crmWriter(client: ReturnType<typeof localClient>) {
 }
 
 export function environmentsAround(
-  { environment }: Pick<Awaited<ReturnType<typeof startAws>>, 'environment'>,
+  { environment, accessKeyOf }: Pick<Awaited<ReturnType<typeof startAws>>, 'environment' | 'accessKeyOf'>,
   options: EnvironmentOptions,
 ): Environments {
   return new Environments(
     options.bundles,
-    {
+    (name) => ({
       ...functionEnvironment(options.settleSeconds),
       ...environment,
+      AWS_ACCESS_KEY_ID: accessKeyOf(name),
       ...options.environment,
-    },
+    }),
     options,
   );
 }
@@ -108,6 +116,7 @@ export function registrationEnvironment(): Record<string, string> {
     limitsTable: TABLES.limits,
     documentsBucket: 'documents',
     pepperSecret: 'test/pepper',
+    sesConfigurationSet: 'mails',
   });
 }
 
@@ -121,9 +130,10 @@ function functionEnvironment(settleSeconds = 1): Record<string, string> {
       operationsTable: TABLES.operations,
       accountsTable: TABLES.accounts,
       registrationsTable: TABLES.registrations,
-      passwordSecret: 'test/password-key',
+      passwordSecret: 'platform/password-key',
       notificationsTopicArn: TOPIC,
       eventBus: 'events',
+      sesConfigurationSet: 'mails',
       settleSeconds,
     }),
   };

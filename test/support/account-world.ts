@@ -207,7 +207,7 @@ async function itemsOf(reader: ReturnType<typeof databaseClient>, table: string)
 
 /** The passwords that the operations have, whether they were answered or not. */
 function derivedPasswords(operations: Item[]): string[] {
-  const key = parsePasswordKey(SECRETS.get('test/password-key') ?? '');
+  const key = parsePasswordKey(SECRETS.get('platform/password-key') ?? '');
   return operations.flatMap(({ nonce }) =>
     (['tp5', 'tp4'] as const).flatMap((version) =>
       Object.values(derivePasswords({ key, nonce: String(nonce), version })),

@@ -52,7 +52,7 @@ interface Working {
  */
 export class Environments {
   readonly #bundles: string;
-  readonly #variables: Record<string, string>;
+  readonly #variables: (functionName: string) => Record<string, string>;
   readonly #clock: WorldClock;
   readonly #skewMs: () => number;
   readonly #idle = new Map<string, Environment[]>();
@@ -63,8 +63,15 @@ export class Environments {
   /** How many were started so far. */
   started = 0;
 
-  /** @param bundles the folder of `bundleInto` */
-  constructor(bundles: string, variables: Record<string, string>, options: EnvironmentsOptions = {}) {
+  /**
+   * @param bundles the folder of `bundleInto`
+   * @param variables of a function
+   */
+  constructor(
+    bundles: string,
+    variables: (functionName: string) => Record<string, string>,
+    options: EnvironmentsOptions = {},
+  ) {
     const { clock = new WorldClock(), skewMs = () => 0 } = options;
     this.#bundles = bundles;
     this.#variables = variables;
@@ -185,7 +192,7 @@ export class Environments {
     const path = join(folder, `clock-${process.pid}-${clocks++}`);
     const clock = { path, file: openSync(path, 'w') };
     const child = fork(join(folder, SCRIPT), [functionName, url, path], {
-      env: this.#variables,
+      env: this.#variables(functionName),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     const environment: Environment = { process: child, clock, skewMs: this.#skewMs() };

@@ -1,12 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { App, type AppProps, type Stack, Validations } from 'aws-cdk-lib';
+import { type App, type AppProps, type Stack, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { ServiceStack } from '../../infra/service-stack.ts';
-import { readSettings } from '../../infra/settings.ts';
+import { inBareApp as inApp } from '../../infra/local/rights/synthesis.ts';
 
 export interface CfnResource {
   Type: string;
@@ -39,27 +34,13 @@ export function checkRules(settings: Record<string, unknown>): void {
   });
 }
 
-/** What is left out takes time, and is for whoever looks for a fault in the app. */
-const BARE: AppProps = {
-  context: { ...flags, 'aws:cdk:bundling-stacks': [], 'aws:cdk:disable-creation-stack-traces': true },
-  analyticsReporting: false,
-  treeMetadata: false,
-  stackTraces: false,
-};
-
-/** Puts a stack together in an app of its own, whose output vanishes. */
+/** Builds the stack of these settings, which need no sender, in an app of its own. */
 export function inBareApp<T>(
   props: AppProps,
   settings: Record<string, unknown>,
   use: (stack: Stack, app: App) => T,
 ): T {
-  const outdir = mkdtempSync(join(tmpdir(), 'broker-api-stack-'));
-  try {
-    const app = new App({ ...BARE, ...props, outdir });
-    return use(new ServiceStack(app, 'broker-api-test', readSettings({ ...SENDER, ...settings })), app);
-  } finally {
-    rmSync(outdir, { recursive: true });
-  }
+  return inApp(props, { ...SENDER, ...settings }, use);
 }
 
 export const SENDER = { senderAddress: 'no-reply@acme.example' };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Answer, type Call, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
-export interface CaptchaOptions extends Omit<StandInOptions, 'record' | 'accessKeyId'> {
+export interface CaptchaOptions extends Omit<StandInOptions, 'record' | 'callers'> {
   /** The secret key that the deployment shows. */
   secret: string;
 }

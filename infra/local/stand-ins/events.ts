@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import { busArn } from '../rights/arn.ts';
+import type { Need } from '../rights/policy.ts';
 import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 /** An event as a rule's target gets it. */
@@ -45,7 +47,7 @@ export function startEvents({ buses, deliver, ...options }: EventsOptions): Prom
     if (headers['x-amz-target'] !== 'AWSEvents.PutEvents') {
       return failure('UnknownOperationException', 'The stand-in knows PutEvents only.');
     }
-    const input = v.safeParse(v.pipe(v.string(), v.parseJson(), InputSchema), body);
+    const input = parse(body);
     if (!input.success) return failure('SerializationException', 'The input is not that of PutEvents.');
     const { Entries: entries } = input.output;
     if (entries.length === 0 || entries.length > MAX_ENTRIES) {
@@ -69,6 +71,8 @@ export function startEvents({ buses, deliver, ...options }: EventsOptions): Prom
     {
       signingName: 'events',
       answer,
+      needs,
+      denied: (message) => failure('AccessDeniedException', message),
       unsigned: () => failure('MissingAuthenticationTokenException', 'Missing Authentication Token'),
       throttled: () => failure('ThrottlingException', 'Rate exceeded'),
       refused: () => failure('AccessDeniedException', 'Not authorized to perform: events:PutEvents'),
@@ -77,13 +81,30 @@ export function startEvents({ buses, deliver, ...options }: EventsOptions): Prom
   );
 }
 
+function parse(body: string) {
+  return v.safeParse(v.pipe(v.string(), v.parseJson(), InputSchema), body);
+}
+
+function needs({ headers, body }: Call): Need[] {
+  const input = parse(body);
+  const action = String(headers['x-amz-target']).replace(/^AWSEvents\./, 'events:');
+  const buses = new Set(input.success ? input.output.Entries.map(busOf) : []);
+  return [...buses].map((bus) => ({ action, resource: busArn(bus) }));
+}
+
+/** An entry may name its bus by the ARN. */
+function busOf({ EventBusName }: Entry): string {
+  return EventBusName.slice(EventBusName.lastIndexOf('/') + 1);
+}
+
 /** As EventBridge counts it, in bytes. */
 function sizeOf({ Source, DetailType, Detail, Resources, Time }: Entry): number {
   return Buffer.byteLength([Source, DetailType, Detail, ...Resources].join('')) + (Time === undefined ? 0 : 14);
 }
 
 /** Why a bus does not take this entry; the others of the call go on. */
-function faultOf({ Source, DetailType, Detail, EventBusName }: Entry, buses: string[]) {
+function faultOf(entry: Entry, buses: string[]) {
+  const { Source, DetailType, Detail } = entry;
   if (Source === '') return missing('Source');
   if (DetailType === '') return missing('DetailType');
   if (Detail === '') return missing('Detail');
@@ -92,8 +113,7 @@ function faultOf({ Source, DetailType, Detail, EventBusName }: Entry, buses: str
   }
   if (Source.startsWith('aws.')) return refused('NotAuthorizedForSourceException', 'Not authorized for the source.');
   if (detailOf(Detail) === undefined) return refused('MalformedDetail', 'Detail is malformed.');
-  const bus = EventBusName.slice(EventBusName.lastIndexOf('/') + 1);
-  if (!buses.includes(bus))
+  if (!buses.includes(busOf(entry)))
     return refused('InvalidArgument', 'Parameter EventBusName is not valid. Reason: No such bus.');
   return undefined;
 }

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { bucketArn } from '../rights/arn.ts';
+import type { Need } from '../rights/policy.ts';
 import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface S3Options extends Omit<StandInOptions, 'record'> {
@@ -29,14 +31,12 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
   const objects = new Map<string, S3Object>();
 
   function answer(call: Call): Answer {
-    const url = new URL(call.path, 'http://localhost');
-    const [bucket = '', ...rest] = url.pathname.slice(1).split('/').map(decodeURIComponent);
-    const key = rest.join('/');
+    const { bucket, key, isTagging } = target(call);
     if (!buckets.includes(bucket)) return s3Error(404, 'NoSuchBucket', 'The specified bucket does not exist');
     if (Buffer.byteLength(key) > LONGEST_KEY_BYTES) return s3Error(400, 'KeyTooLongError', 'Your key is too long');
     const name = `${bucket}/${key}`;
-    if (key !== '' && call.method === 'PUT' && !url.searchParams.has('tagging')) return put(name, call);
-    if (key !== '' && call.method === 'DELETE' && url.searchParams.has('tagging')) return deleteTags(name);
+    if (key !== '' && call.method === 'PUT' && !isTagging) return put(name, call);
+    if (key !== '' && call.method === 'DELETE' && isTagging) return deleteTags(name);
     return s3Error(405, 'MethodNotAllowed', 'The specified method is not allowed against this resource.');
   }
 
@@ -72,6 +72,8 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
     {
       signingName: 's3',
       answer,
+      needs,
+      denied: (message) => s3Error(403, 'AccessDenied', message),
       unsigned: () => s3Error(403, 'AccessDenied', 'Access Denied'),
       throttled: () => s3Error(503, 'SlowDown', 'Please reduce your request rate.'),
       refused: () => s3Error(403, 'AccessDenied', 'Access Denied'),
@@ -79,6 +81,22 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
     options,
   );
   return Object.defineProperty(running, 'objects', { value: objects, enumerable: true }) as S3StandIn;
+}
+
+function target({ path }: Call): { bucket: string; key: string; isTagging: boolean } {
+  const url = new URL(path, 'http://localhost');
+  const [bucket = '', ...rest] = url.pathname.slice(1).split('/').map(decodeURIComponent);
+  return { bucket, key: rest.join('/'), isTagging: url.searchParams.has('tagging') };
+}
+
+const ACTIONS: Readonly<Record<string, string>> = { GET: 'GetObject', PUT: 'PutObject', DELETE: 'DeleteObject' };
+
+/** An object that is put with tags needs two rights. */
+function needs(call: Call): Need[] {
+  const { bucket, key, isTagging } = target(call);
+  const action = `${ACTIONS[call.method] ?? call.method}${isTagging ? 'Tagging' : ''}`;
+  const actions = 'x-amz-tagging' in call.headers ? [action, `${action}Tagging`] : [action];
+  return actions.map((one) => ({ action: `s3:${one}`, resource: `${bucketArn(bucket)}/${key}` }));
 }
 
 function metadataIn(headers: Call['headers']): Record<string, string> {

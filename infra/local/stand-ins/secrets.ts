@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
+import { secretArn } from '../rights/arn.ts';
+import type { Need } from '../rights/policy.ts';
 import { type Answer, type Call, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface SecretsOptions extends Omit<StandInOptions, 'record'> {
@@ -20,7 +22,7 @@ export function startSecrets({ secrets, ...options }: SecretsOptions): Promise<S
 
   function described(name: string): object {
     return {
-      ARN: `arn:aws:secretsmanager:eu-west-1:000000000000:secret:${name}-local0`,
+      ARN: secretArn(name),
       Name: name,
       VersionId: randomUUID(),
     };
@@ -53,7 +55,7 @@ export function startSecrets({ secrets, ...options }: SecretsOptions): Promise<S
   };
 
   function answer({ headers, body }: Call): Answer {
-    const operation = operations[String(headers['x-amz-target']).replace(/^secretsmanager\./, '')];
+    const operation = operations[operationIn(headers)];
     if (operation === undefined)
       return failure('UnknownOperationException', 'The stand-in does not know this operation.');
     try {
@@ -67,12 +69,26 @@ export function startSecrets({ secrets, ...options }: SecretsOptions): Promise<S
     {
       signingName: 'secretsmanager',
       answer,
+      needs,
+      denied: (message) => failure('AccessDeniedException', message),
       unsigned: () => failure('MissingAuthenticationTokenException', 'Missing Authentication Token'),
       throttled: () => failure('ThrottlingException', 'Rate exceeded'),
       refused: () => failure('AccessDeniedException', 'Not authorized to perform: secretsmanager:GetSecretValue'),
     },
     options,
   );
+}
+
+function operationIn(headers: Call['headers']): string {
+  return String(headers['x-amz-target']).replace(/^secretsmanager\./, '');
+}
+
+const NamedSchema = v.pipe(v.string(), v.parseJson(), v.object({ SecretId: v.optional(text), Name: v.optional(text) }));
+
+function needs({ headers, body }: Call): Need[] {
+  const input = v.safeParse(NamedSchema, body);
+  const name = input.success ? (input.output.SecretId ?? input.output.Name) : undefined;
+  return [{ action: `secretsmanager:${operationIn(headers)}`, resource: secretArn(name ?? '') }];
 }
 
 function notFound(): Answer {

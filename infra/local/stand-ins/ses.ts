@@ -1,3 +1,5 @@
+import { arn } from '../rights/arn.ts';
+import type { Need } from '../rights/policy.ts';
 import { list, queryError, queryResult } from './query-protocol.ts';
 import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
@@ -23,10 +25,26 @@ export function startSes({ verified, configurationSets = [], record, ...options 
     return queryResult(SES, 'SendEmail', { MessageId: requestId() });
   }
 
+  /** The right on the identity that is verified, where the address itself is: on the address; and on the configuration set. */
+  function needs({ body }: Call): Need[] {
+    const form = new URLSearchParams(body);
+    const sender = addressOf(form.get('Source') ?? '');
+    const identity = verified.includes(sender) ? sender : domainOf(sender);
+    const set = form.get('ConfigurationSetName');
+    const context = { 'ses:FromAddress': sender };
+    return [`identity/${identity}`, ...(set === null ? [] : [`configuration-set/${set}`])].map((resource) => ({
+      action: `ses:${form.get('Action')}`,
+      resource: arn('ses', resource),
+      context,
+    }));
+  }
+
   return serve(
     {
       signingName: 'ses',
       answer,
+      needs,
+      denied: (message) => queryError(SES, 403, 'AccessDenied', message),
       unsigned: () => queryError(SES, 403, 'MissingAuthenticationToken', 'Request is missing Authentication Token'),
       throttled: () => queryError(SES, 400, 'Throttling', 'Maximum sending rate exceeded.'),
       refused: () => notVerified(verified.slice(0, 1)),
@@ -80,8 +98,7 @@ function senderRefusal(form: URLSearchParams, verified: string[]): Answer | unde
   const sender = addressOf(form.get('Source') ?? '');
   const fault = addressFault(sender);
   if (fault !== undefined) return invalid(fault);
-  const domain = sender.slice(sender.lastIndexOf('@') + 1).toLowerCase();
-  if (!verified.some((identity) => [sender.toLowerCase(), domain].includes(identity.toLowerCase()))) {
+  if (!verified.some((identity) => [sender.toLowerCase(), domainOf(sender)].includes(identity.toLowerCase()))) {
     return notVerified([sender]);
   }
   return undefined;
@@ -121,6 +138,10 @@ function recipients(form: URLSearchParams): string[] {
 /** The address of `Name <address>`, or the whole. */
 function addressOf(mailbox: string): string {
   return /<([^<>]*)>\s*$/.exec(mailbox)?.[1] ?? mailbox.trim();
+}
+
+function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 }
 
 function addressFault(address: string): string | undefined {

@@ -1,3 +1,4 @@
+import type { Need } from '../rights/policy.ts';
 import { list, queryError, queryResult } from './query-protocol.ts';
 import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
@@ -46,12 +47,20 @@ export function startSns({ topics = [], optedOut = [], record, ...options }: Sns
     {
       signingName: 'sns',
       answer,
+      needs,
+      denied: (message) => queryError(SNS, 403, 'AuthorizationError', message),
       unsigned: () => queryError(SNS, 403, 'MissingAuthenticationToken', 'Request is missing Authentication Token'),
       throttled: () => queryError(SNS, 429, 'Throttled', 'Rate exceeded'),
       refused: () => queryError(SNS, 403, 'AuthorizationError', 'User is not authorized to perform: SNS:Publish'),
     },
     options,
   );
+}
+
+/** The resource of a text is its number. */
+function needs({ body }: Call): Need[] {
+  const form = new URLSearchParams(body);
+  return [{ action: `sns:${form.get('Action')}`, resource: form.get('TopicArn') ?? form.get('PhoneNumber') ?? '' }];
 }
 
 type Attributes = Map<string, { type: string; value: string }>;

@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import { arn } from '../rights/arn.ts';
+import type { Need } from '../rights/policy.ts';
 import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface SocialOptions extends StandInOptions {
@@ -73,12 +75,23 @@ export function startSocial(options: SocialOptions): Promise<StandIn> {
     {
       signingName: 'social-messaging',
       answer,
+      needs,
+      denied: (message) => error(403, 'AccessDeniedException', message),
       unsigned: () => error(403, 'MissingAuthenticationTokenException'),
       throttled: () => error(429, 'ThrottledRequestException'),
       refused: () => error(403, 'AccessDeniedException'),
     },
     options,
   );
+}
+
+function needs({ body }: Call): Need[] {
+  const input = v.safeParse(InputSchema, parse(body));
+  const number = input.success ? input.output.originationPhoneNumberId : '';
+  const resource = number.startsWith('arn:')
+    ? number
+    : arn('social-messaging', `phone-number-id/${number.replace(/^phone-number-id-/, '')}`);
+  return [{ action: 'social-messaging:SendWhatsAppMessage', resource }];
 }
 
 /** The message as the template makes it, in English; undefined when the template does not exist or asks for other parameters. */
@@ -104,8 +117,8 @@ function parse(body: string): unknown {
   }
 }
 
-function error(status: number, name: string): Answer {
-  const answer = json(status, { message: name });
+function error(status: number, name: string, message = name): Answer {
+  const answer = json(status, { message });
   return { ...answer, headers: { ...answer.headers, 'x-amzn-errortype': name } };
 }
 

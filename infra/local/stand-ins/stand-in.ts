@@ -2,14 +2,16 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { FaultKind, Faults } from '../faults.ts';
 import { closed, fromHereAlone, LIKE_AWS, listen } from '../listen.ts';
 import type { OutboxEntry } from '../outbox-entry.ts';
+import { type Caller, type Callers, denialOf } from '../rights/callers.ts';
+import type { Need } from '../rights/policy.ts';
 import { downtime } from './downtime.ts';
 
 export interface StandInOptions {
   /** 0 or absent: a free one. */
   port?: number;
   faults: Faults;
-  /** The access key that calls must be signed with; any where absent. */
-  accessKeyId?: string | undefined;
+  /** Who may call, and what; absent: anybody may do anything. */
+  callers?: Callers | undefined;
   /** Called with every message that the service took on. */
   record: (entry: OutboxEntry) => void;
 }
@@ -17,7 +19,7 @@ export interface StandInOptions {
 /** A service of AWS on 127.0.0.1, for one deployment, speaking its wire format. */
 export interface StandIn {
   readonly url: string;
-  /** How many requests were read, whatever became of them; of signed services, those that were signed. */
+  /** How many requests were read, whatever became of them; of signed services, those that were allowed. */
   readonly requests: number;
   close(): Promise<void>;
 }
@@ -52,12 +54,16 @@ type Service = Answers & (Signed | { signingName?: undefined });
 interface Signed {
   /** The name of the service in a signature's credential scope. */
   signingName: string;
-  /** The answer to a request that is not signed for this service. */
+  /** What a call needs the right to. */
+  needs(call: Call): Need[];
+  /** The answer to a request that is not signed for this service by one of its callers. */
   unsigned(): Answer;
+  /** The answer to a caller without the right. @param message what is missing, in AWS's words */
+  denied(message: string): Answer;
 }
 
 /** Serves a service over HTTP, with the faults that were asked for. */
-export async function serve(service: Service, { port = 0, faults, accessKeyId }: Omit<StandInOptions, 'record'>) {
+export async function serve(service: Service, { port = 0, faults, callers }: Omit<StandInOptions, 'record'>) {
   const closing = new AbortController();
   let requests = 0;
 
@@ -76,8 +82,13 @@ export async function serve(service: Service, { port = 0, faults, accessKeyId }:
 
   async function work(request: IncomingMessage): Promise<Answer | 'down'> {
     const bytes = await read(request);
-    if (service.signingName !== undefined && !isSignedFor(request, service.signingName, accessKeyId)) {
-      return service.unsigned();
+    const { method = '', url: path = '/', headers } = request;
+    const call = { method, path, headers, body: bytes.toString('utf8'), bytes };
+    if (service.signingName !== undefined) {
+      const caller = callerOf(request, service.signingName, callers);
+      if (caller === undefined) return service.unsigned();
+      const denial = denialOf(caller, service.needs(call));
+      if (denial !== undefined) return service.denied(denial);
     }
     requests += 1;
     const fault = faults.next();
@@ -94,8 +105,7 @@ export async function serve(service: Service, { port = 0, faults, accessKeyId }:
       case 'slow':
         await faults.pause(fault.ms ?? 1_000, closing.signal);
     }
-    const { method = '', url: path = '/', headers } = request;
-    return service.answer({ method, path, headers, body: bytes.toString('utf8'), bytes, fault: fault?.kind });
+    return service.answer({ ...call, fault: fault?.kind });
   }
 
   const url = `http://127.0.0.1:${await listen(server, port)}`;
@@ -114,16 +124,19 @@ export async function serve(service: Service, { port = 0, faults, accessKeyId }:
   } satisfies StandIn;
 }
 
+const ANYBODY: Caller = { name: 'anybody' };
+
 /**
- * True where a request names this access key, and this service, in its signature, which itself is not computed.
- * @param accessKeyId any where absent
+ * Who signed a request for this service, by the access key in its signature's credential scope. The signature itself is
+ * not computed.
  */
-export function isSignedFor({ headers }: IncomingMessage, signingName: string, accessKeyId?: string): boolean {
-  const [, key, service] =
+export function callerOf({ headers }: IncomingMessage, signingName: string, callers?: Callers): Caller | undefined {
+  const [, key = '', service] =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/\d{8}\/[a-z0-9-]+\/([\w-]+)\/aws4_request,/.exec(
       headers.authorization ?? '',
     ) ?? [];
-  return service === signingName && (accessKeyId === undefined || key === accessKeyId);
+  if (service !== signingName) return undefined;
+  return callers === undefined ? ANYBODY : callers.get(key);
 }
 
 /** Of the form that AWS uses for request and message ids. */

@@ -1,3 +1,5 @@
+import { arn } from '../rights/arn.ts';
+import type { Need } from '../rights/policy.ts';
 import { spokenText } from './ssml.ts';
 import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
@@ -71,12 +73,31 @@ export function startVoice(options: VoiceOptions): Promise<StandIn> {
     {
       signingName: 'sms-voice',
       answer,
+      needs,
+      denied: (Message) => error('AccessDeniedException', { Message }),
       unsigned: () => error('MissingAuthenticationTokenException', { Message: 'Missing Authentication Token' }, 403),
       throttled: () => error('ThrottlingException', { Message: 'Rate exceeded' }),
       refused: () => error('AccessDeniedException', { Message: 'Access denied', Reason: 'ACCOUNT_DISABLED' }),
     },
     options,
   );
+}
+
+/** The right on everything that the call names. */
+function needs({ headers, body }: Call): Need[] {
+  const {
+    OriginationIdentity: identity,
+    ConfigurationSetName: set,
+    ProtectConfigurationId: protect,
+  } = parse(body) ?? {};
+  const kind = String(identity).startsWith('pool-') ? 'pool' : 'phone-number';
+  const resources = [
+    String(identity).startsWith('arn:') ? String(identity) : arn('sms-voice', `${kind}/${identity}`),
+    ...(set === undefined ? [] : [arn('sms-voice', `configuration-set/${set}`)]),
+    ...(protect === undefined ? [] : [arn('sms-voice', `protect-configuration/${protect}`)]),
+  ];
+  const action = String(headers['x-amz-target']).replace(/^PinpointSMSVoiceV2\./, 'sms-voice:');
+  return resources.map((resource) => ({ action, resource }));
 }
 
 /** The values that the fields may have; `true`: required. */

@@ -1,7 +1,7 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { settlementConfig } from '../../../lib/config.ts';
-import { EVERYTHING, environmentOf, functions, plain, resources, rightsOf, synthesize } from '../../support/stack.ts';
+import { EVERYTHING, environmentOf, functions, plain, resources, synthesize } from '../../support/stack.ts';
 
 let template: Template;
 let full: Template;
@@ -12,16 +12,6 @@ beforeAll(() => {
 });
 
 describe('The function that settles operations', () => {
-  it('may do what the account functions may, find what is due, and note what was told', () => {
-    expect(rightsOf(template, 'SettleOperations')).toEqual({
-      ...rightsOf(template, 'CreateTp5Account'),
-      WriteOwnLog: expect.anything(),
-      FindOperations: { may: ['dynamodb:Query'], on: ['<OperationsTable.Arn>/index/due'] },
-      FindRegistrations: { may: ['dynamodb:Query'], on: ['<RegistrationsTable.Arn>/index/due'] },
-      NoteTold: { may: ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], on: ['<RegistrationsTable.Arn>'] },
-    });
-  });
-
   it('is called by the clock each minute and by no route, and ends before the next call', () => {
     const [schedule = expect.fail()] = Object.values(resources(template, 'AWS::Scheduler::Schedule'));
     expect(schedule.Properties).toMatchObject({

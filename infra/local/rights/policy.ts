@@ -1,0 +1,83 @@
+/** What one call needs: an action on a resource. */
+export interface Need {
+  action: string;
+  /** An ARN, or the phone number of a text. */
+  resource: string;
+  /** The values of condition keys. */
+  context?: Readonly<Record<string, string>>;
+}
+
+/** A statement of an IAM policy, with its references resolved. */
+export interface Statement {
+  Sid?: string;
+  Effect: string;
+  Action: string | string[];
+  Resource?: string | string[];
+  NotResource?: string | string[];
+  Condition?: Readonly<Record<string, Readonly<Record<string, string | string[]>>>>;
+}
+
+/** One action of a statement on one of its resources. */
+export interface Right {
+  /** Such as `request-registration ReadCrm dynamodb:BatchGetItem arn:…:table/crm`. */
+  readonly id: string;
+  allows(need: Need): boolean;
+}
+
+/**
+ * The rights of a policy, each apart, so that a call shows which of them it needs.
+ * @throws Error at a statement that is more than allowed actions, resources and `StringEquals`
+ */
+export function rightsOf(principal: string, statements: readonly Statement[]): Right[] {
+  return statements.flatMap((statement) => {
+    const { Sid = 'Trace', Effect, Action, Resource, NotResource } = statement;
+    if (Effect !== 'Allow') throw new Error(`${principal} ${Sid}: the effect ${Effect} is not evaluated here.`);
+    const condition = conditionOf(statement);
+    const scopes = NotResource === undefined ? [Resource ?? []].flat().map(on) : [otherThan([NotResource].flat())];
+    return [Action].flat().flatMap((action) => {
+      // IAM compares actions in any case.
+      const isAction = like(action.toLowerCase());
+      return scopes.map(({ text, matches }) => ({
+        id: `${principal} ${Sid} ${action} ${text}`,
+        allows: (need: Need) =>
+          isAction(need.action.toLowerCase()) && matches(need.resource) && condition(need.context ?? {}),
+      }));
+    });
+  });
+}
+
+/** The rights that allow it; none: it is denied. */
+export function allowing(rights: readonly Right[], need: Need): Right[] {
+  return rights.filter((right) => right.allows(need));
+}
+
+interface Scope {
+  text: string;
+  matches(resource: string): boolean;
+}
+
+function on(pattern: string): Scope {
+  return { text: pattern, matches: like(pattern) };
+}
+
+function otherThan(patterns: string[]): Scope {
+  const excluded = patterns.map(like);
+  return { text: `other than ${patterns.join(', ')}`, matches: (resource) => !excluded.some((is) => is(resource)) };
+}
+
+/** IAM's wildcards: `*` is any text, `?` one character. */
+function like(pattern: string): (text: string) => boolean {
+  const source = pattern
+    .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  const expression = new RegExp(`^${source}$`, 's');
+  return (text) => expression.test(text);
+}
+
+function conditionOf({ Sid, Condition = {} }: Statement): (context: Readonly<Record<string, string>>) => boolean {
+  const [operator] = Object.keys(Condition).filter((name) => name !== 'StringEquals');
+  if (operator !== undefined) throw new Error(`${Sid}: the condition ${operator} is not evaluated here.`);
+  const wanted = Object.entries(Condition.StringEquals ?? {}).map(([key, values]) => [key, [values].flat()] as const);
+  return (context) => wanted.every(([key, values]) => values.includes(context[key] ?? ''));
+}

@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as v from 'valibot';
+import { deploymentEntries, variableOf } from '../../../lib/validators/deployment.ts';
+import { readTexts } from '../../../lib/validators/texts.ts';
+import { ACCOUNT, bucketArn, busArn, REGION, secretArn, tableArn } from './arn.ts';
+import { type Right, rightsOf, type Statement } from './policy.ts';
+import { rightsCache, type StackRights, sourcesHash } from './rights-cache.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+/** What the names of the trading servers' secrets begin with here. */
+export const PLATFORM_SECRETS = 'platform/';
+
+/**
+ * The rights that a deployment gives each function, by the function's name.
+ * @param environment the variables of all functions: their settings, and the names of their resources
+ * @param more settings that reach no function
+ */
+export async function functionRights(
+  environment: Environment,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<Record<string, readonly Right[]>> {
+  const { types, functions } = await stackRights({
+    ...settingsIn(environment),
+    platformSecrets: PLATFORM_SECRETS,
+    ...more,
+  });
+  const names = resourceNames(types, functions, environment);
+  return Object.fromEntries(
+    Object.entries(functions).map(([name, { statements }]) => [
+      name,
+      rightsOf(name, resolve(statements, names) as Statement[]),
+    ]),
+  );
+}
+
+const ChannelsSchema = v.object({ channels: deploymentEntries.channels });
+
+/** The settings of a deployment whose functions have these variables, without those of channels that it lacks. */
+function settingsIn(environment: Environment): Record<string, string> {
+  const settings: Record<string, string> = {};
+  for (const name of Object.keys(deploymentEntries)) {
+    const value = environment[variableOf(name)];
+    if (value) settings[name] = value;
+  }
+  const { channels = [] } = readTexts(ChannelsSchema, { channels: settings.channels }).values ?? {};
+  for (const name of ['sms', 'call', 'whatsapp'] as const) if (!channels.includes(name)) delete settings[name];
+  if (channels.length <= 1) delete settings.phone;
+  return settings;
+}
+
+/** The values of references: `CrmTable` and `CrmTable.Arn`, for every resource that a function is told of. */
+function resourceNames(
+  types: StackRights['types'],
+  functions: StackRights['functions'],
+  environment: Environment,
+): ReadonlyMap<string, string> {
+  const names = new Map([
+    ['AWS::Partition', 'aws'],
+    ['AWS::Region', REGION],
+    ['AWS::AccountId', ACCOUNT],
+  ]);
+  for (const [variable, value] of Object.values(functions).flatMap(({ variables }) => Object.entries(variables))) {
+    const reference = referenceIn(value);
+    const name = environment[variable];
+    if (reference === undefined || name === undefined) continue;
+    const toArn = ARNS[types[reference] ?? ''];
+    // A reference to a secret is its ARN already.
+    names.set(reference, types[reference] === 'AWS::SecretsManager::Secret' ? secretArn(name) : name);
+    if (toArn !== undefined) names.set(`${reference}.Arn`, toArn(name));
+  }
+  return names;
+}
+
+const ARNS: Readonly<Record<string, (name: string) => string>> = {
+  'AWS::DynamoDB::Table': tableArn,
+  'AWS::S3::Bucket': bucketArn,
+  'AWS::Events::EventBus': busArn,
+};
+
+/** `CrmTable` or `CrmTable.Arn`, where a value is one of a template's references. */
+function referenceIn(value: unknown): string | undefined {
+  const [[name, argument] = [], ...others] = Object.entries(value ?? {}) as [string, unknown][];
+  if (others.length > 0) return undefined;
+  if (name === 'Ref') return String(argument);
+  return name === 'Fn::GetAtt' ? (argument as string[]).join('.') : undefined;
+}
+
+/** A value of a template as text. A reference to what no function is told of stays visible: `<Log.Arn>`. */
+function resolve(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((one) => resolve(one, names));
+  if (typeof value !== 'object' || value === null) return value;
+  const reference = referenceIn(value);
+  if (reference !== undefined) return names.get(reference) ?? `<${reference}>`;
+  if ('Fn::Join' in value) {
+    const [separator, parts] = value['Fn::Join'] as [string, unknown[]];
+    return parts.map((part) => resolve(part, names)).join(separator);
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, resolve(one, names)]));
+}
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const stackRights = rightsCache(join(ROOT, '.local', 'rights'), sourcesHash, async (settings) => {
+  // Loaded where nothing is kept: CDK takes a second.
+  const { synthesizeRights } = await import('./synthesis.ts');
+  return synthesizeRights(settings);
+});

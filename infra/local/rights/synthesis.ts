@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App, type AppProps, type Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
+import { constructName } from '../../constructs/functions.ts';
+import { EXTENSIONS, ROUTES, SCHEDULED } from '../../routes.ts';
+import { ServiceStack } from '../../service-stack.ts';
+import { readSettings } from '../../settings.ts';
+import type { FunctionRights, StackRights } from './rights-cache.ts';
+
+/** Everything that takes time and is no part of the template is switched off. */
+const BARE: AppProps = {
+  context: { ...flags, 'aws:cdk:bundling-stacks': [], 'aws:cdk:disable-creation-stack-traces': true },
+  analyticsReporting: false,
+  treeMetadata: false,
+  stackTraces: false,
+};
+
+/** Builds the stack in an app of its own, whose output is deleted; no function is bundled. */
+export function inBareApp<T>(
+  props: AppProps,
+  settings: Record<string, unknown>,
+  use: (stack: Stack, app: App) => T,
+): T {
+  const outdir = mkdtempSync(join(tmpdir(), 'broker-api-stack-'));
+  try {
+    const app = new App({ ...BARE, ...props, outdir });
+    return use(new ServiceStack(app, 'broker-api-test', readSettings(settings)), app);
+  } finally {
+    rmSync(outdir, { recursive: true });
+  }
+}
+
+interface Resource {
+  Type: string;
+  Properties: Record<string, unknown>;
+}
+
+/** What the stack of these settings allows each function. */
+export function synthesizeRights(settings: Record<string, unknown>): StackRights {
+  const template = inBareApp({ builtinCloudFormationValidation: false }, settings, (stack) =>
+    Template.fromStack(stack).toJSON(),
+  );
+  const resources = template.Resources as Record<string, Resource>;
+  const functions: Record<string, FunctionRights> = {};
+  for (const route of [...ROUTES, ...EXTENSIONS, ...SCHEDULED]) {
+    const found = functionIn(resources, constructName(route));
+    if (found !== undefined) functions[route.name] = found;
+  }
+  const types = Object.fromEntries(Object.entries(resources).map(([id, { Type }]) => [id, Type]));
+  return { types, functions };
+}
+
+function functionIn(resources: Record<string, Resource>, construct: string): FunctionRights | undefined {
+  const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
+  const [, lambda] = ofType('AWS::Lambda::Function').find(([id]) => id.startsWith(`${construct}Function`)) ?? [];
+  if (lambda === undefined) return undefined;
+  const { Role, Environment } = lambda.Properties as {
+    Role: { 'Fn::GetAtt': [string, string] };
+    Environment: { Variables: Record<string, unknown> };
+  };
+  const role = JSON.stringify({ Ref: Role['Fn::GetAtt'][0] });
+  const statements = ofType('AWS::IAM::Policy').flatMap(([, { Properties }]) => {
+    const { Roles, PolicyDocument } = Properties as { Roles: unknown[]; PolicyDocument: { Statement: unknown[] } };
+    return Roles.some((one) => JSON.stringify(one) === role) ? PolicyDocument.Statement : [];
+  });
+  return { variables: Environment.Variables, statements };
+}

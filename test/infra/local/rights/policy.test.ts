@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { type Need, rightsOf, type Statement } from '../../../../infra/local/rights/policy.ts';
+
+const TABLE = 'arn:aws:dynamodb:eu-west-1:000000000000:table/crm';
+
+function allows(statement: Partial<Statement>, need: Partial<Need>): boolean {
+  const read = { Sid: 'Read', Effect: 'Allow', Action: 'dynamodb:GetItem', ...statement };
+  const rights = rightsOf('a-function', [
+    'Resource' in read || 'NotResource' in read ? read : { ...read, Resource: TABLE },
+  ]);
+  return rights.some((right) => right.allows({ action: 'dynamodb:GetItem', resource: TABLE, ...need }));
+}
+
+describe('A policy', () => {
+  it('allows its actions, in any case, on its resources, and nothing else', () => {
+    expect(allows({}, {})).toBe(true);
+    expect(allows({}, { action: 'DynamoDB:getitem' })).toBe(true);
+    expect(allows({}, { action: 'dynamodb:PutItem' })).toBe(false);
+    expect(allows({}, { resource: `${TABLE}2` })).toBe(false);
+    expect(allows({}, { resource: `${TABLE}/index/due` })).toBe(false);
+    expect(allows({}, { resource: TABLE.toUpperCase() })).toBe(false);
+    expect(allows({ Action: ['dynamodb:PutItem', 'dynamodb:GetItem'] }, {})).toBe(true);
+  });
+
+  it('has two wildcards: * is any text, ? one character', () => {
+    const secret = (name: string) => ({ resource: `arn:aws:secretsmanager:eu-west-1:000000000000:secret:${name}` });
+    const named = { Resource: secret('captcha-??????').resource };
+    expect(allows(named, secret('captcha-a1b2c3'))).toBe(true);
+    expect(allows(named, secret('captcha-key-a1b2c3'))).toBe(false);
+    expect(allows({ Resource: secret('platform/*').resource }, secret('platform/a/b-a1b2c3'))).toBe(true);
+    expect(allows({ Resource: secret('a.c').resource }, secret('abc'))).toBe(false);
+    expect(allows({ Action: 'dynamodb:*' }, {})).toBe(true);
+  });
+
+  it('can allow everything other than some resources', () => {
+    const texts = { Action: 'sns:Publish', NotResource: 'arn:aws:sns:*:*:*' };
+    expect(allows(texts, { action: 'sns:Publish', resource: '+447400123456' })).toBe(true);
+    expect(allows(texts, { action: 'sns:Publish', resource: 'arn:aws:sns:eu-west-1:000000000000:topic' })).toBe(false);
+  });
+
+  it('can compare what a call says of itself', () => {
+    const sender = { Condition: { StringEquals: { 'ses:FromAddress': 'no-reply@acme.example' } } };
+    expect(allows(sender, { context: { 'ses:FromAddress': 'no-reply@acme.example' } })).toBe(true);
+    expect(allows(sender, { context: { 'ses:FromAddress': 'ceo@acme.example' } })).toBe(false);
+    expect(allows(sender, {})).toBe(false);
+  });
+
+  it('is a right for each action on each resource', () => {
+    const statement = { Sid: 'Keep', Effect: 'Allow', Action: ['a:Get', 'a:Put'], Resource: ['x', 'y'] };
+    expect(rightsOf('f', [statement]).map(({ id }) => id)).toEqual([
+      'f Keep a:Get x',
+      'f Keep a:Get y',
+      'f Keep a:Put x',
+      'f Keep a:Put y',
+    ]);
+  });
+
+  it.each([
+    ['a denial', { Effect: 'Deny' }],
+    ['another condition', { Condition: { StringLike: { 'ses:FromAddress': '*' } } }],
+  ])('that holds what is not evaluated is an error, and no right: %s', (_, statement) => {
+    expect(() => allows(statement, {})).toThrow('is not evaluated here');
+  });
+});

@@ -1,0 +1,15 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { threadId } from 'node:worker_threads';
+import { afterAll, inject } from 'vitest';
+import { observedCalls } from '../../../infra/local/rights/callers.ts';
+
+let written = 0;
+
+/** After each file of tests: keeps what calls were made in this worker, for the report. */
+afterAll(() => {
+  if (observedCalls.size === written) return;
+  written = observedCalls.size;
+  const path = join(inject('calls'), `${process.pid}-${threadId}.json`);
+  writeFileSync(path, JSON.stringify([...observedCalls.values()]));
+});

@@ -1,0 +1,63 @@
+import { SETTINGS } from '../../../infra/local/local-settings.ts';
+import type { ObservedCall } from '../../../infra/local/rights/callers.ts';
+import { allowing, type Right } from '../../../infra/local/rights/policy.ts';
+import { functionRights } from '../../../infra/local/rights/stack-rights.ts';
+import { DOOR } from '../door.ts';
+
+/** Why a function has rights that no call of its own code needs. */
+const NOT_NEEDED: readonly { rights: RegExp; reason: string }[] = [
+  { rights: /^\S+ WriteOwnLog /, reason: 'The runtime of Lambda writes the log.' },
+  { rights: /^\S+ Trace /, reason: 'The runtime of Lambda sends the trace.' },
+  { rights: /^\S+ JoinNetwork /, reason: 'Lambda itself connects a function to its network.' },
+  {
+    rights: /^\S+ SendMail .*:identity\//,
+    reason: 'SES checks one of the two: the address where it is verified by itself, else its domain.',
+  },
+];
+
+/** A right, compared with the calls that were made. */
+interface CheckedRight {
+  right: string;
+  /** Without the right this call would be denied. */
+  neededBy?: string;
+  /** Why no call needs it. */
+  reason?: string;
+}
+
+export interface RightsReport {
+  rights: CheckedRight[];
+  /** What is wrong, a line each. */
+  failures: string[];
+}
+
+/** The rights of a deployment that has everything, each with a call of the run that needs it. */
+export async function reportOf(calls: readonly ObservedCall[]): Promise<RightsReport> {
+  const functions = await functionRights({ ...SETTINGS, ...DOOR }, { vpc: true });
+  const rights = Object.entries(functions).flatMap(([name, all]) =>
+    all.map((right): CheckedRight => {
+      const need = calls.find((call) => call.caller === name && isNeeded(right, all, call))?.need;
+      const neededBy = need && `${need.action} on ${need.resource}`;
+      const reason = NOT_NEEDED.find((one) => one.rights.test(right.id))?.reason;
+      return { right: right.id, ...(neededBy === undefined ? {} : { neededBy }), ...(reason && { reason }) };
+    }),
+  );
+  const denied = calls.filter(({ caller, by }) => by.length === 0 && caller in functions);
+  return {
+    rights,
+    failures: [
+      ...denied.map(({ caller, need }) => `${caller} ${need.action} on ${need.resource}: denied, a right is missing`),
+      ...rights
+        .filter(({ neededBy, reason }) => neededBy === undefined && reason === undefined)
+        .map(({ right }) => `${right}: no call needs it`),
+      ...NOT_NEEDED.filter(
+        ({ rights: of }) => !rights.some((one) => of.test(one.right) && one.neededBy === undefined),
+      ).map(({ reason }) => `A reason is out of date: ${reason}`),
+    ],
+  };
+}
+
+/** Whether the policy allows the call, and without the right does not. */
+function isNeeded(right: Right, all: readonly Right[], { need }: ObservedCall): boolean {
+  const others = all.filter((one) => one !== right);
+  return right.allows(need) && allowing(others, need).length === 0;
+}

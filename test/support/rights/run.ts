@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { CALLS_FILE } from './calls-file.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A folder for the calls that each worker has seen. */
+    calls: string;
+  }
+}
+
+const SCRIPT = new URL('../../../.ci/rights.ts', import.meta.url).pathname;
+
+/** Collects the calls of all workers. After a complete run it reports which rights no call used, and which were missing. */
+export default function setup({ provide, vitest }: TestProject): () => Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'calls-'));
+  provide('calls', folder);
+  return async () => {
+    const calls = readdirSync(folder).flatMap(
+      (name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as unknown[],
+    );
+    rmSync(folder, { recursive: true });
+    const all = await vitest.globTestSpecifications();
+    if (vitest.state.getFiles().length < all.length) return;
+    mkdirSync(dirname(CALLS_FILE), { recursive: true });
+    writeFileSync(CALLS_FILE, JSON.stringify(calls));
+    const { status } = spawnSync(process.execPath, [SCRIPT, '--failures'], { stdio: 'inherit' });
+    if (status !== 0) process.exitCode = 1;
+  };
+}
