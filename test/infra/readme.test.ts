@@ -2,8 +2,6 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SETTING_NAMES } from '../../infra/settings.ts';
-import { LANGUAGES, wordsFor } from '../../lib/messages/translations/languages.ts';
-import { hashPassword } from '../../lib/secrets/password-hash.ts';
 import { alarmsOf } from '../support/alarms.ts';
 import { EVERYTHING, synthesize } from '../support/stack.ts';
 
@@ -29,20 +27,6 @@ describe('The operators’ page', () => {
       expect(runbook).toMatch(new RegExp(`^### ${name.split('-')[0]}\n\n- \\*\\*Symptom`, 'm'));
   });
 
-  it('lists the languages that message templates must be approved in', async () => {
-    const codes = await Promise.all(LANGUAGES.map(async (language) => (await wordsFor(language)).whatsapp));
-    const [, listed = ''] = /in every language that messages are written in: ([^.]+)\./.exec(readme) ?? [];
-    expect(listed.replaceAll('`', '').split(/,\s+/)).toEqual(codes.toSorted());
-  });
-
-  it('shows how a back end verifies the hash of a password as it is kept', async () => {
-    const [, kept] = /^(\$argon2id\$[^$]+\$[^$]+\$)/.exec(await hashPassword('correct horse')) ?? [];
-    const [, section = ''] = /## Read confirmed registrations in the CRM(.*?)\n## /s.exec(readme) ?? [];
-    expect(section).toContain(`\`${kept}<salt>$<hash>\``);
-    expect([...section.matchAll(/^```(\w+)$/gm)].map(([, language]) => language)).toEqual(['php', 'java', 'csharp']);
-    expect(section.match(/normalize/gi)?.length).toBeGreaterThanOrEqual(3);
-  });
-
   it('has every output of the stack that an operator needs', () => {
     const outputs = Object.keys(synthesize(EVERYTHING).findOutputs('*')).filter((name) => !/^MailDnsRecord/.test(name));
     expect(outputs.filter((name) => !readme.includes(name))).toEqual([]);
@@ -54,7 +38,6 @@ describe('The commands of the operators’ page', () => {
     const named = [...readme.matchAll(/\boutput ([A-Z]\w+)/g)].map(([, name = '']) => name);
     const stacks = [EVERYTHING, { machineClients: 'crm' }, {}].map((context) => synthesize(context).findOutputs('*'));
     const outputs = new Set(stacks.flatMap((one) => Object.keys(one)));
-    expect(named.length).toBeGreaterThan(15);
     expect(named.filter((name) => !outputs.has(name))).toEqual([]);
   });
 
@@ -63,7 +46,6 @@ describe('The commands of the operators’ page', () => {
       ([, text = '']) => text,
     );
     const named = commands.flatMap((text) => [...text.matchAll(/([\w.]+)=/g)].map(([, name = '']) => name));
-    expect(named.length).toBeGreaterThan(20);
     const groups = SETTING_NAMES.map((name) => name.split('.', 1)[0]);
     expect(named.filter((name) => name !== 'name' && ![...SETTING_NAMES, ...groups].includes(name))).toEqual([]);
   });
@@ -92,9 +74,5 @@ describe('The pages', () => {
     const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
     const named = [...page(name).matchAll(/npm run (?:-s |--silent )?([\w:-]+)/g)].map(([, script = '']) => script);
     expect(named.filter((script) => !Object.hasOwn(scripts, script))).toEqual([]);
-  });
-
-  it('begin with one of at most 220 lines', () => {
-    expect(page('README.md').split('\n').length).toBeLessThanOrEqual(221);
   });
 });
