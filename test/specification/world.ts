@@ -5,6 +5,7 @@ import { databaseClient, type Item, table } from '../../lib/aws/dynamodb.ts';
 import { registrationsIn } from '../../lib/records/registrations.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { PATIENT } from '../support/database.ts';
+import { coldStart } from '../support/registration-world.ts';
 import { RECORDS } from './records.ts';
 import type { Version } from './table.ts';
 
@@ -46,7 +47,7 @@ export interface Surroundings {
 export function worldOf({ begin, end }: Surroundings = {}): () => World {
   let world: World | undefined;
   beforeAll(async () => {
-    const service = await startService({ records: RECORDS, ...(await begin?.()) });
+    const service = await startService({ records: RECORDS, load: coldStart, ...(await begin?.()) });
     world = { service, items: itemsOf(service) };
   });
   afterAll(async () => {
