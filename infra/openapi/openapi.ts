@@ -1,5 +1,4 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import toTypes from 'openapi-typescript';
 import { HEADERS } from './answers.ts';
 import { description } from './description.ts';
 import { eventsDocument } from './events.ts';
@@ -55,12 +54,6 @@ const SECURITY_SCHEMES: JsonObject = {
   },
 };
 
-const TYPES_HEADER = `/**
- * The service in TypeScript, for integrators: made from the OpenAPI document by \`npm run openapi\`, never edited by
- * hand. This file stands alone and may be copied; \`client.ts\` has short names for what is used most.
- */
-`;
-
 const ERRORS = /(?<=<!-- errors: .* -->\n).*(?=<!-- end of errors -->)/s;
 
 /** The generated files, by their path from `infra/`. Of the page, the table of errors alone is generated. */
@@ -70,7 +63,6 @@ export async function generatedFiles(): Promise<Record<string, string>> {
   return {
     'openapi.json': `${document}\n`,
     'events.json': `${JSON.stringify(eventsDocument(), null, 2)}\n`,
-    'openapi/openapi-types.ts': await toTypes(JSON.parse(document), { commentHeader: TYPES_HEADER }),
     '../lib/README.md': page.replace(ERRORS, () => `${problemTable()}\n`),
   };
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Opens an account with a request that is signed (AWS Signature Version 4), where the deployment asks for IAM:
+# Opens an account with a signed request (AWS Signature Version 4). For deployments that use IAM.
 #   API_URL=https://… AWS_REGION=… AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=… sh signed.sh
-# With credentials of a role, AWS_SESSION_TOKEN too. Sent again with the same key, it opens no second account.
+# Credentials of a role need AWS_SESSION_TOKEN, too. The same key never opens a second account: use a new one for each.
 curl --silent --show-error --fail-with-body --max-time 35 "$API_URL/public/v1/users/CLIENT01/tp5/accounts" \
   --aws-sigv4 "aws:amz:$AWS_REGION:execute-api" --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" \
   ${AWS_SESSION_TOKEN:+--header "x-amz-security-token: $AWS_SESSION_TOKEN"} \

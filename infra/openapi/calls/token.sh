@@ -1,7 +1,7 @@
 #!/bin/sh
-# Opens an account with a token that has the scope accounts:create, where the deployment names an issuer of tokens:
+# Opens an account with a token that has the scope accounts:create. For deployments that name an issuer of tokens.
 #   API_URL=https://… API_TOKEN=… sh token.sh
-# Sent again with the same key, it opens no second account.
+# The same key never opens a second account: use a new one for each account.
 curl --silent --show-error --fail-with-body --max-time 35 "$API_URL/public/v1/users/CLIENT01/tp5/accounts" \
   --header "authorization: Bearer $API_TOKEN" \
   --header 'content-type: application/json' \

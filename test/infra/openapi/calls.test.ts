@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process';
 import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { delimiter } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accepts } from '../../support/openapi-document.ts';
 
 const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'a-secret', AWS_REGION: 'eu-west-1' };
 
@@ -26,13 +28,18 @@ afterAll(() => {
   server.close();
 });
 
-/** Runs a file as a person would, and what arrives. */
+/** The path without the packages of this project: its `node` is the one of the machine, which may be older. */
+const PATH = (process.env.PATH ?? '')
+  .split(delimiter)
+  .filter((folder) => !folder.includes('node_modules'))
+  .join(delimiter);
+
+/** Runs a file as a person would, and returns the request that arrived. */
 async function run(file: string, environment: Record<string, string>): Promise<Received & { output: string }> {
   const API_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const command = file.endsWith('.sh') ? 'sh' : process.execPath;
-  const child = spawn(command, [file], {
+  const child = spawn(file.endsWith('.sh') ? 'sh' : 'node', [file], {
     cwd: new URL('../../../infra/openapi/calls', import.meta.url),
-    env: { PATH: process.env.PATH, API_URL, ...environment },
+    env: { PATH, API_URL, ...environment },
   });
   const output = await text(child.stdout);
   const [one] = received.splice(0);
@@ -40,7 +47,7 @@ async function run(file: string, environment: Record<string, string>): Promise<R
   return { ...one, output };
 }
 
-/** The signature as AWS computes it of what arrived (Signature Version 4). */
+/** The signature that AWS computes for the request that arrived (Signature Version 4). */
 function signatureOf({ request, body }: Received, signedHeaders: string): string {
   const hash = (value: string) => createHash('sha256').update(value).digest('hex');
   const mac = (key: string | Buffer, value: string) => createHmac('sha256', key).update(value).digest();
@@ -52,15 +59,30 @@ function signatureOf({ request, body }: Received, signedHeaders: string): string
   return mac(key, ['AWS4-HMAC-SHA256', date, scope.join('/'), hash(canonical)].join('\n')).toString('hex');
 }
 
-const UUID = /^[\da-f]{8}-([\da-f]{4}-){3}[\da-f]{12}$/;
+const KEY = /^[\da-f-]{32,36}$/;
 const ORDER = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
 
+const PERSON = { EMAIL: 'ann@example.com', PASSWORD: 'correct horse battery' };
+
 describe('The calls for integrators', () => {
-  it.each(['signed.ts', 'signed.sh'])('%s opens an account with a signature that AWS accepts', async (file) => {
+  it.each(['register.mjs', 'register.sh'])(
+    '%s requests a registration, and confirms it with its code',
+    async (file) => {
+      const requested = await run(file, PERSON);
+      expect(requested.request.url).toBe('/public/v1/account/register/request');
+      expect(requested.request.headers['idempotency-key']).toMatch(KEY);
+      expect(await accepts('requestRegistration', JSON.parse(requested.body))).toBe(true);
+      const confirmed = await run(file, { ...PERSON, CODE: '123456' });
+      expect(confirmed.request.url).toBe('/public/v1/account/register/confirm');
+      expect(await accepts('confirmRegistration', JSON.parse(confirmed.body))).toBe(true);
+    },
+  );
+
+  it.each(['signed.mjs', 'signed.sh'])('%s opens an account with a signature that AWS accepts', async (file) => {
     const { request, body, output } = await run(file, CREDENTIALS);
     expect([request.method, request.url]).toEqual(['POST', '/public/v1/users/CLIENT01/tp5/accounts']);
     expect(JSON.parse(body)).toEqual(ORDER);
-    expect(request.headers['idempotency-key']).toMatch(UUID);
+    expect(request.headers['idempotency-key']).toMatch(KEY);
     const [, headers = '', signature] =
       /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/execute-api\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=(\w+)$/.exec(
         String(request.headers.authorization),
@@ -69,17 +91,17 @@ describe('The calls for integrators', () => {
     expect(output).toContain('500001');
   });
 
-  it.each(['signed.ts', 'signed.sh'])('%s shows the token of a role beside its signature', async (file) => {
+  it.each(['signed.mjs', 'signed.sh'])('%s sends the token of a role next to its signature', async (file) => {
     const { request } = await run(file, { ...CREDENTIALS, AWS_SESSION_TOKEN: 'a-session' });
     expect(request.headers['x-amz-security-token']).toBe('a-session');
     expect(request.headers.authorization).toContain('x-amz-security-token');
   });
 
-  it.each(['token.ts', 'token.sh'])('%s opens an account with a token', async (file) => {
+  it.each(['token.mjs', 'token.sh'])('%s opens an account with a token', async (file) => {
     const { request, body, output } = await run(file, { API_TOKEN: 'a.token.here' });
     expect(request.headers).toMatchObject({
       authorization: 'Bearer a.token.here',
-      'idempotency-key': expect.stringMatching(UUID),
+      'idempotency-key': expect.stringMatching(KEY),
     });
     expect(JSON.parse(body)).toEqual(ORDER);
     expect(output).toContain('500001');

@@ -1,15 +1,13 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type * as v from 'valibot';
-import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { oneTimeCode } from '../../../infra/local/one-time-code.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import type { Account, Body, Problem } from '../../../infra/openapi/client.ts';
-import { confirm, openAccount, Refused, register } from '../../../infra/openapi/client.ts';
+import { confirm, openAccount, RequestError, register } from '../../../infra/openapi/client.ts';
 import { EXAMPLE_USER_ID, REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
 import type { components, operations } from '../../../infra/openapi/openapi-types.ts';
 import type { OperationId } from '../../../infra/routes.ts';
-import type { ProblemType } from '../../../lib/problem.ts';
+import { PROBLEMS, type ProblemType } from '../../../lib/problem.ts';
 import type { ConfirmationBodySchema } from '../../../lib/validators/confirmation.ts';
 import type { Rule, Violation } from '../../../lib/validators/primitives.ts';
 import type { RegistrationBodySchema } from '../../../lib/validators/registration.ts';
@@ -130,90 +128,149 @@ describe('Against the local service', () => {
     expect(service.platforms.get('tp5-live-1')?.access(first.login, first.master_password)).toBe('master');
   });
 
-  it('the client tells why a request is refused', async () => {
+  it('the client names the reason of a refusal', async () => {
     const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 5001 };
-    const refused = await openAccount({ baseUrl: service.url }, 'tp5', 'short', order, 'order-2').catch(
-      (error: unknown) => error,
+    const { status, problem, message } = await refusalOf(
+      openAccount({ baseUrl: service.url }, 'tp5', 'short', order, 'order-2'),
     );
-    if (!(refused instanceof Refused) || refused.problem.type !== 'validation_failed') return expect.fail();
-    expect(refused.problem.errors).toEqual([
+    expect([status, message]).toEqual([400, '400 validation_failed: The request is not valid.']);
+    if (problem?.type !== 'validation_failed') return expect.fail();
+    expect(problem.errors).toEqual([
       { parameter: 'user_id', rule: 'length', detail: 'must be 8 characters' },
       { pointer: '#/leverage', rule: 'maximum', detail: 'must be at most 5000' },
     ]);
   });
 });
 
-describe.concurrent('The client', () => {
-  const servers: Server[] = [];
-  afterAll(() => {
-    for (const server of servers) server.close();
+async function refusalOf(request: Promise<unknown>): Promise<RequestError> {
+  const error = await request.catch((thrown: unknown) => thrown);
+  if (!(error instanceof RequestError)) throw error;
+  return error;
+}
+
+describe('The client', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
   });
 
-  type Answer = [status: number, headers: Record<string, string>, body: object];
-
-  /** A server that gives these answers in turn, and the keys and credentials that it was sent. */
-  async function answering(...answers: (Answer | 'lost' | 'broken off')[]) {
-    const seen: (string | undefined)[][] = [];
-    const server = createServer((request, response) => {
-      const answer = answers[Math.min(seen.length, answers.length - 1)] ?? 'lost';
-      seen.push([String(request.headers['idempotency-key']), request.headers.authorization]);
-      request.resume();
-      if (answer === 'lost') return request.socket.destroy();
-      if (answer === 'broken off') {
-        response.writeHead(200, { 'content-length': 100 });
-        return response.write('{', () => request.socket.destroy());
-      }
-      const [status, headers, body] = answer;
-      return response.writeHead(status, headers).end(JSON.stringify(body));
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    servers.push(server);
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
-  }
-
-  /** A problem after which the service asks to wait so long. */
-  function busy(retryAfter: string): Answer {
-    const problem = { type: 'request_in_progress', title: 'Wait', status: 409, request_id: 'x' };
-    return [409, { 'content-type': 'application/problem+json', 'retry-after': retryAfter }, problem];
-  }
-
+  const ACCOUNT = { login: 1, master_password: 'a', investor_password: 'b' };
   const order = { connection_id: 'x', group: 'x', leverage: 1 };
-  const account = { login: 1, master_password: 'a', investor_password: 'b' };
+  const opened = () => Response.json(ACCOUNT);
+  const gateway = (status: number, message: string) => () => Response.json({ message }, { status });
+  const problem =
+    (type: ProblemType, headers: Record<string, string> = {}, contentType = 'application/problem+json') =>
+    () => {
+      const { status, title } = PROBLEMS[type];
+      const body = JSON.stringify({ type, title, status, request_id: 'x' });
+      return new Response(body, { status, headers: { 'content-type': contentType, ...headers } });
+    };
+  const lost = () => {
+    throw new TypeError('fetch failed');
+  };
+  const brokenOff = () => {
+    const body = new ReadableStream({ start: (controller) => controller.error(new TypeError('terminated')) });
+    return new Response(body);
+  };
 
-  it('repeats with the same key when the service asks for it, and not before', async () => {
-    const { url, seen } = await answering(busy('1'), [200, {}, account]);
+  /** Opens an account at a service that gives these answers in turn, and the last one again and again. */
+  function open(answers: (() => Response)[], { signal }: { signal?: AbortSignal } = {}) {
+    const sent: { at: number; headers: unknown }[] = [];
     const startedAt = performance.now();
-    expect(await openAccount({ baseUrl: url, token: 'token' }, 'tp5', 'CLIENT01', order, 'order-1')).toEqual(account);
-    expect(performance.now() - startedAt).toBeGreaterThan(990);
-    expect(seen).toEqual([
-      ['order-1', 'Bearer token'],
-      ['order-1', 'Bearer token'],
-    ]);
+    const service = {
+      baseUrl: 'https://api.broker.example',
+      token: 'token',
+      fetch: async (_: string, { headers }: RequestInit) => {
+        const answer = answers[Math.min(sent.length, answers.length - 1)] ?? lost;
+        sent.push({ at: performance.now() - startedAt, headers });
+        return answer();
+      },
+    };
+    const options = signal === undefined ? {} : { signal };
+    const result = openAccount(service, 'tp5', 'CLIENT01', order, 'order-1', options);
+    // The rejection is read after the time has passed.
+    result.catch(() => undefined);
+    return { sent, result };
+  }
+
+  it.each([
+    ['is lost', lost],
+    ['breaks off', brokenOff],
+    ['is a throttling of the gateway', gateway(429, 'Too Many Requests')],
+    ['is a crash', gateway(500, 'Internal Server Error')],
+    ['is a timeout of the gateway', gateway(503, 'Service Unavailable')],
+    ['is an error of the service', problem('internal_error')],
+    ['asks for a repeat', problem('request_in_progress', { 'retry-after': '1' })],
+    [
+      'asks for a repeat, with a charset',
+      problem('platform_unavailable', { 'retry-after': '1' }, 'application/problem+json; charset=utf-8'),
+    ],
+  ])('repeats the request with the same key if the answer %s', async (_, answer) => {
+    const { sent, result } = open([answer, opened]);
+    await vi.runAllTimersAsync();
+    expect(await result).toEqual(ACCOUNT);
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'order-1', authorization: 'Bearer token' };
+    expect(sent.map((one) => one.headers)).toEqual([headers, headers]);
   });
 
-  it.each<[string, Answer | 'lost' | 'broken off']>([
-    ['is lost', 'lost'],
-    ['breaks off', 'broken off'],
-    ['is the gateway giving up', [503, { 'content-type': 'application/json' }, { message: 'Service Unavailable' }]],
-  ])('repeats with the same key when the answer %s', async (_, answer) => {
-    const { url, seen } = await answering(answer, [200, {}, account]);
-    expect(await openAccount({ baseUrl: url }, 'tp5', 'CLIENT01', order, 'order-1')).toEqual(account);
-    expect(seen).toEqual([
-      ['order-1', undefined],
-      ['order-1', undefined],
-    ]);
+  it.each([
+    ['login_taken', problem('login_taken')],
+    ['login_range_exhausted', problem('login_range_exhausted')],
+    ['too_many_requests', problem('too_many_requests', { 'retry-after': '31' })],
+  ] as const)('does not repeat a request that is refused with %s', async (type, answer) => {
+    const { sent, result } = open([answer]);
+    await vi.runAllTimersAsync();
+    expect(await refusalOf(result)).toMatchObject({ status: PROBLEMS[type].status, problem: { type } });
+    expect(sent).toHaveLength(1);
   });
 
-  it('gives up at once when it is asked to wait longer than half a minute', async () => {
-    const { url, seen } = await answering(busy('31'));
-    await expect(openAccount({ baseUrl: url }, 'tp5', 'CLIENT01', order, 'order-1')).rejects.toBeInstanceOf(Refused);
-    expect(seen).toHaveLength(1);
+  it('has one error class, with the status of the gateway, and 0 if no answer arrived', async () => {
+    const forbidden = open([gateway(403, 'Forbidden')]);
+    const silent = open([lost]);
+    await vi.runAllTimersAsync();
+    expect(await refusalOf(forbidden.result)).toMatchObject({ status: 403, problem: undefined });
+    expect(await refusalOf(silent.result)).toMatchObject({ status: 0, cause: new TypeError('fetch failed') });
+    expect([forbidden.sent.length, silent.sent.length]).toEqual([1, 5]);
   });
 
-  it('says so when the gateway itself refuses', async () => {
-    const { url } = await answering([403, { 'content-type': 'application/json' }, { message: 'Forbidden' }]);
-    await expect(openAccount({ baseUrl: url }, 'tp5', 'CLIENT01', order, 'order-1')).rejects.toThrow(
-      'The gateway answered 403.',
-    );
+  it('waits twice as long each time, with jitter, and as long as Retry-After asks for', async () => {
+    const waits = async (answer: () => Response) => {
+      const { sent } = open([answer]);
+      await vi.runAllTimersAsync();
+      return sent.slice(1).map(({ at }, index) => at - (sent[index]?.at ?? 0));
+    };
+    const first = await waits(gateway(429, 'Too Many Requests'));
+    for (const [index, longest] of [1_000, 2_000, 4_000, 8_000].entries()) {
+      expect(first[index]).toBeGreaterThanOrEqual(longest / 2);
+      expect(first[index]).toBeLessThanOrEqual(longest);
+    }
+    expect(await waits(gateway(429, 'Too Many Requests'))).not.toEqual(first);
+    for (const wait of await waits(problem('request_in_progress', { 'retry-after': '3' }))) {
+      expect(wait).toBeGreaterThan(3_000);
+      expect(wait).toBeLessThanOrEqual(3_500);
+    }
+  });
+
+  it.each([0, 700])('ends when its caller aborts, after %i ms', async (ms) => {
+    const caller = new AbortController();
+    const { sent, result } = open([gateway(503, 'Service Unavailable')], caller);
+    setTimeout(() => caller.abort(new Error('the page was closed')), ms);
+    await vi.runAllTimersAsync();
+    await expect(result).rejects.toThrow('the page was closed');
+    expect(sent.length).toBeLessThan(3);
+  });
+
+  it("hands the caller's signal to the request that is under way", async () => {
+    const caller = new AbortController();
+    const service = {
+      baseUrl: 'https://api.broker.example',
+      fetch: (_: string, { signal }: RequestInit) =>
+        new Promise<Response>((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+    };
+    const result = openAccount(service, 'tp5', 'CLIENT01', order, 'order-1', { signal: caller.signal });
+    caller.abort(new Error('the page was closed'));
+    await expect(result).rejects.toThrow('the page was closed');
   });
 });

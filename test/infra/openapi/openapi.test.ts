@@ -17,12 +17,9 @@ function file(name: string): string {
 }
 
 describe('The generated files', () => {
-  it.each(['openapi.json', 'events.json', 'openapi/openapi-types.ts', '../lib/README.md'])(
-    '%s is what `npm run openapi` writes',
-    async (name) => {
-      expect(file(name)).toBe((await generatedFiles())[name]);
-    },
-  );
+  it.each(['openapi.json', 'events.json', '../lib/README.md'])('%s is what `npm run openapi` writes', async (name) => {
+    expect(file(name)).toBe((await generatedFiles())[name]);
+  });
 
   it('are the same whenever they are made', async () => {
     expect(await generatedFiles()).toEqual(await generatedFiles());
