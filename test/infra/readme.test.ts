@@ -57,6 +57,7 @@ const PAGES = [
   'infra/README.md',
   'infra/docs/runbook.md',
   'infra/local/README.md',
+  'infra/openapi/README.md',
   'test/bench/README.md',
 ];
 
