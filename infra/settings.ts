@@ -161,9 +161,9 @@ export class SettingsError extends Error {
  * @throws SettingsError with every fault
  */
 export function readSettings(context: Record<string, unknown>) {
-  const { given, faults } = gather(context);
-  const { values, faults: broken } = readTexts(SettingsSchema, given);
-  const all = [...faults, ...broken, ...contradictions(given), ...(values === undefined ? [] : tooManyWarm(values))];
+  const given = gather(context);
+  const { values, faults } = readTexts(SettingsSchema, given);
+  const all = [...faults, ...contradictions(given), ...(values === undefined ? [] : tooManyWarm(values))];
   if (values === undefined || all.length > 0) throw new SettingsError(all);
   const { stage, senderAddress, platformSecrets = stage === 'prod' ? 'platform/' : `${stage}/platform/` } = values;
   return { ...values, senderDomain: domainOf(senderAddress), platformSecrets };
@@ -173,18 +173,19 @@ export function readSettings(context: Record<string, unknown>) {
  * The entries of the context that are settings, with dotted names and JSON texts as the groups that they mean. An empty
  * text takes a setting, or a whole group, away.
  */
-export function gather(context: Record<string, unknown>): { given: Record<string, unknown>; faults: string[] } {
-  const given: Record<string, unknown> = {};
-  const faults: string[] = [];
-  const entries = Object.entries(context).filter(([name]) => SETTING_NAME.test(name));
-  // Whole groups first: what is given by its full name then counts more.
-  for (const [name, value] of entries.sort(([a], [b]) => a.split('.').length - b.split('.').length)) {
-    const [group = '', member, ...deeper] = name.split('.');
-    if (deeper.length > 0) faults.push(`${name}: is no setting`);
-    else if (member === undefined) given[group] = fromJson(value);
-    else given[group] = { ...(isObject(given[group]) ? given[group] : {}), [member]: value };
-  }
-  return { given: withoutEmpty(given), faults };
+export function gather(context: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(context)
+    .filter(([name]) => SETTING_NAME.test(name))
+    .map(([name, value]) => [name.split('.'), value] as const)
+    // Whole groups first: what is given by its full name then counts more.
+    .sort(([a], [b]) => a.length - b.length);
+  return withoutEmpty(entries.reduce((given, [path, value]) => placed(given, path, value), {}));
+}
+
+/** The group with a member placed in it, or in a group below. */
+function placed(group: unknown, [name = '', ...below]: readonly string[], value: unknown): Record<string, unknown> {
+  const members = isObject(group) ? group : {};
+  return { ...members, [name]: below.length === 0 ? fromJson(value) : placed(members[name], below, value) };
 }
 
 function withoutEmpty(group: Record<string, unknown>): Record<string, unknown> {

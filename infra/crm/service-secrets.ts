@@ -44,7 +44,7 @@ const SHAPES: Readonly<Record<string, typeof TEXT>> = {
  * @param pepper the name of the pepper secret, where the stack is known
  */
 export function serviceSecrets(context: Record<string, unknown>, pepper?: string): ServiceSecret[] {
-  const { given } = gather(context);
+  const given = gather(context);
   const named = SETTING_NAMES.filter((setting) => /\bsecret$/i.test(setting)).flatMap((purpose): ServiceSecret[] => {
     const [group = '', member = ''] = purpose.split('.');
     const values = given[group];

@@ -29,7 +29,7 @@ export function changeSettings(args: readonly string[], file: string): { code: 0
   try {
     const changed = changedContext(context, named);
     writeFileSync(file, `${toJson({ ...cdk, context: changed })}\n`);
-    const hasNetwork = (one: Record<string, unknown>) => String(gather(one).given.vpc) === 'true';
+    const hasNetwork = (one: Record<string, unknown>) => String(gather(one).vpc) === 'true';
     const leavesNetwork = hasNetwork(context) && !hasNetwork(changed);
     return { code: 0, told: `${shown(changed)}${leavesNetwork ? NETWORK_NOTE : ''}` };
   } catch (error) {
@@ -48,8 +48,7 @@ function changedContext(
   changes: Readonly<Record<string, string>>,
 ): Record<string, unknown> {
   const ofCdk = Object.entries(context).filter(([name]) => !SETTING_NAME.test(name));
-  const { given, faults } = gather({ ...gather(context).given, ...changes });
-  if (faults.length > 0) throw new SettingsError(faults);
+  const given = gather({ ...gather(context), ...changes });
   const settings = fromText(SettingsSchema, given) as Record<string, unknown>;
   readSettings(settings);
   return { ...Object.fromEntries(ofCdk), ...settings };

@@ -40,11 +40,11 @@ export function nameIn({ params }: FastifyRequest): string {
 export function bodyOf<S extends v.GenericSchema>({ body }: FastifyRequest, schema: S): v.InferOutput<S> {
   const result = v.safeParse(schema, body);
   if (result.success) return result.output;
-  const faults = result.issues.map((issue) => `${v.getDotPath(issue) ?? 'body'}: ${wordsFor(issue)}`);
+  const faults = result.issues.map((issue) => `${v.getDotPath(issue) ?? 'body'}: ${translationFor(issue)}`);
   throw new Refusal(400, faults.join('; '));
 }
 
-function wordsFor(issue: v.BaseIssue<unknown>): string {
+function translationFor(issue: v.BaseIssue<unknown>): string {
   if (issue.expected === 'never') return 'is not known';
   if (issue.received === 'undefined') return 'is missing';
   return `must be ${issue.type === 'integer' ? 'a whole number' : (issue.expected ?? 'another value')}`;

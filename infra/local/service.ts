@@ -209,10 +209,10 @@ async function startCaptchaOf(
   open: Open,
 ): Promise<Captcha | undefined> {
   const secret = captcha && secrets.get(captcha.secret);
-  if (secret === undefined) return undefined;
+  if (captcha === undefined || secret === undefined) return undefined;
   const faults = new Faults();
   services.set('captcha', faults);
-  return open(await startCaptcha({ secret, faults }));
+  return open(await startCaptcha({ secret, faults, settings: captcha }));
 }
 
 /** Starts a server for every connection that is to be simulated. */

@@ -2,8 +2,8 @@ import type { Brand, CallSettings } from '../validators/deployment.ts';
 import { escapeMarkup } from './escape.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { PlaceCall } from './providers.ts';
-import { words as english } from './translations/en.ts';
-import { wordsFor } from './translations/languages.ts';
+import { translation as english } from './translations/en.ts';
+import { translationFor } from './translations/languages.ts';
 import { type CallTranslation, fill, minutesIn, type Translation } from './translations/translation.ts';
 
 /** A notice that comes later than this, in seconds, only confuses. */
@@ -13,13 +13,13 @@ const NOTICE_LIFE_SECONDS = 600;
 export function callChannel(settings: CallSettings, brand: Brand, placeCall: PlaceCall): OtpChannel {
   return {
     async send(to, message, language, signal) {
-      const words = await wordsFor(language);
+      const translation = await translationFor(language);
       return placeCall(
         {
           to,
           from: settings.originationIdentity,
-          ssml: speech(message, words, brand),
-          voiceId: words.voice,
+          ssml: speech(message, translation, brand),
+          voiceId: translation.voice,
           // No call about a code that has expired: the service would go on trying for 72 hours.
           timeToLiveSeconds: message.kind === 'code' ? message.validMinutes * 60 : NOTICE_LIFE_SECONDS,
           configurationSet: settings.configurationSet,
@@ -36,8 +36,8 @@ export function callChannel(settings: CallSettings, brand: Brand, placeCall: Pla
  * What is spoken in a call, as SSML: the code digit by digit, with time to write it down, and once more. At most 6,000
  * characters, as `SendVoiceMessage` takes.
  */
-export function speech(message: Message, words: Translation, brand: Brand): string {
-  const spoken = hasCall(words) ? words : english;
+export function speech(message: Message, translation: Translation, brand: Brand): string {
+  const spoken = hasCall(translation) ? translation : english;
   const { call } = spoken;
   const say = (phrase: string, values: Record<string, string> = {}) => escapeMarkup(fill(phrase, values));
   const name = { brand: brand.name };
@@ -56,8 +56,8 @@ export function speech(message: Message, words: Translation, brand: Brand): stri
   return `<speak><break time="1s"/>${sentences.join('<break time="700ms"/>')}</speak>`;
 }
 
-function hasCall(words: Translation): words is Translation & { call: CallTranslation } {
-  return words.call !== undefined;
+function hasCall(translation: Translation): translation is Translation & { call: CallTranslation } {
+  return translation.call !== undefined;
 }
 
 function digits(code: string): string {

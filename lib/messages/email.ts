@@ -1,78 +1,67 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
-import { type EmailSettings, type FramedMail, fillerOf, framedMail, HOLES, isolated, rich, sentBy } from './mail.ts';
+import { type EmailSettings, type FramedMail, framedMail, isolated, rich, sentBy } from './mail.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { SendMail } from './providers.ts';
-import { wordsFor } from './translations/languages.ts';
+import { translationFor } from './translations/languages.ts';
 import { fill, minutesIn, type Translation } from './translations/translation.ts';
 
 /** The channel `email`: mails through SES. */
 export function emailChannel(settings: EmailSettings, brand: Brand, sendMail: SendMail): OtpChannel {
   const sender = sentBy(settings, brand);
-  const made = new Map<Translation, OtpMails>();
-  const mailsIn = async (language: string | undefined) => {
-    const words = await wordsFor(language);
-    const mails = made.get(words) ?? otpMails(words, brand);
-    made.set(words, mails);
-    return mails;
-  };
   return {
     async prepare(language) {
-      await Promise.all([mailsIn(language), sendMail.prepare?.()]);
+      await Promise.all([translationFor(language), sendMail.prepare?.()]);
     },
 
     async send(to, message, language, signal) {
-      const mail = (await mailsIn(language))(message);
+      const mail = otpMail(message, await translationFor(language), brand);
       return sendMail({ ...sender, ...mail, to: asciiEmail(to), kind: message.kind }, signal);
     },
   };
 }
 
-type OtpMails = (message: Message) => FramedMail;
-
 /**
- * The mail with the one-time password, and the notice to the owner of the address. Neither its subject nor its preview
- * holds the code: they stand on locked screens. Both are made at once, whichever is sent: whose address it is shows in no time.
+ * The mail with the one-time password, or the notice to the owner of the address. Neither its subject nor its preview
+ * holds the code, because locked screens show both.
  */
-export function otpMails(words: Translation, brand: Brand): OtpMails {
-  const fillCode = fillerOf(codeMail(words, brand));
-  const notice = ownerMail(words, brand);
-  return (message) =>
-    message.kind === 'code' ? fillCode(message.code, minutesIn(words, message.validMinutes)) : notice;
+export function otpMail(message: Message, translation: Translation, brand: Brand): FramedMail {
+  if (message.kind === 'owner_notice') return ownerMail(translation, brand);
+  return codeMail(message.code, minutesIn(translation, message.validMinutes), translation, brand);
 }
 
-function codeMail(words: Translation, brand: Brand) {
-  const says = words.codeMail;
-  const expiry = rich(says.expiry, { minutes: HOLES.minutes });
+function codeMail(code: string, minutes: string, translation: Translation, brand: Brand): FramedMail {
+  const phrases = translation.codeMail;
+  const expiry = rich(phrases.expiry, { minutes });
   return framedMail({
-    words,
+    translation,
     brand,
-    subject: fill(says.subject, { brand: brand.name }),
+    subject: fill(phrases.subject, { brand: brand.name }),
     preheader: expiry.text,
     blocks: [
-      { kind: 'heading', words: says.heading },
-      { kind: 'paragraph', words: rich(says.intro, { brand: isolated(brand.name, words) }) },
-      { kind: 'code', code: HOLES.code },
-      { kind: 'paragraph', words: expiry },
-      { kind: 'paragraph', words: rich(says.secrecy) },
-      { kind: 'note', heading: says.notYouHeading, words: rich(says.notYou) },
+      { kind: 'heading', text: phrases.heading },
+      { kind: 'paragraph', content: rich(phrases.intro, { brand: isolated(brand.name, translation) }) },
+      { kind: 'code', code },
+      { kind: 'paragraph', content: expiry },
+      { kind: 'paragraph', content: rich(phrases.secrecy) },
+      { kind: 'note', heading: phrases.notYouHeading, content: rich(phrases.notYou) },
     ],
   });
 }
 
-function ownerMail(words: Translation, brand: Brand) {
-  const says = words.ownerMail;
-  const what = rich(says.what, { brand: isolated(brand.name, words) });
+function ownerMail(translation: Translation, brand: Brand): FramedMail {
+  const phrases = translation.ownerMail;
+  const what = rich(phrases.what, { brand: isolated(brand.name, translation) });
   return framedMail({
-    words,
+    translation,
     brand,
-    subject: fill(says.subject, { brand: brand.name }),
+    subject: fill(phrases.subject, { brand: brand.name }),
     preheader: what.text,
     blocks: [
-      { kind: 'heading', words: says.heading },
-      { kind: 'paragraph', words: what },
-      { kind: 'paragraph', words: rich(says.ifYou) },
-      { kind: 'paragraph', words: rich(says.ifNotYou) },
+      { kind: 'heading', text: phrases.heading },
+      { kind: 'paragraph', content: what },
+      { kind: 'paragraph', content: rich(phrases.ifYou) },
+      { kind: 'paragraph', content: rich(phrases.ifNotYou) },
     ],
   });
 }

@@ -20,43 +20,40 @@ export function sentBy(settings: EmailSettings, brand: Brand): Pick<Mail, 'from'
   };
 }
 
-/** The same words as plain text and as HTML, which needs no further escaping. */
+/** The same content as plain text and as HTML, which needs no further escaping. */
 interface Rich {
   text: string;
   html: string;
 }
 
-/** What stands between the header and the footer, in this order, in both parts of the mail. */
+/** What is between the header and the footer, in this order, in both parts of the mail. */
 type Block =
-  | { kind: 'heading'; words: string }
-  | { kind: 'paragraph'; words: Rich }
+  | { kind: 'heading'; text: string }
+  | { kind: 'paragraph'; content: Rich }
   | { kind: 'code'; code: string }
   | { kind: 'rows'; rows: { label: string; value: string }[] }
-  | { kind: 'note'; heading?: string; words: Rich };
+  | { kind: 'note'; heading?: string; content: Rich };
 
 interface MailContent {
-  words: Translation;
+  translation: Translation;
   brand: Brand;
   subject: string;
-  /** What an inbox shows beside the subject, also on a locked screen: never the code. */
+  /** What an inbox shows next to the subject, also on a locked screen: never the code. */
   preheader: string;
   blocks: Block[];
 }
 
 export type FramedMail = Pick<Mail, 'subject' | 'text' | 'html'>;
 
-/**
- * A value inside a sentence. In HTML, and in plain text written from right to left, it is isolated from the direction of
- * the words around it.
- */
-export function isolated(value: string, words: Translation): Rich {
+/** A value inside a sentence. In HTML, and in plain text from right to left, the text around it does not change its direction. */
+export function isolated(value: string, translation: Translation): Rich {
   return {
-    text: words.direction === 'rtl' ? `\u2068${value}\u2069` : value,
+    text: translation.direction === 'rtl' ? `\u2068${value}\u2069` : value,
     html: `<bdi>${escapeMarkup(value)}</bdi>`,
   };
 }
 
-/** A phrase with its values, in both forms; values given as text are words of ours that need no isolation. */
+/** A phrase with its values, in both forms. Values given as text are ours and need no isolation. */
 export function rich(phrase: string, values: Record<string, Rich | string> = {}): Rich {
   const entries = Object.entries(values);
   const pick = (form: 'text' | 'html', plain: (value: string) => string) =>
@@ -70,48 +67,39 @@ export function rich(phrase: string, values: Record<string, Rich | string> = {})
   };
 }
 
+/** The end of a mail. */
+interface Closing {
+  support: Rich;
+  automatic: Rich;
+  /** Absent if the brand has none. */
+  legal: string | undefined;
+}
+
 /**
- * The frame of every mail: header in the brand's colour, content, support address, footer. Tables and inline styles,
- * because mail programs know little else; a style element for dark mode; nothing is loaded from anywhere.
+ * The frame of every mail: header in the brand's color, content, support address, footer. Tables and inline styles,
+ * because mail programs know little else; a style element for dark mode. Only the brand's logo is loaded from elsewhere.
  */
 export function framedMail(content: MailContent): FramedMail {
-  const { words, brand, subject } = content;
-  const closing = {
+  const { translation, brand, subject } = content;
+  const closing: Closing = {
     // At the end of its line and without marks around it, so that it can be copied from plain text.
-    support: rich(words.footer.support, { email: addressLink(brand.supportEmail) }),
-    automatic: rich(words.footer.automatic, { brand: isolated(brand.name, words) }),
+    support: rich(translation.footer.support, { email: addressLink(brand.supportEmail) }),
+    automatic: rich(translation.footer.automatic, { brand: isolated(brand.name, translation) }),
+    legal: legalText(brand, translation.language),
   };
   const text = [
     brand.name,
     ...content.blocks.map(blockAsText),
     closing.support.text,
     `--\n${closing.automatic.text}`,
+    ...(closing.legal === undefined ? [] : [closing.legal]),
   ].join('\n\n');
   return { subject, text: `${text}\n`, html: asHtml(content, closing) };
 }
 
-/** Stand in a mail for what is known only when it is sent; no setting, and no word of ours, holds control characters. */
-export const HOLES = { code: '\x01', minutes: '\x02' } as const;
-
-/** What puts a code and a span of minutes into a mail that was made with holes. */
-export function fillerOf({ subject, text, html }: FramedMail): (code: string, minutes: string) => FramedMail {
-  const [plain, marked] = [piecesOf(text), piecesOf(html)];
-  return (code, minutes) => ({
-    subject,
-    text: joined(plain, code, minutes),
-    html: joined(marked, escapeMarkup(code), escapeMarkup(minutes)),
-  });
-}
-
-/** The holes, and what stands between them. */
-function piecesOf(form: string): string[] {
-  return form.split(new RegExp(`(${HOLES.code}|${HOLES.minutes})`));
-}
-
-function joined(pieces: readonly string[], code: string, minutes: string): string {
-  let form = '';
-  for (const piece of pieces) form += piece === HOLES.code ? code : piece === HOLES.minutes ? minutes : piece;
-  return form;
+/** The legal text in the language of the mail, or else the English one. */
+function legalText({ legal }: Brand, language: string): string | undefined {
+  return typeof legal === 'string' ? legal : (legal?.[language] ?? legal?.en);
 }
 
 function addressLink(email: string): Rich {
@@ -126,35 +114,35 @@ function addressLink(email: string): Rich {
 function blockAsText(block: Block): string {
   switch (block.kind) {
     case 'heading':
-      return block.words;
+      return block.text;
     case 'paragraph':
-      return block.words.text;
+      return block.content.text;
     case 'code':
       return block.code;
     case 'rows':
       return block.rows.map(({ label, value }) => `${label}: ${value}`).join('\n');
     case 'note':
-      return block.heading === undefined ? block.words.text : `${block.heading}\n${block.words.text}`;
+      return block.heading === undefined ? block.content.text : `${block.heading}\n${block.content.text}`;
   }
 }
 
 const FONT = "-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Noto Sans',sans-serif";
 const MONOSPACE = "ui-monospace,'SF Mono',Menlo,Consolas,'Liberation Mono',monospace";
 
-/** Colours of text and surfaces in dark mode; the light ones stand inline, for programs that drop style elements. */
+/** Colors of text and surfaces in dark mode. The light ones are inline, for programs that drop style elements. */
 const STYLE = `:root{color-scheme:light dark;supported-color-schemes:light dark}
 a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important}
 @media (max-width:480px){.pad{padding-left:20px!important;padding-right:20px!important}.page{padding:0!important}.card{border-radius:0!important;border-width:0!important}}
 @media (prefers-color-scheme:dark){.page{background:#0f1318!important}.card{background:#1b212a!important;border-color:#2e3744!important}.ink{color:#eef1f5!important}.soft{color:#a9b3c0!important}.box{background:#262e3a!important;border-color:#3a4553!important}.line{border-color:#2e3744!important}}`;
 
-function asHtml(content: MailContent, closing: { support: Rich; automatic: Rich }): string {
-  const { words, brand } = content;
-  const direction = words.direction ?? 'ltr';
-  // As rgb(), so that no six digits but those of the code stand in the mail.
+function asHtml(content: MailContent, closing: Closing): string {
+  const { translation, brand } = content;
+  const direction = translation.direction ?? 'ltr';
+  // As rgb(), so that the mail has no six digits but those of the code.
   const color = `rgb(${channelsOf(brand.color).join(',')})`;
   const ink = readableOn(brand.color);
   return `<!doctype html>
-<html lang="${words.language}" dir="${direction}">
+<html lang="${translation.language}" dir="${direction}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
@@ -169,14 +157,14 @@ function asHtml(content: MailContent, closing: { support: Rich; automatic: Rich 
 <div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${escapeMarkup(content.preheader)}${'&#847;&zwnj;&nbsp;'.repeat(90)}</div>
 <table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:#f1f4f8;padding:24px 12px" dir="${direction}"><tr><td align="center">
 <!--[if mso]><table role="presentation" width="560" cellpadding="0" cellspacing="0"><tr><td><![endif]-->
-<table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:560px;background:#fff;border:1px solid #d9e0e8;border-radius:12px;border-collapse:separate;overflow:hidden;font-family:${FONT};text-align:start;word-break:${words.wordBreak ?? 'normal'}">
-<tr><td class="pad" style="padding:20px 32px;background:${color};color:${ink};font-size:20px;line-height:1.3;font-weight:700"><bdi>${escapeMarkup(brand.name)}</bdi></td></tr>
+<table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:560px;background:#fff;border:1px solid #d9e0e8;border-radius:12px;border-collapse:separate;overflow:hidden;font-family:${FONT};text-align:start;word-break:${translation.wordBreak ?? 'normal'}">
+<tr><td class="pad" style="padding:20px 32px;background:${color};color:${ink};font-size:20px;line-height:1.3;font-weight:700">${brandMark(brand, ink)}</td></tr>
 <tr><td class="pad" style="padding:32px 32px 8px">
 ${content.blocks.map(blockAsHtml).join('\n')}
 </td></tr>
 <tr><td class="pad" style="padding:0 32px 28px">
 <div class="line ink" style="border-top:1px solid #e3e8ee;padding-top:20px;color:#1c2430;font-size:15px;line-height:1.55;overflow-wrap:anywhere">${closing.support.html}</div>
-<div class="soft" style="padding-top:12px;color:#5b6777;font-size:13px;line-height:1.5">${closing.automatic.html}</div>
+<div class="soft" style="padding-top:12px;color:#5b6777;font-size:13px;line-height:1.5">${closing.automatic.html}</div>${legalAsHtml(closing.legal)}
 </td></tr>
 </table>
 <!--[if mso]></td></tr></table><![endif]-->
@@ -186,12 +174,26 @@ ${content.blocks.map(blockAsHtml).join('\n')}
 `;
 }
 
+/** The logo, with its text in place of it until a mail program loads images; or the name. */
+function brandMark({ name, logo }: Brand, ink: string): string {
+  if (logo === undefined) return `<bdi>${escapeMarkup(name)}</bdi>`;
+  const [url, alt] = [escapeMarkup(logo.url), escapeMarkup(logo.alt)];
+  return `<img src="${url}" alt="${alt}" height="40" style="display:block;height:40px;width:auto;max-width:100%;border:0;color:${ink};font-size:20px;line-height:40px;font-weight:700">`;
+}
+
+/** In its own direction, because it may be in another language. */
+function legalAsHtml(legal: string | undefined): string {
+  if (legal === undefined) return '';
+  const lines = escapeMarkup(legal).replaceAll('\n', '<br>');
+  return `\n<div class="line soft" dir="auto" style="margin-top:16px;border-top:1px solid #e3e8ee;padding-top:12px;color:#5b6777;font-size:12px;line-height:1.5;overflow-wrap:anywhere">${lines}</div>`;
+}
+
 function blockAsHtml(block: Block): string {
   switch (block.kind) {
     case 'heading':
-      return `<h1 class="ink" style="margin:0 0 16px;color:#1c2430;font-size:24px;line-height:1.3;font-weight:700;text-wrap:balance">${escapeMarkup(block.words)}</h1>`;
+      return `<h1 class="ink" style="margin:0 0 16px;color:#1c2430;font-size:24px;line-height:1.3;font-weight:700;text-wrap:balance">${escapeMarkup(block.text)}</h1>`;
     case 'paragraph':
-      return `<p class="ink" style="margin:0 0 16px;color:#1c2430;font-size:16px;line-height:1.55">${block.words.html}</p>`;
+      return `<p class="ink" style="margin:0 0 16px;color:#1c2430;font-size:16px;line-height:1.55">${block.content.html}</p>`;
     case 'code':
       // The gaps are spacing, not spaces: the code is copied as it must be typed. The indent balances the last gap.
       return `<div class="box ink" dir="ltr" style="margin:8px 0 24px;padding:18px 8px;background:#f1f4f8;border:1px solid #d9e0e8;border-radius:10px;color:#1c2430;text-align:center;font-family:${MONOSPACE};font-size:34px;line-height:1.2;font-weight:700;letter-spacing:.25em;text-indent:.25em;white-space:nowrap;-webkit-user-select:all;user-select:all">${escapeMarkup(block.code)}</div>`;
@@ -207,6 +209,6 @@ function blockAsHtml(block: Block): string {
         block.heading === undefined
           ? ''
           : `<strong class="ink" style="color:#1c2430">${escapeMarkup(block.heading)}</strong><br>`
-      }${block.words.html}</p>`;
+      }${block.content.html}</p>`;
   }
 }

@@ -3,7 +3,7 @@ import { asciiEmail } from '../validators/email.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
 import { type EmailSettings, framedMail, isolated, rich, sentBy } from './mail.ts';
 import type { Mail, Publish, SendMail } from './providers.ts';
-import { wordsFor } from './translations/languages.ts';
+import { translationFor } from './translations/languages.ts';
 import { fill, type Translation } from './translations/translation.ts';
 
 /** What a client is told of a new account; there is no place for a password. */
@@ -43,7 +43,7 @@ export interface NoticeSettings {
 export function mailNotice({ brand, email }: NoticeSettings, sendMail: SendMail): AccountNotices['email'] {
   const sender = sentBy(email, brand);
   return async (client, account, language, signal) => {
-    const mail = accountMail(account, await wordsFor(language), brand);
+    const mail = accountMail(account, await translationFor(language), brand);
     await sendMail({ ...sender, ...mail, to: asciiEmail(client.email), kind: 'account_opened' }, signal);
   };
 }
@@ -51,12 +51,12 @@ export function mailNotice({ brand, email }: NoticeSettings, sendMail: SendMail)
 /** The notice by popup, through a topic of SNS. */
 export function popUpNotice({ notificationsTopicArn }: NoticeSettings, publish: Publish): AccountNotices['popUp'] {
   return async (userId, account, language, signal) => {
-    const words = await wordsFor(language);
+    const translation = await translationFor(language);
     const message = JSON.stringify({
       user_id: userId,
       kind: 'account_opened',
-      language: words.language,
-      ...accountPopUp(account, words),
+      language: translation.language,
+      ...accountPopUp(account, translation),
       login: account.login,
       version: account.version,
     });
@@ -69,40 +69,43 @@ export function popUpNotice({ notificationsTopicArn }: NoticeSettings, publish: 
 /** The mail to a client whose trading account was opened. */
 export function accountMail(
   account: OpenedAccount,
-  words: Translation,
+  translation: Translation,
   brand: Brand,
 ): Pick<Mail, 'subject' | 'text' | 'html'> {
-  const says = words.account;
+  const phrases = translation.account;
   const login = String(account.login);
-  const intro = rich(account.demo ? says.demoIntro : says.intro, { brand: isolated(brand.name, words) });
+  const intro = rich(account.demo ? phrases.demoIntro : phrases.intro, { brand: isolated(brand.name, translation) });
   const rows = [
-    { label: says.login, value: login },
-    { label: says.version, value: account.version.slice(-1) },
-    { label: says.server, value: account.serverName },
-    { label: says.group, value: account.group },
-    { label: says.leverage, value: account.leverage === undefined ? undefined : `1:${account.leverage}` },
+    { label: phrases.login, value: login },
+    { label: phrases.version, value: account.version.slice(-1) },
+    { label: phrases.server, value: account.serverName },
+    { label: phrases.group, value: account.group },
+    { label: phrases.leverage, value: account.leverage === undefined ? undefined : `1:${account.leverage}` },
   ];
   return framedMail({
-    words,
+    translation,
     brand,
-    subject: fill(says.subject, { brand: brand.name, login }),
-    preheader: fill(says.popUp, { login }),
+    subject: fill(phrases.subject, { brand: brand.name, login }),
+    preheader: fill(phrases.popUp, { login }),
     blocks: [
-      { kind: 'heading', words: account.demo ? says.demoHeading : says.heading },
-      { kind: 'paragraph', words: intro },
+      { kind: 'heading', text: account.demo ? phrases.demoHeading : phrases.heading },
+      { kind: 'paragraph', content: intro },
       { kind: 'rows', rows: rows.flatMap(({ label, value }) => (value === undefined ? [] : [{ label, value }])) },
-      ...(account.readonly ? [{ kind: 'paragraph' as const, words: rich(says.readonly) }] : []),
-      { kind: 'paragraph', words: rich(says.passwords) },
-      { kind: 'note', words: rich(says.notYou) },
+      ...(account.readonly ? [{ kind: 'paragraph' as const, content: rich(phrases.readonly) }] : []),
+      { kind: 'paragraph', content: rich(phrases.passwords) },
+      { kind: 'note', content: rich(phrases.notYou) },
     ],
   });
 }
 
-/** The popup inside the client's own area, which says whose it is: hence no brand. */
-export function accountPopUp(account: OpenedAccount, { account: says }: Translation): { title: string; text: string } {
-  const opened = fill(says.popUp, { login: String(account.login) });
+/** The popup in the client's own area. That area shows the brand, so the popup does not. */
+export function accountPopUp(
+  account: OpenedAccount,
+  { account: phrases }: Translation,
+): { title: string; text: string } {
+  const opened = fill(phrases.popUp, { login: String(account.login) });
   return {
-    title: account.demo ? says.demoHeading : says.heading,
-    text: account.readonly ? `${opened} ${says.readonly}` : opened,
+    title: account.demo ? phrases.demoHeading : phrases.heading,
+    text: account.readonly ? `${opened} ${phrases.readonly}` : opened,
   };
 }

@@ -1,7 +1,7 @@
 import type { Brand, SmsSettings } from '../validators/deployment.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { Publish } from './providers.ts';
-import { wordsFor } from './translations/languages.ts';
+import { translationFor } from './translations/languages.ts';
 import { fill, minutesIn, type Translation } from './translations/translation.ts';
 
 /** The channel `sms`: transactional texts through SNS. */
@@ -16,7 +16,7 @@ export function smsChannel(settings: SmsSettings, brand: Brand, publish: Publish
   } as const;
   return {
     async send(to, message, language, signal) {
-      const text = smsText(message, await wordsFor(language), brand, settings.webOtpDomain);
+      const text = smsText(message, await translationFor(language), brand, settings.webOtpDomain);
       return publish({ phoneNumber: to, message: text, attributes }, signal);
     },
   };
@@ -30,13 +30,13 @@ export const SMS_BRAND_LENGTH = 24;
  * brand's name (the domain names it then), the line for browsers.
  * @param webOtpDomain the site that may fill in the code by itself (https://wicg.github.io/sms-one-time-codes/)
  */
-export function smsText(message: Message, words: Translation, brand: Brand, webOtpDomain?: string): string {
-  const { sms } = words;
+export function smsText(message: Message, translation: Translation, brand: Brand, webOtpDomain?: string): string {
+  const { sms } = translation;
   const name = shortName(brand.name);
   if (message.kind === 'owner_notice') return firstThatFits(sms.ownerNotice.map((it) => fill(it, { brand: name })));
 
   const { code } = message;
-  const values = { brand: name, code, minutes: minutesIn(words, message.validMinutes) };
+  const values = { brand: name, code, minutes: minutesIn(translation, message.validMinutes) };
   const wordings = [...sms.code, sms.codeAlone].map((wording) => fill(wording, values));
   const bound = webOtpDomain === undefined ? [] : wordings.map((it) => `${it}\n@${webOtpDomain} #${code}`);
   return firstThatFits([...bound, ...wordings]);
@@ -51,8 +51,8 @@ function firstThatFits(texts: string[]): string {
 function shortName(name: string): string {
   const line = name.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   if (line.length <= SMS_BRAND_LENGTH) return line;
-  const words = line.slice(0, SMS_BRAND_LENGTH + 1).lastIndexOf(' ');
-  if (words > 0) return line.slice(0, words);
+  const lastSpace = line.slice(0, SMS_BRAND_LENGTH + 1).lastIndexOf(' ');
+  if (lastSpace > 0) return line.slice(0, lastSpace);
   let cut = '';
   for (const { segment } of new Intl.Segmenter().segment(line)) {
     if (cut.length + segment.length > SMS_BRAND_LENGTH) break;

@@ -1,14 +1,14 @@
 import type { WhatsAppSettings } from '../validators/deployment.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { SendWhatsApp, WhatsAppTemplate } from './providers.ts';
-import { wordsFor } from './translations/languages.ts';
+import { translationFor } from './translations/languages.ts';
 
-/** The channel `whatsapp`: template messages through AWS End User Messaging. Their words stand in Meta's templates. */
+/** The channel `whatsapp`: template messages through AWS End User Messaging. Meta's templates hold their text. */
 export function whatsAppChannel(settings: WhatsAppSettings, sendWhatsApp: SendWhatsApp): OtpChannel {
   const { phoneNumberId, apiVersion } = settings;
   return {
     async send(to, message, language, signal) {
-      const { whatsapp } = await wordsFor(language);
+      const { whatsapp } = await translationFor(language);
       const template = templateOf(message, whatsapp, settings);
       return sendWhatsApp({ to, phoneNumberId, apiVersion, template }, signal);
     },

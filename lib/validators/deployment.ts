@@ -130,6 +130,14 @@ export type Limits = v.InferOutput<typeof LimitsSchema>;
 /** What holds where a deployment says nothing. */
 export const DEFAULT_LIMITS: Limits = /* @__PURE__ */ v.parse(LimitsSchema, {});
 
+const LEGAL_MUST =
+  'must be a text, or texts by language such as {"en": "…"}, English among them; each of 1 to 3,000 characters';
+const legalText = v.pipe(v.string(LEGAL_MUST), v.regex(/^[^\x00-\x09\x0b-\x1f\x7f]{1,3000}$/, LEGAL_MUST));
+const legalTexts = v.pipe(
+  v.record(text(/^[a-z]{2}$/, LEGAL_MUST), legalText, LEGAL_MUST),
+  v.check((texts) => Object.hasOwn(texts, 'en'), LEGAL_MUST),
+);
+
 /** How the messages look. */
 const BrandSchema = closedObject({
   /** As people read it. Absent: the domain of the sender address. */
@@ -137,7 +145,16 @@ const BrandSchema = closedObject({
   /** Where answers to a mail go. Absent: the sender address. */
   supportEmail: v.optional(v.pipe(EmailSchema, v.transform(asciiEmail))),
   /** The header of mails. */
-  color: v.optional(text(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #0b5cad'), '#0b5cad'),
+  color: v.optional(text(/^#[0-9a-fA-F]{6}$/, 'must be a color such as #0b5cad'), '#0b5cad'),
+  /** What the law asks for at the end of a mail: registered name, number, address, warning. One for all, or by language. */
+  legal: v.optional(v.union([legalTexts, legalText], LEGAL_MUST)),
+  /** In the header of mails, in place of the name. Mail programs load it from there. */
+  logo: v.optional(
+    closedObject({
+      url: text(/^https:\/\/[^\s"<>]{1,500}$/, 'must be an https address of an image'),
+      alt: text(/^[^\x00-\x1f\x7f]{1,64}$/, 'must be 1 to 64 characters on one line'),
+    }),
+  ),
 });
 
 /** Whose messages these are. */
@@ -148,12 +165,15 @@ export interface Brand {
   supportEmail: string;
   /** `#rrggbb`. */
   color: string;
+  /** One text for all languages, or one for each, English always. */
+  legal?: string | Readonly<Record<string, string>> | undefined;
+  logo?: { url: string; alt: string } | undefined;
 }
 
 /** The brand with what follows from the sender where it says nothing. */
 export function brandOf(brand: v.InferOutput<typeof BrandSchema>, senderAddress: string): Brand {
-  const { name = domainOf(senderAddress), supportEmail = senderAddress, color } = brand;
-  return { name, supportEmail, color };
+  const { name = domainOf(senderAddress), supportEmail = senderAddress, color, legal, logo } = brand;
+  return { name, supportEmail, color, legal, logo };
 }
 
 /** The domain of an e-mail address. */

@@ -6,6 +6,7 @@ type Described = v.GenericSchema & {
   wrapped?: v.GenericSchema;
   item?: v.GenericSchema;
   entries?: Readonly<Record<string, v.GenericSchema>>;
+  options?: readonly v.GenericSchema[];
 };
 
 /**
@@ -14,10 +15,12 @@ type Described = v.GenericSchema & {
  * refuses them.
  */
 export function fromText(schema: v.GenericSchema, given: unknown): unknown {
-  const { type, wrapped, item, entries } = schema as Described;
+  const { type, wrapped, item, entries, options } = schema as Described;
   if (wrapped !== undefined) return fromText(wrapped, given);
+  if (type === 'union' && options !== undefined) return fromTextOf(options, given);
   if (item !== undefined) return listFrom(item, given);
   if (entries !== undefined) return groupFrom(entries, given);
+  if (type === 'record') return fromJson(given);
   if (type === 'number') {
     return typeof given === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(given) ? Number(given) : given;
   }
@@ -25,6 +28,12 @@ export function fromText(schema: v.GenericSchema, given: unknown): unknown {
   // Digits become a number where JSON is read from a file.
   if (typeof given === 'number') return String(given);
   return typeof given === 'string' ? given.trim() : given;
+}
+
+/** The meaning of the first option that accepts it. */
+function fromTextOf(options: readonly v.GenericSchema[], given: unknown): unknown {
+  const meanings = options.map((option) => [option, fromText(option, given)] as const);
+  return meanings.find(([option, value]) => v.is(option, value))?.[1] ?? given;
 }
 
 function listFrom(item: v.GenericSchema, given: unknown): unknown {

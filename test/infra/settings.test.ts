@@ -57,6 +57,11 @@ describe('The settings of a deployment', () => {
       sms: { senderId: 'ACME', maxPrice: 0.25, entityId: 1101 },
       call: { originationIdentity: 'pool-0a1b' },
       limits: { resendSeconds: [30, 60], recipientPerHour: 3 },
+      brand: {
+        logo: { url: 'https://acme.example/logo.png', alt: 'Acme' },
+        legal: { en: 'Acme Ltd', de: 'Acme GmbH' },
+      },
+      captcha: { provider: 'recaptcha', secret: 'captcha', minScore: 0.5, hostnames: ['www.acme.example'] },
       memory: { accounts: 2048 },
       vpc: true,
       logRetentionDays: 30,
@@ -74,6 +79,12 @@ describe('The settings of a deployment', () => {
       call: '{"originationIdentity": "pool-0a1b"}',
       'limits.resendSeconds': '30,60',
       'limits.recipientPerHour': '3',
+      'brand.logo.url': 'https://acme.example/logo.png',
+      'brand.logo.alt': 'Acme',
+      'brand.legal': '{"en": "Acme Ltd"}',
+      'brand.legal.de': 'Acme GmbH',
+      captcha: '{"provider": "recaptcha", "secret": "captcha", "minScore": "0.5"}',
+      'captcha.hostnames': 'www.acme.example',
       'memory.accounts': '2048',
       vpc: 'true',
       logRetentionDays: '30',
@@ -226,7 +237,19 @@ describe('Faulty settings', () => {
     ['an empty list of waits', { limits: { resendSeconds: [] } }, 'limits.resendSeconds: must list at least one wait'],
     ['half a request', { 'limits.sourcePerHour': 1.5 }, 'limits.sourcePerHour: must be a whole number'],
     ['more than the limits can count', { 'limits.recipientPerDay': 101 }, 'limits.recipientPerDay: must be a whole'],
-    ['a colour by name', { 'brand.color': 'blue' }, 'brand.color: must be a colour'],
+    ['a color by name', { 'brand.color': 'blue' }, 'brand.color: must be a color'],
+    [
+      'a legal text without English',
+      { brand: { legal: { de: 'Acme GmbH' } } },
+      'brand.legal: must be a text, or texts',
+    ],
+    ['a legal text that is too long', { 'brand.legal': 'x'.repeat(3_001) }, 'brand.legal: must be a text, or texts'],
+    [
+      'a logo without TLS',
+      { brand: { logo: { url: 'http://acme.example/logo.png', alt: 'Acme' } } },
+      'brand.logo.url: must be an https address',
+    ],
+    ['a logo without a text', { 'brand.logo.url': 'https://acme.example/logo.png' }, 'brand.logo'],
     ['a name of two lines', { 'brand.name': 'A\nB' }, 'brand.name: must be 1 to 64 characters on one line'],
     ['less memory than Lambda can work with', { 'memory.registration': '128' }, 'memory.registration: must be a whole'],
     [
@@ -240,7 +263,7 @@ describe('Faulty settings', () => {
     ['a network that is none', { vpc: true, vpcCidr: '10.999.0.0/20' }, 'vpcCidr: must be a private network'],
     ['secrets of any name', { platformSecrets: '/' }, 'platformSecrets: must be the beginning of a name'],
     ['days that CloudWatch does not know', { logRetentionDays: '31' }, 'logRetentionDays: must be one of 1, 3'],
-    ['a group in a group', { 'sms.a.b': '1' }, 'sms.a.b: is no setting'],
+    ['a group in a group', { 'sms.a.b': '1' }, 'sms.a: is no setting'],
   ])('are refused: %s', (_, settings, fault) => {
     const faults = faultsOf({ ...SENDER, ...settings });
     expect(faults.map((one) => one.slice(0, fault.length))).toContain(fault);

@@ -56,10 +56,17 @@ const EMAIL_ALONE: Part = {
 
 const captchaToken = (token: string) => ({ operation, headers: { 'captcha-token': token } });
 
+const CAPTCHA = { provider: 'recaptcha', secret: 'local/captcha', hostnames: ['www.acme.example'], minScore: 0.5 };
+/** Requests with tokens that their provider gave, and that were not solved by a person on a page of the broker. */
+const NO_PERSON = [
+  ['of another page', { hostname: 'www.evil.example' }],
+  ['with too low a score', { score: 0.4 }],
+] as const;
+
 /** With a captcha that is asked for. */
 const WITH_CAPTCHA: Part = {
   title: 'The specification, with a captcha',
-  begin: () => ({ environment: { CAPTCHA: JSON.stringify({ provider: 'turnstile', secret: 'local/captcha' }) } }),
+  begin: () => ({ environment: { CAPTCHA: JSON.stringify(CAPTCHA) } }),
   sections: [
     {
       title: 'The captcha',
@@ -74,6 +81,13 @@ const WITH_CAPTCHA: Part = {
           status: 403,
           type: 'captcha_failed',
         }),
+        ...NO_PERSON.map(([says, solved]) =>
+          decided(`a token ${says} is refused`, async (world) => {
+            const token = world.service.captcha?.solve(solved) ?? '';
+            const { status, body } = await call(world, captchaToken(token));
+            expect([status, body?.type]).toEqual([403, 'captcha_failed']);
+          }),
+        ),
         ofError({
           operation,
           says: 'no captcha-token',

@@ -1,6 +1,6 @@
 import type { Translation } from './translation.ts';
 
-export const words = {
+export const translation = {
   language: 'en',
   whatsapp: 'en_US',
   minutes: {

@@ -1,6 +1,6 @@
 import type { Translation } from './translation.ts';
 
-export const words: Translation = {
+export const translation: Translation = {
   language: 'it',
   whatsapp: 'it',
   minutes: {

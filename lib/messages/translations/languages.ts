@@ -20,7 +20,7 @@ const FILES = {
   th: () => import('./th.ts'),
   id: () => import('./id.ts'),
   ms: () => import('./ms.ts'),
-} satisfies Record<string, () => Promise<{ words: Translation }>>;
+} satisfies Record<string, () => Promise<{ translation: Translation }>>;
 
 export type Language = keyof typeof FILES;
 export const LANGUAGES = Object.keys(FILES) as Language[];
@@ -46,12 +46,12 @@ function isLanguage(tag: string): tag is Language {
   return Object.hasOwn(FILES, tag);
 }
 
-const loaded = new Map<Language, Promise<{ words: Translation }>>();
+const loaded = new Map<Language, Promise<{ translation: Translation }>>();
 
 /** @param tag BCP 47, as asked for */
-export async function wordsFor(tag: string | undefined): Promise<Translation> {
+export async function translationFor(tag: string | undefined): Promise<Translation> {
   const language = pickLanguage(tag);
   const file = loaded.get(language) ?? FILES[language]();
   loaded.set(language, file);
-  return (await file).words;
+  return (await file).translation;
 }

@@ -1,12 +1,12 @@
 import type { VoiceId } from '../providers.ts';
 
-/** A phrase that must say `{brand}`, or whichever placeholder is named: leaving it out is a type error. */
-type Saying<Placeholder extends string> = `${string}{${Placeholder}}${string}`;
+/** A phrase that must have `{brand}`, or another placeholder: leaving it out is a type error. */
+type Phrase<Placeholder extends string> = `${string}{${Placeholder}}${string}`;
 
 /** A span of minutes, `{n}`, by the plural categories of the language; in the case that durations stand in there. */
-type MinuteWords = { other: Saying<'n'> } & Partial<Record<Intl.LDMLPluralRule, string>>;
+type MinuteForms = { other: Phrase<'n'> } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
-/** Everything that is said in one language. */
+/** All phrases in one language. */
 export interface Translation {
   /** The BCP 47 language subtag; the name of the file. */
   language: string;
@@ -16,20 +16,20 @@ export interface Translation {
   whatsapp: string;
   /** The CSS of mails, where lines must not end in the middle of a phrase or word. */
   wordBreak?: 'auto-phrase' | 'keep-all';
-  minutes: MinuteWords;
+  minutes: MinuteForms;
   codeMail: {
-    subject: Saying<'brand'>;
+    subject: Phrase<'brand'>;
     heading: string;
-    intro: Saying<'brand'>;
-    expiry: Saying<'minutes'>;
+    intro: Phrase<'brand'>;
+    expiry: Phrase<'minutes'>;
     secrecy: string;
     notYouHeading: string;
     notYou: string;
   };
   ownerMail: {
-    subject: Saying<'brand'>;
+    subject: Phrase<'brand'>;
     heading: string;
-    what: Saying<'brand'>;
+    what: Phrase<'brand'>;
     ifYou: string;
     ifNotYou: string;
   };
@@ -39,18 +39,18 @@ export interface Translation {
    * 70 characters. The last wording must fit beside a name of the longest length.
    */
   sms: {
-    code: readonly (Saying<'brand'> & Saying<'code'>)[];
+    code: readonly (Phrase<'brand'> & Phrase<'code'>)[];
     /** For a long WebOTP domain, which then says whose code it is. */
-    codeAlone: Saying<'code'>;
-    ownerNotice: readonly Saying<'brand'>[];
+    codeAlone: Phrase<'code'>;
+    ownerNotice: readonly Phrase<'brand'>[];
   };
   /** The mail and the popup about a new trading account; the headings are the popup's titles too. */
   account: {
-    subject: Saying<'brand'> & Saying<'login'>;
+    subject: Phrase<'brand'> & Phrase<'login'>;
     heading: string;
     demoHeading: string;
-    intro: Saying<'brand'>;
-    demoIntro: Saying<'brand'>;
+    intro: Phrase<'brand'>;
+    demoIntro: Phrase<'brand'>;
     login: string;
     version: string;
     server: string;
@@ -59,13 +59,13 @@ export interface Translation {
     readonly: string;
     passwords: string;
     notYou: string;
-    popUp: Saying<'login'>;
+    popUp: Phrase<'login'>;
   };
   /** The end of every mail. */
   footer: {
     /** Ends with the address, so that it can be copied. */
-    support: Saying<'email'>;
-    automatic: Saying<'brand'>;
+    support: Phrase<'email'>;
+    automatic: Phrase<'brand'>;
   };
   voice: VoiceId;
   /** What the voice says in a call. Absent where `SendVoiceMessage` has no voice of the language: such calls are in English. */
@@ -74,11 +74,11 @@ export interface Translation {
 
 /** The code follows `code`, and once more `again`. */
 export interface CallTranslation {
-  greeting: Saying<'brand'>;
+  greeting: Phrase<'brand'>;
   code: string;
   again: string;
-  end: Saying<'minutes'>;
-  ownerNotice: Saying<'brand'>;
+  end: Phrase<'minutes'>;
+  ownerNotice: Phrase<'brand'>;
 }
 
 /** Puts values in the place of `{placeholders}`, in one pass: a value that itself looks like a placeholder stays as it is. */
@@ -86,16 +86,8 @@ export function fill(phrase: string, values: Readonly<Record<string, string>>): 
   return phrase.replace(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
 }
 
-/** Kept, because the rules of plurals take long to make. */
-const spans = new Map<string, string>();
-
-/** A span of minutes in words, such as `10 minutes`. */
+/** A span of minutes, such as `10 minutes`. */
 export function minutesIn({ language, minutes }: Pick<Translation, 'language' | 'minutes'>, count: number): string {
-  const key = `${language} ${count}`;
-  const known = spans.get(key);
-  if (known !== undefined) return known;
   const form = new Intl.PluralRules(language).select(count);
-  const span = fill(minutes[form] ?? minutes.other, { n: String(count) });
-  spans.set(key, span);
-  return span;
+  return fill(minutes[form] ?? minutes.other, { n: String(count) });
 }

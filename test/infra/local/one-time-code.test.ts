@@ -2,22 +2,22 @@ import { describe, expect, it } from 'vitest';
 import { oneTimeCode } from '../../../infra/local/one-time-code.ts';
 import { spokenText } from '../../../infra/local/stand-ins/ssml.ts';
 import { speech } from '../../../lib/messages/call.ts';
-import { otpMails } from '../../../lib/messages/email.ts';
+import { otpMail } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp } from '../../../lib/messages/notices.ts';
 import { smsText } from '../../../lib/messages/sms.ts';
-import { LANGUAGES, wordsFor } from '../../../lib/messages/translations/languages.ts';
+import { LANGUAGES, translationFor } from '../../../lib/messages/translations/languages.ts';
 import type { Translation } from '../../../lib/messages/translations/translation.ts';
 
-const WORDS = await Promise.all(LANGUAGES.map((language) => wordsFor(language)));
-const ENGLISH = await wordsFor('en');
+const WORDS = await Promise.all(LANGUAGES.map((language) => translationFor(language)));
+const ENGLISH = await translationFor('en');
 
 const BRAND = { name: 'Example Broker', supportEmail: 'help@example.com', color: '#0b5cad' };
 const CODE: Message = { kind: 'code', code: '048271', validMinutes: 10 };
 const NOTICE: Message = { kind: 'owner_notice' };
 
 function mail(message: Message, words: Translation, brand = BRAND) {
-  return { kind: 'email' as const, text: otpMails(words, brand)(message).text };
+  return { kind: 'email' as const, text: otpMail(message, words, brand).text };
 }
 
 function sms(message: Message, words: Translation) {

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { channelsOf, readableOn } from '../../../lib/messages/color.ts';
-import { otpMails } from '../../../lib/messages/email.ts';
+import { otpMail } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp, type OpenedAccount } from '../../../lib/messages/notices.ts';
-import { LANGUAGES, wordsFor } from '../../../lib/messages/translations/languages.ts';
+import { LANGUAGES, translationFor } from '../../../lib/messages/translations/languages.ts';
 import { minutesIn } from '../../../lib/messages/translations/translation.ts';
 import type { Brand } from '../../../lib/validators/deployment.ts';
 
-const WORDS = await Promise.all(LANGUAGES.map((language) => wordsFor(language)));
-const ENGLISH = await wordsFor('en');
+const TRANSLATIONS = await Promise.all(LANGUAGES.map((language) => translationFor(language)));
+const ENGLISH = await translationFor('en');
 const BRAND: Brand = { name: 'Northwind Markets', supportEmail: 'support@northwind.example', color: '#112233' };
 const CODE: Message = { kind: 'code', code: '048213', validMinutes: 10 };
 const NOTICE: Message = { kind: 'owner_notice' };
@@ -30,8 +30,8 @@ const seen = (html: string) =>
     .replace(/<[^>]+>/g, '');
 const withoutIsolates = (text: string) => text.replace(/[\u2068\u2069]/g, '');
 
-describe.each(WORDS)('The mail with a code in $language', (words) => {
-  const mail = otpMails(words, BRAND)(CODE);
+describe.each(TRANSLATIONS)('The mail with a code in $language', (translation) => {
+  const mail = otpMail(CODE, translation, BRAND);
 
   it('has the code once as six digits together, in the text on a line of its own', () => {
     expect(mail.text.match(/\d{6}/g)).toEqual(['048213']);
@@ -45,58 +45,58 @@ describe.each(WORDS)('The mail with a code in $language', (words) => {
     expect(mail.html.slice(0, mail.html.indexOf('<table'))).not.toContain('048213');
   });
 
-  it('says in both parts whose it is, how long the code is valid, and where to ask', () => {
+  it('names in both parts the brand, how long the code is valid, and where to ask', () => {
     for (const part of [mail.text, seen(mail.html)]) {
       expect(part).toContain(BRAND.name);
-      expect(part).toContain(minutesIn(words, 10));
+      expect(part).toContain(minutesIn(translation, 10));
       expect(part).toContain(BRAND.supportEmail);
     }
   });
 
-  it('says the same in both parts', () => {
+  it('has the same content in both parts', () => {
     const said = (part: string) =>
       withoutIsolates(part).replaceAll('&#39;', "'").replace(/^--$/m, '').replace(/\s+/g, '');
     expect(said(seen(mail.html))).toBe(said(mail.text));
   });
 
   it('names its language and direction', () => {
-    const { direction } = new Intl.Locale(words.language).getTextInfo();
-    expect(mail.html).toContain(`<html lang="${words.language}" dir="${direction}">`);
+    const { direction } = new Intl.Locale(translation.language).getTextInfo();
+    expect(mail.html).toContain(`<html lang="${translation.language}" dir="${direction}">`);
   });
 });
 
-describe.each(WORDS)('The other mails in $language', (words) => {
+describe.each(TRANSLATIONS)('The other mails in $language', (translation) => {
   it('tell an owner that nothing has changed, without a code', () => {
-    const mail = otpMails(words, BRAND)(NOTICE);
+    const mail = otpMail(NOTICE, translation, BRAND);
     expect(mail.subject).toContain(BRAND.name);
     expect(mail.text).not.toMatch(/\d/);
     expect(seen(mail.html)).not.toMatch(/\d/);
     expect(mail.text).toContain(BRAND.supportEmail);
   });
 
-  it('tell a client of the account all that is known, in both parts', () => {
-    const mail = accountMail(ACCOUNT, words, BRAND);
+  it('list everything that is known of an account, in both parts', () => {
+    const mail = accountMail(ACCOUNT, translation, BRAND);
     expect(mail.subject).toContain('50012345');
     for (const part of [mail.text, seen(mail.html)])
       for (const fact of ['50012345', 'real\\standard', '1:100', 'Northwind Live', BRAND.name])
         expect(part).toContain(fact);
   });
 
-  it('tell a demo account and one without trading apart from others', () => {
+  it('are different for a demo account, and for one without trading', () => {
     const texts = [
-      accountMail(ACCOUNT, words, BRAND),
-      accountMail({ ...ACCOUNT, demo: true }, words, BRAND),
-      accountMail({ ...ACCOUNT, readonly: true }, words, BRAND),
+      accountMail(ACCOUNT, translation, BRAND),
+      accountMail({ ...ACCOUNT, demo: true }, translation, BRAND),
+      accountMail({ ...ACCOUNT, readonly: true }, translation, BRAND),
     ].map((mail) => mail.text);
     expect(new Set(texts).size).toBe(3);
   });
 
   it('have a popup with the same heading and the login', () => {
-    const popUp = accountPopUp({ ...ACCOUNT, readonly: true }, words);
+    const popUp = accountPopUp({ ...ACCOUNT, readonly: true }, translation);
     expect(popUp.text).toContain('50012345');
-    expect(accountMail(ACCOUNT, words, BRAND).text).toContain(popUp.title);
-    expect(accountPopUp({ ...ACCOUNT, demo: true }, words).title).not.toBe(popUp.title);
-    expect(accountPopUp(ACCOUNT, words).text.length).toBeLessThan(popUp.text.length);
+    expect(accountMail(ACCOUNT, translation, BRAND).text).toContain(popUp.title);
+    expect(accountPopUp({ ...ACCOUNT, demo: true }, translation).title).not.toBe(popUp.title);
+    expect(accountPopUp(ACCOUNT, translation).text.length).toBeLessThan(popUp.text.length);
   });
 });
 
@@ -107,10 +107,10 @@ describe('Every mail', () => {
     color: '#ffffff',
   };
   const mails = (brand: Brand) =>
-    WORDS.flatMap((words) => [
-      otpMails(words, brand)(CODE),
-      otpMails(words, brand)(NOTICE),
-      accountMail({ ...ACCOUNT, group: '<b>', serverName: '"><script>' }, words, brand),
+    TRANSLATIONS.flatMap((translation) => [
+      otpMail(CODE, translation, brand),
+      otpMail(NOTICE, translation, brand),
+      accountMail({ ...ACCOUNT, group: '<b>', serverName: '"><script>' }, translation, brand),
     ]);
 
   it('escapes every value', () => {
@@ -120,7 +120,7 @@ describe('Every mail', () => {
     }
   });
 
-  it('loads nothing from anywhere and runs nothing', () => {
+  it('loads nothing from elsewhere without a logo, and runs nothing', () => {
     for (const { html } of mails(BRAND)) {
       expect(html).not.toMatch(/https?:|src=|url\(|@import|<script|<link|<img/i);
       expect([...html.matchAll(/href="([^"]*)"/g)].map((match) => match[1])).toEqual([`mailto:${BRAND.supportEmail}`]);
@@ -145,18 +145,65 @@ describe('Every mail', () => {
     expect(text).not.toMatch(/undefined|Server|Group|Leverage/);
   });
 
-  it('isolates the name from the right-to-left words around it, and nothing that is copied', async () => {
-    const { text, html } = otpMails(await wordsFor('ar'), BRAND)(CODE);
+  it('isolates the name from the right-to-left text around it, and nothing that is copied', async () => {
+    const { text, html } = otpMail(CODE, await translationFor('ar'), BRAND);
     expect(text).toContain('\u2068Northwind Markets\u2069');
     expect(text).toContain(` ${BRAND.supportEmail}\n`);
     expect(html).toContain('<bdi>Northwind Markets</bdi>');
     expect(html).toMatch(/<div class="box ink" dir="ltr"[^>]*>048213<\/div>/);
-    expect(otpMails(ENGLISH, BRAND)(CODE).text).not.toMatch(/[\u2066-\u2069]/);
+    expect(otpMail(CODE, ENGLISH, BRAND).text).not.toMatch(/[\u2066-\u2069]/);
+  });
+});
+
+describe('The legal text of the brand', () => {
+  const legal = { en: 'Acme Ltd, No. 4711\n1 <High> Street', de: 'Acme GmbH' };
+
+  it('ends every mail, one for all languages', async () => {
+    for (const translation of TRANSLATIONS) {
+      const brand = { ...BRAND, legal: 'Acme Ltd\nRisk' };
+      for (const mail of [
+        otpMail(CODE, translation, brand),
+        otpMail(NOTICE, translation, brand),
+        accountMail(ACCOUNT, translation, brand),
+      ]) {
+        expect(mail.text.endsWith('\n\nAcme Ltd\nRisk\n')).toBe(true);
+        expect(mail.html).toContain('Acme Ltd<br>Risk</div>');
+      }
+    }
+  });
+
+  it.each([
+    ['de', 'Acme GmbH'],
+    ['en', 'No. 4711'],
+    ['fr', 'No. 4711'],
+  ])('is in the language of the mail, or else in English: %s', async (language, expected) => {
+    const mail = otpMail(CODE, await translationFor(language), { ...BRAND, legal });
+    for (const part of [mail.text, mail.html]) expect(part).toContain(expected);
+  });
+
+  it('is escaped, with its lines and its own direction', async () => {
+    const { html } = otpMail(CODE, await translationFor('ar'), { ...BRAND, legal });
+    expect(html).toMatch(/dir="auto"[^>]*>Acme Ltd, No\. 4711<br>1 &lt;High&gt; Street</);
+  });
+
+  it('is absent where there is none', () => {
+    expect(otpMail(CODE, ENGLISH, BRAND).html).not.toContain('dir="auto"');
+  });
+});
+
+describe('The logo of the brand', () => {
+  const logo = { url: 'https://cdn.acme.example/logo.png?a=1&b="2"', alt: 'Acme & Co' };
+
+  it('is in the header in place of the name, with its text for programs that load no images', () => {
+    const { html, text } = otpMail(CODE, ENGLISH, { ...BRAND, logo });
+    expect(html).toContain('<img src="https://cdn.acme.example/logo.png?a=1&amp;b=&quot;2&quot;" alt="Acme &amp; Co"');
+    expect(html.match(/<img/g)).toHaveLength(1);
+    expect(text.startsWith(`${BRAND.name}\n`)).toBe(true);
   });
 });
 
 describe('The header of a mail', () => {
-  it('is readable on every colour: contrast 4.5 to 1 or more', () => {
+  it('is readable on every color: contrast 4.5 to 1 or more', () => {
     const luminance = (channels: number[]) => {
       const [red, green, blue] = channels.map((channel) => {
         const share = channel / 255;

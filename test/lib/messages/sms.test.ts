@@ -4,13 +4,13 @@ import { startSns } from '../../../infra/local/stand-ins/sns.ts';
 import { snsPublisher } from '../../../lib/aws/sns.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { gsm7Length, SMS_BRAND_LENGTH, smsChannel, smsParts, smsText } from '../../../lib/messages/sms.ts';
-import { LANGUAGES, wordsFor } from '../../../lib/messages/translations/languages.ts';
+import { LANGUAGES, translationFor } from '../../../lib/messages/translations/languages.ts';
 import type { Brand, SmsSettings } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
-const WORDS = await Promise.all(LANGUAGES.map((language) => wordsFor(language)));
-const ENGLISH = await wordsFor('en');
+const WORDS = await Promise.all(LANGUAGES.map((language) => translationFor(language)));
+const ENGLISH = await translationFor('en');
 const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
 const TO = '+447400123456';
 
@@ -143,7 +143,9 @@ describe('A text message', () => {
     const long = smsText(CODE, ENGLISH, brandOf('International Brokerage House of Somewhere'));
     expect(long).toContain('your International Brokerage verification');
     expect(smsText(CODE, ENGLISH, brandOf('x'.repeat(40)))).toContain(` ${'x'.repeat(SMS_BRAND_LENGTH)} `);
-    expect(smsText(CODE, await wordsFor('ja'), brandOf('👨‍👩‍👧‍👦'.repeat(9)))).toContain(`【${'👨‍👩‍👧‍👦'.repeat(2)}】`);
+    expect(smsText(CODE, await translationFor('ja'), brandOf('👨‍👩‍👧‍👦'.repeat(9)))).toContain(
+      `【${'👨‍👩‍👧‍👦'.repeat(2)}】`,
+    );
   });
 
   it('keeps a name on one line, so that it cannot end in a line for browsers', () => {
@@ -162,12 +164,12 @@ describe('The line for browsers (WebOTP)', () => {
 
   it('makes the words shorter before it is left out', async () => {
     const domain = `${'long-'.repeat(6)}name.example.com`;
-    const text = smsText(CODE, await wordsFor('ru'), brandOf('Example Broker'), domain);
+    const text = smsText(CODE, await translationFor('ru'), brandOf('Example Broker'), domain);
     expect(text).toBe(`Код: 012345\n@${domain} #012345`);
   });
 
   it('is left out when it does not fit beside the shortest words', async () => {
-    const text = smsText(CODE, await wordsFor('ru'), brandOf('Example Broker'), `${'a'.repeat(60)}.example.com`);
+    const text = smsText(CODE, await translationFor('ru'), brandOf('Example Broker'), `${'a'.repeat(60)}.example.com`);
     expect(text).toBe('Код Example Broker: 012345 (10 минут). Никому не сообщайте.');
   });
 

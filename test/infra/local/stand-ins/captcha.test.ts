@@ -5,16 +5,17 @@ import { captchaVerifier } from '../../../../lib/http/captcha.ts';
 
 async function captcha() {
   const faults = new Faults();
-  const standIn = await startCaptcha({ faults, secret: 'the-secret-key' });
+  const settings = { provider: 'turnstile', secret: 'local/captcha' } as const;
+  const standIn = await startCaptcha({ faults, secret: 'the-secret-key', settings });
   onTestFinished(() => standIn.close());
   const ask = async (form: Record<string, string>) => {
     const answer = await fetch(standIn.siteverify, { method: 'POST', body: new URLSearchParams(form) });
     return (await answer.json()) as Record<string, unknown>;
   };
-  const verify = captchaVerifier(
-    { provider: 'turnstile', secret: 'local/captcha' },
-    { url: standIn.siteverify, readSecret: async () => 'the-secret-key' },
-  );
+  const verify = captchaVerifier(settings, {
+    url: standIn.siteverify,
+    readSecret: async () => 'the-secret-key',
+  });
   return { faults, standIn, ask, verify };
 }
 
