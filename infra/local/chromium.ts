@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-const PLACES = [
+const PATHS = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -9,10 +9,10 @@ const PLACES = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-/** The browser of this machine; undefined where it has none. */
-export const CHROMIUM = PLACES.find((place) => existsSync(place));
+/** The browser of this machine; undefined if it has none. */
+export const CHROMIUM = PATHS.find((path) => existsSync(path));
 
-/** Starts it, without a window and without what draws on a graphics card. @param args beside those that every use needs */
+/** Starts Chromium without a window and without a graphics card. @param args more arguments than every use needs */
 export function launchChromium(...args: string[]): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', '--disable-gpu', ...args] });
 }

@@ -1,53 +1,98 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
-import { sendHtml } from './pages.ts';
+import type { FirstCall, FirstCalls } from './first-calls.ts';
+import { sendPage } from './pages.ts';
 
 const DOCUMENT = new URL('../openapi.json', import.meta.url);
 const PROBLEM = 'application/problem+json';
-/** The viewer writes styles and pictures into its markup. */
-const PAGE_RULES = ["style-src 'self' 'unsafe-inline'", "img-src 'self' data:"];
+const LOCAL_NOTE =
+  'This is the local service. It shows the messages it sends in the [outbox](/_local), and needs no signed requests.';
+/** Fields whose values are ids of records. */
+const RECORD_FIELD = /^(form|referrer|connection|account_type|rebate_user)_id$|^group$/;
 
-/** The API reference at `/docs`: every operation can be tried from it against this service. Nothing of it comes from elsewhere. */
-export function docsRoutes(app: FastifyInstance): void {
-  for (const path of ['/docs', '/docs/']) app.get(path, (_request, reply) => sendHtml(reply, 'docs.html', PAGE_RULES));
-  app.get('/openapi.json', async (request, reply) => {
-    const document = localDocument(await readFile(DOCUMENT, 'utf8'), request.headers.host);
-    return reply.header('content-type', 'application/json').send(JSON.stringify(document));
-  });
-}
-
-interface AnswerDocument {
+interface ResponseObject {
   headers?: Record<string, unknown>;
   content?: Record<string, unknown>;
 }
-interface Document {
-  info: { description: string; license: unknown };
-  paths: Record<string, Record<string, { responses: Record<string, AnswerDocument> }>>;
+interface Operation {
+  requestBody: {
+    content: { 'application/json': { examples?: Record<string, { summary: string; value: FirstCall['body'] }> } };
+  };
+  responses: Record<string, ResponseObject>;
 }
-
-const LOCAL_NOTE =
-  'This is the local service: what it sends stands in the [outbox](/_local), and nobody has to sign requests here.';
-
-/** The document with the address that the caller used, so that the page calls its own origin. */
-function localDocument(text: string, host: string | undefined): object {
-  const document = JSON.parse(text) as Document;
-  for (const { responses } of Object.values(document.paths).flatMap((path) => Object.values(path))) {
-    for (const answer of Object.values(responses)) shorten(answer);
-  }
-  const { license: _, ...info } = document.info;
-  return {
-    ...document,
-    info: { ...info, description: `${LOCAL_NOTE}\n\n${info.description}` },
-    servers: [{ url: `http://${host}`, description: 'The local service.' }],
+interface OpenApiDocument {
+  info: { description: string; license: unknown };
+  paths: Record<string, { post: Operation }>;
+  components: {
+    parameters: { UserId: { example?: string | undefined; schema: { examples?: string[] } } };
+    schemas: Record<string, { properties?: Record<string, { examples?: unknown[] }> }>;
   };
 }
 
+/** The API reference at `/docs`: every operation can be tried there against this service. */
+export function docsRoutes(app: FastifyInstance, calls: FirstCalls): void {
+  for (const path of ['/docs', '/docs/']) app.get(path, (_request, reply) => sendPage(reply, 'docs'));
+  app.get('/openapi.json', async ({ headers }, reply) => {
+    const document = JSON.parse(await readFile(DOCUMENT, 'utf8')) as OpenApiDocument;
+    const { license: _, ...info } = document.info;
+    for (const { post } of Object.values(document.paths)) {
+      for (const response of Object.values(post.responses)) shorten(response);
+    }
+    fitExamples(document, calls);
+    const local = {
+      ...document,
+      info: { ...info, description: `${LOCAL_NOTE}\n\n${info.description}` },
+      // The caller's own address, so that the page calls its own origin.
+      servers: [{ url: `http://${headers.host}`, description: 'The local service.' }],
+    };
+    return reply.header('content-type', 'application/json').send(JSON.stringify(local));
+  });
+}
+
 /**
- * Leaves out of an answer what the viewer would repeat for each status: the headers that every answer has, and the
- * gateway's own message beside the service's problems, which it would show before them. The description tells both.
+ * Removes what the viewer would repeat for each status: the headers that every answer has, and the gateway's own message,
+ * which it would show before the service's problems. The description has both.
  */
-function shorten(answer: AnswerDocument): void {
-  const { 'cache-control': _1, 'x-request-id': _2, 'x-content-type-options': _3, ...headers } = answer.headers ?? {};
-  answer.headers = headers;
-  if (answer.content?.[PROBLEM] !== undefined) answer.content = { [PROBLEM]: answer.content[PROBLEM] };
+function shorten(response: ResponseObject): void {
+  const { 'cache-control': _1, 'x-request-id': _2, 'x-content-type-options': _3, ...headers } = response.headers ?? {};
+  response.headers = headers;
+  if (response.content?.[PROBLEM] !== undefined) response.content = { [PROBLEM]: response.content[PROBLEM] };
+}
+
+/**
+ * The document's examples need the demo records. If the service has others, calls that work with those replace the
+ * examples. An operation without such a call gets none: the viewer then derives one from the schema.
+ */
+function fitExamples({ paths, components }: OpenApiDocument, { registration, account }: FirstCalls): void {
+  const userId = account?.path.split('/')[4];
+  const calls = [registration, account].filter((call) => call !== undefined);
+  const operations = Object.entries(paths).map(([template, { post }]) => {
+    const path = template.replace('{user_id}', userId ?? '');
+    return { body: post.requestBody.content['application/json'], call: calls.find((call) => call.path === path) };
+  });
+  if (operations.filter(({ body, call }) => hasExampleOf(body.examples, call)).length === 2) return;
+
+  for (const { body, call } of operations) {
+    if (call === undefined) delete body.examples;
+    else body.examples = { own: { summary: 'Works with the records of this service', value: call.body } };
+  }
+  for (const { properties = {} } of Object.values(components.schemas)) {
+    for (const [name, property] of Object.entries(properties)) {
+      if (RECORD_FIELD.test(name)) property.examples = [`<${name}>`];
+    }
+  }
+  const { UserId } = components.parameters;
+  delete UserId.schema.examples;
+  UserId.example = userId;
+}
+
+/** True if an example names the same form or connection as the call. */
+function hasExampleOf(
+  examples: Operation['requestBody']['content']['application/json']['examples'] = {},
+  call?: FirstCall,
+) {
+  return ['form_id', 'connection_id'].some(
+    (name) =>
+      call?.body[name] !== undefined && Object.values(examples).some(({ value }) => value[name] === call.body[name]),
+  );
 }

@@ -11,7 +11,7 @@ import {
   SERVICE_FAULT_KINDS,
   STEP_FAULT_KINDS,
 } from './faults.ts';
-import type { FaultsEvent } from './live-state.ts';
+import type { FaultsState } from './live-state.ts';
 import { addPath, bodyOf, nameIn, Refusal } from './local-answers.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 
@@ -63,7 +63,7 @@ export function faultRoutes(app: FastifyInstance, at: FaultTargets): void {
 }
 
 /** Every target with the kinds of fault that it has and those that wait. */
-export function allFaults(at: FaultTargets): FaultsEvent {
+export function allFaults(at: FaultTargets): FaultsState {
   return Object.fromEntries([...targetsOf(at)].map(([name, target]) => [name, stateOf(target)]));
 }
 
@@ -89,7 +89,7 @@ function targetIn(at: FaultTargets, name: string): Target {
   });
 }
 
-function stateOf({ faults, kinds }: Target): FaultsEvent[string] {
+function stateOf({ faults, kinds }: Target): FaultsState[string] {
   const steps = Object.keys(faults.steps).length === 0 ? {} : { steps: faults.steps };
   return { kinds, ...steps, waiting: faults.list(), version: faults.version };
 }

@@ -6,46 +6,44 @@ import type { SentMessage } from './outbox.ts';
 import type { SimulatedAccount } from './platforms/simulated-server.ts';
 import type { BusEvent } from './stand-ins/events.ts';
 
-/** What the page at `/_local` is told of the service: pure data and how it is made; how it is sent stands in `outbox-page.ts`. */
+/** What the page at `/_local` shows of the service, and how it is derived. `outbox-page.ts` sends it. */
 
 /** A message without its HTML, which the page loads into a frame of its own. */
 export type ShownMessage = Omit<SentMessage, 'html'> & {
   html: boolean;
-  /** The one-time password, where the message brings one. */
+  /** The one-time password, if the message has one. */
   code?: string;
 };
 
-export interface OutboxEvent {
-  /** True: these are all that are to be shown; otherwise they come on top of those before. */
-  reset: boolean;
-  /** Oldest first. */
+export interface OutboxState {
+  /** Newest first, at most `SHOWN_PER_KIND` of each kind. */
   messages: ShownMessage[];
-  /** How many there are, also of those that are no longer shown. */
+  /** How many messages of each kind there are, including those not shown. */
   counts: Record<SentMessage['kind'], number>;
 }
 
 /** The accounts by connection id, newest first. */
-export type AccountsEvent = Record<string, { total: number; newest: SimulatedAccount[] }>;
+export type AccountsState = Record<string, { total: number; newest: SimulatedAccount[] }>;
 
-/** As `GET /_local/faults` shows them; of two states of a target, the one of the higher version is the newer. */
-export type FaultsEvent = Record<string, { kinds: readonly FaultKind[]; waiting: Fault[]; version: number }>;
+/** As `GET /_local/faults` shows them. The version of a target grows with every change of its faults. */
+export type FaultsState = Record<string, { kinds: readonly FaultKind[]; waiting: Fault[]; version: number }>;
 
-/** What the CRM heard and made of it, newest first. */
-export interface CrmEvent {
-  /** How many events were told, also those that are no longer shown. */
+/** What the CRM received, and the clients that it created; newest first. */
+export interface CrmState {
+  /** How many events there are, including those not shown. */
   total: number;
   events: { id: string; type: string; at: string; detail: Record<string, unknown> }[];
   clients: LocalClient[];
 }
 
-/** What the stream sends, by the name of the event. */
-export interface LiveEvents {
-  /** Calls to try with the records that the service has; sent once, at the start. */
+/** The parts of the page. Each is sent whole, under its name. */
+export interface PageState {
+  /** Calls to try with the records that the service has. */
   calls: FirstCalls;
-  outbox: OutboxEvent;
-  accounts: AccountsEvent;
-  faults: FaultsEvent;
-  crm: CrmEvent;
+  outbox: OutboxState;
+  accounts: AccountsState;
+  faults: FaultsState;
+  crm: CrmState;
 }
 
 /** Where the page's data comes from. */
@@ -53,81 +51,65 @@ export interface LiveSources {
   outbox: { list(): readonly SentMessage[] };
   platforms: ReadonlyMap<string, { accounts(): SimulatedAccount[] }>;
   firstCalls: FirstCalls;
-  faults(): FaultsEvent;
+  faults(): FaultsState;
   bus: { list(): readonly BusEvent[] };
   crm: { clients(): LocalClient[] };
 }
 
-/** As many of the newest of each kind, and of each server, are shown: a load test makes thousands. */
+/** A load test makes thousands: this many of the newest of each kind, and of each server, are shown. */
 export const SHOWN_PER_KIND = 50;
 
-/** What one page has been told so far, so that it is sent what is new alone. */
+/** The state of one page: it knows what the page has, and returns only the parts that have changed. */
 export class LiveState {
   readonly #sources: LiveSources;
-  #messages: readonly SentMessage[] | undefined;
-  #lastId = 0;
-  readonly #told = new Map<string, string>();
+  readonly #sent = new Map<string, string>();
+  #outbox: { newestId: string | undefined; state: OutboxState } | undefined;
 
   constructor(sources: LiveSources) {
     this.#sources = sources;
   }
 
-  /** The events since the last call; the first call brings everything. */
-  next(): Partial<LiveEvents> {
-    const first = this.#messages === undefined;
-    const outbox = this.#nextOutbox();
-    return {
-      ...(first ? { calls: this.#sources.firstCalls } : {}),
-      ...(outbox === undefined ? {} : { outbox }),
-      ...this.#changed('accounts', accountsOf(this.#sources)),
-      ...this.#changed('faults', this.#sources.faults()),
-      ...this.#changed('crm', crmOf(this.#sources)),
+  /** The parts that changed since the last call, as JSON by name; the first call returns all. */
+  next(): [name: string, json: string][] {
+    const state: PageState = {
+      calls: this.#sources.firstCalls,
+      outbox: this.#outboxState(),
+      accounts: accountsState(this.#sources),
+      faults: this.#sources.faults(),
+      crm: crmState(this.#sources),
     };
+    const parts = Object.entries(state).map(([name, part]): [string, string] => [name, JSON.stringify(part)]);
+    const changed = parts.filter(([name, json]) => this.#sent.get(name) !== json);
+    for (const [name, json] of changed) this.#sent.set(name, json);
+    return changed;
   }
 
-  /** The state by its name, where it is another than the one that was told last. */
-  #changed<Name extends string, State>(name: Name, state: State): { [name in Name]?: State } {
-    const now = JSON.stringify(state);
-    if (this.#told.get(name) === now) return {};
-    this.#told.set(name, now);
-    return { [name]: state } as { [name in Name]?: State };
-  }
-
-  #nextOutbox(): OutboxEvent | undefined {
+  /** Derived only after a change: ids grow, and clearing the outbox leaves none. */
+  #outboxState(): OutboxState {
     const all = this.#sources.outbox.list();
-    // Ids go on counting when the outbox is cleared; the list is another one then.
-    const reset = all !== this.#messages;
-    const fresh = reset ? all : all.slice(all.findLastIndex(({ id }) => Number(id) <= this.#lastId) + 1);
-    this.#messages = all;
-    this.#lastId = Number(all.at(-1)?.id ?? this.#lastId);
-    if (!reset && fresh.length === 0) return undefined;
-    return { reset, messages: newestPerKind(fresh).map(shown), counts: count(all) };
+    const newestId = all.at(-1)?.id;
+    if (this.#outbox === undefined || this.#outbox.newestId !== newestId) {
+      this.#outbox = { newestId, state: outboxState(all) };
+    }
+    return this.#outbox.state;
   }
 }
 
-function newestPerKind(messages: readonly SentMessage[]): SentMessage[] {
-  const seen = count([]);
-  return messages
-    .toReversed()
-    .filter(({ kind }) => {
-      seen[kind] += 1;
-      return seen[kind] <= SHOWN_PER_KIND;
-    })
-    .toReversed();
-}
-
-function count(messages: readonly SentMessage[]): OutboxEvent['counts'] {
+function outboxState(all: readonly SentMessage[]): OutboxState {
   const counts = { email: 0, sms: 0, call: 0, whatsapp: 0, popup: 0 };
-  for (const { kind } of messages) counts[kind] += 1;
-  return counts;
+  const messages = all.toReversed().filter(({ kind }) => {
+    counts[kind] += 1;
+    return counts[kind] <= SHOWN_PER_KIND;
+  });
+  return { messages: messages.map(shownMessage), counts };
 }
 
-function shown({ html, ...message }: SentMessage): ShownMessage {
+function shownMessage({ html, ...message }: SentMessage): ShownMessage {
   const code = oneTimeCode(message);
   return { ...message, html: html !== undefined, ...(code === undefined ? {} : { code }) };
 }
 
-function crmOf({ bus, crm }: LiveSources): CrmEvent {
+function crmState({ bus, crm }: LiveSources): CrmState {
   const all = bus.list();
   const events = all
     .slice(-SHOWN_PER_KIND)
@@ -136,7 +118,7 @@ function crmOf({ bus, crm }: LiveSources): CrmEvent {
   return { total: all.length, events, clients: crm.clients().toReversed().slice(0, SHOWN_PER_KIND) };
 }
 
-function accountsOf({ platforms }: LiveSources): AccountsEvent {
+function accountsState({ platforms }: LiveSources): AccountsState {
   return Object.fromEntries(
     [...platforms].map(([id, server]) => {
       const accounts = server.accounts();

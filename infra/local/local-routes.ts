@@ -10,7 +10,7 @@ import { addPath, bodyOf, nameIn, Refusal } from './local-answers.ts';
 import type { LocalCrm } from './local-crm.ts';
 import type { Outbox } from './outbox.ts';
 import { outboxRoutes } from './outbox-page.ts';
-import { pageFiles, sendHtml } from './pages.ts';
+import { pageFiles, sendPage } from './pages.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import type { Captcha } from './stand-ins/captcha.ts';
 
@@ -19,6 +19,8 @@ export interface LocalState extends FaultTargets {
   outbox: Outbox;
   bus: Bus;
   crm: LocalCrm;
+  /** The forms that the service was started with. */
+  forms: readonly Pick<Form, 'id' | 'name'>[];
   /** A form of the CRM's records. */
   form(id: string): Promise<Form | undefined>;
   /** The provider of captchas, where the registration asks for one. */
@@ -43,7 +45,7 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
         reply.header('cache-control', 'no-store');
       });
       pageFiles(local);
-      docsRoutes(local);
+      docsRoutes(local, state.firstCalls);
       outboxRoutes(local, { ...state, faults: () => allFaults(state) });
       faultRoutes(local, state);
       platformRoutes(local, state.platforms);
@@ -52,7 +54,7 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
       formRoutes(local, state);
       captchaRoutes(local, state.captcha);
       for (const path of ['/register', '/register/']) {
-        local.get(path, (_request, reply) => sendHtml(reply, 'register.html', ["style-src 'self'", "img-src 'self'"]));
+        local.get(path, (_request, reply) => sendPage(reply, 'register'));
       }
       addPath(local, '/calls', { GET: () => state.firstCalls });
       addPath(local, '/environment', { GET: () => state.environment });
@@ -102,8 +104,9 @@ function eventRoutes(app: FastifyInstance, bus: Bus): void {
   });
 }
 
-/** `/forms/{id}`: a form as JSON Schema, as `npm run crm -- form` prints it. */
-function formRoutes(app: FastifyInstance, { form }: LocalState): void {
+/** `/forms`, and `/forms/{id}`: a form as JSON Schema, as `npm run crm -- form` prints it. */
+function formRoutes(app: FastifyInstance, { forms, form }: LocalState): void {
+  addPath(app, '/forms', { GET: () => forms.map(({ id, name }) => ({ id, name })) });
   addPath(app, '/forms/:name', {
     GET: async (request) => {
       const found = await form(nameIn(request));

@@ -1,71 +1,131 @@
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { nameIn } from './local-answers.ts';
 
-/** The files of our pages, as they stand: there is no build step. */
+/** Our files and those of packages, by the name in `/_local/pages/{name}`. There is no build step. */
 const OURS = new URL('./pages/', import.meta.url);
-const VIEWER = new URL(import.meta.resolve('swagger-ui-dist/package.json'));
-const VIEWERS = ['swagger-ui.css', 'swagger-ui-bundle.js'];
-const LOADED = [
-  ...[
-    'base.css',
-    'outbox.css',
-    'filter.css',
-    'messages.css',
-    'mail.css',
-    'empty.css',
-    'servers.css',
-    'crm.css',
-    'fault-switches.css',
-  ],
-  ...['outbox.js', 'messages.js', 'mail.js', 'servers.js', 'crm.js', 'fault-switches.js', 'dom.js'],
-  ...['docs.css', 'docs.js', 'register.css', 'register.js', 'icon.svg'],
-];
 const TYPES: Record<string, string> = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' };
+const MODULES: Record<string, string> = {
+  'preact.js': 'preact',
+  'preact-hooks.js': 'preact/hooks',
+  'htm.js': 'htm',
+  'htm-preact.js': 'htm/preact',
+};
+const FILES = new Map<string, URL>([
+  ...readdirSync(OURS).map((name) => [name, new URL(name, OURS)] as const),
+  ...Object.entries(MODULES).map(([name, specifier]) => [name, new URL(import.meta.resolve(specifier))] as const),
+  ['pico.css', new URL(import.meta.resolve('@picocss/pico/css/pico.min.css'))],
+  ['swagger-ui.css', new URL(import.meta.resolve('swagger-ui-dist/swagger-ui.css'))],
+  ['swagger-ui-bundle.js', new URL(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js'))],
+]);
 
-/** Nothing from elsewhere. */
+/** Where the browser finds the modules that our scripts import by name. */
+const IMPORT_MAP = JSON.stringify({
+  imports: Object.fromEntries(Object.entries(MODULES).map(([name, specifier]) => [specifier, `/_local/pages/${name}`])),
+});
+
+/** Nothing from another origin, and of inline scripts only the import map. */
 const POLICY = [
   "default-src 'none'",
-  "script-src 'self'",
+  `script-src 'self' 'sha256-${createHash('sha256').update(IMPORT_MAP).digest('base64')}'`,
   "connect-src 'self'",
+  "img-src 'self' data:",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ];
 
-/** `/pages/{name}`: what the pages load, ours and the viewer's of the API reference. */
+interface Page {
+  title: string;
+  description: string;
+  styles: string[];
+  /** Our module; a script of a package runs before it. */
+  script: string;
+  library?: string;
+  /** Rules of its content security policy, in addition to those of all pages. */
+  rules: string[];
+}
+
+/** No inline styles, and no markup made of text (trusted types without a policy). */
+const STRICT = ["style-src 'self'", "frame-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"];
+
+const PAGES = {
+  outbox: {
+    title: 'Outbox',
+    description:
+      'What the local service sent, the accounts on its simulated trading servers, its events and its faults.',
+    styles: ['pico.css', 'base.css', 'outbox.css'],
+    script: 'outbox.js',
+    rules: STRICT,
+  },
+  register: {
+    title: 'Registration page',
+    description: 'Renders any registration form, and registers a person with the local service.',
+    styles: ['pico.css', 'base.css', 'register.css'],
+    script: 'register.js',
+    rules: STRICT,
+  },
+  docs: {
+    title: 'API reference',
+    description: 'The operations of the service, and a form to try each.',
+    styles: ['swagger-ui.css', 'base.css', 'docs.css'],
+    script: 'docs.js',
+    library: 'swagger-ui-bundle.js',
+    // The viewer writes styles into its markup.
+    rules: ["style-src 'self' 'unsafe-inline'"],
+  },
+} satisfies Record<string, Page>;
+
+function html({ title, description, styles, script, library }: Page): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="description" content="${description}">
+<title>${title}</title>
+<link rel="icon" type="image/svg+xml" href="/_local/pages/icon.svg">
+${styles.map((name) => `<link rel="stylesheet" href="/_local/pages/${name}">`).join('\n')}
+<script type="importmap">${IMPORT_MAP}</script>
+${library === undefined ? '' : `<script src="/_local/pages/${library}" defer></script>`}
+<script type="module" src="/_local/pages/${script}"></script>
+</head>
+<body>
+<div id="page"></div>
+<p class="unseen" id="announcer" role="status"></p>
+<noscript><p class="noscript">This page needs JavaScript. The service answers <code>curl</code> with JSON.</p></noscript>
+</body>
+</html>
+`;
+}
+
+/** `/pages/{name}`: what the pages load. A browser loads a file again only after it has changed. */
 export function pageFiles(app: FastifyInstance): void {
   app.get('/pages/:name', async (request, reply) => {
     const name = nameIn(request);
-    const type = TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? '';
-    if (VIEWERS.includes(name)) return sendViewer(request, reply, name, type);
-    if (LOADED.includes(name)) return sendPage(reply, type, await readFile(new URL(name, OURS)));
-    return sendPage(reply.code(404), 'text/plain', 'There is no such file.');
+    const [file, type] = [FILES.get(name), TYPES[name.slice(name.lastIndexOf('.') + 1)]];
+    if (file === undefined || type === undefined) {
+      return sendText(reply.code(404), 'text/plain', 'There is no such file.');
+    }
+    const content = await readFile(file);
+    const etag = `"${createHash('sha256').update(content).digest('base64url')}"`;
+    reply.headers({ etag, 'cache-control': 'no-cache' });
+    if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+    return sendText(reply, type, content);
   });
 }
 
-/** The viewer is large and changes with its version alone: a browser that has it need not load it again. */
-async function sendViewer({ headers }: FastifyRequest, reply: FastifyReply, name: string, type: string) {
-  const etag = `"${await viewerVersion()}"`;
-  reply.headers({ etag, 'cache-control': 'no-cache' });
-  if (headers['if-none-match'] === etag) return reply.code(304).send();
-  return sendPage(reply, type, await readFile(new URL(name, VIEWER)));
+export function sendPage(reply: FastifyReply, name: keyof typeof PAGES): FastifyReply {
+  const page = PAGES[name];
+  reply.header('content-security-policy', [...POLICY, ...page.rules].join('; '));
+  return sendText(reply, 'text/html', html(page));
 }
 
-let version: Promise<string> | undefined;
-function viewerVersion(): Promise<string> {
-  version ??= readFile(VIEWER, 'utf8').then((text) => (JSON.parse(text) as { version: string }).version);
-  return version;
-}
-
-/** A page of ours. @param rules of its content security policy, beside those of all pages */
-export async function sendHtml(reply: FastifyReply, name: string, rules: string[]): Promise<FastifyReply> {
-  reply.header('content-security-policy', [...POLICY, ...rules].join('; '));
-  return sendPage(reply, 'text/html', await readFile(new URL(name, OURS)));
-}
-
-/** A text or a file that a browser is shown. */
-export function sendPage(reply: FastifyReply, type: string, content: string | Buffer): FastifyReply {
+/** A text or a file that a browser shows or loads. */
+export function sendText(reply: FastifyReply, type: string, content: string | Buffer): FastifyReply {
   const headers = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
   return reply.headers({ ...headers, 'content-type': `${type}; charset=utf-8` }).send(content);
 }

@@ -121,7 +121,7 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
     ...(options.quiet === false ? {} : QUIET),
   };
   open(setEnvironment(environment, aws.accessKeyOf));
-  const local = { ...surroundings, ...aws, firstCalls: firstCalls(records), environment };
+  const local = { ...surroundings, ...aws, forms: records.forms, firstCalls: firstCalls(records), environment };
   loads += 1;
   const load = withIdentity(options.load ?? loadSource);
   const tick = open(await startClock(load, options.clock === true));

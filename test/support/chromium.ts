@@ -1,7 +1,66 @@
-import { CHROMIUM } from '../../infra/local/chromium.ts';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { CHROMIUM, launchChromium } from '../../infra/local/chromium.ts';
 
-/** The title of tests in a browser. Where there is none, they are skipped, and it is said here that they are and why. */
+/** The title of tests in a browser. Without a browser they are skipped, and this says so. */
 export function inChromium(title: string): string {
   if (CHROMIUM === undefined) process.stderr.write(`Skipped: ${title} (no Chromium on this machine)\n`);
   return title;
+}
+
+interface BrowserOptions extends BrowserContextOptions {
+  /** More arguments of the browser. */
+  args?: string[];
+}
+
+/**
+ * The pages of a suite's browser, which starts before its tests. A test fails if a script fails in a page, if a page
+ * violates its content security policy, or if it calls another origin than this machine.
+ */
+export class TestBrowser {
+  #browser: Browser | undefined;
+  #page: Page | undefined;
+  readonly #errors: string[] = [];
+
+  constructor({ args = [], ...options }: BrowserOptions = {}) {
+    beforeAll(async () => {
+      this.#browser = await launchChromium(...args);
+      const context = await this.#browser.newContext({
+        viewport: { width: 1280, height: 900 },
+        reducedMotion: 'reduce',
+        permissions: ['clipboard-read', 'clipboard-write'],
+        ...options,
+      });
+      context.setDefaultTimeout(10_000);
+      context.on('page', (page) => this.#watch(page));
+      this.#page = await context.newPage();
+    });
+    afterAll(() => this.#browser?.close());
+    afterEach(() => {
+      expect(this.#errors.splice(0)).toEqual([]);
+    });
+  }
+
+  get page(): Page {
+    if (this.#page === undefined) throw new Error('The browser starts before the tests.');
+    return this.#page;
+  }
+
+  /** Another page of the same browser. */
+  newPage(): Promise<Page> {
+    return this.page.context().newPage();
+  }
+
+  #watch(page: Page): void {
+    page.on('pageerror', ({ message }) => this.#errors.push(message));
+    page.on('console', (message) => {
+      // A mail in its frame may try what its own policy forbids.
+      const isMail = message.text().includes('/_local/outbox/');
+      if (message.text().includes('Content Security Policy') && !isMail) this.#errors.push(message.text());
+    });
+    page.on('request', (request) => {
+      const { hostname, protocol } = new URL(request.url());
+      if (protocol.startsWith('http') && hostname !== 'localhost') this.#errors.push(`calls ${hostname}`);
+    });
+  }
 }

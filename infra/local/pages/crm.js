@@ -1,81 +1,67 @@
-import { announce, byId, copyButton, element, showCount } from './dom.js';
+import { html } from 'htm/preact';
+import { Ago, CopyButton, Section, shellCommand } from './parts.js';
 
-/** @import { CrmEvent } from '../live-state.ts' */
+/** @import { CrmState } from '../live-state.ts' */
 /** @import { FirstCall } from '../first-calls.ts' */
-/** @typedef {CrmEvent['events'][number]} BusEvent */
-/** @typedef {CrmEvent['clients'][number]} Client */
 
-/** As many events stand there at most. */
+/** This many events are shown. */
 const FEW = 10;
-/** @type {FirstCall | undefined} a call that opens an account for some client */
-let accountCall;
-/** @type {CrmEvent | undefined} */
-let known;
-
-/** @param {FirstCall | undefined} call */
-export function setAccountCall(call) {
-  accountCall = call;
-  if (known !== undefined) show(known);
-}
-
-/** @param {CrmEvent} event */
-export function showCrm(event) {
-  const [newest] = event.events;
-  if (known !== undefined && newest !== undefined && event.total > known.total) announce(`Event ${newest.type}`);
-  known = event;
-  show(event);
-}
-
-/** @param {CrmEvent} event */
-function show({ total, events, clients }) {
-  showCount('crm-count', total);
-  byId('no-events').hidden = total > 0;
-  byId('clients-title').hidden = clients.length === 0;
-  byId('client-list').hidden = clients.length === 0;
-  byId('client-list').replaceChildren(...clients.map(clientRow));
-  byId('event-list').hidden = total === 0;
-  byId('event-list').replaceChildren(...events.slice(0, FEW).map(eventRow));
-}
-
-/** @param {Client} client */
-function clientRow({ id, name, email }) {
-  const path = accountCall?.path.replace(/(?<=\/users\/)[^/]+/, id);
-  return element(
-    'li',
-    { class: 'client' },
-    element(
-      'p',
-      { class: 'account-main' },
-      element('span', { class: 'login' }, id),
-      element('bdi', { class: 'name' }, name),
-    ),
-    element('p', { class: 'account-details' }, element('span', {}, element('bdi', {}, email))),
-    path === undefined
-      ? undefined
-      : copyButton('Copy a call that opens an account', () => shellCall({ path, body: accountCall?.body ?? {} })),
-  );
-}
-
-/** @param {BusEvent} event */
-function eventRow({ type, at, detail }) {
-  return element(
-    'li',
-    { class: 'event' },
-    element(
-      'details',
-      { 'aria-label': type },
-      element('summary', {}, element('span', { class: 'event-type' }, type), element('time', { datetime: at })),
-      element('pre', { tabindex: 0, 'aria-label': `What ${type} tells` }, JSON.stringify(detail, null, 2)),
-    ),
-  );
-}
 
 /**
- * A call as a line for the shell.
+ * What the CRM received, and what it did: clients, then events. A list of webhook deliveries belongs between them.
  *
- * @param {FirstCall} call
+ * @param {{ crm: CrmState; call: FirstCall | undefined }} props
  */
-export function shellCall({ path, body }) {
-  const json = JSON.stringify(body, null, 2).replaceAll('\n', '\n  ').replaceAll("'", "'\\''");
-  return `curl -i ${location.origin}${path} \\\n  -H 'content-type: application/json' \\\n  -d '${json}'`;
+export function Crm({ crm: { total, clients, events }, call }) {
+  const about = 'Receives the events of the service, and creates a client for each confirmed registration.';
+  return html`
+    <${Section} id="crm" title="CRM" about=${about}>
+      ${clients.length > 0 && html`<${Clients} clients=${clients} call=${call} />`}
+      ${total > 0 ? html`<${Events} events=${events.slice(0, FEW)} />` : html`<p><small>No events yet.</small></p>`}
+    <//>
+  `;
+}
+
+/** @param {{ clients: CrmState['clients']; call: FirstCall | undefined }} props */
+function Clients({ clients, call }) {
+  const command = (/** @type {string} */ id) =>
+    call && shellCommand({ ...call, path: call.path.replace(/(?<=\/users\/)[^/]+/, id) });
+  return html`
+    <h3 id="clients-title">New clients</h3>
+    <ul class="panel" aria-labelledby="clients-title">
+      ${clients.map(
+        ({ id, name, email }) => html`
+          <li key=${id}>
+            <div class="row"><strong class="mono">${id}</strong><bdi class="grow">${name}</bdi></div>
+            <small><bdi>${email}</bdi></small>
+            ${call && html`<${CopyButton} text=${command(id)}>Copy a call that opens an account<//>`}
+          </li>
+        `,
+      )}
+    </ul>
+  `;
+}
+
+/** @param {{ events: CrmState['events'] }} props */
+function Events({ events }) {
+  return html`
+    <h3 id="events-title">Events</h3>
+    <ul class="panel" aria-labelledby="events-title">
+      ${events.map(
+        ({ id, type, at, detail }) => html`
+          <li key=${id}>
+            <details aria-label=${type}>
+              <summary><strong class="mono">${type}</strong> <small><${Ago} at=${at} /></small></summary>
+              <pre tabindex="0" aria-label="Detail of ${type}">${JSON.stringify(detail, null, 2)}</pre>
+            </details>
+          </li>
+        `,
+      )}
+    </ul>
+  `;
+}
+
+/** @param {CrmState} before @param {CrmState} now */
+export function crmNews(before, now) {
+  return now.total > before.total ? `Event ${now.events[0]?.type}` : undefined;
 }

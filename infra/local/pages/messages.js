@@ -1,217 +1,118 @@
-import { announce, arrange, byId, copyButton, element, icon, showCount } from './dom.js';
-import { mail, written } from './mail.js';
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import { Mail } from './mail.js';
+import { Ago, announce, byId, CallToCopy, CopyButton, Count, Section } from './parts.js';
 
-/** @import { OutboxEvent, ShownMessage } from '../live-state.ts' */
+/** @import { OutboxState, ShownMessage } from '../live-state.ts' */
+/** @import { FirstCall } from '../first-calls.ts' */
 /** @typedef {ShownMessage['kind']} Kind */
 
-/** @type {Record<Kind, { one: string; many: string }>} */
+/** @type {Record<Kind, { one: string; many: string; color: string }>} */
 const KINDS = {
-  email: { one: 'E-mail', many: 'E-mails' },
-  sms: { one: 'SMS', many: 'SMS' },
-  call: { one: 'Call', many: 'Calls' },
-  whatsapp: { one: 'WhatsApp', many: 'WhatsApp' },
-  popup: { one: 'Pop-up', many: 'Pop-ups' },
+  email: { one: 'Email', many: 'Emails', color: 'light-dark(#0b5cad, #78b7f7)' },
+  sms: { one: 'SMS', many: 'SMS', color: 'light-dark(#5b45b0, #b3a2f5)' },
+  call: { one: 'Call', many: 'Calls', color: 'light-dark(#9a4d06, #f0ab62)' },
+  whatsapp: { one: 'WhatsApp', many: 'WhatsApp', color: 'light-dark(#13703f, #62c48f)' },
+  popup: { one: 'Pop-up', many: 'Pop-ups', color: 'light-dark(#a82a5b, #f290b4)' },
 };
 const KIND_NAMES = /** @type {Kind[]} */ (Object.keys(KINDS));
-/** As many of each kind are kept on the page, as the service sends at the start. */
-const SHOWN_PER_KIND = 50;
 const LANGUAGE_NAMES = new Intl.DisplayNames(['en'], { type: 'language' });
 
-/** @type {Map<string, { message: ShownMessage; card: HTMLElement }>} by id, oldest first */
-const shown = new Map();
-/** @type {Kind | 'all'} */
-let chosen = 'all';
-/** @type {OutboxEvent['counts']} */
-let counts = { email: 0, sms: 0, call: 0, whatsapp: 0, popup: 0 };
-
-/** Prepares the filter and the button that clears. */
-export function startMessages() {
-  const filter = byId('filter');
-  filter.append(...['all', ...KIND_NAMES].map(filterChoice));
-  filter.addEventListener('change', ({ target }) => {
-    if (!(target instanceof HTMLInputElement)) return;
-    chosen = /** @type {Kind | 'all'} */ (target.value);
-    show();
-  });
-  byId('clear-messages').addEventListener('click', async () => {
+/** @param {{ outbox: OutboxState; call: FirstCall | undefined }} props */
+export function Messages({ outbox: { messages, counts }, call }) {
+  const [chosen, setChosen] = useState(/** @type {Kind | undefined} */ (undefined));
+  const all = KIND_NAMES.reduce((sum, kind) => sum + counts[kind], 0);
+  const total = chosen === undefined ? all : counts[chosen];
+  const isHidden = (/** @type {Kind} */ kind) => chosen !== undefined && kind !== chosen;
+  const shown = messages.filter(({ kind }) => !isHidden(kind)).length;
+  const clear = async () => {
     await fetch('/_local/outbox', { method: 'DELETE' });
-    announce('All messages were cleared');
+    announce('All messages were deleted');
     byId('messages').focus();
-  });
-  setInterval(showTimes, 10_000);
+  };
+  const choice = (/** @type {Kind | undefined} */ kind) => html`
+    <label style=${{ '--kind': kind ? KINDS[kind].color : 'currentcolor' }}>
+      <input type="radio" name="kind" value=${kind ?? 'all'} checked=${kind === chosen} onChange=${() => setChosen(kind)} />
+      <span>${kind ? KINDS[kind].many : 'All'}<//><${Count} of=${kind ? counts[kind] : all} />
+    </label>
+  `;
+  const card = (/** @type {ShownMessage} */ message) =>
+    html`<${Card} key="${message.id} ${message.at}" message=${message} hidden=${isHidden(message.kind)} />`;
+  const button = html`<button type="button" class="secondary outline" onClick=${clear}>Clear</button>`;
+  return html`
+    <${Section} id="messages" title="Messages" action=${all > 0 && button}>
+      ${all === 0 && html`<${Empty} call=${call} />`}
+      <fieldset class="filter" hidden=${all === 0}>
+        <legend class="unseen">Show messages of this kind</legend>
+        ${choice(undefined)}${KIND_NAMES.map(choice)}
+      </fieldset>
+      ${total === 0 && all > 0 && html`<p><small>No message of this kind was sent yet.</small></p>`}
+      ${messages.map(card)}
+      ${shown < total && html`<p><small>The newest ${shown} of ${total}. All: GET /_local/outbox</small></p>`}
+    <//>
+  `;
 }
 
-/** @param {OutboxEvent} event */
-export function showMessages(event) {
-  const before = new Map(shown);
-  if (event.reset) shown.clear();
-  for (const message of event.messages) {
-    // After a lost connection everything comes again: what stands here already stays as it is, open or closed.
-    const known = before.get(message.id);
-    const same = known !== undefined && known.message.at === message.at && known.message.to === message.to;
-    shown.set(message.id, same ? known : { message, card: card(message) });
+/** @param {{ call: FirstCall | undefined }} props */
+function Empty({ call }) {
+  return html`
+    <article>
+      <h3>Nothing was sent yet</h3>
+      <p>
+        Register a person on the <a href="/_local/register">registration page</a> or from a terminal. The message with the
+        one-time password appears here at once. The <a href="/_local/docs">API reference</a> can send every request too.
+      </p>
+      ${call && html`<${CallToCopy} call=${call} />`}
+    </article>
+  `;
+}
+
+/** @param {{ message: ShownMessage; hidden: boolean }} props */
+function Card({ message, hidden }) {
+  const { id, kind, to, at, language, code } = message;
+  const shownCode =
+    code &&
+    html`
+      <strong class="mono digits" aria-hidden="true">${code}</strong><span class="unseen">Code ${spelled(code)}</span>
+      <${CopyButton} text=${code} aria-describedby="message-${id}">Copy code<//>
+    `;
+  return html`
+    <article style=${{ '--kind': KINDS[kind].color }} aria-labelledby="message-${id}" hidden=${hidden}>
+      <div class="row">
+        <svg class="icon" aria-hidden="true"><use href="/_local/pages/icons.svg#${kind}" /></svg>
+        <div class="grow">
+          <h3 id="message-${id}"><span class="unseen">${titlePrefix(message)}</span><bdi>${to}</bdi></h3>
+          <small>${KINDS[kind].one}${language && ` · ${languageName(language)}`} · <${Ago} at=${at} /></small>
+        </div>
+        ${shownCode}
+      </div>
+      <${Content} message=${message} />
+    </article>
+  `;
+}
+
+/** @param {{ message: ShownMessage }} props */
+function Content({ message }) {
+  const { kind, subject, text, language } = message;
+  if (kind === 'email') return html`<${Mail} message=${message} />`;
+  if (kind === 'call') {
+    return html`
+      <figure>
+        <figcaption>What is spoken</figcaption>
+        <blockquote dir="auto" lang=${language}>${text}</blockquote>
+      </figure>
+    `;
   }
-  for (const kind of KIND_NAMES) {
-    const ofKind = [...shown].filter(([, { message }]) => message.kind === kind);
-    for (const [id] of ofKind.slice(0, Math.max(0, ofKind.length - SHOWN_PER_KIND))) shown.delete(id);
-  }
-  counts = event.counts;
-  show();
-  if (!event.reset) announceNew(event.messages);
-}
-
-/** How many messages there are in all. */
-export function messageCount() {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
-}
-
-function show() {
-  const total = messageCount();
-  for (const kind of /** @type {const} */ (['all', ...KIND_NAMES])) {
-    const count = kind === 'all' ? total : counts[kind];
-    showCount(`count-${kind}`, count);
-  }
-  showCount('messages-count', total);
-  byId('no-messages').hidden = total > 0;
-  byId('filter').hidden = total === 0;
-  byId('clear-messages').hidden = total === 0;
-
-  const newestFirst = [...shown.values()].reverse();
-  arrange(
-    byId('cards'),
-    newestFirst.map(({ card }) => card),
-  );
-  for (const { message, card } of newestFirst) card.hidden = chosen !== 'all' && message.kind !== chosen;
-
-  const none = byId('none-of-kind');
-  none.hidden = total === 0 || chosen === 'all' || counts[chosen] > 0;
-  none.textContent =
-    chosen === 'all' ? '' : `No ${KINDS[chosen].one === 'SMS' ? 'SMS' : wordFor(chosen)} was sent yet.`;
-  const visible = newestFirst.filter(({ card }) => !card.hidden).length;
-  const all = chosen === 'all' ? total : counts[chosen];
-  const older = byId('older');
-  older.hidden = visible === all;
-  older.textContent = `The newest ${visible} of ${all.toLocaleString('en')}. All of them: curl -s ${location.origin}/_local/outbox`;
-  showTimes();
-}
-
-/** @param {Kind} kind */
-function wordFor(kind) {
-  return kind === 'whatsapp' ? 'WhatsApp message' : KINDS[kind].one.toLowerCase();
-}
-
-/** @param {ShownMessage[]} messages */
-function announceNew(messages) {
-  const [message] = messages;
-  if (message === undefined) return;
-  if (messages.length > 1) announce(`${messages.length} new messages`);
-  else announce(`${titleOf(message)}${message.code === undefined ? '' : `. Code ${spelled(message.code)}`}`);
-}
-
-/** @param {string} value */
-function filterChoice(value) {
-  const kind = KIND_NAMES.find((name) => name === value);
-  return element(
-    'label',
-    {},
-    element('input', { type: 'radio', name: 'kind', value, checked: kind === undefined }),
-    element(
-      'span',
-      { class: 'pill' },
-      kind === undefined ? undefined : element('span', { class: 'dot', 'data-kind': kind }),
-      kind === undefined ? 'All' : KINDS[kind].many,
-      ' ',
-      element('span', { class: 'count', id: `count-${value}`, hidden: true }),
-    ),
-  );
+  // The stand-in of WhatsApp knows the template's text in English only.
+  const lang = kind === 'whatsapp' ? undefined : language;
+  return html`<p class="bubble" dir="auto" lang=${lang}>${subject && html`<strong>${subject}</strong><br />`}${text}</p>`;
 }
 
 /** @param {ShownMessage} message */
-function titleOf({ kind, to }) {
-  return `${KINDS[kind].one} to ${kind === 'popup' ? 'client ' : ''}${to}`;
-}
+const titlePrefix = ({ kind }) => `${KINDS[kind].one} to ${kind === 'popup' ? 'client ' : ''}`;
 
 /** @param {string} code */
-function spelled(code) {
-  return [...code].join(' ');
-}
-
-/** @param {ShownMessage} message */
-function card(message) {
-  const { id, kind, to, at, language, code } = message;
-  const titleId = `message-${id}`;
-  const before = `${KINDS[kind].one} to ${kind === 'popup' ? 'client ' : ''}`;
-  return element(
-    'li',
-    { class: 'card', 'data-kind': kind },
-    element(
-      'article',
-      { 'aria-labelledby': titleId },
-      element(
-        'header',
-        { class: 'card-head' },
-        element('span', { class: 'badge' }, icon(kind)),
-        element(
-          'div',
-          { class: 'who' },
-          element('h3', { id: titleId }, element('span', { class: 'unseen' }, before), element('bdi', {}, to)),
-          element(
-            'p',
-            { class: 'meta' },
-            element('span', {}, KINDS[kind].one),
-            language === undefined ? undefined : element('span', {}, languageName(language)),
-            element('time', { datetime: at, title: new Date(at).toLocaleString() }),
-          ),
-        ),
-        code === undefined
-          ? undefined
-          : element(
-              'div',
-              { class: 'code' },
-              element('span', { class: 'digits', 'aria-hidden': 'true' }, code),
-              element('span', { class: 'unseen' }, `Code ${spelled(code)}`),
-              copyButton('Copy code', () => code, { 'aria-describedby': titleId }),
-            ),
-      ),
-      ...content(message),
-    ),
-  );
-}
-
-/**
- * @param {ShownMessage} message
- * @returns {Node[]}
- */
-function content(message) {
-  const { kind, subject, text } = message;
-  switch (kind) {
-    case 'email':
-      return mail(message);
-    case 'sms':
-      return [element('div', { class: 'phone' }, element('p', { ...written(message), class: 'bubble' }, text))];
-    case 'whatsapp':
-      // The words are those of the template, which the stand-in knows in English.
-      return [element('div', { class: 'phone chat' }, element('p', { dir: 'auto', class: 'bubble' }, text))];
-    case 'call':
-      return [
-        element(
-          'figure',
-          { class: 'spoken' },
-          element('figcaption', {}, 'What is spoken'),
-          element('blockquote', written(message), text),
-        ),
-      ];
-    case 'popup':
-      return [
-        element(
-          'div',
-          { ...written(message), class: 'toast' },
-          subject === undefined ? undefined : element('p', { class: 'toast-title' }, subject),
-          element('p', {}, text),
-        ),
-      ];
-  }
-}
+const spelled = (code) => [...code].join(' ');
 
 /** @param {string} tag BCP 47 */
 function languageName(tag) {
@@ -222,19 +123,11 @@ function languageName(tag) {
   }
 }
 
-export function showTimes() {
-  const now = Date.now();
-  for (const time of document.querySelectorAll('time')) {
-    const at = new Date(time.dateTime);
-    const seconds = Math.round((now - at.getTime()) / 1_000);
-    time.textContent = ago(seconds) ?? at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-  }
-}
-
-/** @param {number} seconds */
-function ago(seconds) {
-  if (seconds < 10) return 'just now';
-  if (seconds < 60) return `${Math.floor(seconds / 10) * 10} s ago`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
-  return undefined;
+/** @param {OutboxState} before @param {OutboxState} now */
+export function messageNews(before, now) {
+  const known = new Set(before.messages.map(({ id }) => id));
+  const [message, ...more] = now.messages.filter(({ id }) => !known.has(id));
+  if (message === undefined) return undefined;
+  if (more.length > 0) return `${more.length + 1} new messages`;
+  return `${titlePrefix(message)}${message.to}${message.code === undefined ? '' : `. Code ${spelled(message.code)}`}`;
 }

@@ -1,100 +1,106 @@
-import { setAccountCall, shellCall, showCrm } from './crm.js';
-import { byId, copyButton, element } from './dom.js';
-import { showFaults, startFaults } from './fault-switches.js';
-import { messageCount, showMessages, showTimes, startMessages } from './messages.js';
-import { showAccounts } from './servers.js';
+import { html, render } from 'htm/preact';
+import { Crm, crmNews } from './crm.js';
+import { Faults } from './faults.js';
+import { Messages, messageNews } from './messages.js';
+import { announce, byId, Count, Top } from './parts.js';
+import { Servers, serverNews } from './servers.js';
 
-/** @import { LiveEvents } from '../live-state.ts' */
-/** @import { FirstCall } from '../first-calls.ts' */
+/** @import { PageState } from '../live-state.ts' */
 
-/** The page at /_local. The service says over one stream of events what is new; actions go to its JSON routes. */
+/** The page at /_local. A stream of events sends each part of the state that changes; actions call the JSON routes. */
 
 const RETRY_MS = 1_000;
-const VIEWS = ['messages', 'servers', 'crm', 'faults'];
+const AGO_MS = 10_000;
 
-/** @type {{ [Name in keyof LiveEvents]: (data: LiveEvents[Name]) => void }} */
-const HANDLERS = {
-  calls({ registration, account }) {
-    showCall('registration-call', registration);
-    showCall('account-call', account);
-    setAccountCall(account);
-  },
-  outbox(event) {
-    const before = messageCount();
-    showMessages(event);
-    if (document.hidden && messageCount() > before) document.title = '● Outbox';
-  },
-  accounts: showAccounts,
-  faults: showFaults,
-  crm(event) {
-    showCrm(event);
-    showTimes();
-  },
-};
+/** @type {Partial<PageState>} */
+const state = {};
+let connection = { isLive: false, text: 'Connecting…' };
 
-startMessages();
-startFaults();
-startViews();
-connect();
+/** The parts of the page. On a narrow screen one is shown at a time; on a wide one the links jump to them. */
+function views() {
+  const { outbox, accounts = {}, crm, faults = {} } = state;
+  const sum = (/** @type {number[]} */ numbers) => numbers.reduce((total, number) => total + number, 0);
+  return [
+    { id: 'messages', name: 'Messages', count: sum(Object.values(outbox?.counts ?? {})) },
+    { id: 'servers', name: 'Servers', count: sum(Object.values(accounts).map(({ total }) => total)) },
+    { id: 'crm', name: 'CRM', count: crm?.total ?? 0 },
+    { id: 'faults', name: 'Faults', count: Object.values(faults).filter(({ waiting }) => waiting.length > 0).length },
+  ];
+}
 
-/** Listens to the service, for ever: it may be stopped and started again while the page is open. */
+function show() {
+  const { calls = {}, outbox, accounts, faults, crm } = state;
+  const view = views().find(({ id }) => `#${id}` === location.hash)?.id ?? 'messages';
+  document.body.dataset.view = view;
+  const page = html`
+    <${Top}>
+      <h1>Outbox</h1>
+      <small role="status"><span class=${connection.isLive ? 'good' : 'alert'}>●</span> ${connection.text}</small>
+      <nav class="views" aria-label="On this page">
+        ${views().map(
+          ({ id, name, count }) =>
+            html`<a href="#${id}" aria-current=${id === view || undefined}>${name}<${Count} of=${count} /></a>`,
+        )}
+      </nav>
+    <//>
+    <main>
+      ${outbox && html`<${Messages} outbox=${outbox} call=${calls.registration} />`}
+      <div class="side">
+        ${accounts && html`<${Servers} accounts=${accounts} call=${calls.account} />`}
+        ${crm && html`<${Crm} crm=${crm} call=${calls.account} />`}
+        ${faults && html`<${Faults} faults=${faults} />`}
+      </div>
+    </main>
+  `;
+  render(page, byId('page'));
+}
+
+/** Listens to the service, and reconnects when it was restarted. */
 function connect() {
   const events = new EventSource('/_local/live');
-  events.addEventListener('open', () => showLive('live', 'Live'));
+  events.addEventListener('open', () => {
+    connection = { isLive: true, text: 'Live' };
+    show();
+  });
   events.addEventListener('error', () => {
-    showLive('lost', 'Connection lost, trying again…');
-    // The browser tries again by itself, except after an answer that is no stream.
+    connection = { isLive: false, text: 'Connection lost, retrying…' };
+    show();
+    // The browser reconnects by itself, unless the answer was not a stream.
     if (events.readyState === EventSource.CLOSED) setTimeout(connect, RETRY_MS);
   });
-  for (const [name, handle] of Object.entries(HANDLERS)) {
-    events.addEventListener(name, ({ data }) => handle(JSON.parse(data)));
+  for (const name of ['calls', 'outbox', 'accounts', 'faults', 'crm']) {
+    events.addEventListener(name, ({ data }) => update({ [name]: JSON.parse(data) }));
   }
-  // A page that the browser only keeps for going back must not hold its connection.
+  // A page in the back-forward cache must not hold its connection.
   window.addEventListener('pagehide', () => events.close(), { once: true });
   window.addEventListener('pageshow', ({ persisted }) => persisted && connect(), { once: true });
 }
 
-/**
- * @param {'live' | 'lost'} state
- * @param {string} words
- */
-function showLive(state, words) {
-  const live = byId('live');
-  live.dataset.state = state;
-  live.textContent = words;
-}
-
-/** On a narrow screen one part of the page is shown at a time; on a wide one the links lead to the parts. */
-function startViews() {
-  const show = () => {
-    const view = VIEWS.find((name) => `#${name}` === location.hash);
-    document.body.dataset.view = view ?? 'messages';
-    for (const link of document.querySelectorAll('.views a')) {
-      if (link.getAttribute('href') === `#${document.body.dataset.view}`) link.setAttribute('aria-current', 'true');
-      else link.removeAttribute('aria-current');
-    }
-    if (view !== undefined) byId(view).focus();
-  };
-  window.addEventListener('hashchange', show);
+/** @param {Partial<PageState>} changed */
+function update(changed) {
+  const news = newsOf(changed);
+  Object.assign(state, changed);
   show();
-  document.addEventListener('visibilitychange', () => {
-    if (!document.hidden) document.title = 'Outbox';
-  });
+  if (news === undefined) return;
+  announce(news);
+  if (document.hidden) document.title = '● Outbox';
 }
 
-/**
- * A call as a line for the shell, with a button that copies it.
- *
- * @param {string} id
- * @param {FirstCall | undefined} call
- */
-function showCall(id, call) {
-  const place = byId(id);
-  place.hidden = call === undefined;
-  if (call === undefined) return;
-  const line = shellCall(call);
-  place.replaceChildren(
-    element('pre', { tabindex: 0, 'aria-label': 'The call for a terminal' }, element('code', {}, line)),
-    copyButton('Copy', () => line, { 'aria-label': 'Copy the call' }),
-  );
+/** What a change means to a user who does not see it. @param {Partial<PageState>} changed */
+function newsOf({ outbox, accounts, crm }) {
+  if (outbox && state.outbox) return messageNews(state.outbox, outbox);
+  if (accounts && state.accounts) return serverNews(state.accounts, accounts);
+  if (crm && state.crm) return crmNews(state.crm, crm);
+  return undefined;
 }
+
+window.addEventListener('hashchange', () => {
+  show();
+  document.getElementById(location.hash.slice(1))?.focus();
+});
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) document.title = 'Outbox';
+});
+setInterval(show, AGO_MS);
+show();
+connect();

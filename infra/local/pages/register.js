@@ -1,136 +1,151 @@
-import { byId, element } from './dom.js';
+import { html, render } from 'htm/preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Field, isAt } from './fields.js';
+import { byId, Top } from './parts.js';
 
+/** @import { FieldError, FieldProps, Schema, Ui } from './fields.js' */
 /** @import { FirstCalls } from '../first-calls.ts' */
-/** @typedef {{ title: string; errors?: { pointer?: string; header?: string; detail: string }[] }} Problem */
+/** @typedef {Record<string, Ui> & { 'ui:order': string[] }} UiSchema */
+/** @typedef {{ title: string; properties: Record<string, Schema>; required: string[]; uiSchema: UiSchema }} Form */
+/** @typedef {{ status?: number; title: string; detail?: string; errors?: FieldError[] }} Problem */
+/** @typedef {() => Promise<Problem | undefined>} Send */
 
 /**
- * A registration page as a broker's site has one: it calls the API alone, but for the captcha. There a real page has the
- * provider's widget in place of our box, and a script of the provider gives it the token:
+ * A registration page as a broker's site has one. It calls the API alone, except for the form and the captcha. A real page
+ * gets its form from `npm run crm -- form ID`, and shows the widget of its captcha's provider instead of our checkbox:
  *
  *     <script src="https://challenges.cloudflare.com/turnstile/v0/api.js" defer></script>
- *     <div class="cf-turnstile" data-sitekey="…" data-callback="tokenOf"></div>
+ *     <div class="cf-turnstile" data-sitekey="…" data-callback="onToken"></div>
  *
- * hCaptcha and reCAPTCHA have the same with other names. A token is taken once: each request needs a new one.
+ * hCaptcha and reCAPTCHA are the same with other names. A token is valid once: each request needs a new one.
  */
 
-const REGISTER = '/public/v1/account/register/request';
-const CONFIRM = '/public/v1/account/register/confirm';
-const form = /** @type {HTMLFormElement} */ (byId('register'));
-const codeForm = /** @type {HTMLFormElement} */ (byId('confirm'));
-/** @type {object} whose code is waited for */
-let waiting = {};
+const CAPTCHA = { pointer: '#captcha', schema: { title: 'I am a person', type: 'boolean' }, ui: {}, required: true };
+const CODE = { pointer: '#/code', schema: { title: 'Code' }, required: true };
 
-form.addEventListener('change', showPhone);
-form.addEventListener('submit', async (event) => {
-  event.preventDefault();
-  const token = await captchaToken();
-  const wanted = await registration();
-  const answer = await post(REGISTER, wanted, {
-    // Of this click alone: repeated after a lost answer, it sends no second code.
-    'idempotency-key': crypto.randomUUID(),
-    ...(token === undefined ? {} : { 'captcha-token': token }),
-  });
-  uncheck();
-  if (answer.status !== 204) return showProblem(answer.status, await answer.json());
-  const { otp_type, email, phone, password } = wanted;
-  waiting = { otp_type, ...(phone === undefined ? { email } : { phone }), password };
-  showOutcome('We have sent you a code', 'Here it stands in the ', element('a', { href: '/_local' }, 'outbox'), '.');
-  codeForm.hidden = false;
-  codeForm.reset();
-});
-codeForm.addEventListener('submit', async (event) => {
-  event.preventDefault();
-  const answer = await post(CONFIRM, { ...waiting, code: new FormData(codeForm).get('code') });
-  if (answer.status !== 204) return showProblem(answer.status, await answer.json());
-  codeForm.hidden = true;
-  showOutcome(
-    'You are registered',
-    'The CRM hears of it: see the ',
-    element('a', { href: '/_local#crm' }, 'new client'),
-    '.',
-  );
-});
-showPhone();
-showCaptcha();
+/** @param {{ form: Form; hasCaptcha: boolean }} props */
+function Registration({ form, hasCaptcha }) {
+  const defaults = Object.entries(form.properties).map(([name, schema]) => [name, schema.default]);
+  const [values, setValues] = useState(/** @type {Record<string, unknown>} */ (Object.fromEntries(defaults)));
+  const [isPerson, setPerson] = useState(false);
+  const [code, setCode] = useState('');
+  const [step, setStep] = useState('register');
+  const { otp_type, email, phone, password } = values;
 
-/**
- * @param {string} path
- * @param {object} body
- * @param {Record<string, string>} [headers]
- */
-function post(path, body, headers = {}) {
-  const type = { 'content-type': 'application/json' };
-  return fetch(path, { method: 'POST', headers: { ...type, ...headers }, body: JSON.stringify(body) });
-}
-
-/** What the form holds, as the API takes it. */
-async function registration() {
-  const { name, email, otp_type, country_code, number, password } = /** @type {Record<string, string>} */ (
-    Object.fromEntries(new FormData(form))
-  );
-  return {
-    type: 'trader',
-    name,
-    email,
-    otp_type,
-    phone: otp_type === 'email' ? undefined : { country_code, number },
-    password,
-    repeat_password: password,
-    form_id: await formId(),
-    language: navigator.language,
+  if (step === 'done') {
+    return html`<h1>You are registered</h1><p>The CRM created a <a href="/_local#crm">new client</a>.</p>`;
+  }
+  if (step === 'confirm') {
+    const body = { otp_type, ...(otp_type === 'email' ? { email } : { phone }), password, code };
+    const field = { ...CODE, ui: { 'ui:autocomplete': 'one-time-code' }, value: code, onChange: setCode };
+    return html`
+      <${Step} key=${step} title="We have sent you a code" button="Confirm" fields=${[field]}
+        send=${() => post('confirm', body)} next=${() => setStep('done')}>
+        <p>The message is in the <a href="/_local">outbox</a>.</p>
+      <//>
+      <button type="button" class="secondary outline" onClick=${() => setStep('register')}>Back</button>
+    `;
+  }
+  const send = async () => {
+    const token = isPerson ? await captchaToken() : undefined;
+    setPerson(false);
+    // The key belongs to one click: a repeat after a lost answer sends no second code.
+    const headers = { 'idempotency-key': crypto.randomUUID(), ...(token && { 'captcha-token': token }) };
+    return post('request', { ...values, language: navigator.language }, headers);
   };
-}
-
-/** A form among the records of this service that asks for nothing more; a real page knows its own. */
-async function formId() {
-  const answer = await fetch('/_local/calls');
-  const { registration } = /** @type {FirstCalls} */ (await answer.json());
-  return registration?.body.form_id ?? 'FORM0002';
+  const names = form.uiSchema['ui:order'].filter((name) => form.uiSchema[name]?.['ui:widget'] !== 'hidden');
+  const fields = names.map((name) => ({
+    pointer: `#/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`,
+    schema: form.properties[name],
+    ui: form.uiSchema[name] ?? {},
+    required: [...form.required, 'otp_type', otp_type === 'email' ? '' : 'phone'].includes(name),
+    value: values[name],
+    onChange: (/** @type {unknown} */ value) => setValues((before) => ({ ...before, [name]: value })),
+  }));
+  const captcha = hasCaptcha ? [{ ...CAPTCHA, value: isPerson, onChange: setPerson }] : [];
+  return html`
+    <${Step} key=${step} title="Open an account with Example Broker" button="Register" fields=${[...fields, ...captcha]}
+      send=${send} next=${() => setStep('confirm')} />
+  `;
 }
 
 /**
- * What the widget of a captcha gives the page.
+ * A form that sends a request, and shows each error of the answer at its field. Errors of no field are listed on top.
  *
- * @returns {Promise<string | undefined>} undefined where none is asked for, or the box is not checked
+ * @param {{ title: string; button: string; fields: FieldProps[]; send: Send; next: () => void; children: unknown }} props
  */
+function Step({ title, button, fields, send, next, children }) {
+  const [problem, setProblem] = useState(/** @type {Problem | undefined} */ (undefined));
+  const [isBusy, setBusy] = useState(false);
+  const { errors = [] } = problem ?? {};
+  const others = errors.filter((error) => !fields.some(({ pointer }) => isAt(error, pointer)));
+  useEffect(() => {
+    const invalid = document.querySelector('[aria-invalid]:is(input, select, textarea), [aria-invalid] input');
+    /** @type {HTMLElement | null} */ (invalid ?? document.querySelector('[role="alert"], h1'))?.focus();
+  }, [problem]);
+  const submit = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    setBusy(true);
+    const failure = await send();
+    setBusy(false);
+    setProblem(failure);
+    if (failure === undefined) next();
+  };
+  const alert = html`
+    <article class="alert" role="alert" tabindex="-1">
+      <strong>${problem?.title}</strong> ${problem?.detail} ${problem?.status && `(HTTP ${problem.status})`}
+      ${others.map(({ pointer, parameter, header, detail }) => html`<br />${pointer ?? parameter ?? header} ${detail}`)}
+    </article>
+  `;
+  return html`
+    <h1 tabindex="-1">${title}</h1>
+    ${children}
+    <form noValidate onSubmit=${submit}>
+      ${problem && alert}
+      ${fields.map((field) => html`<${Field} key=${field.pointer} ...${field} errors=${errors} />`)}
+      <button type="submit" aria-busy=${isBusy}>${button}</button>
+    </form>
+  `;
+}
+
+/** Returns why it failed. @param {'request' | 'confirm'} operation @param {object} body @param {HeadersInit} [headers] */
+async function post(operation, body, headers) {
+  const answer = await fetch(`/public/v1/account/register/${operation}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  }).catch(() => undefined);
+  if (answer?.ok) return undefined;
+  if (answer === undefined) return { title: 'The service cannot be reached.' };
+  const { title = 'The gateway refused the request.', detail, errors = [] } = await answer.json();
+  const atCaptcha = (/** @type {FieldError} */ error) =>
+    error.header === 'captcha-token' ? { ...error, pointer: CAPTCHA.pointer } : error;
+  return { status: answer.status, title, detail, errors: errors.map(atCaptcha) };
+}
+
+/** What the widget of a captcha gives to the page. @returns {Promise<string>} */
 async function captchaToken() {
-  if (!new FormData(form).has('person')) return undefined;
-  const answer = await fetch('/_local/captcha', { method: 'POST' });
-  return answer.ok ? (await answer.json()).token : undefined;
+  return (await (await fetch('/_local/captcha', { method: 'POST' })).json()).token;
 }
 
-async function showCaptcha() {
-  const answer = await fetch('/_local/captcha');
-  byId('captcha').hidden = !(await answer.json()).needed;
+/** @param {string} path */
+async function get(path) {
+  return (await fetch(`/_local/${path}`)).json();
 }
 
-/** As a widget does: its token is used up. */
-function uncheck() {
-  /** @type {HTMLInputElement} */ (form.elements.namedItem('person')).checked = false;
-}
-
-function showPhone() {
-  const byPhone = new FormData(form).get('otp_type') !== 'email';
-  byId('phone').hidden = !byPhone;
-  for (const input of byId('phone').querySelectorAll('input')) input.required = byPhone;
-}
-
-/**
- * @param {string} title
- * @param {...(Node | string)} words
- */
-function showOutcome(title, ...words) {
-  byId('outcome').replaceChildren(element('h2', {}, title), element('p', {}, ...words));
-}
-
-/**
- * @param {number} status
- * @param {Problem} problem
- */
-function showProblem(status, { title, errors = [] }) {
-  const faults = errors.map(({ pointer, header, detail }) =>
-    element('li', {}, `${pointer?.slice(2) ?? header ?? 'request'} ${detail}`),
-  );
-  showOutcome(title, `The service answered ${status}.`);
-  byId('outcome').append(element('ul', {}, ...faults));
-}
+/** @type {[{ id: string; name?: string }[], FirstCalls, { needed: boolean }]} */
+const [forms, { registration }, { needed }] = await Promise.all([get('forms'), get('calls'), get('captcha')]);
+const id = new URLSearchParams(location.search).get('form') ?? registration?.body.form_id ?? forms[0]?.id;
+/** @type {Form | Problem} */
+const form = await get(`forms/${encodeURIComponent(String(id))}`);
+const choose = (/** @type {{ currentTarget: HTMLSelectElement }} */ { currentTarget }) =>
+  location.assign(`?form=${encodeURIComponent(currentTarget.value)}`);
+const options = forms.map(({ id, name }) => html`<option value=${id}>${id}${name && `: ${name}`}</option>`);
+const page = html`
+  <${Top}><p>Registration page</p><//>
+  <main>
+    <label>Form of this page <select value=${id} onChange=${choose}>${options}</select></label>
+    ${'properties' in form ? html`<${Registration} form=${form} hasCaptcha=${needed} />` : html`<h1>${form.title}</h1>`}
+  </main>
+`;
+render(page, byId('page'));

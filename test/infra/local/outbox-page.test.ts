@@ -1,126 +1,144 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { localClient } from '../../../infra/local/aws.ts';
 import { CHROMIUM } from '../../../infra/local/chromium.ts';
+import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { databaseClient } from '../../../lib/aws/dynamodb.ts';
-import { inChromium } from '../../support/chromium.ts';
-import { HOSTILE, OutboxPage } from '../../support/outbox-page.ts';
+import { inChromium, TestBrowser } from '../../support/chromium.ts';
+import { call, register } from '../../support/local-service.ts';
 
-const outbox = new OutboxPage();
+const HOSTILE = '<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script>';
+const RECORDS = {
+  ...DEMO_RECORDS,
+  clients: [...DEMO_RECORDS.clients, { id: 'HOSTILE1', email: 'mallory@example.com', name: HOSTILE }],
+};
 
-describe('the files of the outbox page', () => {
-  it('come with a policy that allows nothing from elsewhere, nothing inline and no markup made of text', async () => {
-    for (const path of ['/_local', '/_local/', '/_local/outbox']) {
-      const answer = await fetch(outbox.service.url + path, { headers: { accept: 'text/html' } });
-      const policy = answer.headers.get('content-security-policy');
-      for (const rule of ["default-src 'none'", "script-src 'self'", "require-trusted-types-for 'script'"]) {
-        expect(policy).toContain(rule);
-      }
-      expect(policy).not.toContain('unsafe');
-      const html = await answer.text();
-      expect(html).not.toMatch(/(src|href)="(?!\/_local\/|#)/);
-    }
-  });
-
-  it('are all there, and no others', async () => {
-    const html = await (await fetch(`${outbox.service.url}/_local`)).text();
-    const linked = [...html.matchAll(/(?:src|href)="(\/_local\/pages\/[^"]+)"/g)].map((match) => match[1]);
-    expect(linked.length).toBeGreaterThan(2);
-    for (const path of linked) expect((await fetch(outbox.service.url + path)).status).toBe(200);
-    for (const path of ['/_local/pages/tsconfig.json', '/_local/pages/..%2foutbox.ts']) {
-      expect((await fetch(outbox.service.url + path)).status).toBe(404);
-    }
-  });
-
-  it('show a mail alone with a policy that runs and loads nothing', async () => {
-    outbox.service.outbox.clear();
-    outbox.service.outbox.record({ kind: 'email', to: 'ann@example.com', text: 'Hello', html: '<p>Hello</p>' });
-    const [message] = outbox.service.outbox.list();
-    const answer = await fetch(`${outbox.service.url}/_local/outbox/${message?.id}/mail`);
-    expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none';.*sandbox allow-same-origin/);
-    expect(await answer.text()).toBe('<p>Hello</p>');
-    expect((await fetch(`${outbox.service.url}/_local/outbox/none/mail`)).status).toBe(404);
-  });
+let service: LocalService;
+beforeAll(async () => {
+  service = await startService({ records: RECORDS });
 });
+afterAll(() => service.close());
+
+let people = 0;
+/** Registers a new person. @returns the status of the answer */
+async function registerPerson(change: object = {}): Promise<number> {
+  people += 1;
+  return (await register(service, { email: `nia.${people}@example.com`, ...change })).status;
+}
+
+async function openAccount(change: object = {}, user = 'CLIENT01'): Promise<number> {
+  const body = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 200, ...change };
+  return (await call(service, `/public/v1/users/${user}/tp5/accounts`, body)).status;
+}
 
 describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
-  outbox.inBrowser();
-
+  const browser = new TestBrowser();
+  const page = () => browser.page;
   const card = (to: string) =>
-    outbox.page.getByRole('article').filter({ has: outbox.page.getByRole('heading', { name: to }) });
-  const clipboard = () => outbox.page.evaluate<string>('navigator.clipboard.readText()');
-  const said = () => outbox.page.locator('#announcer');
+    page()
+      .getByRole('article')
+      .filter({ has: page().getByRole('heading', { name: to }) });
+  const clipboard = () => page().evaluate<string>('navigator.clipboard.readText()');
+  const announced = () => page().locator('#announcer').textContent();
+  const toggle = (target: string) => page().getByRole('switch', { name: `Make ${target} fail` });
+  const faultForm = (target: string) => page().getByRole('form', { name: `Fault of ${target}` });
+
+  /** Opens the fields of a target. */
+  const unfold = (target: string) => page().locator('summary', { hasText: target }).click();
+
+  /** Clears messages and faults, and waits until the page shows it. */
+  async function clear(): Promise<void> {
+    service.outbox.clear();
+    await fetch(`${service.url}/_local/faults`, { method: 'DELETE' });
+    await page().getByText('● Live').waitFor();
+    await page().getByRole('heading', { name: 'Nothing was sent yet' }).waitFor();
+  }
+
+  async function load(): Promise<void> {
+    await page().setViewportSize({ width: 1280, height: 900 });
+    await page().goto(`${service.url}/_local`);
+    await clear();
+  }
+
+  /** Runs the command of the clipboard. */
+  async function runClipboard(): Promise<string> {
+    await expect.poll(clipboard).toContain('curl');
+    return (await promisify(execFile)('sh', ['-c', await clipboard()])).stdout;
+  }
 
   describe('that stays open', () => {
-    beforeAll(() => outbox.load());
-    beforeEach(() => outbox.clear());
+    beforeAll(load);
+    beforeEach(clear);
 
     it('shows the mail of a registration without reloading, and copies its code', async () => {
-      await outbox.page.evaluate('window.notReloaded = true');
-      expect(await outbox.register({ email: 'live@example.com' })).toBe(204);
+      await page().evaluate('window.notReloaded = true');
+      expect(await registerPerson({ email: 'live@example.com' })).toBe(204);
       const mail = card('live@example.com');
       await mail.getByText('Your Example Broker verification code').waitFor();
       const code = (await mail.locator('.digits').textContent()) ?? '';
       expect(code).toMatch(/^\d{6}$/);
-      expect(outbox.service.outbox.list()[0]?.text).toContain(code);
+      expect(service.outbox.list()[0]?.text).toContain(code);
       await mail.getByRole('button', { name: 'Copy code' }).click();
       await mail.getByRole('button', { name: 'Copied' }).waitFor();
       expect(await clipboard()).toBe(code);
-      expect(await outbox.page.evaluate('window.notReloaded')).toBe(true);
+      expect(await page().evaluate('window.notReloaded')).toBe(true);
     });
 
-    it('shows a mail as it is read and, on demand, whole and as text', async () => {
-      await outbox.register({ email: 'reader@example.com', language: 'ar' });
+    it('shows a mail as a mail program does and, on demand, whole and as text', async () => {
+      await registerPerson({ email: 'reader@example.com', language: 'ar' });
       const mail = card('reader@example.com');
-      const frame = mail.frameLocator('iframe');
-      await frame.getByRole('heading', { name: 'تأكيد التسجيل' }).waitFor();
+      await mail.frameLocator('iframe').getByRole('heading', { name: 'تأكيد التسجيل' }).waitFor();
       const height = async () => (await mail.locator('.paper').boundingBox())?.height ?? 0;
       const folded = await height();
       await mail.getByRole('button', { name: 'Show the whole mail' }).click();
-      expect(await height()).toBeGreaterThan(folded + 100);
-      // Nothing is cut: the frame is as high as the mail in it.
-      const cut = 'contentDocument.documentElement.scrollHeight > document.querySelector("iframe").clientHeight';
-      expect(await outbox.page.evaluate(`document.querySelector("iframe").${cut}`)).toBe(false);
+      await expect.poll(height).toBeGreaterThan(folded + 100);
+      // The frame is as high as the mail in it.
+      const isCut = 'contentDocument.documentElement.scrollHeight > document.querySelector("iframe").clientHeight';
+      expect(await page().evaluate(`document.querySelector("iframe").${isCut}`)).toBe(false);
       await mail.getByRole('button', { name: 'Text' }).click();
       await mail.getByText('تأكيد التسجيل').waitFor();
       expect(await mail.locator('.paper').isVisible()).toBe(false);
     });
 
-    it('shows texts, calls and WhatsApp messages with their codes, and says each to a screen reader', async () => {
-      for (const [place, otp_type] of ['sms', 'call', 'whatsapp'].entries()) {
-        await outbox.register({ otp_type, phone: { country_code: '44', number: `740012340${place}` } });
-        const message = card(`+44740012340${place}`);
-        const code = (await message.locator('.digits').textContent()) ?? '';
-        expect(outbox.service.outbox.list()[place]?.text).toContain(code);
-        await expect.poll(() => said().textContent()).toContain(`to +44740012340${place}. Code ${[...code].join(' ')}`);
+    it('shows texts, calls and WhatsApp messages with their codes, and announces each to a screen reader', async () => {
+      for (const [index, otp_type] of ['sms', 'call', 'whatsapp'].entries()) {
+        const number = `740012340${index}`;
+        await registerPerson({ otp_type, phone: { country_code: '44', number } });
+        const code = (await card(`+44${number}`).locator('.digits').textContent()) ?? '';
+        expect(service.outbox.list()[index]?.text).toContain(code);
+        await expect.poll(announced).toContain(`to +44${number}. Code ${[...code].join(' ')}`);
       }
-      await outbox.page.getByText('What is spoken').waitFor();
-      expect(
-        await outbox.page.getByRole('heading', { level: 3, name: /^(SMS|Call|WhatsApp) to/ }).allTextContents(),
-      ).toEqual(['WhatsApp to +447400123402', 'Call to +447400123401', 'SMS to +447400123400']);
+      await page().getByText('What is spoken').waitFor();
+      const titles = page().getByRole('heading', { level: 3, name: /^(SMS|Call|WhatsApp) to/ });
+      expect(await titles.allTextContents()).toEqual([
+        'WhatsApp to +447400123402',
+        'Call to +447400123401',
+        'SMS to +447400123400',
+      ]);
     });
 
     it('shows no code for the notice to an owner', async () => {
-      await outbox.register({ email: 'ann@example.com' });
+      await registerPerson({ email: 'ann@example.com' });
       await card('ann@example.com').getByText('You already have an account with Example Broker').waitFor();
-      expect(await outbox.page.locator('.digits').count()).toBe(0);
+      expect(await page().locator('.digits').count()).toBe(0);
     });
 
-    it('shows an account as it is opened, with its mail and its popup', async () => {
-      expect(await outbox.openAccount({ send_email: true, send_pop_up: true })).toBe(200);
-      const login = String(outbox.service.platforms.get('tp5-live-1')?.accounts().at(-1)?.login);
-      const account = outbox.page.getByRole('list', { name: 'Accounts on tp5-live-1' }).getByRole('listitem').first();
+    it('shows an account when it is opened, with its mail and its popup', async () => {
+      expect(await openAccount({ send_email: true, send_pop_up: true })).toBe(200);
+      const login = String(service.platforms.get('tp5-live-1')?.accounts().at(-1)?.login);
+      const account = page().getByRole('list', { name: 'Accounts on tp5-live-1' }).getByRole('listitem').first();
       await account.getByText(login).waitFor();
       expect(await account.textContent()).toMatch(/Ann Lee.*real\\standard.*1:200.*ann@example\.com/);
       await card('ann@example.com').getByText(`Example Broker: your trading account ${login}`).waitFor();
       await card('client CLIENT01').getByText(`The login of your new account is ${login}.`).waitFor();
-      expect(await outbox.page.locator('.digits').count()).toBe(0);
+      expect(await page().locator('.digits').count()).toBe(0);
     });
 
-    it('shows what people typed as text, and runs nothing that a mail brings', async () => {
-      outbox.service.outbox.record({
+    it('shows what people typed as text, and runs nothing of a mail', async () => {
+      service.outbox.record({
         kind: 'email',
         to: HOSTILE,
         subject: HOSTILE,
@@ -128,37 +146,32 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
         html: `${HOSTILE}<p>Read me</p>`,
         language: '"><b>',
       });
-      outbox.service.outbox.record({ kind: 'popup', to: HOSTILE, subject: HOSTILE, text: HOSTILE });
-      outbox.service.outbox.record({ kind: 'sms', to: HOSTILE, text: HOSTILE });
-      expect(await outbox.openAccount({}, 'HOSTILE1')).toBe(200);
-      await outbox.page
-        .getByRole('list', { name: 'Accounts on tp5-live-1' })
-        .getByText(HOSTILE, { exact: true })
-        .waitFor();
-      await outbox.page.getByRole('article').nth(2).frameLocator('iframe').getByText('Read me').waitFor();
-      expect(await outbox.page.getByText(HOSTILE, { exact: true }).count()).toBeGreaterThanOrEqual(7);
-      expect(await outbox.page.locator('main img, main script').count()).toBe(0);
-      expect(await outbox.page.title()).toBe('Outbox');
+      service.outbox.record({ kind: 'popup', to: HOSTILE, subject: HOSTILE, text: HOSTILE });
+      service.outbox.record({ kind: 'sms', to: HOSTILE, text: HOSTILE });
+      expect(await openAccount({}, 'HOSTILE1')).toBe(200);
+      const accounts = page().getByRole('list', { name: 'Accounts on tp5-live-1' });
+      await accounts.getByText(HOSTILE, { exact: true }).waitFor();
+      await page().getByRole('article').nth(2).frameLocator('iframe').getByText('Read me').waitFor();
+      expect(await page().getByText(HOSTILE).count()).toBeGreaterThanOrEqual(7);
+      expect(await page().locator('main img, main script').count()).toBe(0);
+      expect(await page().title()).toBe('Outbox');
     });
 
-    it('says what to do when nothing was sent: calls that work as they are copied', async () => {
-      await outbox.page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor();
-      await outbox.page.getByRole('button', { name: 'Copy the call' }).first().click();
-      await expect.poll(clipboard).toContain('curl');
-      const { stdout } = await promisify(execFile)('sh', ['-c', await clipboard()]);
-      expect(stdout).toMatch(/^HTTP\/1\.1 204/);
+    it('suggests calls when nothing was sent, and they work as they are copied', async () => {
+      await page().getByRole('button', { name: 'Copy the call' }).first().click();
+      expect(await runClipboard()).toMatch(/^HTTP\/1\.1 204/);
       await card('nia@example.com').waitFor();
-      expect(await outbox.page.getByRole('heading', { name: 'Nothing was sent yet' }).isVisible()).toBe(false);
+      expect(await page().getByRole('heading', { name: 'Nothing was sent yet' }).count()).toBe(0);
     });
 
-    it('shows the events that the CRM hears, and the clients that it makes', async () => {
-      expect(await outbox.register({ email: 'crm@example.com' })).toBe(204);
-      const client = databaseClient(localClient(outbox.service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));
+    it('shows the events that the CRM receives, and the clients that it creates', async () => {
+      expect(await registerPerson({ email: 'crm@example.com' })).toBe(204);
+      const client = databaseClient(localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));
       const { Items = [] } = await client.send(new ScanCommand({ TableName: 'registrations' }));
       client.destroy();
       const registration = Items.find(({ email }) => email === 'crm@example.com');
-      const told = { id: registration?.registration_id, email_taken: false };
-      outbox.service.bus.deliver({
+      const detail = { id: registration?.registration_id, email_taken: false };
+      service.bus.deliver({
         version: '0',
         id: 'e-1',
         'detail-type': 'RegistrationConfirmed',
@@ -167,129 +180,212 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
         time: new Date().toISOString(),
         region: 'eu-west-1',
         resources: [],
-        detail: told,
+        detail,
       });
-      const crm = outbox.page.getByRole('region', { name: 'CRM' });
+      const crm = page().getByRole('region', { name: 'CRM' });
       await crm.getByText('crm@example.com').waitFor();
       await crm.getByText('RegistrationConfirmed').click();
-      await crm.getByText(`"id": "${told.id}"`).waitFor();
-      await expect.poll(() => said().textContent()).toBe('Event RegistrationConfirmed');
+      await crm.getByText(`"id": "${detail.id}"`).waitFor();
+      await expect.poll(announced).toBe('Event RegistrationConfirmed');
       await crm.getByRole('button', { name: 'Copy a call that opens an account' }).click();
       await expect.poll(clipboard).toContain('/tp5/accounts');
-      const { stdout } = await promisify(execFile)('sh', ['-c', await clipboard()]);
-      expect(stdout).toMatch(/^HTTP\/1\.1 200/);
+      expect(await runClipboard()).toMatch(/^HTTP\/1\.1 200/);
     });
 
     it('clears the outbox', async () => {
-      await outbox.register({ email: 'gone@example.com' });
-      await outbox.page.getByRole('button', { name: 'Clear', exact: true }).click();
-      await outbox.page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor();
-      expect(outbox.service.outbox.list()).toEqual([]);
+      await registerPerson({ email: 'gone@example.com' });
+      await page().getByRole('button', { name: 'Clear', exact: true }).click();
+      await page().getByRole('heading', { name: 'Nothing was sent yet' }).waitFor();
+      expect(service.outbox.list()).toEqual([]);
     });
 
-    it('goes on by itself when the service was stopped and started again', async () => {
-      const { port } = outbox.service;
-      await outbox.service.close();
-      await outbox.page.getByText('Connection lost, trying again…').waitFor();
-      await outbox.start(port);
-      await outbox.page.getByText('Live', { exact: true }).waitFor();
-      await outbox.register({ email: 'again@example.com' });
+    it('makes the next call fail by a switch, which goes off when the fault is used up', async () => {
+      await toggle('ses').check();
+      await page().getByText('throttled, once').waitFor();
+      expect(await registerPerson()).toBe(502);
+      await expect.poll(() => toggle('ses').isChecked()).toBe(false);
+      expect(await registerPerson()).toBe(204);
+    });
+
+    it('shows no fault that was used up before the switch got its answer', async () => {
+      const used = Promise.withResolvers<void>();
+      await page().route('**/_local/faults/ses', async (route) => {
+        const answer = await route.fetch();
+        await used.promise;
+        await route.fulfill({ response: answer });
+      });
+      const answered = page().waitForResponse('**/_local/faults/ses');
+      await toggle('ses').click({ noWaitAfter: true });
+      await page().getByText('throttled, once').waitFor();
+      expect(await registerPerson()).toBe(502);
+      await page().getByText('sends emails').waitFor();
+      used.resolve();
+      await answered;
+      expect(await toggle('ses').isChecked()).toBe(false);
+      await page().unroute('**/_local/faults/ses');
+    });
+
+    it('shows faults that other programs set, with their steps', async () => {
+      service.faults('tp5-live-1').set({ kind: 'slow', ms: 100, times: 1, step: 'authentication' });
+      await page().getByText('slow 100 ms at authentication, once').waitFor();
+      service.faults('s3').set({ kind: 'slow', times: 3, after: 2, ms: 250 });
+      await page().getByText('slow 250 ms, 3 times, skips first 2').waitFor();
+      await toggle('s3').uncheck();
+      await page().getByText('stores documents').waitFor();
+      expect(service.faults('s3').list()).toEqual([]);
+    });
+
+    it('reconnects when the service was restarted', async () => {
+      const { port } = service;
+      await service.close();
+      await page().getByText('Connection lost, retrying…').waitFor();
+      service = await startService({ records: RECORDS, port });
+      await page().getByText('● Live').waitFor();
+      await registerPerson({ email: 'again@example.com' });
       await card('again@example.com').waitFor();
-      expect(await outbox.page.getByRole('article').count()).toBe(1);
+      expect(await page().getByRole('article').count()).toBe(2);
     });
   });
 
   describe('that was just loaded', () => {
-    beforeEach(() => outbox.load());
+    beforeEach(load);
 
-    it('shows the channel that is chosen, and counts all', async () => {
-      await outbox.register({ email: 'filter@example.com' });
-      await outbox.register({ otp_type: 'sms', phone: { country_code: '44', number: '7400123410' } });
-      await outbox.page.getByRole('radio', { name: 'All 2' }).waitFor();
-      await outbox.page.getByRole('radio', { name: 'SMS 1' }).check();
-      expect(await outbox.page.getByRole('article').count()).toBe(1);
+    it('shows the messages of the chosen kind, and counts all', async () => {
+      await registerPerson({ email: 'filter@example.com' });
+      await registerPerson({ otp_type: 'sms', phone: { country_code: '44', number: '7400123410' } });
+      const messages = page().getByRole('region', { name: 'Messages' }).getByRole('article');
+      await page().getByRole('radio', { name: 'All 2' }).waitFor();
+      await page().getByRole('radio', { name: 'SMS 1' }).check();
+      await expect.poll(() => messages.count()).toBe(1);
       expect(await card('+447400123410').count()).toBe(1);
-      await outbox.page.keyboard.press('ArrowRight');
-      await outbox.page.getByText('No call was sent yet.').waitFor();
-      expect(await outbox.page.getByRole('article').count()).toBe(0);
-      await outbox.register({ email: 'later@example.com' });
-      await outbox.page.getByRole('radio', { name: 'E-mails 2' }).check();
-      expect(await outbox.page.getByRole('article').count()).toBe(2);
+      await page().keyboard.press('ArrowRight');
+      await page().getByText('No message of this kind was sent yet.').waitFor();
+      expect(await messages.count()).toBe(0);
+      await registerPerson({ email: 'later@example.com' });
+      await page().getByRole('radio', { name: 'Emails 2' }).check();
+      await expect.poll(() => messages.count()).toBe(2);
     });
 
-    it('keeps what is open and where the focus stands when messages come', async () => {
-      await outbox.register({ email: 'older@example.com' });
+    it('keeps what is open and the focus when messages arrive', async () => {
+      await registerPerson({ email: 'older@example.com' });
       await card('older@example.com').getByRole('button', { name: 'Text' }).click();
-      await outbox.register({ email: 'newer@example.com' });
+      await registerPerson({ email: 'newer@example.com' });
       await card('newer@example.com').waitFor();
       expect(await card('older@example.com').locator('pre').isVisible()).toBe(true);
-      expect(await outbox.page.evaluate('document.activeElement.textContent')).toBe('Text');
+      expect(await page().evaluate('document.activeElement.textContent.trim()')).toBe('Text');
     });
 
     it('names every control, and orders its headings and parts', async () => {
-      await outbox.register({ email: 'named@example.com' });
-      await outbox.openAccount();
+      await registerPerson({ email: 'named@example.com' });
+      await openAccount();
       await card('named@example.com').frameLocator('iframe').getByRole('heading').waitFor();
-      for (const disclosure of await outbox.page.locator('.disclosure').all()) await disclosure.click();
-      const tree = await outbox.page.locator('body').ariaSnapshot();
-      const controls = /^\s*- (button|link|switch|radio|combobox|spinbutton|form|group|heading|navigation)\b(?! ")/m;
-      expect(tree).not.toMatch(controls);
-      expect(await outbox.page.getByTitle('The mail to named@example.com').count()).toBe(1);
+      for (const summary of await page().locator('summary').all()) await summary.click();
+      const tree = await page().locator('body').ariaSnapshot();
+      const unnamed = /^\s*- (button|link|switch|radio|combobox|spinbutton|form|group|heading|navigation)\b(?! ")/m;
+      expect(tree).not.toMatch(unnamed);
+      expect(await page().getByTitle('The mail to named@example.com').count()).toBe(1);
       for (const part of ['banner', 'main', 'region "Messages"', 'region "Trading servers"', 'region "Faults"']) {
         expect(tree).toContain(`- ${part}`);
       }
       const headings = '[...document.querySelectorAll("h1, h2, h3, h4")].filter((it) => it.checkVisibility())';
-      const levels = await outbox.page.evaluate<number[]>(`${headings}.map(({ tagName }) => Number(tagName[1]))`);
+      const levels = await page().evaluate<number[]>(`${headings}.map(({ tagName }) => Number(tagName[1]))`);
       expect(levels[0]).toBe(1);
-      for (const [place, level] of levels.entries()) expect(level - (levels[place - 1] ?? 0)).toBeLessThanOrEqual(1);
-      const ids = await outbox.page.evaluate<string[]>('[...document.querySelectorAll("[id]")].map(({ id }) => id)');
+      for (const [index, level] of levels.entries()) expect(level - (levels[index - 1] ?? 0)).toBeLessThanOrEqual(1);
+      const ids = await page().evaluate<string[]>('[...document.querySelectorAll("[id]")].map(({ id }) => id)');
       expect(ids).toEqual([...new Set(ids)]);
     });
 
-    it('is walked through with the Tab key in the order of the page, each stop in sight', async () => {
-      await outbox.register({
-        email: 'tab@example.com',
-        otp_type: 'sms',
-        phone: { country_code: '44', number: '7400123420' },
-      });
+    it('is usable with the Tab key in the order of the page, each stop visible', async () => {
+      await registerPerson({ otp_type: 'sms', phone: { country_code: '44', number: '7400123420' } });
       await card('+447400123420').waitFor();
+      const focused = 'document.activeElement';
       const stops: string[] = [];
-      for (let stop = 0; stop < 11; stop += 1) {
-        await outbox.page.keyboard.press('Tab');
-        stops.push(
-          await outbox.page.evaluate(
-            '(document.activeElement.ariaLabel ?? document.activeElement.textContent).trim() || document.activeElement.value',
-          ),
-        );
-        expect(await outbox.page.evaluate('document.activeElement.matches(":focus-visible")')).toBe(true);
+      for (let stop = 0; stop < 9; stop += 1) {
+        await page().keyboard.press('Tab');
+        const name = `${focused}.ariaLabel ?? (${focused}.textContent.trim() || ${focused}.value)`;
+        stops.push(await page().evaluate(name));
+        expect(await page().evaluate(`${focused}.matches(":focus-visible")`)).toBe(true);
       }
-      expect(stops.slice(0, 9)).toEqual([
-        'Registration page',
-        'API reference',
+      expect(stops).toEqual([
         'Messages 1',
         expect.stringMatching(/^Servers/),
         expect.stringMatching(/^CRM/),
         'Faults',
+        'Registration page',
+        'API reference',
         'Clear',
         'all',
         'Copy code',
       ]);
-      await outbox.page.getByRole('link', { name: 'Faults' }).focus();
-      await outbox.page.keyboard.press('Enter');
-      await outbox.page.keyboard.press('Tab');
-      expect(await outbox.page.evaluate('document.activeElement.textContent')).toContain('ses');
+      await page().getByRole('link', { name: 'Faults' }).focus();
+      await page().keyboard.press('Enter');
+      await page().keyboard.press('Tab');
+      expect(await page().evaluate(`${focused}.textContent`)).toContain('ses');
     });
 
     it('shows one part at a time on a phone, none of them wider than the screen', async () => {
-      await outbox.register({ email: `${'long.'.repeat(11)}name@${'mail.'.repeat(20)}example.com` });
-      await outbox.page.setViewportSize({ width: 360, height: 740 });
-      await outbox.page.getByRole('article').waitFor();
+      await registerPerson({ email: `${'long.'.repeat(11)}name@${'mail.'.repeat(20)}example.com` });
+      await page().setViewportSize({ width: 360, height: 740 });
+      await page().getByRole('article').first().waitFor();
       for (const part of ['Messages', 'Trading servers', 'CRM', 'Faults']) {
-        await outbox.page.getByRole('link', { name: part.replace('Trading s', 'S') }).click();
-        await outbox.page.getByRole('heading', { level: 2, name: part }).waitFor();
-        expect(await outbox.page.getByRole('region').count()).toBe(1);
-        expect(await outbox.page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+        await page()
+          .getByRole('link', { name: part.replace('Trading s', 'S') })
+          .click();
+        await page().getByRole('heading', { level: 2, name: part }).waitFor();
+        await expect.poll(() => page().getByRole('region').count()).toBe(1);
+        expect(await page().evaluate('document.documentElement.scrollWidth')).toBe(360);
       }
+    });
+
+    it('sets the kind of a fault, its times and its code, and clears all', async () => {
+      await unfold('tp5-live-1 works');
+      await faultForm('tp5-live-1').getByLabel('Fault').selectOption('return code');
+      await faultForm('tp5-live-1').getByRole('spinbutton', { name: 'Return code' }).fill('3007');
+      await faultForm('tp5-live-1').getByLabel('Times').fill('2');
+      await toggle('tp5-live-1').check();
+      await page().getByText('return code 3007, 2 times').waitFor();
+      expect(service.faults('tp5-live-1').list()).toEqual([{ kind: 'retcode', times: 2, after: 0, code: 3007 }]);
+      expect(await openAccount()).toBe(503);
+      await page().getByText('return code 3007, once').waitFor();
+
+      // A change of a fault that is on counts at once.
+      await faultForm('tp5-live-1').getByLabel('Fault').selectOption('slow');
+      await faultForm('tp5-live-1').getByLabel('Milliseconds').fill('1');
+      await page().keyboard.press('Tab');
+      await page().getByText('slow 1 ms, 2 times').waitFor();
+      await page().getByRole('button', { name: 'Clear all' }).click();
+      await page().getByText('tp5-live-1 works').waitFor();
+      expect(service.faults('tp5-live-1').list()).toEqual([]);
+      expect(await openAccount()).toBe(200);
+    });
+
+    it('sets no fault that the service would refuse', async () => {
+      await unfold('sns sends SMS and pop-ups');
+      await faultForm('sns').getByLabel('Times').fill('0');
+      await toggle('sns').click();
+      await expect.poll(() => toggle('sns').isChecked()).toBe(false);
+      expect(service.faults('sns').list()).toEqual([]);
+    });
+
+    it.each(['0', ''])('shows the unchanged fault when its times are set to "%s"', async (times) => {
+      await unfold('sns sends SMS and pop-ups');
+      const target = page()
+        .getByRole('listitem')
+        .filter({ has: faultForm('sns') });
+      await faultForm('sns').getByLabel('Times').fill('3');
+      await toggle('sns').check();
+      await page().getByText('throttled, 3 times').waitFor();
+      await faultForm('sns').getByLabel('Times').fill(times);
+      await page().keyboard.press('Tab');
+      await target.getByRole('alert').getByText('This value is not possible').waitFor();
+      expect(await faultForm('sns').getByLabel('Times').inputValue()).toBe('3');
+      expect(await toggle('sns').isChecked()).toBe(true);
+      expect(service.faults('sns').list()).toEqual([{ kind: 'throttled', times: 3, after: 0 }]);
+
+      await faultForm('sns').getByLabel('Times').fill('5');
+      await page().keyboard.press('Tab');
+      await page().getByText('throttled, 5 times').waitFor();
+      expect(await target.getByRole('alert').textContent()).toBe('');
     });
   });
 });

@@ -1,80 +1,331 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CHROMIUM, launchChromium } from '../../../infra/local/chromium.ts';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM } from '../../../infra/local/chromium.ts';
+import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { oneTimeCode } from '../../../infra/local/one-time-code.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
-import { inChromium } from '../../support/chromium.ts';
+import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/form.ts';
+import { inChromium, TestBrowser } from '../../support/chromium.ts';
+import { checkEvent } from '../../support/events.ts';
+
+const PERSON = { name: 'Nia Newman', password: 'one horse, four batteries' };
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg==';
+const ODD_KEY = 'a/b~c %é';
+/** Forms that the demo records have none like. */
+const FORMS = [
+  {
+    id: 'FORMOPEN',
+    name: 'Choices without options',
+    fields: [
+      { key: 'radio', type: 'radio' as const, label: 'Title' },
+      { key: 'select', type: 'select' as const, label: 'Source' },
+      { key: 'checkbox', type: 'checkbox' as const, label: 'Hobbies' },
+      { key: 'multiselect', type: 'multiselect' as const, label: 'Platforms' },
+    ],
+  },
+  {
+    id: 'FORMODD1',
+    fields: [
+      { key: ODD_KEY, type: 'number_string' as const, label: 'Odd', required: true },
+      { key: 'terms', type: 'boolean' as const, label: 'I accept the terms', must: true, version: '2026-11' },
+      { key: 'proof', type: 'document' as const, label: 'Proof', accept: ['application/pdf'] },
+      { key: 'home', type: 'location' as const, label: 'Home', required: true },
+      { key: 'team', type: 'participants' as const, label: 'Team', required: true },
+    ],
+  },
+];
 
 let service: LocalService;
 beforeAll(async () => {
-  const captcha = JSON.stringify({ provider: 'turnstile', secret: 'local/captcha' });
-  const limits = JSON.stringify({ sourcePer10Minutes: 100, sourcePerHour: 100 });
-  service = await startService({ environment: { CAPTCHA: captcha, LIMITS: limits } });
+  service = await startService({
+    records: { ...DEMO_RECORDS, forms: [...DEMO_RECORDS.forms, ...FORMS] },
+    environment: {
+      CAPTCHA: JSON.stringify({ provider: 'turnstile', secret: 'local/captcha' }),
+      LIMITS: JSON.stringify({ sourcePer10Minutes: 100, sourcePerHour: 100 }),
+    },
+  });
 });
 afterAll(() => service.close());
 
 describe('the local provider of captchas', () => {
-  it('gives a token to whoever solved the riddle', async () => {
-    const asked = await fetch(`${service.url}/_local/captcha`);
-    expect(await asked.json()).toEqual({ needed: true });
+  it('gives a token to a person who solved the captcha', async () => {
+    const needed = await fetch(`${service.url}/_local/captcha`);
+    expect(await needed.json()).toEqual({ needed: true });
     const solved = await fetch(`${service.url}/_local/captcha`, { method: 'POST' });
     expect(await solved.json()).toEqual({ token: expect.stringMatching(/^local\./) });
   });
 });
 
 describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () => {
-  let browser: Browser;
-  let page: Page;
-  const complaints: string[] = [];
-  beforeAll(async () => {
-    browser = await launchChromium();
-    page = await browser.newPage();
-    page.on('pageerror', ({ message }) => complaints.push(message));
-  });
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
+  const browser = new TestBrowser({ locale: 'de-DE' });
+  const page = () => browser.page;
+  const field = (label: string) => page().getByLabel(label, { exact: true }).first();
+  const group = (name: string) => page().getByRole('group', { name }).first();
+  const press = (name: string) => page().getByRole('button', { name, exact: true }).click();
+
+  /** Opens the page and fills in the fixed fields. */
+  async function open(formId: string, email = `${formId}@example.com`): Promise<void> {
     service.outbox.clear();
-    complaints.length = 0;
-    await page.goto(`${service.url}/_local/register`);
-    await page.getByLabel('Name').fill('Nia Newman');
-    await page.getByLabel('E-mail', { exact: true }).fill('nia@example.com');
-    await page.getByLabel('Password').fill('correct horse');
-  });
-  const press = () => page.getByRole('button', { name: 'Register' }).click();
+    await page().goto(`${service.url}/_local/register?form=${formId}`);
+    await field('Name').fill(PERSON.name);
+    await field('Email').fill(email);
+    await field('Password').fill(PERSON.password);
+    await field('Repeat password').fill(PERSON.password);
+    await field('I am a person').check();
+  }
 
-  it('sends a code to who solved the captcha', async () => {
-    await page.getByLabel('I am a person').check();
-    await press();
-    await page.getByRole('heading', { name: 'We have sent you a code' }).waitFor();
-    expect(service.outbox.list()).toMatchObject([{ kind: 'email', to: 'nia@example.com' }]);
-    expect(service.captcha?.requests).toBe(1);
-    expect(await page.getByLabel('I am a person').isChecked()).toBe(false);
-    expect(complaints).toEqual([]);
+  /** Sends the form. @returns the body of the request */
+  async function submit(): Promise<Record<string, unknown>> {
+    const sent = page().waitForRequest('**/register/request');
+    await press('Register');
+    return (await sent).postDataJSON();
+  }
+
+  /** The errors that the page shows, by the label of their field. */
+  function shownErrors(): Promise<[label: string, error: string][]> {
+    return page().evaluate(`[...document.querySelectorAll('small.alert')].map((error) => {
+      const control = document.getElementById(error.id.replace(/-error$/, ''));
+      const label = control.matches('fieldset') ? control.querySelector('legend') : control.labels[0];
+      return [label.firstChild.textContent.trim(), error.textContent];
+    })`);
+  }
+
+  it('renders every type of field, documents among them, and sends the values as the API expects them', async () => {
+    await open('FORMFULL');
+    await field('Occupation').fill('Teacher');
+    await field('textarea optional').fill('Two\nlines');
+    await field('description optional').fill('A description');
+    await field('number optional').fill('-1.5');
+    await field('number_string optional').fill('0.25');
+    await field('boolean optional').check();
+    await group('Do you trade already?').getByLabel('yes').check();
+    await field('Experience optional').selectOption('pro');
+    await field('dynamicSelect optional').fill('Anything');
+    for (const market of ['indices', 'fx']) await group('Markets').getByLabel(market).check();
+    await group('Consents').getByLabel('news').check();
+    await group('Consents').getByLabel('terms').check();
+    await group('Consents').getByLabel('news').uncheck();
+    await field('date optional').fill('1990-05-17');
+    const image = { name: 'passport.png', mimeType: 'image/png', buffer: Buffer.from(PNG, 'base64') };
+    await field('Proof of identity optional').setInputFiles([image, { ...image, name: 'back.png' }]);
+    await group('phone').getByLabel('Country code').fill('+49');
+    await group('phone').getByLabel('Number').fill('01512 3456789');
+    await field('email optional').fill('second@example.com');
+    await field('country optional').selectOption('Germany');
+    await field('nation optional').selectOption('France');
+    await group('location').getByLabel('Country').fill('DE');
+    await group('location').getByLabel('City').fill('Berlin');
+    for (const [list, name] of [
+      ['participants', 'Ann'],
+      ['leads', 'Bob'],
+    ] as const) {
+      await group(list).getByRole('button', { name: 'Add' }).click();
+      await group(`${list} 1`).getByLabel('Id').fill('7');
+      await group(`${list} 1`).getByLabel('Name').fill(name);
+    }
+    await group('leads').getByRole('button', { name: 'Add' }).click();
+    await group('leads').getByRole('button', { name: 'Remove the last' }).click();
+
+    const body = await submit();
+    expect(body).toEqual({
+      ...PERSON,
+      email: 'FORMFULL@example.com',
+      repeat_password: PERSON.password,
+      type: 'trader',
+      otp_type: 'email',
+      form_id: 'FORMFULL',
+      language: 'de-DE',
+      field_text: 'Teacher',
+      field_textarea: 'Two\nlines',
+      field_description: 'A description',
+      field_number: -1.5,
+      field_number_string: '0.25',
+      field_boolean: true,
+      field_radio: 'yes',
+      field_select: 'pro',
+      field_dynamicSelect: 'Anything',
+      field_multiselect: ['fx', 'indices'],
+      field_checkbox: ['terms'],
+      field_date: '1990-05-17',
+      field_document: [
+        { id: '1', name: 'passport.png', doc: PNG },
+        { id: '2', name: 'back.png', doc: PNG },
+      ],
+      field_phone: { country_code: '+49', number: '01512 3456789' },
+      field_email: 'second@example.com',
+      field_country: 'DE',
+      field_nation: 'FR',
+      field_location: { country: 'DE', state: '', city: 'Berlin' },
+      field_participants: [{ id: '7', name: 'Ann' }],
+      field_leads: [{ id: '7', name: 'Bob' }],
+    });
+    for (const type of CUSTOM_FIELD_TYPES) expect(body).toHaveProperty(`field_${type}`);
+    await page().getByRole('heading', { name: 'We have sent you a code' }).waitFor();
   });
 
-  it('shows what the service finds wrong', async () => {
-    await page.getByLabel('SMS').check();
-    await page.getByLabel('Phone', { exact: true }).fill('123');
-    await press();
-    await page.getByText('The service answered 400.').waitFor();
-    expect(await page.getByRole('listitem').allTextContents()).toEqual([
-      'captcha-token is required',
-      expect.stringMatching(/^phone\/number must be /),
+  it('renders choices without options as free text', async () => {
+    await open('FORMOPEN');
+    await field('Title optional').fill('Dr');
+    await field('Source optional').fill('A friend');
+    await field('Hobbies optional').fill('chess\n\nmusic');
+    await field('Platforms optional').fill('tp5');
+    expect(await submit()).toMatchObject({
+      radio: 'Dr',
+      select: 'A friend',
+      checkbox: ['chess', 'music'],
+      multiselect: ['tp5'],
+    });
+    await page().getByRole('heading', { name: 'We have sent you a code' }).waitFor();
+  });
+
+  it('sends an empty form, and shows each error at its field', async () => {
+    service.outbox.clear();
+    await page().goto(`${service.url}/_local/register?form=FORM0002`);
+    await group('Send my code by').getByLabel('SMS').check();
+    await press('Register');
+    await page().getByRole('alert').waitFor();
+    expect(await shownErrors()).toEqual([
+      ['Name', 'is required'],
+      ['Email', 'is required'],
+      ['Country code', 'is required when otp_type is sms'],
+      ['Number', 'is required when otp_type is sms'],
+      ['Password', 'is required'],
+      ['Repeat password', 'is required'],
+      ['I am a person', 'is required'],
     ]);
+    expect(await page().getByRole('alert').textContent()).toContain('7 fields need attention');
+    expect(await page().evaluate('document.activeElement.labels[0].textContent.trim()')).toBe('Name');
     expect(service.outbox.list()).toEqual([]);
-    expect(complaints).toEqual([]);
   });
 
-  it('sends texts to the phone', async () => {
-    await page.getByLabel('SMS').check();
-    await page.getByLabel('Phone', { exact: true }).fill('07400 123456');
-    await page.getByLabel('I am a person').check();
-    await press();
-    await page.getByRole('heading', { name: 'We have sent you a code' }).waitFor();
-    expect(service.outbox.list()).toMatchObject([{ kind: 'sms', to: '+447400123456' }]);
+  it('shows errors within objects, lists and documents, whatever the keys of the form', async () => {
+    await open('FORMODD1');
+    await field('Odd').fill('abc');
+    const text = { name: 'a.pdf', mimeType: 'application/pdf', buffer: Buffer.from('no PDF') };
+    await field('Proof optional').setInputFiles([text]);
+    await group('Home').getByLabel('Country').fill('x'.repeat(256));
+    await group('Team').getByRole('button', { name: 'Add' }).click();
+    await group('Team 1').getByLabel('Name').fill('y'.repeat(256));
+    await submit();
+    await page().getByRole('alert').waitFor();
+    expect(Object.fromEntries(await shownErrors())).toMatchObject({
+      Odd: 'must be a decimal number in a string',
+      'I accept the terms': expect.stringMatching(/required|must be true/),
+      Country: expect.stringContaining('255'),
+      Name: expect.stringContaining('255'),
+    });
+    expect(await page().getByText('Version 2026-11').count()).toBe(1);
+
+    await field('Odd').fill('1');
+    await field('I accept the terms Version 2026-11').check();
+    await group('Home').getByLabel('Country').fill('DE');
+    await group('Home').getByLabel('City').fill('Bonn');
+    await group('Team 1').getByLabel('Name').fill('Ann');
+    await field('I am a person').check();
+    const body = await submit();
+    expect(body[ODD_KEY]).toBe('1');
+    await expect.poll(shownErrors).toEqual([['Proof', 'must be a document of a kind that the form accepts']]);
+  });
+
+  it('lists errors of no field, and keeps what was typed', async () => {
+    service.faults('ses').set({ kind: 'refused', times: 1 });
+    await open('FORM0002');
+    await submit();
+    await page().getByRole('alert').getByText('HTTP 502').waitFor();
+    expect(await field('Email').inputValue()).toBe('FORM0002@example.com');
+    expect(await field('I am a person').isChecked()).toBe(false);
+  });
+
+  it('says that a form does not exist, and offers the others', async () => {
+    await page().goto(`${service.url}/_local/register?form=NONE0000`);
+    await page().getByRole('heading', { name: 'No form has this id.' }).waitFor();
+    await page().getByLabel('Form of this page').selectOption('FORM0001: Retail');
+    await field('Experience').waitFor();
   });
 
   it('fits a phone', async () => {
-    await page.setViewportSize({ width: 360, height: 740 });
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    await page().setViewportSize({ width: 360, height: 740 });
+    await open('FORMFULL');
+    expect(await page().evaluate('document.documentElement.scrollWidth')).toBe(360);
+    await page().setViewportSize({ width: 1280, height: 900 });
+  });
+
+  describe('and the outbox, from the registration to an account', () => {
+    let outbox: Page;
+    const email = 'walk@example.com';
+    beforeAll(async () => {
+      outbox = await browser.newPage();
+      await outbox.goto(`${service.url}/_local`);
+      await outbox.getByText('● Live').waitFor();
+    });
+
+    it('registers a person by a captcha and a text to the phone', async () => {
+      await open('FORM0002', email);
+      await group('Send my code by').getByLabel('SMS').check();
+      await field('Country code').fill('44');
+      await field('Number').fill('07400 123499');
+      const checks = service.captcha?.requests ?? 0;
+      await submit();
+      await page().getByRole('heading', { name: 'We have sent you a code' }).waitFor();
+      expect(service.captcha?.requests).toBe(checks + 1);
+      expect(service.outbox.list()).toMatchObject([{ kind: 'sms', to: '+447400123499' }]);
+      await outbox.getByRole('heading', { name: 'SMS to +447400123499' }).waitFor();
+    });
+
+    it('refuses a wrong code', async () => {
+      const code = await outbox.locator('.digits').textContent();
+      await field('Code').fill(code === '123456' ? '654321' : '123456');
+      await press('Confirm');
+      await page().getByRole('alert').getByText('HTTP 400').waitFor();
+      await field('Code').fill('12');
+      await press('Confirm');
+      await expect.poll(shownErrors).toEqual([['Code', expect.any(String)]]);
+      expect(service.bus.list()).toEqual([]);
+    });
+
+    it('goes back to the form, which has all values, and sends another code by mail', async () => {
+      await press('Back');
+      expect(await field('Number').inputValue()).toBe('07400 123499');
+      await group('Send my code by').getByLabel('Email').check();
+      await field('I am a person').check();
+      await submit();
+      await outbox.getByRole('heading', { name: `Email to ${email}` }).waitFor();
+    });
+
+    it('confirms the code, and the CRM creates a client', async () => {
+      const mail = service.outbox.list().at(-1);
+      await field('Code').fill((mail && oneTimeCode(mail)) ?? '');
+      await press('Confirm');
+      await page().getByRole('heading', { name: 'You are registered' }).waitFor();
+      const crm = outbox.getByRole('region', { name: 'CRM' });
+      await crm.getByText(email).waitFor();
+      await crm.getByText('RegistrationConfirmed').waitFor();
+      expect(service.bus.list()).toMatchObject([{ 'detail-type': 'RegistrationConfirmed' }]);
+      for (const typed of [email, PERSON.name, PERSON.password]) {
+        expect(JSON.stringify(service.bus.list())).not.toContain(typed);
+      }
+    });
+
+    it('opens an account by the call that the page copies, and its password logs in', async () => {
+      await outbox.bringToFront();
+      await outbox.getByRole('button', { name: 'Copy a call that opens an account' }).click();
+      const clipboard = () => outbox.evaluate<string>('navigator.clipboard.readText()');
+      await expect.poll(clipboard).toContain('/tp5/accounts');
+      const { stdout } = await promisify(execFile)('sh', ['-c', await clipboard()]);
+      expect(stdout).toMatch(/^HTTP\/1\.1 200/);
+      const { login, master_password: password } = JSON.parse(stdout.slice(stdout.indexOf('{')));
+      const account = outbox.getByRole('list', { name: 'Accounts on tp5-live-1' }).getByRole('listitem').first();
+      await account.getByText(String(login)).waitFor();
+      expect(await account.textContent()).toContain(PERSON.name);
+      const answer = await fetch(`${service.url}/_local/platforms/tp5-live-1/login`, {
+        method: 'POST',
+        body: JSON.stringify({ login, password }),
+      });
+      expect(await answer.json()).toEqual({ access: 'master' });
+      await expect.poll(() => service.bus.list().length).toBe(2);
+      for (const event of service.bus.list()) checkEvent(event['detail-type'], event.detail, event.source);
+    });
   });
 });

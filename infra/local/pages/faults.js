@@ -1,0 +1,187 @@
+import { html } from 'htm/preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { announce, byId, Section } from './parts.js';
+
+/** @import { FaultsState } from '../live-state.ts' */
+/** @typedef {FaultsState[string]} TargetFaults */
+/** @typedef {TargetFaults['waiting'][number]} Fault */
+/** @typedef {Fault['kind']} FaultKind */
+
+/** The embedded services, with what they do. Every other target is a trading server. @type {Record<string, string>} */
+const SERVICES = {
+  ses: 'sends emails',
+  sns: 'sends SMS and pop-ups',
+  voice: 'makes calls',
+  whatsapp: 'sends WhatsApp messages',
+  dynamodb: 'the database',
+  s3: 'stores documents',
+  secrets: 'stores secrets',
+  events: 'sends events to the CRM',
+  captcha: 'verifies captchas',
+};
+
+/** @type {Record<FaultKind, string>} */
+const MEANINGS = {
+  throttled: 'It answers that there are too many calls.',
+  refused: 'It answers that the call is not permitted.',
+  down: 'No connection can be made.',
+  slow: 'It waits, then works as usual.',
+  reply_lost: 'It executes the call; the reply never arrives.',
+  late: 'The connection ends at once; the call is executed later.',
+  repeated: 'It executes the call, and again later, as after a late duplicate.',
+  partial: 'It answers with success, but reports one event as failed.',
+  session_dropped: 'The connection closes before the command is executed.',
+  retcode: 'It answers with this return code of the platform.',
+  silence: 'It receives the command and never replies.',
+  garbage: 'It sends a reply that makes no sense.',
+};
+
+/** @typedef {'times' | 'after' | 'ms' | 'code'} NumberName */
+/** @typedef {{ kind: FaultKind } & Record<NumberName, string | number>} Values */
+
+/**
+ * The number fields; those with `kinds` apply to these kinds only.
+ *
+ * @type {{ name: NumberName; label: string; min: number; max: number; kinds?: FaultKind[] }[]}
+ */
+const NUMBERS = [
+  { name: 'times', label: 'Times', min: 1, max: 1_000_000 },
+  { name: 'after', label: 'Skip first', min: 0, max: 1_000_000 },
+  { name: 'ms', label: 'Milliseconds', min: 0, max: 600_000, kinds: ['slow', 'late', 'repeated'] },
+  { name: 'code', label: 'Return code', min: 0, max: 99_999, kinds: ['retcode'] },
+];
+const DEFAULTS = { times: 1, after: 0, ms: 2_000, code: 3_006 };
+
+/** @param {{ faults: FaultsState }} props */
+export function Faults({ faults }) {
+  const targets = Object.entries(faults);
+  const isService = (/** @type {string} */ name) => Object.hasOwn(SERVICES, name);
+  const clear = async () => {
+    await fetch('/_local/faults', { method: 'DELETE' });
+    announce('All faults were cleared');
+    byId('faults').focus();
+  };
+  const button = html`<button type="button" class="secondary outline" onClick=${clear}>Clear all</button>`;
+  const action = targets.some(([, { waiting }]) => waiting.length > 0) && button;
+  const list = (/** @type {string} */ title, /** @type {typeof targets} */ some) => html`
+    <h3>${title}</h3>
+    <ul class="panel" aria-label=${title}>
+      ${some.map(([name, state]) => html`<${Target} key=${name} name=${name} ...${state} />`)}
+    </ul>
+  `;
+  const about = 'Make the next calls fail, and see what the API answers.';
+  return html`
+    <${Section} id="faults" title="Faults" about=${about} action=${action}>
+      ${list(
+        'Services',
+        targets.filter(([name]) => isService(name)),
+      )}
+      ${list(
+        'Trading servers',
+        targets.filter(([name]) => !isService(name)),
+      )}
+    <//>
+  `;
+}
+
+/**
+ * A target with its switch, and the fields that the switch sets. The switch goes off when calls have used up the fault.
+ *
+ * @param {{ name: string } & TargetFaults} props
+ */
+function Target({ name, kinds, waiting: [fault] }) {
+  const [values, setValues] = useState(/** @type {Values} */ ({ ...DEFAULTS, kind: kinds[0] ?? 'down' }));
+  const [problem, setProblem] = useState('');
+  const details = useRef(/** @type {HTMLDetailsElement | null} */ (null));
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  const isOn = fault !== undefined;
+  // The fields follow a fault that another program set. They stay as they are while calls use it up.
+  useEffect(() => fault && setValues({ ...values, ...fault }), [fault?.kind]);
+
+  // The stream brings the new state. A failure renders the switch as it was.
+  const send = async (/** @type {object} */ body) => {
+    const request = { method: 'PUT', body: JSON.stringify(body) };
+    const answer = await fetch(`/_local/faults/${name}`, request).catch(() => undefined);
+    setProblem(answer?.ok ? '' : 'The service did not set this fault.');
+  };
+  const onToggle = (/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget: input }) => {
+    if (!input.checked) return send({ times: 0 });
+    if (details.current !== null) details.current.open = true;
+    if (form.current?.reportValidity()) return send(faultFrom(values));
+    input.checked = false;
+  };
+  /** @param {{ target: HTMLInputElement | HTMLSelectElement }} event */
+  const onChange = ({ target: { name, value } }) => {
+    const next = { ...values, [name]: value };
+    const isValid = !isOn || form.current?.reportValidity();
+    setValues(isValid ? next : { ...values, ...fault });
+    if (!isValid) setProblem('This value is not possible. The fault did not change.');
+    else if (isOn) send(faultFrom(next));
+  };
+  const onInput = (/** @type {{ target: HTMLInputElement }} */ { target: { name, value } }) =>
+    setValues({ ...values, [name]: value });
+  const onSubmit = (/** @type {Event} */ event) => event.preventDefault();
+  return html`
+    <li class="target">
+      <details ref=${details} aria-label=${name}>
+        <summary>
+          <strong class="mono">${name}</strong>${' '}
+          <small class=${isOn ? 'alert' : ''}>${fault ? describe(fault) : (SERVICES[name] ?? 'works')}</small>
+        </summary>
+        <form ref=${form} aria-label="Fault of ${name}" ...${{ onInput, onChange, onSubmit }}>
+          <${Fields} kinds=${kinds} values=${values} />
+        </form>
+      </details>
+      <input type="checkbox" role="switch" aria-label="Make ${name} fail" checked=${isOn} onChange=${onToggle} />
+      <small class="alert" role="alert">${problem}</small>
+    </li>
+  `;
+}
+
+/** @param {{ kinds: readonly FaultKind[]; values: Values }} props */
+function Fields({ kinds, values }) {
+  const numbers = fieldsOf(values.kind).map(
+    ({ name, label, min, max }) => html`
+      <label>
+        ${label}
+        <input type="number" name=${name} value=${values[name]} min=${min} max=${max} step="1" required />
+      </label>
+    `,
+  );
+  return html`
+    <div class="fields">
+      <label>
+        Fault
+        <select name="kind" value=${values.kind}>
+          ${kinds.map((kind) => html`<option value=${kind}>${nameOf(kind)}</option>`)}
+        </select>
+      </label>
+      ${numbers}
+    </div>
+    <small>${MEANINGS[values.kind]}</small>
+  `;
+}
+
+/** @param {FaultKind} kind */
+function nameOf(kind) {
+  return kind === 'retcode' ? 'return code' : kind.replaceAll('_', ' ');
+}
+
+/** @param {FaultKind} kind */
+function fieldsOf(kind) {
+  return NUMBERS.filter(({ kinds }) => kinds === undefined || kinds.includes(kind));
+}
+
+/** @param {Values} values */
+function faultFrom(values) {
+  const numbers = fieldsOf(values.kind).map(({ name }) => [name, Number(values[name])]);
+  return { kind: values.kind, ...Object.fromEntries(numbers) };
+}
+
+/** @param {Fault} fault */
+function describe({ kind, step, times, after = 0, ms, code }) {
+  const detail = ms === undefined ? (code ?? '') : `${ms} ms`;
+  const where = step === undefined ? '' : `at ${step === 'tls' ? 'TLS' : step}`;
+  const how = [nameOf(kind), detail, where].filter((part) => part !== '').join(' ');
+  return `${how}, ${times === 1 ? 'once' : `${times} times`}${after === 0 ? '' : `, skips first ${after}`}`;
+}

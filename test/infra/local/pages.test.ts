@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type LocalService, startService } from '../../../infra/local/service.ts';
+import { get } from '../../support/local-service.ts';
+
+let service: LocalService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+const HTML = { accept: 'text/html' };
+const PAGES = ['/_local', '/_local/', '/_local/outbox', '/_local/register', '/_local/register/', '/_local/docs'];
+
+/** The files that a page names, with those of its import map. */
+function linkedFiles(html: string): string[] {
+  return [...html.matchAll(/(?:src|href)="([^"]+)"|":"(\/[^"]+)"/g)].map(([, link, mapped]) => link ?? mapped ?? '');
+}
+
+describe('the pages of the local service', () => {
+  it.each(PAGES)('%s loads files of this service only, and all of them exist', async (path) => {
+    const { headers, text } = await get(service, path, HTML);
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const files = linkedFiles(text);
+    expect(files.length).toBeGreaterThan(4);
+    for (const file of files) {
+      expect(file).toMatch(/^\/_local\/pages\//);
+      expect((await get(service, file)).status).toBe(200);
+    }
+  });
+
+  it.each(PAGES)(
+    '%s has a policy that allows no other origin and no inline script but its import map',
+    async (path) => {
+      const { headers, text } = await get(service, path, HTML);
+      const [, map = ''] = /<script type="importmap">(.*)<\/script>/.exec(text) ?? [];
+      const hash = createHash('sha256').update(map).digest('base64');
+      const policy = headers.get('content-security-policy');
+      expect(policy).toContain(`default-src 'none'; script-src 'self' 'sha256-${hash}'; connect-src 'self'`);
+      if (path.includes('docs')) return;
+      expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
+      expect(policy).not.toContain('unsafe');
+    },
+  );
+
+  it.each([
+    ['pico.css', 'text/css; charset=utf-8'],
+    ['preact.js', 'text/javascript; charset=utf-8'],
+    ['icons.svg', 'image/svg+xml; charset=utf-8'],
+    ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
+  ])('have the file %s, which a browser loads again only after a change', async (name, type) => {
+    const { status, headers } = await get(service, `/_local/pages/${name}`);
+    expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([200, type, 'no-cache']);
+    const etag = headers.get('etag') ?? '';
+    expect((await get(service, `/_local/pages/${name}`, { 'if-none-match': etag })).status).toBe(304);
+    expect((await get(service, `/_local/pages/${name}`, { 'if-none-match': '"older"' })).status).toBe(200);
+  });
+
+  it.each(['package.json', 'tsconfig.json', '..%2foutbox.ts', '%2e%2e%2fpages.ts', 'index.html'])(
+    'have no other file: %s',
+    async (name) => {
+      expect((await get(service, `/_local/pages/${name}`)).status).toBe(404);
+    },
+  );
+
+  it('show a mail with a policy that runs and loads nothing', async () => {
+    service.outbox.record({ kind: 'email', to: 'ann@example.com', text: 'Hello', html: '<p>Hello</p>' });
+    const { headers, text } = await get(service, '/_local/outbox/1/mail');
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none';.*sandbox allow-same-origin/);
+    expect(text).toBe('<p>Hello</p>');
+    expect((await get(service, '/_local/outbox/none/mail')).status).toBe(404);
+  });
+});
