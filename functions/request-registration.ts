@@ -10,7 +10,7 @@ import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../lib/valida
 
 const config = registrationConfig();
 const readSecret = secretReader();
-const parts = registrationDependencies(config, readSecret);
+const dependencies = registrationDependencies(config, readSecret);
 
 /** `POST /public/v1/account/register/request`: keeps a pending registration and sends its one-time password → 204. */
 export const handler = endpoint({
@@ -19,5 +19,5 @@ export const handler = endpoint({
   captcha: config.captcha && captchaVerifier(config.captcha, { readSecret, url: config.captchaUrl }),
   maxBodyBytes: MAX_REGISTRATION_BYTES,
   telemetry: telemetry('request-registration', config.stage),
-  handle: (request, telemetry, signal) => requestRegistration(parts, request, telemetry, signal),
+  handle: (request, telemetry, signal) => requestRegistration(dependencies, request, telemetry, signal),
 });

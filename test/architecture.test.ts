@@ -8,7 +8,7 @@ const ROOT = new URL('..', import.meta.url).pathname;
 const USE_CASE = [
   /^node:(crypto|timers\/promises)$/,
   /^lib\/(config|telemetry|problem|deadline)\.ts$/,
-  /^lib\/(http|records|validators)\//,
+  /^lib\/(http|limits|records|validators)\//,
   /^lib\/messages\/(message|notices)\.ts$/,
   /^lib\/secrets\/(one-time-code|pepper)\.ts$/,
   /^lib\/platform\/platform\.ts$/,
@@ -75,10 +75,21 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^node:/,
       /^valibot$/,
       /^file-type$/,
-      /^email-providers\//,
       /^lib\/(records|validators|secrets)\//,
       /^lib\/aws\/(dynamodb|s3|eventbridge)\.ts$/,
       /^lib\/problem\.ts$/,
+    ],
+  },
+  {
+    of: /^lib\/limits\//,
+    may: [
+      /^node:(crypto|net)$/,
+      /^email-providers\//,
+      /^tldts-icann$/,
+      /^lib\/(limits|validators)\//,
+      /^lib\/secrets\/pepper\.ts$/,
+      /^lib\/records\/all-ended\.ts$/,
+      /^lib\/aws\/dynamodb\.ts$/,
     ],
   },
   { of: /^lib\/(accounts|registration)\/([\w-]+-)?(parts|dependencies)\.ts$/, may: [/^lib\//] },
@@ -138,6 +149,7 @@ const VENDORS = [
   'any-ascii',
   'countries-list',
   '@zxcvbn-ts/language-common',
+  'tldts-icann',
 ];
 
 function imports(path: string, source: string): string[] {

@@ -38,26 +38,31 @@ const REPEATS: readonly [repeat: string, answer: string][] = [
   ],
 ];
 
-const LIMITS: { readonly [Name in keyof Limits]: (most: Limits[Name]) => string } = {
-  resendSeconds: (waits) => `the next message to the same recipient after ${waits.join(', ')} seconds`,
+type RegistrationLimit = Exclude<keyof Limits, `confirmation${string}`>;
+
+const LIMITS: { readonly [Name in RegistrationLimit]: (most: Limits[Name]) => string } = {
+  resendSeconds: (waits) => `the next message to the same recipient after ${[waits].flat().join(', ')} seconds`,
   recipientPerHour: (most) => `${most} messages an hour to a recipient`,
   recipientPerDay: (most) => `${most} messages in 24 hours to a recipient`,
   sourcePer10Minutes: (most) => `${most} requests in 10 minutes from a source address (IPv6: a /64)`,
   sourcePerHour: (most) => `${most} requests an hour from a source address`,
-  networkSourcesPerHour: (most) => `${most} source addresses (/64) of one /48 of IPv6 in an hour of the clock`,
-  prefixPerHour: (most) => `${most} messages an hour to a phone prefix (the number less its last four digits)`,
+  networkSourcesPerHour: (most) => `${most} source addresses (/64) an hour of one /48 of IPv6`,
+  prefixPerHour: (most) => `${most} messages an hour to a phone prefix (the number without its last four digits)`,
   countryPerHour: (most) => `${most} messages an hour to a country, for each phone channel`,
-  mailDomainPerHour: (most) => `${most} messages an hour to a mail domain (public mail providers apart)`,
+  channelPerDay: (most) => `${most} messages in 24 hours by a phone channel, to all countries`,
+  mailDomainPerHour: (most) => `${most} messages an hour to a registrable mail domain (except public mail providers)`,
   wrongIdsPer10Minutes: (most) => `${most} unknown form ids and referral codes in 10 minutes from a source address`,
+  replaysPerHour: (most) => `${most} repeats of one \`Idempotency-Key\` an hour`,
 };
 
 /** The limits of the registration, as Markdown. */
 export function limits(): string {
-  const lines = (Object.keys(LIMITS) as (keyof Limits)[]).map((name) => sentence(name));
-  return `Limits (settings of the deployment; these are the defaults):\n\n${list(lines)}`;
+  const lines = (Object.keys(LIMITS) as RegistrationLimit[]).map((name) => sentence(name));
+  const how = 'Each window starts with its first request.';
+  return `Limits (settings of the deployment; these are the defaults). ${how}\n\n${list(lines)}`;
 }
 
-function sentence<Name extends keyof Limits>(name: Name): string {
+function sentence<Name extends RegistrationLimit>(name: Name): string {
   return LIMITS[name](DEFAULT_LIMITS[name]);
 }
 

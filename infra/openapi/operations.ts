@@ -1,8 +1,8 @@
 import type * as v from 'valibot';
-import { MAX_IN_10_MINUTES } from '../../lib/records/confirmation-limit.ts';
 import { MAX_SIDE_BY_SIDE } from '../../lib/records/registrations.ts';
 import { CODE_VALID_MINUTES, MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
 import { MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
+import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/headers.ts';
 import { MAX_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
 import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
@@ -82,7 +82,7 @@ function confirmation(): JsonObject {
       `Code and password must belong to one of the ${MAX_SIDE_BY_SIDE} newest registrations of this channel and address. A code allows ${MAX_GUESSES} guesses. A wrong password uses no guess.`,
       'Every refusal is the same `code_not_accepted`. It does not reveal whether there is a registration, or whether the address belongs to a client.',
       'After a lost answer, send the same body again: for 24 hours the answer is 204 again. No `Idempotency-Key` is needed.',
-      `At most ${MAX_IN_10_MINUTES} requests in 10 minutes from a source address, right or wrong. The body may have ${bytes(MAX_CONFIRMATION_BYTES)}.`,
+      `At most ${DEFAULT_LIMITS.confirmationsPer10Minutes} requests in 10 minutes from a source address, right or wrong (a setting). The body may have ${bytes(MAX_CONFIRMATION_BYTES)}.`,
       'Pages of the configured origins may call it (CORS).',
     ].join('\n\n'),
     security: [],

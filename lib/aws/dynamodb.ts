@@ -30,6 +30,16 @@ export class ConditionFailed extends Error {
   override readonly name = 'ConditionFailed';
 }
 
+/** @returns undefined where a condition kept the write from being done */
+export async function unlessRefused<T>(write: Promise<T>): Promise<T | undefined> {
+  try {
+    return await write;
+  } catch (error) {
+    if (error instanceof ConditionFailed) return undefined;
+    throw error;
+  }
+}
+
 export interface Expression {
   update?: string;
   condition?: string;

@@ -22,6 +22,8 @@ export interface Request<Body, Parameters = Record<never, string>> {
   idempotencyKey: string | undefined;
   /** The address of the person who called: an IPv4 or IPv6 address without a port. */
   source: string;
+  /** Of the program that called, as it named itself. */
+  userAgent?: string | undefined;
   /** Who called; undefined where the route has no authorizer. */
   caller: string | undefined;
   /** Asks the captcha's provider about the token of this request, once; absent where the deployment asks for none. */
@@ -82,6 +84,7 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
     parameters: path.output,
     idempotencyKey: key.output,
     source: await source({ sourceIp: requestContext.http.sourceIp, headers }, signal),
+    userAgent: headers['user-agent'],
     caller,
     captcha: captcha && token && ((until) => captcha(token.output, until)),
     endsAt,

@@ -36,6 +36,10 @@ export interface PendingRegistration {
   /** What the person agreed to, with the version of each text. */
   consents?: Consent[] | undefined;
   language?: string | undefined;
+  /** The address of the person who asked. */
+  source: string;
+  /** Of the browser, at most 256 characters. */
+  user_agent?: string | undefined;
   code: SealedCode;
   /** ISO 8601, UTC. */
   requested_at: string;

@@ -1,7 +1,7 @@
 import { databaseClient, table } from '../aws/dynamodb.ts';
 import { parsedSecret, type ReadSecret } from '../aws/secrets.ts';
 import type { confirmationConfig } from '../config.ts';
-import { confirmationLimit } from '../records/confirmation-limit.ts';
+import { limitsIn } from '../limits/limits.ts';
 import { documentsIn } from '../records/documents.ts';
 import { eventsOn } from '../records/events.ts';
 import { registrationDirectoryIn } from '../records/registration-directory.ts';
@@ -16,13 +16,15 @@ export function confirmationDependencies(
   readSecret: ReadSecret,
 ): ConfirmationParts {
   const database = databaseClient();
+  const limitsTable = table(database, config.limitsTable);
   return {
     directory: registrationDirectoryIn(table(database, config.crmTable)),
     registrations: registrationsIn(table(database, config.registrationsTable), Date.now, config.confirmedDays),
     documents: documentsIn(config.documentsBucket),
     events: eventsOn(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
-    countSource: confirmationLimit(table(database, config.limitsTable)),
+    // Confirmations are never taken back.
+    limits: limitsIn(limitsTable, () => limitsTable, config.limits),
     isPassword: isPasswordOf,
     now: Date.now,
   };

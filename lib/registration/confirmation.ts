@@ -1,14 +1,15 @@
 import type { Answer, Request } from '../http/endpoint.ts';
+import type { RegistrationLimits } from '../limits/limits.ts';
 import { Problem } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
 import type { Events } from '../records/events.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
 import { MAX_SIDE_BY_SIDE, type Registrations, type StoredRegistration, TELLING_MS } from '../records/registrations.ts';
-import type { Verdict } from '../records/send-limits.ts';
 import { isSealedCode } from '../secrets/one-time-code.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import type { ConfirmationRequest } from '../validators/confirmation.ts';
+import { refuseReached } from './work.ts';
 
 /** What a confirmation needs; tests pass fakes. */
 export interface ConfirmationParts {
@@ -17,8 +18,7 @@ export interface ConfirmationParts {
   documents: Pick<Documents, 'keep'>;
   events: Events;
   pepper(signal: AbortSignal): Promise<Pepper>;
-  /** Counts a request of this source. */
-  countSource(source: string, pepper: Pepper, signal: AbortSignal): Promise<Verdict>;
+  limits: Pick<RegistrationLimits, 'countConfirmation'>;
   /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
   isPassword(hash: string | undefined, password: string): Promise<boolean>;
   now(): number;
@@ -40,12 +40,9 @@ export async function confirmRegistration(
   signal: AbortSignal,
 ): Promise<Answer> {
   const pepper = await parts.pepper(signal);
-  const verdict = await parts.countSource(source, pepper, signal);
-  if (verdict.kind === 'reached') {
-    telemetry.event('LimitReached', { channel: body.channel });
-    throw new Problem('too_many_requests', { retryAfterSeconds: verdict.retryAfterSeconds });
-  }
-  if (verdict.kind === 'unchecked') telemetry.event('LimitUncheckable', { channel: body.channel });
+  const limit = await parts.limits.countConfirmation(source, pepper, signal);
+  refuseReached(limit, body.channel, telemetry);
+  if (limit.kind === 'unchecked') telemetry.event('LimitUncheckable', { channel: body.channel });
 
   const registration = await guess(parts, body, pepper, signal);
   if (registration === undefined) throw new Problem('code_not_accepted');

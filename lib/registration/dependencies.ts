@@ -1,18 +1,18 @@
-import { databaseClient, table } from '../aws/dynamodb.ts';
+import { databaseClient, type Table, table } from '../aws/dynamodb.ts';
 import { parsedSecret, type ReadSecret } from '../aws/secrets.ts';
 import type { RegistrationConfig } from '../config.ts';
+import { limitsIn } from '../limits/limits.ts';
 import { installed, installedChannels, type Openers } from '../messages/channels.ts';
 import { documentsIn } from '../records/documents.ts';
 import { operationsIn } from '../records/operations.ts';
 import { registrationDirectoryIn } from '../records/registration-directory.ts';
 import { registrationsIn } from '../records/registrations.ts';
-import { sendLimits } from '../records/send-limits.ts';
 import { makeCode } from '../secrets/one-time-code.ts';
 import { hashPassword, isPasswordOf } from '../secrets/password-hash.ts';
 import { parsePepper } from '../secrets/pepper.ts';
-import type { RegistrationParts } from './work.ts';
+import type { RegistrationDependencies } from './work.ts';
 
-/** How each channel is opened: loaded on first use, while the password is hashed. Its SDK client stays out of what is read at start. */
+/** How each channel is opened: loaded on first use, while the password is hashed, so no cold start reads its SDK client. */
 export const CHANNEL_OPENERS: Openers = {
   async email({ email, brand }) {
     const [{ emailChannel }, { sesMailer }] = await Promise.all([
@@ -44,9 +44,18 @@ export const CHANNEL_OPENERS: Openers = {
   },
 };
 
+/** The table of limits for what is taken back. Its client repeats no write, and is made when the first one comes. */
+function releasingTable(name: string): () => Table {
+  let made: Table | undefined;
+  return () => {
+    made ??= table(databaseClient({ maxAttempts: 1 }), name);
+    return made;
+  };
+}
+
 /** What a registration is given in production; made once, at cold start. */
-export function registrationDependencies(config: RegistrationConfig, readSecret: ReadSecret): RegistrationParts {
-  // Up to three calls go side by side.
+export function registrationDependencies(config: RegistrationConfig, readSecret: ReadSecret): RegistrationDependencies {
+  // Up to three calls are made in parallel.
   const database = databaseClient({}, 2);
   return {
     settings: config,
@@ -56,7 +65,7 @@ export function registrationDependencies(config: RegistrationConfig, readSecret:
     documents: documentsIn(config.documentsBucket, { tagged: config.confirmation === true }),
     channel: installedChannels(config, CHANNEL_OPENERS),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
-    limits: sendLimits(table(database, config.limitsTable), config.limits),
+    limits: limitsIn(table(database, config.limitsTable), releasingTable(config.limitsTable), config.limits),
     hashPassword,
     isPassword: isPasswordOf,
     makeCode,

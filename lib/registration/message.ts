@@ -1,32 +1,37 @@
 import { randomUUID } from 'node:crypto';
+import type { Request } from '../http/endpoint.ts';
 import { DeliveryFailure, type Message, type OtpChannel } from '../messages/message.ts';
 import { Problem } from '../problem.ts';
+import { allEnded } from '../records/all-ended.ts';
 import type { Delivery, PendingRegistration } from '../records/registrations.ts';
 import { CODE_VALID_MINUTES, sealCode } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError } from '../telemetry.ts';
 import type { CheckedCustomFields, RegistrationRequest } from '../validators/registration.ts';
-import { finishOperation, type RegistrationWork } from './work.ts';
+import { type AdmittedWork, finish, noted, passLimit, type Work } from './work.ts';
 
-/** Keeps the registration and sends its message, or the notice to the owner of the address; @throws when certainly nothing was sent */
+/**
+ * Keeps the registration and sends its message: the code, or the notice to the owner of the address.
+ * @throws when certainly nothing was sent
+ */
 export async function keepAndSend(
-  work: RegistrationWork,
+  work: AdmittedWork,
   custom: CheckedCustomFields,
   referrerUserId: string | undefined,
 ): Promise<void> {
-  const { parts, request, operation, signal } = work;
-  const { recipient } = request.body;
+  const { dependencies, request, done, signal } = work;
+  const { recipient, emailKey, phoneE164, password } = request.body;
   const registrationId = randomUUID();
-  const [passwordHash, documents, channel] = await all([
-    parts.hashPassword(request.body.password),
-    parts.documents.store(registrationId, custom.documents, signal),
+  const [passwordHash, documents, channel] = await allEnded([
+    dependencies.hashPassword(password),
+    dependencies.documents.store(registrationId, custom.documents, signal),
     openChannel(work),
   ]);
 
-  const requestedAt = parts.now();
-  const code = parts.makeCode();
+  const requestedAt = dependencies.now();
+  const code = dependencies.makeCode();
   const binding = { registrationId, channel: recipient.channel, address: recipient.key };
   const registration: PendingRegistration = {
-    ...keptFields(request.body),
+    ...keptFields(request),
     registration_id: registrationId,
     password_hash: passwordHash,
     referrer_user_id: referrerUserId,
@@ -36,11 +41,12 @@ export async function keepAndSend(
     code: sealCode(code, binding, work.pepper, requestedAt),
     requested_at: new Date(requestedAt).toISOString(),
   };
-  // Side by side: the record does not depend on whether the address is a client's, the message does.
-  const [known] = await all([
-    parts.directory.isClient({ emailKey: request.body.emailKey, phone: request.body.phoneE164 }, signal),
+  // In parallel: the record does not depend on whether the address is a client's, the message does.
+  const [, , known] = await allEnded([
+    done.operation && dependencies.operations.markSent(done.operation, { registration_id: registrationId }, signal),
+    countShared(work),
+    dependencies.directory.isClient({ emailKey, phone: phoneE164 }, signal),
     keep(registration, requestedAt, work),
-    operation && parts.operations.markSent(operation, { registration_id: registrationId }, signal),
   ]);
   signal.throwIfAborted();
 
@@ -49,11 +55,20 @@ export async function keepAndSend(
   await noteDelivery({ kind: message.kind, ...sent, email_taken: known.email }, registrationId, work);
 }
 
-/** Opened and made ready while the password is hashed; what is not ready then, the send sees to. */
-async function openChannel({ parts, request }: RegistrationWork): Promise<OtpChannel> {
-  const channel = await parts.channel(request.body.recipient.channel);
+/** Opened and prepared while the password is hashed. What is not ready then is done by the send. */
+async function openChannel({ dependencies, request }: Work): Promise<OtpChannel> {
+  const channel = await dependencies.channel(request.body.recipient.channel);
   await channel.prepare?.(request.body.language).catch(() => {});
   return channel;
+}
+
+/**
+ * Counts what recipients share. The recipient is counted before: of simultaneous requests for one recipient only the one
+ * that may send comes here, so the others cannot use up its prefix, country or domain.
+ * @throws as `passLimit`
+ */
+async function countShared(work: AdmittedWork): Promise<void> {
+  passLimit(work, await noted(work, work.admission.countShared(work.signal)));
 }
 
 /** The owner of the address gets no code. */
@@ -61,21 +76,20 @@ function messageFor(isOwners: boolean, code: string): Message {
   return isOwners ? { kind: 'owner_notice' } : { kind: 'code', code, validMinutes: CODE_VALID_MINUTES };
 }
 
-async function noteDelivery(
-  delivery: Delivery,
-  registrationId: string,
-  { parts, operation, telemetry }: RegistrationWork,
-): Promise<void> {
+async function noteDelivery(delivery: Delivery, registrationId: string, work: Work): Promise<void> {
+  const { dependencies, done, telemetry } = work;
   await Promise.all([
-    bestEffort(telemetry, 'delivery', (settling) =>
-      parts.registrations.noteDelivery(registrationId, delivery, settling),
+    bestEffort(telemetry, 'delivery', (signal) =>
+      dependencies.registrations.noteDelivery(registrationId, delivery, signal),
     ),
-    operation && finishOperation(parts, operation, telemetry),
+    done.operation && finish(work, done.operation),
   ]);
 }
 
+const MAX_USER_AGENT_CHARACTERS = 256;
+
 /** What is kept of the request as it is. */
-function keptFields(body: RegistrationRequest) {
+function keptFields({ body, source, userAgent }: Request<RegistrationRequest>) {
   return {
     type: body.type,
     otp_type: body.recipient.channel,
@@ -87,20 +101,21 @@ function keptFields(body: RegistrationRequest) {
     form_id: body.form_id,
     referrer_id: body.referrer_id,
     language: body.language,
+    source,
+    user_agent: userAgent?.slice(0, MAX_USER_AGENT_CHARACTERS),
   };
 }
 
-async function keep(registration: PendingRegistration, requestedAt: number, work: RegistrationWork): Promise<void> {
-  const { registrations } = work.parts;
-  work.takeBack.registration = (settling) => registrations.remove(registration, settling);
-  await registrations.put(registration, requestedAt, work.signal);
+async function keep(registration: PendingRegistration, requestedAt: number, work: Work): Promise<void> {
+  work.done.registration = registration;
+  await work.dependencies.registrations.put(registration, requestedAt, work.signal);
 }
 
 /** @throws Problem `otp_delivery_failed` when certainly nothing went out; an unknown outcome counts as sent */
 async function send(
   channel: OtpChannel,
   message: Message,
-  { request, telemetry, signal }: RegistrationWork,
+  { request, telemetry, signal }: Work,
   registrationId: string,
 ): Promise<Pick<Delivery, 'outcome' | 'message_id'>> {
   const { recipient, language } = request.body;
@@ -117,12 +132,4 @@ async function send(
     scoped.event('OtpOutcomeUnknown', describeError(error));
     return { outcome: 'unknown' };
   }
-}
-
-/** Like `Promise.all`, but fails only when all have ended: nothing goes on behind an answer. */
-async function all<const T extends readonly unknown[]>(work: T): Promise<{ -readonly [I in keyof T]: Awaited<T[I]> }> {
-  const results = await Promise.allSettled(work);
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
-  return Promise.all(work);
 }

@@ -1,189 +1,175 @@
 import type { Answer, Request } from '../http/endpoint.ts';
 import { fingerprints } from '../http/idempotency.ts';
+import type { Admission } from '../limits/limits.ts';
 import { invalid, Problem, type ProblemType } from '../problem.ts';
+import { allEnded } from '../records/all-ended.ts';
 import { type Claim, LeaseLost, workable } from '../records/operations.ts';
-import type { Verdict } from '../records/send-limits.ts';
 import type { Pepper } from '../secrets/pepper.ts';
-import { bestEffort, type Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../telemetry.ts';
 import type { Form } from '../validators/form.ts';
 import { isObject } from '../validators/primitives.ts';
 import { type CheckedCustomFields, checkCustomFields, type RegistrationRequest } from '../validators/registration.ts';
 import { keepAndSend } from './message.ts';
-import { finishOperation, type RegistrationParts, type RegistrationWork } from './work.ts';
+import {
+  type AdmittedWork,
+  finish,
+  noted,
+  passLimit,
+  type RegistrationDependencies,
+  refuseReached,
+  undo,
+  type Work,
+} from './work.ts';
 
 /**
- * Keeps a pending registration and sends its one-time password (specification, 4.1). Whether the address is a
- * client's shows neither in the answer nor in the calls that are made: its owner gets a notice instead of a code.
+ * Keeps a pending registration and sends its one-time password (specification, 4.1). Neither the answer nor the calls show
+ * whether the address is a client's: its owner gets a notice instead of a code.
  * @throws Problem for every outcome but 204
  */
 export async function requestRegistration(
-  parts: RegistrationParts,
+  dependencies: RegistrationDependencies,
   request: Request<RegistrationRequest>,
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const { pepper, claim, admission, records } = await begin(parts, request, signal);
-  if (claim !== undefined && claim.kind !== 'fresh') {
-    // Counted side by side with one that may be at work, a place that was taken here is for that one.
-    const isOver = claim.kind === 'finished' || claim.kind === 'undecided';
-    const dropped = isOver && bestEffort(telemetry, 'limits', (settling) => admission.dropRepeat(settling));
-    return await repeat(parts, claim, request, telemetry, signal).finally(() => dropped);
-  }
-
-  const operation = claim?.operation;
-  const takeBack: RegistrationWork['takeBack'] = { limits: (settling) => admission.dropRequest(settling) };
-  const work: RegistrationWork = { parts, pepper, request, operation, admission, telemetry, signal, takeBack };
+  const work: Work = { dependencies, request, telemetry, signal, done: { counted: [] } };
   try {
-    if (records.status === 'rejected') throw records.reason;
-    await register(work, records.value.form, records.value.referrerId);
+    const { claim, records, ...admitted } = await begin(work);
+    if (claim === undefined || claim.kind === 'fresh') {
+      await register({ ...work, ...admitted }, records);
+      return { body: undefined };
+    }
+    await checkReplay({ ...work, ...admitted }, claim);
   } catch (error) {
-    await takeAllBack(work, error instanceof LeaseLost);
+    await undo(work, error instanceof LeaseLost);
     if (error instanceof LeaseLost) throw new Problem('request_in_progress', { retryAfterSeconds: 1 });
     throw error;
   }
-  return { body: undefined };
-}
-
-/** Claims the key, counts the source and reads the form, side by side. */
-async function begin(parts: RegistrationParts, request: Request<RegistrationRequest>, signal: AbortSignal) {
-  const { form_id: formId, referrer_id: referralCode } = request.body;
-  const [begun, records] = await Promise.allSettled([
-    claimAndCount(parts, request, signal),
-    // Beside the pepper too, which a cold start has to ask for.
-    parts.directory.forRegistration({ formId, referralCode }, signal),
-  ]);
-  if (begun.status === 'rejected') throw begun.reason;
-  return { ...begun.value, records };
-}
-
-async function claimAndCount(
-  parts: RegistrationParts,
-  { body, sentBody, source, idempotencyKey, caller = source, endsAt }: Request<RegistrationRequest>,
-  signal: AbortSignal,
-) {
-  const pepper = await parts.pepper(signal);
-  const key = idempotencyKey === undefined ? undefined : ['registration', caller, idempotencyKey];
-  const [claim, admission] = await Promise.allSettled([
-    key && parts.operations.claim(key, fingerprintsOf(sentBody, pepper), endsAt - parts.now() + 1_000, signal),
-    parts.limits(pepper).admit({ key, recipient: body.recipient, source }, signal),
-  ]);
-  if (claim.status === 'rejected') throw claim.reason;
-  if (admission.status === 'rejected') throw admission.reason;
-  return { pepper, claim: claim.value, admission: admission.value };
-}
-
-/** Fingerprints can be tried out much faster than a password's own hash: they hold nothing of it. */
-function fingerprintsOf(sentBody: Record<string, unknown>, { keys }: Pepper): string[] {
-  return fingerprints(sentBody, keys, ['password', 'repeat_password']);
-}
-
-/** Answers a request whose key an earlier one has. One that may have sent never sends again: its answer was, or would have been, 204. */
-async function repeat(
-  parts: RegistrationParts,
-  claim: Exclude<Claim, { kind: 'fresh' }>,
-  { body }: Request<RegistrationRequest>,
-  telemetry: Telemetry,
-  signal: AbortSignal,
-): Promise<Answer> {
-  if (claim.kind === 'undecided') await finishOperation(parts, claim.operation, telemetry);
-  if (claim.kind !== 'reused') {
-    const item = claim.kind === 'in_progress' ? claim.known?.item : claim.item;
-    const hash = await hashOf(parts, item?.details, signal);
-    if (!(await parts.isPassword(hash, body.password))) throw new Problem('idempotency_key_reused');
-  }
-  workable(claim);
+  // A replay sends nothing.
+  await undo(work);
   return { body: undefined, replayed: true };
 }
 
-/** The password's hash of the registration that an operation has kept, while it is kept. */
-async function hashOf(parts: RegistrationParts, details: unknown, signal: AbortSignal): Promise<string | undefined> {
-  if (!isObject(details) || typeof details.registration_id !== 'string') return undefined;
-  return (await parts.registrations.get(details.registration_id, signal))?.password_hash;
+/** What a registration names in the CRM's records. */
+interface Records {
+  form: Form | undefined;
+  referrerId: string | undefined;
 }
 
-/** @param lost another worker goes on with the operation, and has its places */
-async function takeAllBack({ takeBack, operation, parts, telemetry }: RegistrationWork, lost: boolean): Promise<void> {
-  const { registration, limits } = takeBack;
-  await Promise.all([
-    !lost && limits && bestEffort(telemetry, 'limits', limits),
-    registration && bestEffort(telemetry, 'registration', registration),
+/** Claims the key, counts the source and reads the form, in parallel. */
+async function begin(work: Work) {
+  const { dependencies, request, signal } = work;
+  const { form_id: formId, referrer_id: referralCode } = request.body;
+  const [begun, records] = await allEnded([
+    claimAndCount(work),
+    // In parallel with the pepper too, which a cold start reads first.
+    dependencies.directory.forRegistration({ formId, referralCode }, signal),
   ]);
-  if (operation === undefined || lost) return;
-  await bestEffort(telemetry, 'release', (settling) => parts.operations.release(operation, settling));
+  return { ...begun, records };
+}
+
+async function claimAndCount(work: Work) {
+  const pepper = await work.dependencies.pepper(work.signal);
+  const [claim, admission] = await allEnded([claimKey(work, pepper), countSource(work, pepper)]);
+  return { pepper, claim, admission };
+}
+
+async function claimKey({ dependencies, request, signal, done }: Work, pepper: Pepper): Promise<Claim | undefined> {
+  const key = scopedKey(request);
+  if (key === undefined) return undefined;
+  // Fingerprints can be guessed much faster than a password's hash: they hold nothing of the password.
+  const sent = fingerprints(request.sentBody, pepper.keys, ['password', 'repeat_password']);
+  const leaseMs = request.endsAt - dependencies.now() + 1_000;
+  const claim = await dependencies.operations.claim(key, sent, leaseMs, signal);
+  if (claim.kind === 'fresh') done.operation = claim.operation;
+  return claim;
+}
+
+/** The key with what it is unique within. */
+function scopedKey({ idempotencyKey, source, caller = source }: Request<RegistrationRequest>): string[] | undefined {
+  return idempotencyKey === undefined ? undefined : ['registration', caller, idempotencyKey];
+}
+
+async function countSource({ dependencies, request, signal, done }: Work, pepper: Pepper): Promise<Admission> {
+  const asked = { source: request.source, recipient: request.body.recipient };
+  const admission = await dependencies.limits.admit(asked, pepper, signal);
+  done.counted.push(...admission.source.counted);
+  return admission;
+}
+
+/**
+ * Lets a request pass that is answered like the one that had its key first. One that may have sent never sends again: its
+ * answer was 204, or would have been.
+ * @throws Problem for every other answer
+ */
+async function checkReplay(work: AdmittedWork, claim: Exclude<Claim, { kind: 'fresh' }>): Promise<void> {
+  const { dependencies, request, pepper, telemetry, signal } = work;
+  const { password, recipient } = request.body;
+  if (claim.kind !== 'reused') {
+    const item = claim.kind === 'in_progress' ? claim.known?.item : claim.item;
+    const [limit, hash] = await allEnded([
+      dependencies.limits.countReplay(scopedKey(request) ?? [], pepper, signal),
+      passwordHash(work, item?.details),
+      claim.kind === 'undecided' && finish(work, claim.operation),
+    ]);
+    // Each replay costs a hash.
+    refuseReached(limit, recipient.channel, telemetry);
+    if (!(await dependencies.isPassword(hash, password))) throw new Problem('idempotency_key_reused');
+  }
+  workable(claim);
+}
+
+/** The password's hash in the registration of an operation, while it is kept. */
+async function passwordHash({ dependencies, signal }: Work, details: unknown): Promise<string | undefined> {
+  if (!isObject(details) || typeof details.registration_id !== 'string') return undefined;
+  return (await dependencies.registrations.get(details.registration_id, signal))?.password_hash;
 }
 
 /** @throws when certainly nothing was sent */
-async function register(
-  work: RegistrationWork,
-  form: Form | undefined,
-  referrerUserId: string | undefined,
-): Promise<void> {
-  const { admission, request, signal } = work;
-  refuseReached(work, admission.ofSource);
-  await passCaptcha(work);
-  const custom = await withoutFaults(work, form, referrerUserId);
-
-  work.takeBack.limits = (settling) => admission.dropMessage(settling);
-  const verdict = await admission.ofMessage(signal);
-  refuseReached(work, verdict);
-  if (verdict.kind === 'unchecked') {
-    const { channel } = request.body.recipient;
-    work.telemetry.event('LimitUncheckable', { channel });
-    // A text or a call costs money: without its limits it is not sent. A mail goes on.
-    if (channel !== 'email') throw new Error('The send limits could not be checked.');
-  }
-  await keepAndSend(work, custom, referrerUserId);
+async function register(work: AdmittedWork, records: Records): Promise<void> {
+  passLimit(work, work.admission.source);
+  await checkCaptcha(work);
+  const custom = await checkFields(work, records);
+  passLimit(work, await noted(work, work.admission.countRecipient(work.signal)));
+  await keepAndSend(work, custom, records.referrerId);
 }
 
-/** @throws Problem where a limit is reached */
-function refuseReached({ takeBack, admission, request, telemetry }: RegistrationWork, verdict: Verdict): void {
-  if (verdict.kind !== 'reached') return;
-  takeBack.limits = (settling) => admission.dropMessage(settling);
-  telemetry.event('LimitReached', { channel: request.body.recipient.channel });
-  throw new Problem('too_many_requests', { retryAfterSeconds: verdict.retryAfterSeconds });
-}
-
-/** @throws Problem `captcha_failed`; the source's place is used up, or tokens could be tried out */
-async function passCaptcha({ takeBack, admission, request, telemetry, signal }: RegistrationWork): Promise<void> {
+/** @throws Problem `captcha_failed` */
+async function checkCaptcha({ request, telemetry, signal }: Work): Promise<void> {
   const outcome = await request.captcha?.(signal);
   if (outcome === undefined || outcome.kind === 'passed') return;
-  if (outcome.kind === 'refused') {
-    takeBack.limits = (settling) => admission.dropMessage(settling);
-    throw new Problem('captcha_failed');
-  }
+  if (outcome.kind === 'refused') throw new Problem('captcha_failed');
   const { channel } = request.body.recipient;
   telemetry.event('CaptchaUnavailable', { channel, reason: outcome.reason });
   if (channel !== 'email') throw new Error('The captcha could not be checked.');
 }
 
-/** @throws Problem for what the request itself has wrong */
-async function withoutFaults(
-  work: RegistrationWork,
-  form: Form | undefined,
-  referrerUserId: string | undefined,
-): Promise<CheckedCustomFields> {
-  const { parts, request } = work;
+/** @throws Problem for the request's own errors */
+async function checkFields(work: AdmittedWork, { form, referrerId }: Records): Promise<CheckedCustomFields> {
+  const { dependencies, request } = work;
   const { body } = request;
   if (form === undefined) return await refuseWrongId(work, 'form_not_found');
   const custom = await checkCustomFields(form, body.members);
   if (!custom.ok) {
     throw custom.tooLarge ? new Problem('payload_too_large', { errors: custom.faults }) : invalid(custom.faults);
   }
-  const wrongDocuments = await parts.documents.inspect(custom.documents);
+  const wrongDocuments = await dependencies.documents.inspect(custom.documents);
   if (wrongDocuments.length > 0) throw invalid(wrongDocuments);
-  const { channels: available } = parts.settings;
+  const { channels: available } = dependencies.settings;
   if (!available.includes(body.recipient.channel)) {
     throw new Problem('otp_type_unavailable', { members: { available } });
   }
-  if (body.referrer_id !== undefined && referrerUserId === undefined) {
+  if (body.referrer_id !== undefined && referrerId === undefined) {
     return await refuseWrongId(work, 'referrer_not_found');
   }
   return custom;
 }
 
-async function refuseWrongId(work: RegistrationWork, type: ProblemType): Promise<never> {
-  const verdict = await work.admission.ofWrongId(work.signal);
-  delete work.takeBack.limits;
-  refuseReached(work, verdict);
+/** Ids can be guessed: each wrong one is counted, and that count is never taken back. */
+async function refuseWrongId(
+  { admission, request, telemetry, signal }: AdmittedWork,
+  type: ProblemType,
+): Promise<never> {
+  refuseReached(await admission.countWrongId(signal), request.body.recipient.channel, telemetry);
   throw new Problem(type);
 }

@@ -1,28 +1,30 @@
 import type { RegistrationConfig } from '../config.ts';
 import type { Request } from '../http/endpoint.ts';
+import type { Counted } from '../limits/counter.ts';
+import type { Admission, LimitDecision, RegistrationLimits } from '../limits/limits.ts';
 import type { OtpChannel } from '../messages/message.ts';
+import { Problem } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
 import type { Operation, Operations } from '../records/operations.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
-import type { Registrations } from '../records/registrations.ts';
-import type { Admission, SendLimits } from '../records/send-limits.ts';
+import type { PendingRegistration, Registrations } from '../records/registrations.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import { bestEffort, type Telemetry } from '../telemetry.ts';
 import type { Channel } from '../validators/otp-types.ts';
 import type { RegistrationRequest } from '../validators/registration.ts';
 
 /** What a registration needs; tests pass fakes. */
-export interface RegistrationParts {
+export interface RegistrationDependencies {
   /** Of the deployment. */
   settings: RegistrationConfig;
   directory: RegistrationDirectory;
   operations: Operations;
   registrations: Registrations;
   documents: Documents;
+  limits: RegistrationLimits;
   channel(name: Channel): Promise<OtpChannel>;
-  /** The secret keys that codes are sealed with; the limits know addresses only under one of them. */
+  /** The secret keys that codes are sealed with, and that name the counters of the limits. */
   pepper(signal: AbortSignal): Promise<Pepper>;
-  limits(pepper: Pepper): SendLimits;
   hashPassword(password: string): Promise<string>;
   /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
   isPassword(hash: string | undefined, password: string): Promise<boolean>;
@@ -30,26 +32,71 @@ export interface RegistrationParts {
   now(): number;
 }
 
-type TakeBack = (signal: AbortSignal) => Promise<void>;
-
-/** One request for a registration while it is worked on. */
-export interface RegistrationWork {
-  parts: RegistrationParts;
-  pepper: Pepper;
-  request: Request<RegistrationRequest>;
-  operation: Operation | undefined;
-  admission: Admission;
-  telemetry: Telemetry;
-  signal: AbortSignal;
-  /** What is taken back when certainly nothing is sent, so that the caller may ask again at once. */
-  takeBack: { limits?: TakeBack; registration?: TakeBack };
+/** One request for a registration, while it is worked on. */
+export interface Work {
+  readonly dependencies: RegistrationDependencies;
+  readonly request: Request<RegistrationRequest>;
+  readonly telemetry: Telemetry;
+  readonly signal: AbortSignal;
+  readonly done: Done;
 }
 
-/** Ends the operation of a request; a failure changes nothing in its answer. */
-export async function finishOperation(
-  parts: Pick<RegistrationParts, 'operations'>,
-  operation: Operation,
-  telemetry: Telemetry,
-): Promise<void> {
-  await bestEffort(telemetry, 'finish', (settling) => parts.operations.finish(operation, settling));
+/** A request whose key is claimed and whose source is counted. */
+export interface AdmittedWork extends Work {
+  readonly pepper: Pepper;
+  readonly admission: Admission;
+}
+
+/** What a request has counted, claimed and written: all of it is undone if certainly nothing was sent. */
+interface Done {
+  readonly counted: Counted[];
+  /** Claimed by its `Idempotency-Key`. */
+  operation?: Operation;
+  /** Noted before it is written: a write that failed may be done. */
+  registration?: PendingRegistration;
+}
+
+/**
+ * Undoes what a request has done. A failure changes nothing in its answer.
+ * @param lostLease true: another worker has the operation, which is not ours to end
+ */
+export async function undo({ dependencies, done, telemetry }: Work, lostLease = false): Promise<void> {
+  const { limits, operations, registrations } = dependencies;
+  const { counted, operation, registration } = done;
+  await Promise.all([
+    counted.length > 0 && bestEffort(telemetry, 'limits', (signal) => limits.release(counted, signal)),
+    registration && bestEffort(telemetry, 'registration', (signal) => registrations.remove(registration, signal)),
+  ]);
+  // Last: a retry with the same key must not meet the counts of this request.
+  if (operation === undefined || lostLease) return;
+  await bestEffort(telemetry, 'release', (signal) => operations.release(operation, signal));
+}
+
+/** Ends the operation of a request. A failure changes nothing in its answer. */
+export async function finish({ dependencies, telemetry }: Work, operation: Operation): Promise<void> {
+  await bestEffort(telemetry, 'finish', (signal) => dependencies.operations.finish(operation, signal));
+}
+
+/** Notes what was counted. */
+export async function noted({ done }: Work, counting: Promise<LimitDecision>): Promise<LimitDecision> {
+  const decision = await counting;
+  done.counted.push(...decision.counted);
+  return decision;
+}
+
+/** @throws Problem where a limit is reached; Error where those of a message to a phone could not be checked */
+export function passLimit({ request, telemetry }: Work, decision: LimitDecision): void {
+  const { channel } = request.body.recipient;
+  refuseReached(decision, channel, telemetry);
+  if (decision.kind !== 'unchecked') return;
+  telemetry.event('LimitUncheckable', { channel });
+  // Texts and calls cost money: none is sent without its limits. A mail is.
+  if (channel !== 'email') throw new Error('The limits could not be checked.');
+}
+
+/** @throws Problem where a limit is reached */
+export function refuseReached(decision: LimitDecision, channel: Channel, telemetry: Telemetry): void {
+  if (decision.kind !== 'reached') return;
+  telemetry.event('LimitReached', { channel });
+  throw new Problem('too_many_requests', { retryAfterSeconds: decision.retryAfterSeconds });
 }

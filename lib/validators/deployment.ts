@@ -12,6 +12,7 @@ import {
   HOST_NAME_MUST,
   list,
   minutePrice,
+  noneOr,
   price,
   text,
   word,
@@ -23,10 +24,12 @@ import {
  * the functions as one variable, and `lib/config.ts` reads it there.
  */
 
-/** What one database item counts (lib/records/sliding-window.ts). */
-export const MAX_COUNTED = 100;
-export const MAX_PAUSES = 9;
-const limit = (usual: number) => v.optional(count(1, MAX_COUNTED), usual);
+const MAX_COUNT = 1_000_000;
+/** Of requests or messages; the word `none` switches a limit off. */
+const limit = (usual: number) =>
+  v.optional(noneOr(count(1, MAX_COUNT), `must be a whole number from 1 to ${MAX_COUNT}, or none`), usual);
+const MAX_WAITS = 9;
+const WAITS_MUST = `must list 1 to ${MAX_WAITS} waits of 1 to 86400 seconds, or be the word none`;
 
 const secretName = text(/^[\w/+=.@!-]{1,512}$/, 'must be the name of a secret of Secrets Manager');
 const template = text(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: small letters, digits, underscores');
@@ -98,33 +101,39 @@ const WhatsAppSchema = closedObject({
 });
 export type WhatsAppSettings = v.InferOutput<typeof WhatsAppSchema>;
 
-/** How often registration may be asked for. */
+/** How often registration may be asked for and confirmed, and how many messages may be sent (lib/limits). */
 const LimitsSchema = closedObject({
-  /** How long the next message to a recipient waits after the first, second, … of 24 hours; the last goes on for ever. */
+  /** How long the next message to a recipient waits after the first, second, … of a day; the last wait repeats. */
   resendSeconds: v.optional(
-    v.pipe(
-      v.array(count(1, 86_400), 'must be a list, or a text with commas'),
-      v.minLength(1, 'must list at least one wait'),
-      v.maxLength(MAX_PAUSES, `must list at most ${MAX_PAUSES}`),
+    noneOr(
+      v.pipe(v.array(count(1, 86_400)), v.minLength(1, WAITS_MUST), v.maxLength(MAX_WAITS, WAITS_MUST)),
+      WAITS_MUST,
     ),
     [60, 120, 300, 900],
   ),
-  /** Sends to one recipient: a channel and an address. */
+  /** Messages to one recipient: a channel and an address. */
   recipientPerHour: limit(5),
   recipientPerDay: limit(10),
   /** Requests of one source: an IPv4 address, or a /64 of IPv6. */
   sourcePer10Minutes: limit(5),
   sourcePerHour: limit(20),
-  /** Different sources of one /48 of IPv6, which a single customer of a provider may have, in an hour of the clock. */
+  /** Different sources of one /48 of IPv6, which a single customer of a provider may have. */
   networkSourcesPerHour: limit(20),
-  /** Sends to one phone prefix: the number less its last four digits. */
+  /** Messages to one phone prefix: the number less its last four digits. */
   prefixPerHour: limit(10),
-  /** Sends to one country by one phone channel. */
-  countryPerHour: limit(50),
-  /** Sends to one mail domain, public mail providers apart. */
-  mailDomainPerHour: limit(50),
+  /** Messages to one country by one phone channel. */
+  countryPerHour: limit(500),
+  /** Messages by one phone channel, to all countries. */
+  channelPerDay: limit(5_000),
+  /** Messages to one registrable mail domain, except public mail providers. */
+  mailDomainPerHour: limit(200),
   /** Unknown form ids and referral codes of one source. */
   wrongIdsPer10Minutes: limit(30),
+  /** Requests that repeat an `Idempotency-Key`. */
+  replaysPerHour: limit(30),
+  /** Confirmations of one source, and different sources of one /48 that confirm. */
+  confirmationsPer10Minutes: limit(10),
+  confirmationNetworkSourcesPerHour: limit(20),
 });
 export type Limits = v.InferOutput<typeof LimitsSchema>;
 /** What holds where a deployment says nothing. */
@@ -277,6 +286,7 @@ export const RegistrationEnvironment = v.object({
 export const ConfirmationEnvironment = v.object({
   stage: shared.stage,
   front: registration.front,
+  limits: registration.limits,
   ...confirmation,
   crmTable: resource,
   registrationsTable: resource,

@@ -37,3 +37,8 @@ export const flag = v.boolean('must be true or false');
 export function list<const S extends v.GenericSchema>(item: S) {
   return v.array(item, 'must be a list, or a text with commas');
 }
+
+/** The word `none`, or a value. */
+export function noneOr<const S extends v.GenericSchema>(value: S, must: string) {
+  return v.union([v.literal('none'), value], must);
+}

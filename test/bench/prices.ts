@@ -2,27 +2,9 @@ import { readFileSync } from 'node:fs';
 import { EVERYTHING, resources, SENDER, synthesize } from '../support/stack.ts';
 import { eventFor } from './events.ts';
 import { type Benchmark, type BenchmarkRun, type Figure, figure, quantile } from './figures.ts';
+import { PRICES } from './price-list.ts';
 import { type Call, recordHttp } from './recorder.ts';
 import { theStage } from './stage.ts';
-
-/**
- * AWS's list prices in US dollars, us-east-1, on demand, without the free tier and without data leaving AWS. As of
- * 2026-11-22; what they are today stands on the pricing page of each service.
- */
-const PRICES = {
-  gatewayRequest: 1 / 1e6,
-  lambdaRequest: 0.2 / 1e6,
-  lambdaGbSecond: 0.0000166667,
-  /** Of 1 kB, and of 4 kB strongly consistent. */
-  databaseWrite: 0.625 / 1e6,
-  databaseRead: 0.125 / 1e6,
-  mail: 0.1 / 1_000,
-  logGb: 0.5,
-  secretMonth: 0.4,
-  alarmMonth: 0.1,
-  dashboardMonth: 3,
-  natGatewayMonth: 0.045 * 730,
-} as const;
 
 const TIMES = 10_000;
 /** What a service of AWS takes to answer within its region, in milliseconds. */

@@ -196,6 +196,7 @@ async function seed(
     password_hash,
     form_id: 'FORM0002',
     custom_fields: '{}',
+    source: '192.0.2.1',
     documents: [],
     code: { ...sealCode(CODE, place, world.pepper, Date.now()), guesses },
     requested_at: new Date().toISOString(),

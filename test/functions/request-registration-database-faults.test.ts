@@ -13,18 +13,18 @@ afterAll(() => world.close());
 describe('A failure of DynamoDB', () => {
   /** The calls of a request by e-mail with a key, stage by stage. */
   const STAGES = [
-    { stage: 'at the key, the form and the source', calls: [0, 1, 2, 3], refused: 'told by its table' },
-    { stage: 'at the other limits', calls: [4, 5], refused: 204 },
-    { stage: 'at look-up, record and mark', calls: [6, 7, 8, 9], refused: 500 },
+    { stage: 'at the key, the form and the source', calls: [0, 1, 2, 3], refused: 'what its table decides' },
+    { stage: 'at the recipient', calls: [4], refused: 204 },
+    { stage: 'at mark, mail domain, look-up and record', calls: [5, 6, 7, 8, 9], refused: 'what its table decides' },
     { stage: 'at the notes of the send', calls: [10, 11], refused: 204 },
   ] as const;
-  const LOOK_UP = 6;
+  const LOOK_UP = 5;
   const NOTES = 10;
   const calls = STAGES.flatMap(({ stage, calls: numbers, refused }) =>
     numbers.map((after) => ({ stage, after, refused })),
   );
 
-  /** Limits that cannot be checked let a mail go on; without its key or its form no request does. */
+  /** Limits that cannot be checked let a mail go on. Everything else refuses it. */
   function byTable(after: number): () => 204 | 500 {
     const { database } = world.service;
     database.calls.length = 0;
@@ -33,7 +33,7 @@ describe('A failure of DynamoDB', () => {
 
   it.each(calls)('$stage (call $after), refused, is answered with $refused', async ({ after, refused }) => {
     const status = typeof refused === 'number' ? refused : byTable(after);
-    // Whose end could not be written down is settled when its time is over.
+    // An operation whose end could not be written is answered when its lease is over.
     await walk(world, { target: 'dynamodb', fault: { kind: 'refused', after }, status, mayWait: after >= NOTES });
   });
 
@@ -87,8 +87,8 @@ describe('A failure of DynamoDB', () => {
     expect((await world.post(registrationOf(world.stranger()))).status).toBe(204);
   });
 
-  it('at the limits refuses a text with internal_error, with what could be counted given back', async () => {
-    for (const after of [4, 5, 6]) {
+  it('at the limits refuses a text with internal_error, and what was counted is released', async () => {
+    for (const after of [4, 5, 6, 7, 8]) {
       await walk(world, { target: 'dynamodb', channel: 'sms', fault: { kind: 'refused', after }, status: 500 });
     }
   });

@@ -120,7 +120,7 @@ describe('The limits as they are', () => {
     expect(statuses(own)).toEqual({ 204: 6 });
   });
 
-  it('tell a source nothing more after 30 wrong form ids and referral codes, whether right or wrong', async () => {
+  it('answer a source 429 after 30 wrong form ids and referral codes, whether right or wrong', async () => {
     const source = { 'x-forwarded-for': newSource() };
     const guess = (index: number) =>
       index % 2 === 0 ? { form_id: `NOFORM${10 + index}` } : { referrer_id: `NOBODY${10 + index}` };

@@ -13,7 +13,7 @@ import {
 
 const PROVIDERS = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
 
-/** With everything switched on: a captcha is asked for, and a proxy stands in front. */
+/** With everything switched on: a captcha is required, and a proxy is in front. */
 let world: RegistrationWorld;
 beforeAll(async () => {
   world = await registrationWorld({ clients: 60, environment: DOOR });
@@ -35,7 +35,7 @@ const BRANCHES: Branch[] = [
   { name: 'a limit is reached', status: 429, requests: 2 },
   { name: 'the provider throttles', status: 502, fault: { target: 'provider', kind: 'throttled', times: 1 } },
   { name: 'the provider refuses', status: 502, fault: { target: 'provider', kind: 'refused', times: 1 } },
-  { name: 'nothing can be looked up or kept', status: 500, fault: { target: 'dynamodb', kind: 'refused', times: 3 } },
+  { name: 'nothing can be looked up or kept', status: 500, fault: { target: 'dynamodb', kind: 'refused', times: 5 } },
 ];
 
 /** What a request for this person did: the answer, the calls to the database and to the channel's provider. */
@@ -48,9 +48,9 @@ async function observe(person: Person, channel: Channel, branch: Branch) {
   const [sends, questions] = [provider.requests, service.captcha?.requests ?? 0];
   service.database.calls.length = 0;
   if (branch.fault !== undefined && target !== undefined) {
-    // Of the database: after the key, the form, the source, the look at the limits and the counters.
-    const after = target === 'dynamodb' ? (channel === 'email' ? 6 : 7) : 0;
-    service.faults(target).set({ ...branch.fault, after });
+    // Of the database: after the key, the form, the source, the look at the limits and the recipient.
+    const times = target === 'dynamodb' && channel !== 'email' ? 7 : branch.fault.times;
+    service.faults(target).set({ ...branch.fault, times, after: target === 'dynamodb' ? 5 : 0 });
   }
   const reply = await post(body, { 'idempotency-key': `key-${person.email}` });
   if (target !== undefined) service.faults(target).clear();

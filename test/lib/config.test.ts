@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { accountConfig, logFilter, registrationConfig, traceId } from '../../lib/config.ts';
+import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 
 const common = {
   STAGE: 'test',
@@ -23,18 +24,7 @@ describe('The environment of a function', () => {
       email: { senderAddress: 'no-reply@example.com', configurationSet: undefined },
       channels: ['email'],
       sms: { maxPrice: '0.50' },
-      limits: {
-        resendSeconds: [60, 120, 300, 900],
-        recipientPerHour: 5,
-        recipientPerDay: 10,
-        sourcePer10Minutes: 5,
-        sourcePerHour: 20,
-        networkSourcesPerHour: 20,
-        prefixPerHour: 10,
-        countryPerHour: 50,
-        mailDomainPerHour: 50,
-        wrongIdsPer10Minutes: 30,
-      },
+      limits: DEFAULT_LIMITS,
       crmTable: 'crm',
       operationsTable: 'operations',
       registrationsTable: 'registrations',
@@ -42,8 +32,8 @@ describe('The environment of a function', () => {
       documentsBucket: 'documents',
       pepperSecret: 'pepper',
     });
-    const { limits } = registrationConfig({ ...registration, LIMITS: '{"recipientPerHour":3}' });
-    expect(limits).toMatchObject({ recipientPerHour: 3, recipientPerDay: 10 });
+    const { limits } = registrationConfig({ ...registration, LIMITS: '{"recipientPerHour":3,"sourcePerHour":"none"}' });
+    expect(limits).toMatchObject({ recipientPerHour: 3, sourcePerHour: 'none', recipientPerDay: 10 });
   });
 
   it('may list the channels as a person writes a list', () => {

@@ -1,15 +1,15 @@
 import { ConditionFailed, DatabaseFailure, type Table } from '../../lib/aws/dynamodb.ts';
+import { type LimitDecision, limitsIn } from '../../lib/limits/limits.ts';
 import { Problem } from '../../lib/problem.ts';
-import { confirmationLimit } from '../../lib/records/confirmation-limit.ts';
 import { documentsIn } from '../../lib/records/documents.ts';
 import type { EventDetail } from '../../lib/records/event-schemas.ts';
 import { registrationDirectoryIn } from '../../lib/records/registration-directory.ts';
 import { type Delivery, type PendingRegistration, registrationsIn } from '../../lib/records/registrations.ts';
-import type { Verdict } from '../../lib/records/send-limits.ts';
 import { type ConfirmationParts, confirmRegistration, tellUntold } from '../../lib/registration/confirmation.ts';
 import { sealCode } from '../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventName, Telemetry } from '../../lib/telemetry.ts';
+import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import type { TestDatabase } from './database.ts';
 import { checkEvent } from './events.ts';
 
@@ -33,7 +33,7 @@ export interface Given {
 interface Change {
   table?: Table;
   isClient?: boolean;
-  verdict?: Verdict;
+  limit?: LimitDecision;
   /** Given, the directory and the limit are real too. */
   step?: Step;
   signal?: AbortSignal;
@@ -85,6 +85,7 @@ export class FakeConfirmations {
       form_id: 'FORM0001',
       referrer_user_id: 'CLIENT01',
       custom_fields: '{}',
+      source: this.#source,
       documents: keys.map((key, index) => ({ ...DOCUMENT, index, key })),
       code: sealCode(code, { registrationId, channel: 'email', address }, PEPPER, now),
       requested_at: new Date(now).toISOString(),
@@ -130,7 +131,12 @@ export class FakeConfirmations {
     return { event: (name) => this.events.push(name), with: () => this.#telemetry };
   }
 
-  #parts({ table, isClient = false, verdict = { kind: 'allowed' }, step = atOnce }: Change): ConfirmationParts {
+  #parts({
+    table,
+    isClient = false,
+    limit = { kind: 'allowed', counted: [] },
+    step = atOnce,
+  }: Change): ConfirmationParts {
     const { tables } = this.#database;
     const now = () => this.now;
     const walked = step !== atOnce;
@@ -146,7 +152,9 @@ export class FakeConfirmations {
           step('bus', async () => this.#hear(type, detail as EventDetail<'RegistrationConfirmed'>), signal),
       },
       pepper: (signal) => step('secret', async () => PEPPER, signal),
-      countSource: walked ? confirmationLimit(stepping('limits', tables.limits, step), now) : async () => verdict,
+      limits: walked
+        ? limitsIn(stepping('limits', tables.limits, step), () => tables.limits, DEFAULT_LIMITS, now)
+        : { countConfirmation: async () => limit },
       isPassword: async (hash, password) => {
         this.hashes += 1;
         return hash === undefined || hash === `hash of ${password}`;

@@ -21,7 +21,7 @@ const FIRST_STRANGER = 2_000;
 /** No two persons share a mail domain or the prefix of their numbers, which are British mobile ones. */
 function personOf(index: number, domain: string): Person {
   const number = String(7_400_001_234 + index * 10_000);
-  return { email: `Person${index}@p${index}.${domain}`, phone: { country_code: '44', number }, e164: `+44${number}` };
+  return { email: `Person${index}@p${index}-${domain}`, phone: { country_code: '44', number }, e164: `+44${number}` };
 }
 
 /** The records of the local service with so many clients more, and without trading servers. */

@@ -2,13 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
 import { registrationConfig } from '../../lib/config.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
+import type { Counted } from '../../lib/limits/counter.ts';
+import type { LimitDecision } from '../../lib/limits/limits.ts';
 import type { Message, OtpChannel } from '../../lib/messages/message.ts';
 import { Problem, type ProblemType } from '../../lib/problem.ts';
 import type { Claim, Operation } from '../../lib/records/operations.ts';
 import type { Delivery, PendingRegistration } from '../../lib/records/registrations.ts';
-import type { Verdict } from '../../lib/records/send-limits.ts';
 import { requestRegistration } from '../../lib/registration/registration.ts';
-import type { RegistrationParts } from '../../lib/registration/work.ts';
+import type { RegistrationDependencies } from '../../lib/registration/work.ts';
 import { sealCode } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
@@ -25,11 +26,13 @@ export type Step =
   | 'form'
   | 'inspect'
   | 'admit'
-  | 'count'
+  | 'count recipient'
   | 'count wrong id'
+  | 'count replay'
   | 'hash'
   | 'documents'
   | 'channel'
+  | 'count shared'
   | 'lookup'
   | 'record'
   | 'mark'
@@ -39,15 +42,12 @@ export type Step =
   | 'undo record'
   | 'get record'
   | 'verify'
-  | 'drop request'
-  | 'drop repeat'
-  | 'drop message'
+  | 'release counts'
   | 'release';
 
 export const FORM: Form = { id: 'FORM0001', fields: [{ key: 'k3J9xQ', type: 'text' }] };
 export const NOW = 1_800_000_000_000;
 export const PEPPER: Pepper = parsePepper(JSON.stringify({ current: '1', '1': 'p'.repeat(32) }));
-const ALLOWED: Verdict = { kind: 'allowed' };
 const OPERATION: Operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease', revision: 0 };
 
 /** The settings of a deployment that names only what it must. */
@@ -63,16 +63,17 @@ const DEPLOYED = registrationConfig(
   }),
 );
 
+type CountStep = 'admit' | 'count recipient' | 'count shared' | 'count wrong id' | 'count replay';
+type FakeDecision = { kind: 'allowed' | 'unchecked' } | { kind: 'reached'; retryAfterSeconds: number };
+
 export interface FakeSettings {
   deployed?: Partial<typeof DEPLOYED>;
   form?: Form | undefined;
   referrerId?: string | undefined;
   /** Which of the addresses are a client's. */
   known?: { email: boolean; phone: boolean };
-  /** Of the limits: for the source, for the message, and for an unknown id. */
-  ofSource?: Verdict;
-  ofMessage?: Verdict;
-  ofWrongId?: Verdict;
+  /** What the limits say; all allow where nothing is given. */
+  limits?: Partial<Record<CountStep, FakeDecision>>;
   claim?: Claim;
   /** Of the registration that an earlier request with the key has kept, while it is kept. */
   keptHash?: string;
@@ -99,6 +100,7 @@ function keptRegistration(id: string): PendingRegistration {
     form_id: 'FORM0001',
     custom_fields: '{}',
     documents: [],
+    source: '203.0.113.7',
     code: sealCode('123456', binding, PEPPER, NOW),
     requested_at: new Date(NOW).toISOString(),
   };
@@ -109,6 +111,8 @@ interface Notes {
   sent: { channel: Channel; to: string; message: Message; language: string | undefined }[];
   kept: { record?: PendingRegistration; delivery?: Delivery; mark?: object };
   asked: { scope?: string[] | undefined; fingerprints?: string[]; leaseMs?: number; counted?: object };
+  /** The steps whose counts were released. */
+  released: string[];
 }
 
 type NotedStep = <T>(name: Step, result: T) => Promise<T>;
@@ -117,7 +121,7 @@ function fakeRegistrations(
   step: NotedStep,
   settings: FakeSettings,
   kept: Notes['kept'],
-): RegistrationParts['registrations'] {
+): RegistrationDependencies['registrations'] {
   const notAskedFor = () => Promise.reject(new Error('not asked for here'));
   return {
     put: async (record) => {
@@ -146,7 +150,7 @@ function fakeRecords(
   step: NotedStep,
   settings: FakeSettings,
   { kept, asked }: Notes,
-): Pick<RegistrationParts, 'directory' | 'operations' | 'registrations' | 'documents'> {
+): Pick<RegistrationDependencies, 'directory' | 'operations' | 'registrations' | 'documents'> {
   return {
     directory: {
       forRegistration: () =>
@@ -177,8 +181,15 @@ function fakeRecords(
 function fakeSending(
   step: NotedStep,
   settings: FakeSettings,
-  { sent, asked }: Notes,
-): Omit<RegistrationParts, keyof ReturnType<typeof fakeRecords>> {
+  { sent, asked, released }: Notes,
+): Omit<RegistrationDependencies, keyof ReturnType<typeof fakeRecords>> {
+  /** Where a limit is not reached, something is counted. */
+  const count = (name: CountStep): Promise<LimitDecision> => {
+    const decision = settings.limits?.[name] ?? { kind: 'allowed' };
+    const counted = decision.kind === 'reached' ? [] : [{ id: name } as Counted];
+    return step(name, { ...decision, counted });
+  };
+
   return {
     settings: { ...DEPLOYED, channels: ['email', 'sms', 'call', 'whatsapp'], ...settings.deployed },
     channel: (channel) =>
@@ -191,19 +202,23 @@ function fakeSending(
         },
       }),
     pepper: () => step('pepper', PEPPER),
-    limits: () => ({
-      admit: (counted) => {
+    limits: {
+      async admit(counted) {
         asked.counted = counted;
-        return step('admit', {
-          ofSource: settings.ofSource ?? ALLOWED,
-          ofMessage: () => step('count', settings.ofMessage ?? ALLOWED),
-          ofWrongId: () => step('count wrong id', settings.ofWrongId ?? ALLOWED),
-          dropRequest: () => step('drop request', undefined),
-          dropRepeat: () => step('drop repeat', undefined),
-          dropMessage: () => step('drop message', undefined),
-        });
+        return {
+          source: await count('admit'),
+          countRecipient: () => count('count recipient'),
+          countShared: () => count('count shared'),
+          countWrongId: () => count('count wrong id'),
+        };
       },
-    }),
+      countReplay: () => count('count replay'),
+      countConfirmation: () => Promise.reject(new Error('not asked for here')),
+      async release(counted) {
+        released.push(...counted.map(({ id }) => id));
+        await step('release counts', undefined);
+      },
+    },
     hashPassword: () => step('hash', '$argon2id$fake'),
     isPassword: (hash, password) => step('verify', hash === undefined || hash === `hash of ${password}`),
     makeCode: () => '987654',
@@ -215,7 +230,7 @@ function fakeSending(
 export function fakeRegistration(settings: FakeSettings = {}) {
   const log: string[] = [];
   const events: { name: EventName; fields: EventFields }[] = [];
-  const notes: Notes = { sent: [], kept: {}, asked: {} };
+  const notes: Notes = { sent: [], kept: {}, asked: {}, released: [] };
 
   async function step<T>(name: Step, result: T): Promise<T> {
     log.push(name);
@@ -227,7 +242,10 @@ export function fakeRegistration(settings: FakeSettings = {}) {
     return result;
   }
 
-  const parts: RegistrationParts = { ...fakeRecords(step, settings, notes), ...fakeSending(step, settings, notes) };
+  const dependencies: RegistrationDependencies = {
+    ...fakeRecords(step, settings, notes),
+    ...fakeSending(step, settings, notes),
+  };
 
   const telemetry: Telemetry = {
     event: (name, fields = {}) => events.push({ name, fields }),
@@ -243,7 +261,7 @@ export function fakeRegistration(settings: FakeSettings = {}) {
     /** @returns the answer, or the problem that it ended with */
     async run(request: Request<RegistrationRequest>, signal = AbortSignal.timeout(10_000)): Promise<Answer | Problem> {
       try {
-        return await requestRegistration(parts, request, telemetry, signal);
+        return await requestRegistration(dependencies, request, telemetry, signal);
       } catch (error) {
         if (error instanceof Problem) return error;
         return new Problem('internal_error', { cause: error });
@@ -270,6 +288,7 @@ export function registrationRequest(
     parameters: {},
     idempotencyKey: undefined,
     source: '203.0.113.7',
+    userAgent: 'Browser/1.0',
     caller: '203.0.113.7',
     endsAt: NOW + 20_000,
     ...request,

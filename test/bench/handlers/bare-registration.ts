@@ -30,9 +30,9 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
   const { email, password, form_id, otp_type = 'email', phone = '', document } = JSON.parse(event.body) as Body;
   pepper ??= (await secrets.send(new GetSecretValueCommand({ SecretId: env.PEPPER_SECRET }))).SecretString ?? '';
   await read(env.CRM_TABLE, `form#${form_id}`);
-  const limits = [randomUUID(), randomUUID(), randomUUID()];
-  await Promise.all([count(20), read(env.LIMITS_TABLE, ...limits)]);
-  await Promise.all([count(10), count(20)]);
+  const limits = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+  await Promise.all([count(), read(env.LIMITS_TABLE, ...limits)]);
+  await count();
 
   const hashed = await hashOf(password);
   if (document !== undefined) await store(document);
@@ -47,6 +47,7 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
     expires_at: Math.floor(Date.now() / 1_000) + 86_400,
   };
   await Promise.all([
+    count(),
     read(env.CRM_TABLE, `email#${email}`),
     database.send(new PutCommand({ TableName: env.REGISTRATIONS_TABLE, Item })),
     pointTo(Item.registration_id, email),
@@ -93,19 +94,21 @@ async function pointTo(id: string, email: string): Promise<void> {
   );
 }
 
-/** A write of a counter's size: databases take their time with long expressions. */
-async function count(slots: number): Promise<void> {
-  const moves = Array.from({ length: slots - 1 }, (_, slot) => `t${slot + 1} = if_not_exists(t${slot}, :none)`);
+/** A counter of an hour and a day. */
+async function count(): Promise<void> {
+  const now = Date.now();
   await database.send(
     new UpdateCommand({
       TableName: env.LIMITS_TABLE,
       Key: { pk: randomUUID() },
-      UpdateExpression: `SET ${['t0 = :entry', ...moves].join(', ')}, expires_at = :expires_at`,
-      ConditionExpression: 'attribute_not_exists(t0)',
+      UpdateExpression: 'SET n_hour = :one, from_hour = :now, n_day = :one, from_day = :now, expires_at = :expires_at',
+      ConditionExpression: 'NOT from_hour > :hour AND NOT from_day > :day',
       ExpressionAttributeValues: {
-        ':entry': String(Date.now()),
-        ':none': '0',
-        ':expires_at': Math.floor(Date.now() / 1_000) + 3_600,
+        ':one': 1,
+        ':now': now,
+        ':hour': now - 3_600_000,
+        ':day': now - 86_400_000,
+        ':expires_at': Math.floor(now / 1_000) + 86_400,
       },
     }),
   );

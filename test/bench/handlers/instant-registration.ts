@@ -1,13 +1,13 @@
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { registrationConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
+import { limitsIn } from '../../../lib/limits/limits.ts';
 import { installedChannels } from '../../../lib/messages/channels.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
 import { crmKey } from '../../../lib/records/crm-table.ts';
 import { operationsIn } from '../../../lib/records/operations.ts';
 import { registrationDirectoryIn } from '../../../lib/records/registration-directory.ts';
 import { registrationsIn } from '../../../lib/records/registrations.ts';
-import { sendLimits } from '../../../lib/records/send-limits.ts';
 import { registrationDependencies } from '../../../lib/registration/dependencies.ts';
 import { requestRegistration } from '../../../lib/registration/registration.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
@@ -24,7 +24,7 @@ const config = registrationConfig();
 const crm = DEMO_RECORDS.forms.map((form) => crmItem(crmKey.form(form.id), form));
 const pepper = JSON.stringify({ current: '1', '1': 'p'.repeat(44) });
 const none = () => Promise.reject(new Error('Only mails are sent here.'));
-const parts = {
+const dependencies = {
   ...registrationDependencies(config, async () => pepper),
   directory: registrationDirectoryIn(instantTable(crm)),
   operations: operationsIn(instantTable()),
@@ -35,7 +35,7 @@ const parts = {
     call: none,
     whatsapp: none,
   }),
-  limits: sendLimits(instantTable(), config.limits),
+  limits: limitsIn(instantTable(), instantTable, config.limits),
   hashPassword: async () =>
     '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$dGFndGFndGFndGFndGFndGFndGFndGFndGFndGFndGE',
   isPassword: async () => true,
@@ -45,5 +45,5 @@ export const handler = endpoint({
   body: registrationRequestSchema([ALL_COUNTRIES]),
   maxBodyBytes: MAX_REGISTRATION_BYTES,
   telemetry: telemetry('request-registration', config.stage),
-  handle: (request, telemetry, signal) => requestRegistration(parts, request, telemetry, signal),
+  handle: (request, telemetry, signal) => requestRegistration(dependencies, request, telemetry, signal),
 });

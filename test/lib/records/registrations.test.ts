@@ -33,6 +33,7 @@ function registration(address: string): PendingRegistration {
     password_hash: '$argon2id$',
     form_id: 'FORM0001',
     custom_fields: '{"a":1e300}',
+    source: '192.0.2.1',
     documents: [{ field_key: 'd', index: 0, id: '1', key: 'k', media_type: 'image/png', bytes: 3, sha256: 'aGFzaA==' }],
     code: sealCode('123456', { registrationId, channel: 'email', address }, PEPPER, NOW),
     requested_at: new Date(NOW).toISOString(),

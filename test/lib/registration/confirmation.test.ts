@@ -169,14 +169,16 @@ describe('A refusal', () => {
 
   it('by the source comes before any hash', async () => {
     await world.register();
-    expect(await world.confirm({}, { verdict: { kind: 'reached', retryAfterSeconds: 5 } })).toBe('too_many_requests');
+    expect(await world.confirm({}, { limit: { kind: 'reached', retryAfterSeconds: 5, counted: [] } })).toBe(
+      'too_many_requests',
+    );
     expect(world.hashes).toBe(0);
     expect(database.calls).toEqual([]);
   });
 
   it('does not come because the source could not be counted', async () => {
     await world.register();
-    expect(await world.confirm({}, { verdict: { kind: 'unchecked' } })).toBe(204);
+    expect(await world.confirm({}, { limit: { kind: 'unchecked', counted: [] } })).toBe(204);
     expect(world.events).toContain('LimitUncheckable');
   });
 });

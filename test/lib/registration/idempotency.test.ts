@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { LeaseLost } from '../../../lib/records/operations.ts';
-import { fakeRegistration, KEYED, registrationRequest, typeOf } from '../../support/registration-fakes.ts';
+import {
+  fakeRegistration,
+  KEYED,
+  REACHED,
+  RECIPIENTS,
+  registrationRequest,
+  typeOf,
+} from '../../support/registration-fakes.ts';
 
 describe('An Idempotency-Key', () => {
   const operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease', revision: 0 };
@@ -21,7 +28,25 @@ describe('An Idempotency-Key', () => {
   it('of a finished request gives the first answer again, and sends nothing', async () => {
     const fake = fakeRegistration({ claim: { kind: 'finished', operation, item: {} } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
-    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'drop repeat', 'verify']);
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'count replay', 'verify', 'release counts']);
+    // The replay itself stays counted.
+    expect(fake.released).toEqual(['admit']);
+  });
+
+  it('that is replayed too often gets too_many_requests, before the password is compared', async () => {
+    const limits = { 'count replay': REACHED };
+    const fake = fakeRegistration({ claim: { kind: 'finished', operation, item: {} }, limits });
+    expect(await fake.run(registrationRequest({}, KEYED))).toMatchObject({
+      type: 'too_many_requests',
+      options: { retryAfterSeconds: 41 },
+    });
+    expect(fake.steps()).not.toContain('verify');
+  });
+
+  it('is replayed also by a source that is over its limit, and where replays cannot be counted', async () => {
+    const limits = { admit: REACHED, 'count replay': { kind: 'unchecked' } } as const;
+    const fake = fakeRegistration({ claim: { kind: 'finished', operation, item: {} }, limits });
+    expect(await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }, KEYED))).toEqual({ replayed: true });
   });
 
   describe.each(['finished', 'undecided'] as const)('of a request that is %s', (kind) => {
@@ -47,7 +72,8 @@ describe('An Idempotency-Key', () => {
     it('whose registration is gone counts as the same, after as much work', async () => {
       const fake = fakeRegistration({ claim });
       expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
-      expect(fake.steps().slice(-2)).toEqual(['get record', 'verify']);
+      expect(fake.steps()).toContain('get record');
+      expect(fake.steps().slice(-2)).toEqual(['verify', 'release counts']);
     });
   });
 
@@ -60,7 +86,7 @@ describe('An Idempotency-Key', () => {
     expect(typeOf(await same.run(registrationRequest({}, KEYED)))).toBe('request_in_progress');
   });
 
-  it('is told apart by everything but the passwords', async () => {
+  it('distinguishes bodies by everything but the passwords', async () => {
     const fingerprintOf = async (sentBody: Record<string, unknown>) => {
       const fake = fakeRegistration();
       await fake.run(registrationRequest({}, { ...KEYED, sentBody }));
@@ -75,7 +101,7 @@ describe('An Idempotency-Key', () => {
   it('of a request that may have sent is never worked on again, and finished, so that every later retry is answered', async () => {
     const fake = fakeRegistration({ claim: { kind: 'undecided', operation, item: {} } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
-    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'drop repeat', 'finish', 'verify']);
+    expect(fake.steps().slice(4)).toEqual(['count replay', 'finish', 'verify', 'release counts']);
   });
 
   it.each([
@@ -85,24 +111,13 @@ describe('An Idempotency-Key', () => {
     const fake = fakeRegistration({ claim });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe(type);
     expect(fake.sent).toEqual([]);
+    expect(fake.released).toEqual(['admit']);
   });
 
-  it.each([{ kind: 'in_progress', retryAfterSeconds: 5 }, { kind: 'reused' }] as const)(
-    'that may be at work elsewhere leaves the place of its source: whichever of the two took it, it is for the one that works: $kind',
-    async (claim) => {
-      const fake = fakeRegistration({ claim });
-      await fake.run(registrationRequest({}, KEYED)).catch(() => {});
-      expect(fake.steps().slice(0, 4)).toEqual(['pepper', 'form', 'claim', 'admit']);
-      expect(fake.steps()).not.toContain('drop repeat');
-    },
-  );
-
-  it('lost to another try before the send answers request_in_progress; nothing is sent, and the key is not let go', async () => {
+  it('lost to another try before the send answers request_in_progress; its record and counts are undone, its key is not', async () => {
     const fake = fakeRegistration({ failures: { mark: new LeaseLost('lost') } });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('request_in_progress');
     expect(fake.sent).toEqual([]);
-    // The places are now those of the other one.
-    expect(fake.steps().slice(-1)).toEqual(['undo record']);
-    expect(fake.steps()).not.toContain('drop message');
+    expect(fake.steps().slice(-2)).toEqual(['release counts', 'undo record']);
   });
 });

@@ -40,7 +40,8 @@ describe('A client’s address', () => {
 
   const endings: [string, FakeSettings][] = [
     ['a message sent', {}],
-    ['a limit reached', { ofMessage: REACHED }],
+    ['a limit of the recipient reached', { limits: { 'count recipient': REACHED } }],
+    ['a shared limit reached', { limits: { 'count shared': REACHED } }],
     ['a send that failed', { failures: { send: new DeliveryFailure('retryable', 'Throttling') } }],
     ['an unknown outcome', { failures: { send: new DeliveryFailure('unknown_outcome', 'TimeoutError') } }],
     ['a record that could not be kept', { failures: { record: DOWN } }],

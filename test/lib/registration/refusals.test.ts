@@ -13,89 +13,110 @@ import {
 } from '../../support/registration-fakes.ts';
 
 describe('A request that is refused', () => {
-  /** What it is refused for, the last step before, and the steps that follow it: what is undone. */
+  /** What it is refused for, its last steps, and which of its counts are released. */
   interface Refusal {
     what: string;
     type: ProblemType;
     steps: Step[];
+    released: string[];
     settings?: FakeSettings;
     body?: Parameters<typeof registrationRequest>[0];
   }
-  const ofTheSource: Step[] = ['admit', 'drop message'];
   const refusals: Refusal[] = [
-    { what: 'for its source', type: 'too_many_requests', settings: { ofSource: REACHED }, steps: ofTheSource },
+    {
+      what: 'for its source',
+      type: 'too_many_requests',
+      settings: { limits: { admit: REACHED } },
+      steps: ['admit'],
+      released: [],
+    },
     {
       what: 'for its form',
       type: 'form_not_found',
       settings: { form: undefined },
-      steps: ['admit', 'count wrong id'],
+      steps: ['admit', 'count wrong id', 'release counts'],
+      released: ['admit'],
     },
     {
       what: 'for its form, as one of too many',
       type: 'too_many_requests',
-      settings: { form: undefined, ofWrongId: REACHED },
-      steps: ['admit', 'count wrong id', 'drop message'],
+      settings: { form: undefined, limits: { 'count wrong id': REACHED } },
+      steps: ['admit', 'count wrong id', 'release counts'],
+      released: ['admit'],
     },
     {
       what: 'for a custom field',
       type: 'validation_failed',
       body: { members: { k3J9xQ: 5, other: 'x' } },
-      steps: ['admit', 'drop request'],
+      steps: ['admit', 'release counts'],
+      released: ['admit'],
     },
     {
       what: 'for the size of its documents',
       type: 'payload_too_large',
       settings: { form: { id: 'FORM0001', fields: [{ key: 'd', type: 'document' }] } },
       body: { members: { d: [{ id: '1', name: 'a', doc: 'A'.repeat(4_400_000) }] } },
-      steps: ['admit', 'drop request'],
+      steps: ['admit', 'release counts'],
+      released: ['admit'],
     },
     {
       what: 'for a document’s content',
       type: 'validation_failed',
       settings: { wrongDocuments: [{ pointer: '#/d/0/doc', rule: 'media_type', detail: 'd' }] },
-      steps: ['inspect', 'drop request'],
+      steps: ['inspect', 'release counts'],
+      released: ['admit'],
     },
     {
       what: 'for its channel',
       type: 'otp_type_unavailable',
       settings: { deployed: { channels: ['email'] } },
       body: { recipient: RECIPIENTS.call },
-      steps: ['inspect', 'drop request'],
+      steps: ['inspect', 'release counts'],
+      released: ['admit'],
     },
     {
       what: 'for its referrer',
       type: 'referrer_not_found',
       body: { referrer_id: 'REFANN01' },
-      steps: ['inspect', 'count wrong id'],
+      steps: ['inspect', 'count wrong id', 'release counts'],
+      released: ['admit'],
     },
     {
-      what: 'for a limit of its message',
+      what: 'for its recipient’s limit',
       type: 'too_many_requests',
-      settings: { ofMessage: REACHED },
-      steps: ['count', 'drop message'],
+      settings: { limits: { 'count recipient': REACHED } },
+      steps: ['count recipient', 'release counts'],
+      released: ['admit'],
+    },
+    {
+      what: 'for a limit that recipients share',
+      type: 'too_many_requests',
+      settings: { limits: { 'count shared': REACHED } },
+      steps: ['lookup', 'record', 'release counts', 'undo record'],
+      released: ['admit', 'count recipient'],
     },
   ];
 
   it.each(refusals)(
-    '$what gets $type, and nothing beyond that step is done',
-    async ({ type, settings, body, steps }) => {
+    '$what gets $type, does nothing beyond that step, and what it counted is released',
+    async ({ type, settings, body, steps, released }) => {
       const fake = fakeRegistration(settings);
       expect(typeOf(await fake.run(registrationRequest(body)))).toBe(type);
       expect(fake.steps().slice(-steps.length)).toEqual(steps);
+      expect(fake.released).toEqual(released);
       expect(fake.sent).toEqual([]);
     },
   );
 
-  it.each(refusals)('$what lets its Idempotency-Key go, last of all', async ({ type, settings, body, steps }) => {
+  it.each(refusals)('$what releases its Idempotency-Key last of all', async ({ type, settings, body, steps }) => {
     const fake = fakeRegistration(settings);
     expect(typeOf(await fake.run(registrationRequest(body, KEYED)))).toBe(type);
-    expect(fake.steps().slice(-steps.length - 1)).toEqual([...steps, 'release']);
-    // Else a request that comes at once with the key would meet the places of this one.
-    const [undone] = steps.slice(-1);
-    expect(fake.log.indexOf('release')).toBeGreaterThan(fake.log.indexOf(`${undone} done`));
+    expect(fake.steps().at(-1)).toBe('release');
+    // Else a retry with the key could meet the counts of this request.
+    expect(fake.log.indexOf('release')).toBeGreaterThan(fake.log.indexOf(`${steps.at(-1)} done`));
   });
 
-  it('is told all faults of its custom fields at once', async () => {
+  it('lists all errors of its custom fields at once', async () => {
     const answer = await fakeRegistration().run(registrationRequest({ members: { k3J9xQ: 5, other: 'x' } }));
     expect(answer).toMatchObject({
       options: {
@@ -107,15 +128,15 @@ describe('A request that is refused', () => {
     });
   });
 
-  it('is told the channels that there are', async () => {
+  it('lists the channels that there are', async () => {
     const answer = await fakeRegistration({ deployed: { channels: ['email', 'sms'] } }).run(
       registrationRequest({ recipient: RECIPIENTS.whatsapp }),
     );
     expect(answer).toMatchObject({ options: { members: { available: ['email', 'sms'] } } });
   });
 
-  it('is told when to come back, and the limit is counted', async () => {
-    const fake = fakeRegistration({ ofMessage: REACHED });
+  it('for a limit says when to come back, and is counted as an event', async () => {
+    const fake = fakeRegistration({ limits: { 'count recipient': REACHED } });
     expect(await fake.run(registrationRequest())).toMatchObject({ options: { retryAfterSeconds: 41 } });
     expect(fake.events).toEqual([{ name: 'LimitReached', fields: { channel: 'email' } }]);
   });
@@ -125,24 +146,32 @@ describe('The limits', () => {
   it.each(OTP_TYPES)('are asked about the recipient and the source: %s', async (channel) => {
     const fake = fakeRegistration();
     await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }));
-    const recipient = RECIPIENTS[channel];
-    expect(fake.asked.counted).toEqual({ key: undefined, recipient, source: '203.0.113.7' });
+    expect(fake.asked.counted).toEqual({ recipient: RECIPIENTS[channel], source: '203.0.113.7' });
   });
 
-  it('that could not be checked let an e-mail go on', async () => {
-    const fake = fakeRegistration({ ofMessage: { kind: 'unchecked' } });
-    expect(await fake.run(registrationRequest())).toEqual({});
-    expect(fake.sent).toHaveLength(1);
-    expect(fake.events[0]).toEqual({ name: 'LimitUncheckable', fields: { channel: 'email' } });
-  });
+  describe.each(['admit', 'count recipient', 'count shared'] as const)('that could not be checked (%s)', (step) => {
+    const settings: FakeSettings = { limits: { [step]: { kind: 'unchecked' } } };
 
-  it.each(['sms', 'call', 'whatsapp'] as const)('that could not be checked refuse a %s', async (channel) => {
-    const fake = fakeRegistration({ ofMessage: { kind: 'unchecked' } });
-    const answer = await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }, KEYED));
-    expect(typeOf(answer)).toBe('internal_error');
-    // What could be counted is given back, and the key with it: who retries then finds both free.
-    expect(fake.steps().slice(-3)).toEqual(['count', 'drop message', 'release']);
-    expect(fake.events[0]).toEqual({ name: 'LimitUncheckable', fields: { channel } });
+    it('let a mail go on', async () => {
+      const fake = fakeRegistration(settings);
+      expect(await fake.run(registrationRequest())).toEqual({});
+      expect(fake.sent).toHaveLength(1);
+      expect(fake.events[0]).toEqual({ name: 'LimitUncheckable', fields: { channel: 'email' } });
+    });
+
+    it.each(['sms', 'call', 'whatsapp'] as const)(
+      'refuse a %s, and all that was counted is released',
+      async (channel) => {
+        const fake = fakeRegistration(settings);
+        const answer = await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }, KEYED));
+        expect(typeOf(answer)).toBe('internal_error');
+        expect(fake.sent).toEqual([]);
+        const counts = fake.steps().filter((one) => one === 'admit' || one.startsWith('count '));
+        expect(fake.released).toEqual(counts);
+        expect(fake.steps().at(-1)).toBe('release');
+        expect(fake.events[0]).toEqual({ name: 'LimitUncheckable', fields: { channel } });
+      },
+    );
   });
 });
 
@@ -160,13 +189,13 @@ describe('The captcha of a request', () => {
     expect(await fake.run(withCaptcha('passed'))).toEqual({});
   });
 
-  it('that is not passed gets captcha_failed, and costs its source a request', async () => {
+  it('that is not passed gets captcha_failed', async () => {
     const fake = fakeRegistration();
     expect(typeOf(await fake.run(withCaptcha('refused')))).toBe('captcha_failed');
-    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'drop message', 'release']);
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'release counts', 'release']);
   });
 
-  it('that cannot be checked lets an e-mail go on', async () => {
+  it('that cannot be checked lets a mail go on', async () => {
     const fake = fakeRegistration();
     expect(await fake.run(withCaptcha('down'))).toEqual({});
     const fields = { channel: 'email', reason: 'TimeoutError' };
@@ -185,8 +214,8 @@ describe('The captcha of a request', () => {
     expect(await fake.run(withCaptcha('refused'))).toEqual({ replayed: true });
   });
 
-  it('is not asked about when the source may not ask at all', async () => {
-    const fake = fakeRegistration({ ofSource: REACHED });
+  it('is not asked about when the source is over its limit', async () => {
+    const fake = fakeRegistration({ limits: { admit: REACHED } });
     expect(typeOf(await fake.run(withCaptcha('refused')))).toBe('too_many_requests');
   });
 });

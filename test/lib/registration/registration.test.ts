@@ -14,15 +14,15 @@ import {
   typeOf,
 } from '../../support/registration-fakes.ts';
 
-/** Which of the steps were under way when one of them began. */
-function besideEachOther(log: readonly string[], steps: readonly Step[]): boolean {
+/** Whether every one of the steps began before one of them ended. */
+function inParallel(log: readonly string[], steps: readonly Step[]): boolean {
   const begun = steps.map((step) => log.indexOf(step));
   const ended = steps.map((step) => log.indexOf(`${step} done`));
   return begun.every((at) => at !== -1 && at < Math.min(...ended));
 }
 
 describe('The order of work', () => {
-  it('is source and form, documents’ media types, other limits, hash and documents, look-up and record, send, note', async () => {
+  it('is source and form, media types, recipient, hash and documents, shared limits with look-up and record, send, note', async () => {
     const fake = fakeRegistration();
     expect(await fake.run(registrationRequest())).toEqual({});
     expect(fake.steps()).toEqual([
@@ -30,20 +30,21 @@ describe('The order of work', () => {
       'form',
       'admit',
       'inspect',
-      'count',
+      'count recipient',
       'hash',
       'documents',
       'channel',
+      'count shared',
       'lookup',
       'record',
       'send',
       'note',
     ]);
-    expect(besideEachOther(fake.log, ['hash', 'documents', 'channel'])).toBe(true);
-    expect(besideEachOther(fake.log, ['lookup', 'record'])).toBe(true);
+    expect(inParallel(fake.log, ['hash', 'documents', 'channel'])).toBe(true);
+    expect(inParallel(fake.log, ['count shared', 'lookup', 'record'])).toBe(true);
   });
 
-  it('has, with an Idempotency-Key, its steps beside those of the request', async () => {
+  it('has, with an Idempotency-Key, more steps in parallel with those', async () => {
     const fake = fakeRegistration();
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
     expect(fake.steps()).toEqual([
@@ -52,21 +53,22 @@ describe('The order of work', () => {
       'claim',
       'admit',
       'inspect',
-      'count',
+      'count recipient',
       'hash',
       'documents',
       'channel',
+      'mark',
+      'count shared',
       'lookup',
       'record',
-      'mark',
       'send',
       'note',
       'finish',
     ]);
-    expect(besideEachOther(fake.log, ['pepper', 'form'])).toBe(true);
-    expect(besideEachOther(fake.log, ['claim', 'admit'])).toBe(true);
-    expect(besideEachOther(fake.log, ['lookup', 'record', 'mark'])).toBe(true);
-    expect(besideEachOther(fake.log, ['note', 'finish'])).toBe(true);
+    expect(inParallel(fake.log, ['pepper', 'form'])).toBe(true);
+    expect(inParallel(fake.log, ['claim', 'admit'])).toBe(true);
+    expect(inParallel(fake.log, ['mark', 'count shared', 'lookup', 'record'])).toBe(true);
+    expect(inParallel(fake.log, ['note', 'finish'])).toBe(true);
   });
 
   it('lets a step begin only when all before it have ended', async () => {
@@ -76,9 +78,9 @@ describe('The order of work', () => {
       ['pepper'],
       ['claim', 'admit'],
       ['inspect'],
-      ['count'],
+      ['count recipient'],
       ['hash', 'documents', 'channel'],
-      ['lookup', 'record', 'mark'],
+      ['mark', 'count shared', 'lookup', 'record'],
       ['send'],
       ['note', 'finish'],
     ];
@@ -109,42 +111,58 @@ describe('The channel', () => {
 });
 
 describe('A failure before the send', () => {
-  const before: Step[] = ['hash', 'documents', 'channel', 'lookup', 'record', 'mark'];
+  const before: Step[] = ['hash', 'documents', 'channel', 'mark', 'count shared', 'lookup', 'record'];
 
-  it.each(before)('at %s answers internal_error, sends nothing, and takes everything back', async (step) => {
+  it.each(before)('at %s answers internal_error, sends nothing, and undoes everything', async (step) => {
     const fake = fakeRegistration({ failures: { [step]: DOWN } });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
     expect(fake.sent).toEqual([]);
-    // A record that failed may stand there all the same.
-    const wasKept = step === 'lookup' || step === 'mark' || step === 'record';
-    const undone = fake.steps().slice(fake.steps().indexOf('drop message'));
-    expect(undone).toEqual(['drop message', ...(wasKept ? ['undo record'] : []), 'release']);
+    // A record that failed may be written.
+    const isWritten = before.indexOf(step) >= before.indexOf('mark');
+    const undone = fake.steps().slice(fake.steps().indexOf('release counts'));
+    expect(undone).toEqual(['release counts', ...(isWritten ? ['undo record'] : []), 'release']);
+    const shared = isWritten && step !== 'count shared' ? ['count shared'] : [];
+    expect(fake.released).toEqual(['admit', 'count recipient', ...shared]);
   });
 
-  it.each(['pepper', 'claim'] as const)('at %s answers internal_error and does nothing more', async (step) => {
+  it('at the pepper answers internal_error and does nothing more', async () => {
+    const fake = fakeRegistration({ failures: { pepper: DOWN } });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
+    expect(fake.steps()).toEqual(['pepper', 'form']);
+  });
+
+  it.each([
+    ['the key', 'claim', ['release counts']],
+    ['the form', 'form', ['release counts', 'release']],
+  ] as const)('at %s is undone: the source has its count again', async (_, step, undone) => {
     const fake = fakeRegistration({ failures: { [step]: DOWN } });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
-    expect(fake.steps()).not.toContain('count');
+    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', ...undone]);
+    expect(fake.released).toEqual(['admit']);
   });
 
-  it('at the form lets the Idempotency-Key go, and the source has its place back', async () => {
-    const fake = fakeRegistration({ failures: { form: DOWN } });
-    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
-    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'drop request', 'release']);
-  });
+  it.each(['admit', 'count recipient', 'count shared'] as const)(
+    'of the limits themselves (%s), which count without failing, is the error that is logged',
+    async (step) => {
+      const bug = new TypeError('a bug');
+      const answer = await fakeRegistration({ failures: { [step]: bug } }).run(registrationRequest({}, KEYED));
+      expect(answer).toMatchObject({ type: 'internal_error', cause: bug });
+    },
+  );
 
-  it('waits for what goes on beside it: nothing happens behind an answer', async () => {
+  it('waits for what is under way: nothing happens after an answer', async () => {
     const fake = fakeRegistration({ failures: { lookup: DOWN } });
     await fake.run(registrationRequest({}, KEYED));
     for (const step of fake.steps()) expect(fake.log).toContain(`${step} done`);
   });
 
-  it('is answered alike when nothing can be taken back either, and each is logged', async () => {
-    const failures = { record: DOWN, 'drop message': DOWN, release: DOWN };
+  it('has the same answer when nothing can be undone either, and each failure is logged', async () => {
+    const failures = { record: DOWN, 'release counts': DOWN, 'undo record': DOWN, release: DOWN };
     const fake = fakeRegistration({ failures });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
     expect(fake.events.map(({ name, fields }) => [name, fields.step])).toEqual([
       ['OperationNotSettled', 'limits'],
+      ['OperationNotSettled', 'registration'],
       ['OperationNotSettled', 'release'],
     ]);
   });
@@ -154,7 +172,7 @@ describe('A failure before the send', () => {
     const fake = fakeRegistration({ onStep: (step) => step === 'record' && ending.abort() });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED), ending.signal))).toBe('internal_error');
     expect(fake.sent).toEqual([]);
-    expect(fake.steps().slice(-3)).toEqual(['drop message', 'undo record', 'release']);
+    expect(fake.steps().slice(-3)).toEqual(['release counts', 'undo record', 'release']);
   });
 });
 
@@ -168,11 +186,12 @@ describe('A send', () => {
     'misconfigured',
   ];
 
-  it.each(certain)('that certainly failed (%s) answers otp_delivery_failed and takes everything back', async (kind) => {
+  it.each(certain)('that certainly failed (%s) answers otp_delivery_failed and undoes everything', async (kind) => {
     const fake = fakeRegistration({ failures: { send: new DeliveryFailure(kind, 'Throttling') } });
     const answer = await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }, KEYED));
     expect(typeOf(answer)).toBe('otp_delivery_failed');
-    expect(fake.steps().slice(-4)).toEqual(['send', 'drop message', 'undo record', 'release']);
+    expect(fake.steps().slice(-4)).toEqual(['send', 'release counts', 'undo record', 'release']);
+    expect(fake.released).toEqual(['admit', 'count recipient', 'count shared']);
     expect(fake.events).toMatchObject([
       { name: 'OtpDeliveryFailed', fields: { channel: 'sms', kind, reason: 'Throttling' } },
     ]);
@@ -251,10 +270,23 @@ describe('What is kept of a registration', () => {
       documents: [],
       consents: [],
       language: 'de',
+      source: '203.0.113.7',
+      user_agent: 'Browser/1.0',
       code: sealCode('987654', binding, PEPPER, NOW),
       requested_at: new Date(NOW).toISOString(),
     });
     expect(JSON.stringify(record)).not.toContain('correct horse battery');
     expect(JSON.stringify(record)).not.toContain('987654');
+  });
+
+  it('has 256 characters of the user agent, and none where the request has none', async () => {
+    for (const [userAgent, kept] of [
+      ['x'.repeat(300), 'x'.repeat(256)],
+      [undefined, undefined],
+    ]) {
+      const fake = fakeRegistration();
+      await fake.run(registrationRequest({}, { userAgent }));
+      expect(fake.kept.record?.user_agent).toBe(kept);
+    }
   });
 });

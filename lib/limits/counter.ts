@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { type Expression, type Item, type Table, unlessRefused } from '../aws/dynamodb.ts';
+import { allEnded } from '../records/all-ended.ts';
+
+/** The lengths of windows, in milliseconds. */
+const LENGTHS = { ten_minutes: 600_000, hour: 3_600_000, day: 86_400_000 } as const;
+export type Window = keyof typeof LENGTHS;
+
+/**
+ * One item of the table. For each window it holds the start (`from_hour`) and the requests that were counted since then
+ * (`n_hour`). A window starts with its first request. The item expires when all its windows are over.
+ */
+export interface Counter {
+  readonly pk: string;
+  /** How many requests may pass in one window. */
+  readonly windows: readonly (readonly [window: Window, max: number])[];
+  /** Seconds until the second, third, … request of a day may pass; the last number repeats. Needs a window of a day. */
+  readonly pauses?: readonly number[] | undefined;
+  /** Given: different members are counted instead of requests, and never released. Needs the window of an hour alone. */
+  readonly member?: number | undefined;
+}
+
+export interface Count {
+  /** How long the request must wait, in milliseconds; 0: it may pass. Undefined: the database did not answer. */
+  waitMs: number | undefined;
+  /** Where the request was counted: its id, and the item as it was then. */
+  counted?: { readonly counter: Counter; readonly id: string; readonly item: Item };
+}
+export type Counted = NonNullable<Count['counted']>;
+
+/**
+ * Counts a request where all windows have room, in one conditional write. Its form depends on which windows are over. If
+ * the item is not as it was seen, the condition fails, and the next attempt is made for the item as it is then. A write
+ * that the SDK repeated after a lost answer is recognized by the request's id.
+ * @param seen the item as it was read a moment before; absent: the first attempt is made for a new item
+ * @param early how the second attempt gets the item; absent: it reads it
+ */
+export async function count(
+  table: Table,
+  counter: Counter,
+  now: () => number,
+  signal: AbortSignal,
+  seen?: Item,
+  early?: () => Promise<Item | undefined>,
+): Promise<Count> {
+  const { pk } = counter;
+  const id = randomUUID();
+  const read = () => table.get({ pk }, signal);
+  try {
+    for (const look of [async () => seen, early ?? read, read, read]) {
+      const [item, at] = [await look(), now()];
+      const isOurs = item?.counted_by === id;
+      const wait = isOurs ? 0 : waitMs(counter, item, at);
+      if (wait > 0 || isMember(counter, item, at)) return { waitMs: wait };
+      const write = () => table.update({ pk }, increment(counter, item, id, at), signal);
+      const written = isOurs ? item : await unlessRefused(write());
+      if (written !== undefined) return { waitMs: 0, counted: { counter, id, item: written } };
+    }
+  } catch {
+    // Counted or not: one too many is on the safe side.
+  }
+  return { waitMs: undefined };
+}
+
+/** How long a request must wait for this item, in milliseconds; 0: it may pass. */
+export function waitMs(counter: Counter, item: Item = {}, at: number): number {
+  if (isMember(counter, item, at)) return 0;
+  const full = counter.windows.filter(([window, max]) => Number(item[`n_${window}`]) >= max);
+  return Math.max(0, Number(item.paused_until ?? 0) - at, ...full.map(([window]) => endOf(window, item) - at));
+}
+
+function endOf(window: Window, item: Item): number {
+  return Number(item[`from_${window}`] ?? 0) + LENGTHS[window];
+}
+
+function isMember({ member }: Counter, { members, from_hour }: Item = {}, at: number): boolean {
+  return Array.isArray(members) && members.includes(member) && Number(from_hour) + LENGTHS.hour > at;
+}
+
+function increment({ windows, pauses, member }: Counter, item: Item = {}, id: string, at: number) {
+  const longest = Math.max(...windows.map(([window]) => LENGTHS[window]));
+  const values: Item = { ':id': id, ':one': 1, ':expires_at': Math.ceil((at + longest) / 1_000) };
+  const set = ['counted_by = :id', 'expires_at = :expires_at'];
+  // What is absent is equal to nothing, and not greater.
+  const conditions = ['NOT counted_by = :id'];
+  for (const [window, max] of windows) {
+    const isOver = endOf(window, item) <= at;
+    set.push(isOver ? `n_${window} = :one, from_${window} = :at` : `n_${window} = n_${window} + :one`);
+    const room = `from_${window} > :${window} AND n_${window} < :max_${window}`;
+    conditions.push(isOver ? `NOT from_${window} > :${window}` : room);
+    values[`:${window}`] = at - LENGTHS[window];
+    Object.assign(values, isOver ? { ':at': at } : { [`:max_${window}`]: max });
+  }
+  if (member !== undefined) {
+    const isOver = endOf('hour', item) <= at;
+    set.push(isOver ? 'members = :members' : 'members = list_append(members, :members)');
+    if (!isOver) conditions.push('NOT contains(members, :member)');
+    Object.assign(values, { ':members': [member] }, !isOver && { ':member': member });
+  }
+  if (pauses !== undefined) {
+    // The pause depends on the day's count, so it must be as it was seen.
+    const today = endOf('day', item) > at ? Number(item.n_day) : 0;
+    const pause = pauses[Math.min(today, pauses.length - 1)] ?? 0;
+    conditions.push('NOT paused_until > :at AND (NOT from_day > :day OR n_day = :today)');
+    set.push('paused_until = :paused_until');
+    Object.assign(values, { ':at': at, ':today': today, ':paused_until': at + pause * 1_000 });
+  }
+  return { update: `SET ${set.join(', ')}`, condition: conditions.join(' AND '), values };
+}
+
+/**
+ * Takes a count back, if its window is still the same, and ends its pause.
+ * @param once repeats no write: it would take back another request's count
+ * @throws DatabaseFailure
+ */
+export async function release({ counter, id, item }: Counted, once: Table, signal: AbortSignal): Promise<void> {
+  const { pk, windows, pauses, member } = counter;
+  if (member !== undefined) return;
+  const writes: (Expression & { update: string })[] = windows.map(([window]) => ({
+    update: `SET n_${window} = n_${window} - :one`,
+    condition: `from_${window} = :from`,
+    values: { ':one': 1, ':from': item[`from_${window}`] },
+  }));
+  if (pauses) writes.push({ update: 'REMOVE paused_until', condition: 'counted_by = :id', values: { ':id': id } });
+  await allEnded(writes.map((write) => unlessRefused(once.update({ pk }, write, signal))));
+}

@@ -1,0 +1,60 @@
+import { createHmac } from 'node:crypto';
+import type { Pepper } from '../secrets/pepper.ts';
+import type { Limits } from '../validators/deployment.ts';
+import { foldedEmail } from '../validators/email.ts';
+import type { Recipient } from '../validators/registration.ts';
+import type { Counter, Window } from './counter.ts';
+import { countedDomain } from './mail-domains.ts';
+import { sourceOf } from './source.ts';
+
+/** The counters of a deployment's limits; a limit that is switched off has none. */
+export function countersOf(limits: Limits) {
+  const pauses = limits.resendSeconds === 'none' ? undefined : limits.resendSeconds;
+  const isCountedToday = pauses !== undefined && limits.recipientPerDay === 'none';
+  const windows = {
+    source: windowsOf({ ten_minutes: limits.sourcePer10Minutes, hour: limits.sourcePerHour }),
+    network: windowsOf({ hour: limits.networkSourcesPerHour }),
+    wrong: windowsOf({ ten_minutes: limits.wrongIdsPer10Minutes }),
+    recipient: windowsOf({ hour: limits.recipientPerHour, day: isCountedToday ? 1e9 : limits.recipientPerDay }),
+    prefix: windowsOf({ hour: limits.prefixPerHour }),
+    country: windowsOf({ hour: limits.countryPerHour }),
+    channel: windowsOf({ day: limits.channelPerDay }),
+    domain: windowsOf({ hour: limits.mailDomainPerHour }),
+    replay: windowsOf({ hour: limits.replaysPerHour }),
+    confirmation: windowsOf({ ten_minutes: limits.confirmationsPer10Minutes }),
+    confirmation_network: windowsOf({ hour: limits.confirmationNetworkSourcesPerHour }),
+  };
+  type Kind = keyof typeof windows;
+
+  /** Named by an HMAC: the table holds no address. When the pepper is rotated, all counts start again. */
+  function counter(pepper: Pepper, kind: Kind, value: string, { pauses, member }: Partial<Counter> = {}): Counter[] {
+    const name = createHmac('sha256', pepper.keys[0]).update(`limit\n${kind}\n${value}`).digest('base64url');
+    return windows[kind].length === 0 ? [] : [{ pk: `${kind}#${name}`, windows: windows[kind], pauses, member }];
+  }
+
+  return {
+    /** Of an address, and of its network. */
+    source(pepper: Pepper, address: string, own: Kind = 'source', shared: Kind = 'network'): Counter[] {
+      const { name, network } = sourceOf(address);
+      return [...counter(pepper, own, name), ...(network ? counter(pepper, shared, network.name, network) : [])];
+    },
+    wrong: (pepper: Pepper, address: string) => counter(pepper, 'wrong', sourceOf(address).name),
+    replay: (pepper: Pepper, key: readonly string[]) => counter(pepper, 'replay', JSON.stringify(key)),
+    /** Of a message's recipient, and what recipients share. */
+    async message(pepper: Pepper, to: Recipient): Promise<Record<'recipient' | 'shared', Counter[]>> {
+      const address = to.channel === 'email' ? foldedEmail(to.key) : to.key;
+      const recipient = counter(pepper, 'recipient', `${to.channel}\n${address}`, { pauses });
+      if (to.channel === 'email') {
+        const domain = await countedDomain(address.slice(address.lastIndexOf('@') + 1));
+        return { recipient, shared: domain === undefined ? [] : counter(pepper, 'domain', domain) };
+      }
+      const country = counter(pepper, 'country', `${to.channel}\n${to.country}`);
+      const prefix = counter(pepper, 'prefix', to.key.slice(0, -4));
+      return { recipient, shared: [...prefix, ...country, ...counter(pepper, 'channel', to.channel)] };
+    },
+  };
+}
+
+function windowsOf(max: Partial<Record<Window, number | 'none'>>): Counter['windows'] {
+  return Object.entries(max).filter((one): one is [Window, number] => one[1] !== 'none');
+}

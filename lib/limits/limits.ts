@@ -1,0 +1,78 @@
+import type { Item, Table } from '../aws/dynamodb.ts';
+import { allEnded } from '../records/all-ended.ts';
+import type { Pepper } from '../secrets/pepper.ts';
+import type { Limits } from '../validators/deployment.ts';
+import type { Recipient } from '../validators/registration.ts';
+import { type Count, type Counted, type Counter, count, release, waitMs } from './counter.ts';
+import { countersOf } from './counters.ts';
+
+/** What the limits say; `unchecked`: the database did not answer. A request that may not pass may be counted in part. */
+export type LimitDecision = { counted: readonly Counted[] } & (
+  | { kind: 'allowed' | 'unchecked' }
+  | { kind: 'reached'; retryAfterSeconds: number }
+);
+export type RegistrationLimits = ReturnType<typeof limitsIn>;
+export type Admission = Awaited<ReturnType<RegistrationLimits['admit']>>;
+
+/**
+ * How often registration may be asked for, and how many messages may be sent, in DynamoDB. No count throws.
+ * @param once makes the same table with a client that repeats no write
+ * @param now epoch milliseconds
+ */
+export function limitsIn(table: Table, once: () => Table, limits: Limits, now: () => number = Date.now) {
+  const counters = countersOf(limits);
+  const countAll = async (all: readonly Counter[], signal: AbortSignal, seen?: ReadonlyMap<unknown, Item>) =>
+    decide(await Promise.all(all.map((one) => count(table, one, now, signal, seen?.get(one.pk)))));
+
+  return {
+    /** Counts a request for a registration for its source, and next to it reads the other counters. */
+    async admit(asked: { source: string; recipient: Recipient }, pepper: Pepper, signal: AbortSignal) {
+      const source = counters.source(pepper, asked.source);
+      const wrong = counters.wrong(pepper, asked.source);
+      const messages = counters.message(pepper, asked.recipient);
+      const reading = messages
+        .then(({ recipient, shared }) => [...source, ...wrong, ...recipient, ...shared].map(({ pk }) => ({ pk })))
+        .then((keys) => table.getMany(keys, signal))
+        .then((items) => new Map(items.map((item) => [item.pk, item])))
+        .catch(() => undefined);
+      const early = (one: Counter) => async () => (await reading)?.get(one.pk);
+      const counts = source.map((one) => count(table, one, now, signal, undefined, early(one)));
+      const [{ recipient, shared }, seen, counted] = await Promise.all([messages, reading, Promise.all(counts)]);
+      const look = (all: readonly Counter[]): Count[] =>
+        all.map((one) => ({ waitMs: seen && waitMs(one, seen.get(one.pk), now()) }));
+
+      return {
+        /** Of the source; also reached where it has guessed at too many ids. */
+        source: decide([...counted, ...look(wrong)]),
+        /** Counts the message for its recipient, if there is room everywhere. Of simultaneous requests one passes. */
+        async countRecipient(until: AbortSignal): Promise<LimitDecision> {
+          const room = decide(look([...recipient, ...shared]));
+          return room.kind === 'reached' ? room : await countAll(recipient, until, seen);
+        },
+        /** Counts the message for its phone prefix, country and channel, or for its mail domain. */
+        countShared: (until: AbortSignal) => countAll(shared, until, seen),
+        /** Counts an unknown form id or referral code. */
+        countWrongId: (until: AbortSignal) => countAll(wrong, until, seen),
+      };
+    },
+
+    /** Counts a request whose key an earlier one had. */
+    countReplay: (key: readonly string[], pepper: Pepper, signal: AbortSignal) =>
+      countAll(counters.replay(pepper, key), signal),
+
+    countConfirmation: (source: string, pepper: Pepper, signal: AbortSignal) =>
+      countAll(counters.source(pepper, source, 'confirmation', 'confirmation_network'), signal),
+
+    /** Takes back what was counted for a request that certainly sent nothing. @throws DatabaseFailure */
+    async release(counted: readonly Counted[], signal: AbortSignal): Promise<void> {
+      await allEnded(counted.map((one) => release(one, once(), signal)));
+    },
+  };
+}
+
+function decide(counts: readonly Count[]): LimitDecision {
+  const counted = counts.flatMap((one) => one.counted ?? []);
+  const wait = Math.max(0, ...counts.map((one) => one.waitMs ?? 0));
+  if (wait > 0) return { kind: 'reached', retryAfterSeconds: Math.ceil(wait / 1_000), counted };
+  return { kind: counts.some((one) => one.waitMs === undefined) ? 'unchecked' : 'allowed', counted };
+}

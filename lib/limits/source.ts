@@ -1,0 +1,18 @@
+import { isIPv6 } from 'node:net';
+
+/**
+ * Who calls, as the limits count it: an IPv4 address, also one that is written as IPv6, or the /64 of an IPv6 address, the
+ * least that a customer of a provider has. A customer may have all of its /48 (`network`), of which it is one of 65,536.
+ * @param address without a port
+ */
+export function sourceOf(address: string): { name: string; network?: { name: string; member: number } } {
+  const plain = address.trim().replace(/%.*$/, '');
+  if (!isIPv6(plain)) return { name: plain };
+  // A URL writes all of it in hexadecimal; every group then gets its four digits.
+  const digits = (half: string) => half.replace(/\w+/g, (group) => group.padStart(4, '0')).replaceAll(':', '');
+  const [head = '', tail = ''] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::').map(digits);
+  const hex = head + tail.padStart(32 - head.length, '0');
+  if (hex.startsWith('ffff'.padStart(24, '0'))) return { name: Buffer.from(hex.slice(24), 'hex').join('.') };
+  const network = { name: `${hex.slice(0, 12)}/48`, member: Number.parseInt(hex.slice(12, 16), 16) };
+  return { name: `${hex.slice(0, 16)}/64`, network };
+}

@@ -1,0 +1,18 @@
+/**
+ * AWS's list prices in US dollars, us-east-1, on demand, without the free tier and without data leaving AWS. As of
+ * 2026-11-22; what they are today stands on the pricing page of each service.
+ */
+export const PRICES = {
+  gatewayRequest: 1 / 1e6,
+  lambdaRequest: 0.2 / 1e6,
+  lambdaGbSecond: 0.0000166667,
+  /** Of 1 kB, and of 4 kB strongly consistent. */
+  databaseWrite: 0.625 / 1e6,
+  databaseRead: 0.125 / 1e6,
+  mail: 0.1 / 1_000,
+  logGb: 0.5,
+  secretMonth: 0.4,
+  alarmMonth: 0.1,
+  dashboardMonth: 3,
+  natGatewayMonth: 0.045 * 730,
+} as const;

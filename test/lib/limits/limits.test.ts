@@ -1,0 +1,373 @@
+import { describe, expect, it } from 'vitest';
+import type { Table } from '../../../lib/aws/dynamodb.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
+import { type Asked, DAY, HOUR, LimitsWorld, MINUTE, mail, OFF, phone, SECOND, signal } from '../../support/limits.ts';
+
+const world = new LimitsWorld();
+const ANN = mail('ann@example.com');
+const MOBILE = phone('+447400123456');
+
+let numbers = 0;
+/** A number that no other test has. */
+function numberAt(prefix: string): string {
+  numbers += 1;
+  return `${prefix}${String(numbers).padStart(4, '0')}`;
+}
+
+/** Sends as many messages, some seconds apart, each of which passes. */
+async function fill(limits: ReturnType<LimitsWorld['limits']>, count: number, given: () => Asked, apart = SECOND) {
+  for (let i = 0; i < count; i += 1) {
+    if (i > 0) world.now += apart;
+    expect(await world.pass(limits, given())).toMatchObject({ kind: 'allowed' });
+  }
+}
+
+it('The limits that a deployment does not set are those of the contract', () => {
+  expect(DEFAULT_LIMITS).toEqual({
+    resendSeconds: [60, 120, 300, 900],
+    recipientPerHour: 5,
+    recipientPerDay: 10,
+    sourcePer10Minutes: 5,
+    sourcePerHour: 20,
+    networkSourcesPerHour: 20,
+    prefixPerHour: 10,
+    countryPerHour: 500,
+    channelPerDay: 5_000,
+    mailDomainPerHour: 200,
+    wrongIdsPer10Minutes: 30,
+    replaysPerHour: 30,
+    confirmationsPer10Minutes: 10,
+    confirmationNetworkSourcesPerHour: 20,
+  });
+});
+
+describe.each<[string, keyof Limits, number, () => Asked]>([
+  ['messages an hour to a recipient', 'recipientPerHour', HOUR, () => ({ recipient: ANN })],
+  ['messages in 24 hours to a recipient', 'recipientPerDay', DAY, () => ({ recipient: ANN })],
+  ['requests in 10 minutes from a source', 'sourcePer10Minutes', 10 * MINUTE, () => ({ source: '192.0.2.1' })],
+  ['requests an hour from a source', 'sourcePerHour', HOUR, () => ({ source: '192.0.2.1' })],
+  ['messages an hour to a prefix', 'prefixPerHour', HOUR, () => ({ recipient: phone(numberAt('+447400123')) })],
+  ['messages an hour to a country', 'countryPerHour', HOUR, () => ({ recipient: phone(`${numberAt('+4474')}00000`) })],
+  [
+    'messages in 24 hours by a channel',
+    'channelPerDay',
+    DAY,
+    () => ({ recipient: phone(`${numberAt('+4475')}00000`) }),
+  ],
+  [
+    'messages an hour to a domain',
+    'mailDomainPerHour',
+    HOUR,
+    () => ({ recipient: mail(`${numberAt('p')}@acme.co.uk`) }),
+  ],
+])('Of the limit of %s', (_, name, ms, given) => {
+  it('as many pass as it says, and the next one when the window ends, which began with the first', async () => {
+    const limits = world.limits({ ...OFF, [name]: 4 });
+    for (let window = 0; window < 2; window += 1) {
+      const first = world.now;
+      await fill(limits, 4, given, 2 * SECOND);
+      world.now += 2 * SECOND;
+      expect(await world.pass(limits, given())).toMatchObject({ waits: (first + ms - world.now) / SECOND });
+      world.now = first + ms - 1;
+      expect(await world.pass(limits, given())).toMatchObject({ waits: 1 });
+      world.now = first + ms;
+    }
+  });
+
+  it('none is left where it is switched off', async () => {
+    await fill(world.limits(OFF), 12, given);
+    expect(world.database.calls).toEqual([]);
+  });
+
+  it('a million may pass, and no more', async () => {
+    const limits = world.limits({ ...OFF, [name]: 1_000_000 });
+    const asked = world.asked(given());
+    await world.pass(limits, asked);
+    const counters = await world.counters(asked, { ...OFF, [name]: 1_000_000 });
+    for (const { pk, windows } of counters.values()) {
+      const update = `SET n_${windows[0]?.[0]} = :n`;
+      await world.database.tables.limits.update({ pk }, { update, values: { ':n': 999_999 } }, signal);
+    }
+    expect(await world.pass(limits, asked)).toMatchObject({ kind: 'allowed' });
+    expect(await world.pass(limits, asked)).toMatchObject({ kind: 'reached' });
+  });
+});
+
+describe('The pause between messages to a recipient', () => {
+  it.each([
+    [1, 60],
+    [2, 120],
+    [3, 300],
+    [4, 900],
+    [5, 900],
+  ])('is, after message %i of 24 hours, %i s', async (sent, seconds) => {
+    const limits = world.limits({ ...OFF, resendSeconds: DEFAULT_LIMITS.resendSeconds });
+    await fill(limits, sent, () => ({ recipient: ANN }), 15 * MINUTE);
+    world.now += (seconds - 1) * SECOND;
+    expect(await world.pass(limits, { recipient: ANN })).toMatchObject({ waits: 1 });
+    world.now += SECOND - 1;
+    expect(await world.pass(limits, { recipient: ANN })).toMatchObject({ kind: 'reached' });
+    world.now += 1;
+    expect(await world.pass(limits, { recipient: ANN })).toMatchObject({ kind: 'allowed' });
+  });
+
+  it('starts with the first step again after 24 hours', async () => {
+    const limits = world.limits({ ...OFF, resendSeconds: DEFAULT_LIMITS.resendSeconds });
+    const first = world.now;
+    await fill(limits, 4, () => ({ recipient: ANN }), 15 * MINUTE);
+    world.now = first + DAY;
+    await world.pass(limits, { recipient: ANN });
+    expect(await world.pass(limits, { recipient: ANN })).toMatchObject({ waits: 60 });
+  });
+});
+
+describe('What counts as one', () => {
+  const both = async (settings: Partial<Limits>, one: Asked, other: Asked) => {
+    const limits = world.limits({ ...OFF, ...settings });
+    await world.pass(limits, one);
+    return (await world.pass(limits, other)).kind === 'reached';
+  };
+
+  it.each<[string, boolean, Partial<Limits>, Asked, Asked]>([
+    [
+      'recipient: spellings that one mailbox receives',
+      true,
+      { recipientPerHour: 1 },
+      { recipient: mail('j.ohn@gmail.com') },
+      { recipient: mail('john+x@googlemail.com') },
+    ],
+    [
+      'recipient: a number on another channel',
+      false,
+      { recipientPerHour: 1 },
+      { recipient: MOBILE },
+      { recipient: phone(MOBILE.key, 'call') },
+    ],
+    [
+      'prefix: a number that differs in its last four digits, on another channel',
+      true,
+      { prefixPerHour: 1 },
+      { recipient: MOBILE },
+      { recipient: phone('+447400129999', 'call') },
+    ],
+    [
+      'prefix: a number that differs before',
+      false,
+      { prefixPerHour: 1 },
+      { recipient: MOBILE },
+      { recipient: phone('+447400133456') },
+    ],
+    [
+      'country: one of another channel',
+      false,
+      { countryPerHour: 1 },
+      { recipient: MOBILE },
+      { recipient: phone('+447400133456', 'call') },
+    ],
+    [
+      'country: another one with the same dial code',
+      false,
+      { countryPerHour: 1 },
+      { recipient: phone('+12125551234', 'sms', 'US') },
+      { recipient: phone('+14165551234', 'sms', 'CA') },
+    ],
+    [
+      'channel: another country',
+      true,
+      { channelPerDay: 1 },
+      { recipient: MOBILE },
+      { recipient: phone('+14165551234', 'sms', 'CA') },
+    ],
+    [
+      'channel: another channel',
+      false,
+      { channelPerDay: 1 },
+      { recipient: MOBILE },
+      { recipient: phone('+447400133456', 'whatsapp') },
+    ],
+    [
+      'domain: a subdomain',
+      true,
+      { mailDomainPerHour: 1 },
+      { recipient: mail('a@x.acme.co.uk') },
+      { recipient: mail('b@y.acme.co.uk') },
+    ],
+    [
+      'domain: another one of the same public suffix',
+      false,
+      { mailDomainPerHour: 1 },
+      { recipient: mail('a@acme.co.uk') },
+      { recipient: mail('b@other.co.uk') },
+    ],
+    [
+      'domain: one of dynamic names, which anybody gets',
+      true,
+      { mailDomainPerHour: 1 },
+      { recipient: mail('a@x.duckdns.org') },
+      { recipient: mail('b@y.duckdns.org') },
+    ],
+    [
+      'domain: an example, which has no mailboxes',
+      true,
+      { mailDomainPerHour: 1 },
+      { recipient: mail('a@example.com') },
+      { recipient: mail('b@example.com') },
+    ],
+    ...['gmail.com', 'outlook.com', 'gmx.de', 'qq.com', 'fastmail.com'].map(
+      (at): [string, boolean, Partial<Limits>, Asked, Asked] => [
+        `domain: the public provider ${at}`,
+        false,
+        { mailDomainPerHour: 1 },
+        { recipient: mail(`a@${at}`) },
+        { recipient: mail(`b@${at}`) },
+      ],
+    ),
+    [
+      'source: an address of the same /64',
+      true,
+      { sourcePerHour: 1 },
+      { source: '2001:db8:1:2::1' },
+      { source: '2001:db8:1:2:ffff::9' },
+    ],
+    ['source: the next /64', false, { sourcePerHour: 1 }, { source: '2001:db8:1:2::1' }, { source: '2001:db8:1:3::1' }],
+    [
+      'network: another /64 of the same /48',
+      true,
+      { networkSourcesPerHour: 1 },
+      { source: '2001:db8:1:2::1' },
+      { source: '2001:db8:1:3::1' },
+    ],
+    [
+      'network: the same /64',
+      false,
+      { networkSourcesPerHour: 1 },
+      { source: '2001:db8:1:2::1' },
+      { source: '2001:db8:1:2::2' },
+    ],
+    [
+      'network: another /48',
+      false,
+      { networkSourcesPerHour: 1 },
+      { source: '2001:db8:1:2::1' },
+      { source: '2001:db8:2:2::1' },
+    ],
+  ])('%s: %s', async (_, isOne, settings, one, other) => {
+    expect(await both(settings, one, other)).toBe(isOne);
+  });
+
+  it('is, of a network, each of its sources once in an hour, however many requests it sends at once', async () => {
+    const limits = world.limits({ ...OFF, networkSourcesPerHour: 2 });
+    const first = world.now;
+    const from = (subnet: number) => ({ source: `2001:db8:1:${subnet}::1` });
+    const many = await Promise.all(Array.from({ length: 50 }, () => world.pass(limits, from(1))));
+    expect(many.every(({ kind }) => kind === 'allowed')).toBe(true);
+    world.now += 40 * MINUTE;
+    await world.pass(limits, from(2));
+    expect(await world.pass(limits, from(3))).toMatchObject({ waits: 20 * 60 });
+    expect(await world.pass(limits, from(1))).toMatchObject({ kind: 'allowed' });
+    world.now = first + HOUR;
+    await fill(limits, 2, () => from(3));
+    expect(await world.pass(limits, from(1))).toMatchObject({ kind: 'allowed' });
+    expect(await world.pass(limits, from(2))).toMatchObject({ kind: 'reached' });
+  });
+});
+
+describe('Unknown ids', () => {
+  it('are counted by source: after 30 in 10 minutes it is answered 429, right or wrong', async () => {
+    const limits = world.limits();
+    const first = world.now;
+    const source = '192.0.2.1';
+    for (let i = 0; i < 30; i += 1) {
+      const admission = await world.admit(limits, { source });
+      expect(admission.source.kind).toBe('allowed');
+      expect((await admission.countWrongId(signal)).kind).toBe('allowed');
+      await limits.release(admission.source.counted, signal);
+      world.now += SECOND;
+    }
+    expect(await world.pass(limits, { source })).toMatchObject({ waits: 570 });
+    expect(await world.pass(limits)).toMatchObject({ kind: 'allowed' });
+    world.now = first + 10 * MINUTE;
+    expect(await world.pass(limits, { source })).toMatchObject({ kind: 'allowed' });
+  });
+
+  it('that come at once are 30 too', async () => {
+    const limits = world.limits(OFF_BUT_WRONG);
+    const admissions = await Promise.all(
+      Array.from({ length: 50 }, () => world.admit(limits, { source: '192.0.2.1' })),
+    );
+    const counts = await Promise.all(admissions.map((one) => one.countWrongId(signal)));
+    expect(counts.filter(({ kind }) => kind === 'allowed')).toHaveLength(30);
+  });
+});
+const OFF_BUT_WRONG = { ...OFF, wrongIdsPer10Minutes: 30 };
+
+describe('Replays and confirmations', () => {
+  it('of one key are 30 an hour', async () => {
+    const limits = world.limits();
+    const replay = (key: string) => limits.countReplay(['registration', '192.0.2.1', key], world.pepper, signal);
+    for (let i = 0; i < 30; i += 1) expect((await replay('one')).kind).toBe('allowed');
+    expect(await replay('one')).toMatchObject({ kind: 'reached', retryAfterSeconds: 3_600 });
+    expect((await replay('other')).kind).toBe('allowed');
+  });
+
+  it('of one source are 10 in 10 minutes, of one /48 20 different /64 an hour, apart from its registrations', async () => {
+    const limits = world.limits({ sourcePer10Minutes: 1, networkSourcesPerHour: 1 });
+    const confirm = (source: string) => limits.countConfirmation(source, world.pepper, signal);
+    await world.pass(limits, { source: '2001:db8:1:1::1' });
+    for (let i = 0; i < 10; i += 1) expect((await confirm('2001:db8:1:1::1')).kind).toBe('allowed');
+    expect(await confirm('2001:db8:1:1::2')).toMatchObject({ kind: 'reached', retryAfterSeconds: 600 });
+    for (let i = 2; i <= 20; i += 1) expect((await confirm(`2001:db8:1:${i}::1`)).kind).toBe('allowed');
+    expect(await confirm('2001:db8:1:21::1')).toMatchObject({ kind: 'reached', retryAfterSeconds: 3_600 });
+    expect((await confirm('2001:db8:2:21::1')).kind).toBe('allowed');
+  });
+});
+
+describe('The table', () => {
+  it('holds no address, and each item expires when its windows are over', async () => {
+    const limits = world.limits();
+    const [one, two] = [
+      world.asked({ recipient: MOBILE, source: '192.0.2.77' }),
+      world.asked({ recipient: ANN, source: '2001:db8:77::1' }),
+    ];
+    for (const asked of [one, two]) {
+      await world.pass(limits, asked);
+      for (const [kind, counter] of await world.counters(asked)) {
+        if (kind === 'wrong') continue;
+        const item = await world.item(counter);
+        expect(JSON.stringify(item)).not.toMatch(/447400|192\.0\.2|2001:|@|example/);
+        const longest = { recipient: DAY, channel: DAY }[kind] ?? HOUR;
+        expect(item.expires_at).toBe(Math.ceil((world.now + longest) / SECOND));
+      }
+    }
+  });
+
+  it('is asked once for every counter, and once for all of them, and not in a row', async () => {
+    await world.pass(world.limits(), { recipient: MOBILE });
+    const calls = world.database.calls.map(({ operation }) => operation);
+    expect(calls.toSorted()).toEqual(['BatchGetItem', ...Array.from({ length: 5 }, () => 'UpdateItem')]);
+  });
+
+  it('is written for its source alone by a request that finds another counter full', async () => {
+    const limits = world.limits();
+    await world.pass(limits, { recipient: MOBILE });
+    world.database.calls.length = 0;
+    const admission = await world.admit(limits, { recipient: MOBILE });
+    expect((await admission.countRecipient(signal)).kind).toBe('reached');
+    expect(world.database.calls.map(({ operation }) => operation).toSorted()).toEqual(['BatchGetItem', 'UpdateItem']);
+  });
+
+  it('that does not answer leaves the limits unchecked, and nothing is thrown', async () => {
+    const down = () => Promise.reject(new Error('down'));
+    const { limits: table } = world.database.tables;
+    const broken: [keyof Table, string[]][] = [
+      ['update', ['unchecked', 'unchecked', 'unchecked']],
+      ['getMany', ['unchecked', 'allowed', 'allowed']],
+    ];
+    for (const [call, kinds] of broken) {
+      const limits = world.limits({}, { ...table, [call]: down });
+      const admission = await world.admit(limits, { recipient: MOBILE });
+      const decisions = [admission.source, await admission.countRecipient(signal), await admission.countShared(signal)];
+      expect(decisions.map(({ kind }) => kind)).toEqual(kinds);
+    }
+  });
+});

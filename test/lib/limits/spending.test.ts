@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { readSettings } from '../../../infra/settings.ts';
+import { PRICES } from '../../bench/price-list.ts';
+
+const ADDRESSES = 1_000;
+const HOURS = 24;
+
+it('The page says what an attacker with 1,000 addresses can spend in a day, by the settings and the prices', () => {
+  const { limits, sms } = readSettings({
+    senderAddress: 'no-reply@acme.example',
+    channels: 'email,sms',
+    'phone.countries': 'all',
+  });
+  const most = (limit: number | 'none') => (limit === 'none' ? Number.POSITIVE_INFINITY : limit);
+  const perAddress = Math.min(most(limits.sourcePer10Minutes) * 6 * HOURS, most(limits.sourcePerHour) * HOURS);
+  const mails = ADDRESSES * perAddress;
+  const messages = Math.min(mails, most(limits.channelPerDay));
+  const dollars = (amount: number) => amount.toLocaleString('en-US', { maximumFractionDigits: 0 });
+  const rows = [
+    `| mails | ${dollars(mails)}: each address sends ${perAddress} | ${dollars(mails * PRICES.mail)} |`,
+    `| texts | ${dollars(messages)}, in an hour ${limits.countryPerHour} to one country | ${dollars(messages * Number(sms.maxPrice))} |`,
+    `| calls, WhatsApp | ${dollars(messages)} each | ${dollars(messages)} times the price of one |`,
+  ];
+  const page = readFileSync(new URL('../../../lib/README.md', import.meta.url), 'utf8');
+  for (const row of rows) expect(page).toContain(row);
+});

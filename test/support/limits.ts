@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import type { Item, Table } from '../../lib/aws/dynamodb.ts';
+import type { Counted, Counter } from '../../lib/limits/counter.ts';
+import { countersOf } from '../../lib/limits/counters.ts';
+import { type Admission, type LimitDecision, limitsIn } from '../../lib/limits/limits.ts';
+import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
+import type { PhoneChannel } from '../../lib/validators/otp-types.ts';
+import type { Recipient } from '../../lib/validators/registration.ts';
+import { type TestDatabase, testDatabase } from './database.ts';
+
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+export const signal = new AbortController().signal;
+
+export interface Asked {
+  recipient?: Recipient;
+  source?: string;
+}
+
+/** What came of a request: as the use case goes through the limits, and what is released when nothing is sent. */
+export interface Passage {
+  kind: LimitDecision['kind'];
+  /** 0 where it passed. */
+  waits: number;
+  counted: readonly Counted[];
+}
+
+/** Every limit switched off. */
+export const OFF = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((name) => [name, 'none'])) as Limits;
+
+/** Limits in a database and on a clock of a test file. Every test has counters of its own. */
+export class LimitsWorld {
+  /** Epoch milliseconds. */
+  now = 0;
+  pepper: Pepper = parsePepper(JSON.stringify({ current: '1', 1: 'p'.repeat(32) }));
+  #test = 0;
+  #serial = 0;
+  #database: TestDatabase | undefined;
+
+  constructor() {
+    const closes: (() => Promise<void>)[] = [];
+    beforeAll(async () => {
+      this.#database = await testDatabase((close) => closes.push(close));
+    });
+    afterAll(() => Promise.all(closes.map((close) => close())));
+    beforeEach(() => this.forget());
+  }
+
+  get database(): TestDatabase {
+    if (this.#database === undefined) throw new Error('The database is started before the first test.');
+    return this.#database;
+  }
+
+  /** From here on nothing was ever counted. */
+  forget(): void {
+    this.#test += 1;
+    this.now = Date.UTC(2026, 0, 1) + this.#test;
+    this.pepper = parsePepper(JSON.stringify({ current: '1', 1: `${this.#test} `.padEnd(32, 'x') }));
+    this.database.calls.length = 0;
+  }
+
+  limits(settings: Partial<Limits> = {}, table: Table = this.database.tables.limits) {
+    return limitsIn(
+      table,
+      () => table,
+      { ...DEFAULT_LIMITS, ...settings },
+      () => this.now,
+    );
+  }
+
+  /** A request that shares nothing with any other but what is given. */
+  asked(given: Asked = {}): Required<Asked> {
+    this.#serial += 1;
+    const serial = this.#serial;
+    const source = `10.${serial >> 16}.${(serial >> 8) & 255}.${serial & 255}`;
+    return { recipient: mail(`ann@p${serial}.example`), source, ...given };
+  }
+
+  admit(limits: ReturnType<LimitsWorld['limits']>, given: Asked = {}): Promise<Admission> {
+    return limits.admit(this.asked(given), this.pepper, signal);
+  }
+
+  /** A request that goes through all limits. Where it is refused, what it counted is released. */
+  async pass(limits: ReturnType<LimitsWorld['limits']>, given: Asked = {}): Promise<Passage> {
+    const admission = await this.admit(limits, given);
+    const passage: Passage = { kind: 'allowed', waits: 0, counted: [] };
+    const steps = [async () => admission.source, admission.countRecipient, admission.countShared];
+    for (const step of steps) {
+      const decision = await step(signal);
+      passage.counted = [...passage.counted, ...decision.counted];
+      if (decision.kind === 'unchecked') passage.kind = 'unchecked';
+      if (decision.kind !== 'reached') continue;
+      await limits.release(passage.counted, signal);
+      return { kind: 'reached', waits: decision.retryAfterSeconds, counted: [] };
+    }
+    return passage;
+  }
+
+  /** The counters that a request meets, by their kinds. */
+  async counters(
+    { source, recipient }: Required<Asked>,
+    settings: Partial<Limits> = {},
+  ): Promise<Map<string, Counter>> {
+    const counters = countersOf({ ...DEFAULT_LIMITS, ...settings });
+    const message = await counters.message(this.pepper, recipient);
+    const own = [...counters.source(this.pepper, source), ...counters.wrong(this.pepper, source)];
+    const all = [...own, ...message.recipient, ...message.shared];
+    return new Map(all.map((one) => [one.pk.split('#')[0] ?? '', one]));
+  }
+
+  async item({ pk }: Counter): Promise<Item> {
+    return (await this.database.tables.limits.get({ pk }, signal)) ?? {};
+  }
+}
+
+/** An address in its look-up form. */
+export function mail(key: string): Recipient {
+  return { channel: 'email', key, to: key };
+}
+
+/** @param key in E.164 */
+export function phone(key: string, channel: PhoneChannel = 'sms', country = 'GB'): Recipient {
+  return { channel, key, to: key, country };
+}
