@@ -87,11 +87,11 @@ export function toPointer(keys: readonly Key[]): string {
 
 function explain(issue: Issue): Pick<BodyFault, 'rule' | 'detail'> {
   if (issue.kind !== 'schema') {
-    const colon = issue.message.indexOf(': ');
-    const word = issue.message.slice(0, colon);
-    return isRule(word)
-      ? { rule: word, detail: issue.message.slice(colon + 2) }
-      : { rule: 'format', detail: 'is not valid' };
+    // Our messages come from `rule`. Those of valibot begin with a capital letter.
+    const [, word, detail] = /^([a-z0-9_]+): (.+)$/.exec(issue.message) ?? [];
+    return word === undefined || detail === undefined
+      ? { rule: 'format', detail: 'is not valid' }
+      : { rule: word as Rule, detail };
   }
   if (issue.expected === 'never') return { rule: 'unknown_field', detail: 'is not a field of this request' };
   if (issue.input === undefined) return { rule: 'required', detail: 'is required' };
@@ -103,10 +103,6 @@ function explain(issue: Issue): Pick<BodyFault, 'rule' | 'detail'> {
     };
   }
   return { rule: 'type', detail: `must be ${options ? 'a string' : (TYPE_NAMES[issue.type] ?? 'of another type')}` };
-}
-
-function isRule(word: string): word is Rule {
-  return Object.hasOwn(RULES, word);
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
