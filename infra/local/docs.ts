@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import type { FirstCall, FirstCalls } from './first-calls.ts';
-import { sendPage } from './pages.ts';
 
 const DOCUMENT = new URL('../openapi.json', import.meta.url);
 const PROBLEM = 'application/problem+json';
@@ -29,9 +28,8 @@ interface OpenApiDocument {
   };
 }
 
-/** The API reference at `/docs`: every operation can be tried there against this service. */
+/** The document of the API reference. The reference can send every operation to this service. */
 export function docsRoutes(app: FastifyInstance, calls: FirstCalls): void {
-  for (const path of ['/docs', '/docs/']) app.get(path, (_request, reply) => sendPage(reply, 'docs'));
   app.get('/openapi.json', async ({ headers }, reply) => {
     const document = JSON.parse(await readFile(DOCUMENT, 'utf8')) as OpenApiDocument;
     const { license: _, ...info } = document.info;

@@ -12,7 +12,7 @@ import {
   STEP_FAULT_KINDS,
 } from './faults.ts';
 import type { FaultsState } from './live-state.ts';
-import { addPath, bodyOf, nameIn, Refusal } from './local-answers.ts';
+import { addPath, nameParameter, parseBody, Refusal } from './local-answers.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 
 /** What can be made to go wrong. */
@@ -49,14 +49,14 @@ export function faultRoutes(app: FastifyInstance, at: FaultTargets): void {
     },
   });
   addPath(app, '/faults/:name', {
-    GET: (request) => stateOf(targetIn(at, nameIn(request))),
+    GET: (request) => stateOf(targetIn(at, nameParameter(request))),
     PUT: (request) => {
-      const target = targetIn(at, nameIn(request));
-      setFault(target, bodyOf(request, FaultSchema));
+      const target = targetIn(at, nameParameter(request));
+      setFault(target, parseBody(request, FaultSchema));
       return stateOf(target);
     },
     DELETE: (request, reply) => {
-      targetIn(at, nameIn(request)).faults.clear();
+      targetIn(at, nameParameter(request)).faults.clear();
       return reply.code(204).send();
     },
   });

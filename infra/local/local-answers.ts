@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 
-/** The answer to a call of a local route that cannot be followed: one sentence, and what there is instead. */
+/** An error answer of a local route: one sentence, and members that name the alternatives. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -17,7 +17,7 @@ export class Refusal extends Error {
 type Action = (request: FastifyRequest, reply: FastifyReply) => unknown;
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH'];
 
-/** Declares a path with its methods; every other method is answered with 405. */
+/** Adds a path with its methods. Every other method gets 405. */
 export function addPath(app: FastifyInstance, url: string, actions: Record<string, Action>): void {
   for (const [method, handler] of Object.entries(actions)) app.route({ method, url, handler });
   const methods = Object.keys(actions);
@@ -31,20 +31,20 @@ export function addPath(app: FastifyInstance, url: string, actions: Record<strin
   });
 }
 
-/** The segment of the path that the route leaves open, decoded. */
-export function nameIn({ params }: FastifyRequest): string {
+/** The parameter `name` of the route's path, decoded. */
+export function nameParameter({ params }: FastifyRequest): string {
   return (params as { name: string }).name;
 }
 
-/** A request's body as the schema has it. @throws Refusal with every fault */
-export function bodyOf<S extends v.GenericSchema>({ body }: FastifyRequest, schema: S): v.InferOutput<S> {
+/** The body of a request, validated. @throws Refusal with every error */
+export function parseBody<S extends v.GenericSchema>({ body }: FastifyRequest, schema: S): v.InferOutput<S> {
   const result = v.safeParse(schema, body);
   if (result.success) return result.output;
-  const faults = result.issues.map((issue) => `${v.getDotPath(issue) ?? 'body'}: ${translationFor(issue)}`);
-  throw new Refusal(400, faults.join('; '));
+  const errors = result.issues.map((issue) => `${v.getDotPath(issue) ?? 'body'}: ${explain(issue)}`);
+  throw new Refusal(400, errors.join('; '));
 }
 
-function translationFor(issue: v.BaseIssue<unknown>): string {
+function explain(issue: v.BaseIssue<unknown>): string {
   if (issue.expected === 'never') return 'is not known';
   if (issue.received === 'undefined') return 'is missing';
   return `must be ${issue.type === 'integer' ? 'a whole number' : (issue.expected ?? 'another value')}`;

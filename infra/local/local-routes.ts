@@ -6,15 +6,15 @@ import type { Bus } from './bus.ts';
 import { docsRoutes } from './docs.ts';
 import { allFaults, type FaultTargets, faultRoutes } from './fault-routes.ts';
 import type { FirstCalls } from './first-calls.ts';
-import { addPath, bodyOf, nameIn, Refusal } from './local-answers.ts';
+import { addPath, nameParameter, parseBody, Refusal } from './local-answers.ts';
 import type { LocalCrm } from './local-crm.ts';
 import type { Outbox } from './outbox.ts';
 import { outboxRoutes } from './outbox-page.ts';
-import { pageFiles, sendPage } from './pages.ts';
+import { pageRoutes } from './pages.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import type { Captcha } from './stand-ins/captcha.ts';
 
-/** What the local service shows of itself under `/_local`. */
+/** What the routes below `/_local` show. */
 export interface LocalState extends FaultTargets {
   outbox: Outbox;
   bus: Bus;
@@ -23,28 +23,28 @@ export interface LocalState extends FaultTargets {
   forms: readonly Pick<Form, 'id' | 'name'>[];
   /** A form of the CRM's records. */
   form(id: string): Promise<Form | undefined>;
-  /** The provider of captchas, where the registration asks for one. */
+  /** The provider of captchas, if the registration requires one. */
   captcha: Captcha | undefined;
-  /** What the page proposes to a person who has made no call yet. */
+  /** The calls that the page suggests. */
   firstCalls: FirstCalls;
-  /** The environment that points an AWS client to the embedded services; the operators' command asks for it. */
+  /** The environment that points an AWS client to the stand-ins. The operators' command reads it. */
   environment: Readonly<Record<string, string>>;
 }
 
 const MAX_BODY_BYTES = 65_536;
 const LoginSchema = v.strictObject({ login: v.pipe(v.number(), v.integer(), v.minValue(1)), password: v.string() });
 
-/** The routes of the local service alone: API reference, outbox, simulated servers and faults. `/` leads to the reference. */
+/** The routes below `/_local`. `/` redirects to the API reference. */
 export function localRoutes(app: FastifyInstance, state: LocalState): void {
   app.get('/', (_request, reply) => reply.header('cache-control', 'no-store').redirect('/_local/docs'));
   app.register(
     async (local) => {
-      readsJson(local);
-      answersProblems(local);
+      acceptJson(local);
+      answerProblems(local);
       local.addHook('onRequest', async (_request, reply) => {
         reply.header('cache-control', 'no-store');
       });
-      pageFiles(local);
+      pageRoutes(local);
       docsRoutes(local, state.firstCalls);
       outboxRoutes(local, { ...state, faults: () => allFaults(state) });
       faultRoutes(local, state);
@@ -53,9 +53,6 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
       addPath(local, '/clients', { GET: () => state.crm.clients() });
       formRoutes(local, state);
       captchaRoutes(local, state.captcha);
-      for (const path of ['/register', '/register/']) {
-        local.get(path, (_request, reply) => sendPage(reply, 'register'));
-      }
       addPath(local, '/calls', { GET: () => state.firstCalls });
       addPath(local, '/environment', { GET: () => state.environment });
     },
@@ -63,8 +60,8 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
   );
 }
 
-/** Whatever media type a call names: people type these calls. */
-function readsJson(app: FastifyInstance): void {
+/** Every media type is JSON: people type these calls. */
+function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     '*',
@@ -79,7 +76,7 @@ function readsJson(app: FastifyInstance): void {
   );
 }
 
-function answersProblems(app: FastifyInstance): void {
+function answerProblems(app: FastifyInstance): void {
   app.setNotFoundHandler(() => {
     throw new Refusal(404, 'The local service has no such path.');
   });
@@ -93,7 +90,7 @@ function answersProblems(app: FastifyInstance): void {
   });
 }
 
-/** `/events`: what was told on the event bus, oldest first, as a rule's target gets it. */
+/** `/events`: the events of the bus, oldest first, as a rule's target receives them. */
 function eventRoutes(app: FastifyInstance, bus: Bus): void {
   addPath(app, '/events', {
     GET: () => bus.list(),
@@ -109,20 +106,20 @@ function formRoutes(app: FastifyInstance, { forms, form }: LocalState): void {
   addPath(app, '/forms', { GET: () => forms.map(({ id, name }) => ({ id, name })) });
   addPath(app, '/forms/:name', {
     GET: async (request) => {
-      const found = await form(nameIn(request));
+      const found = await form(nameParameter(request));
       if (found === undefined) throw new Refusal(404, 'No form has this id.');
       return formSchema(found);
     },
   });
 }
 
-/** `/captcha`: whether the registration asks for one, and a token as the widget of a page would get it. */
+/** `/captcha`: whether the registration requires one, and a token as a provider's widget gives it to a page. */
 function captchaRoutes(app: FastifyInstance, captcha: Captcha | undefined): void {
   addPath(app, '/captcha', {
     GET: () => ({ needed: captcha !== undefined }),
     POST: () => {
       if (captcha === undefined)
-        throw new Refusal(404, 'This service asks for no captcha. CAPTCHA=turnstile npm start does.');
+        throw new Refusal(404, 'This service requires no captcha. CAPTCHA=turnstile npm start does.');
       return { token: captcha.solve() };
     },
   });
@@ -131,7 +128,7 @@ function captchaRoutes(app: FastifyInstance, captcha: Captcha | undefined): void
 /** `/platforms/…`: the simulated trading servers. */
 function platformRoutes(app: FastifyInstance, platforms: ReadonlyMap<string, SimulatedServer>): void {
   const serverOf = (request: FastifyRequest): SimulatedServer => {
-    const server = platforms.get(nameIn(request));
+    const server = platforms.get(nameParameter(request));
     if (server !== undefined) return server;
     throw new Refusal(404, 'No simulated server has this connection id.', { connections: [...platforms.keys()] });
   };
@@ -140,7 +137,7 @@ function platformRoutes(app: FastifyInstance, platforms: ReadonlyMap<string, Sim
   addPath(app, '/platforms/:name/login', {
     POST: (request) => {
       const server = serverOf(request);
-      const { login, password } = bodyOf(request, LoginSchema);
+      const { login, password } = parseBody(request, LoginSchema);
       return { access: server.access(login, password) };
     },
   });

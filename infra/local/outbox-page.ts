@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type LiveSources, LiveState } from './live-state.ts';
-import { addPath, nameIn } from './local-answers.ts';
+import { addPath, nameParameter } from './local-answers.ts';
 import type { Outbox } from './outbox.ts';
 import { sendPage, sendText } from './pages.ts';
 
@@ -17,10 +17,9 @@ const TICK_MS = 200;
 /** After this many ticks without an event the stream sends a comment, which reveals a lost connection. */
 const QUIET_TICKS = 75;
 
-/** `/_local`: the page with its live state, and the outbox as JSON. */
+/** `/outbox`, as JSON and for browsers as the page, its mails, and `/live`: the page's state. */
 export function outboxRoutes(app: FastifyInstance, sources: LiveSources & { outbox: Outbox }): void {
   const { outbox } = sources;
-  app.get('/', (_request, reply) => sendPage(reply, 'outbox'));
   addPath(app, '/outbox', {
     GET: (request, reply) => {
       reply.header('vary', 'accept');
@@ -32,7 +31,7 @@ export function outboxRoutes(app: FastifyInstance, sources: LiveSources & { outb
     },
   });
   app.get('/outbox/:name/mail', (request, reply) => {
-    const html = outbox.list().find(({ id }) => id === nameIn(request))?.html;
+    const html = outbox.list().find(({ id }) => id === nameParameter(request))?.html;
     reply.header('content-security-policy', MAIL_POLICY);
     if (html === undefined) return sendText(reply.code(404), 'text/plain', 'The outbox has no such mail.');
     return sendText(reply, 'text/html', html);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { nameIn } from './local-answers.ts';
+import { nameParameter } from './local-answers.ts';
 
 /** Our files and those of packages, by the name in `/_local/pages/{name}`. There is no build step. */
 const OURS = new URL('./pages/', import.meta.url);
@@ -38,6 +38,7 @@ const POLICY = [
 ];
 
 interface Page {
+  paths: string[];
   title: string;
   description: string;
   styles: string[];
@@ -53,6 +54,7 @@ const STRICT = ["style-src 'self'", "frame-src 'self'", "require-trusted-types-f
 
 const PAGES = {
   outbox: {
+    paths: ['/'],
     title: 'Outbox',
     description:
       'What the local service sent, the accounts on its simulated trading servers, its events and its faults.',
@@ -61,6 +63,7 @@ const PAGES = {
     rules: STRICT,
   },
   register: {
+    paths: ['/register', '/register/'],
     title: 'Registration page',
     description: 'Renders any registration form, and registers a person with the local service.',
     styles: ['pico.css', 'base.css', 'register.css'],
@@ -68,6 +71,7 @@ const PAGES = {
     rules: STRICT,
   },
   docs: {
+    paths: ['/docs', '/docs/'],
     title: 'API reference',
     description: 'The operations of the service, and a form to try each.',
     styles: ['swagger-ui.css', 'base.css', 'docs.css'],
@@ -77,6 +81,7 @@ const PAGES = {
     rules: ["style-src 'self' 'unsafe-inline'"],
   },
 } satisfies Record<string, Page>;
+type PageName = keyof typeof PAGES;
 
 function html({ title, description, styles, script, library }: Page): string {
   return `<!doctype html>
@@ -102,10 +107,13 @@ ${library === undefined ? '' : `<script src="/_local/pages/${library}" defer></s
 `;
 }
 
-/** `/pages/{name}`: what the pages load. A browser loads a file again only after it has changed. */
-export function pageFiles(app: FastifyInstance): void {
+/** The pages, and `/pages/{name}`: what they load. A browser loads a file again only after it has changed. */
+export function pageRoutes(app: FastifyInstance): void {
+  for (const [name, { paths }] of Object.entries(PAGES)) {
+    for (const path of paths) app.get(path, (_request, reply) => sendPage(reply, name as PageName));
+  }
   app.get('/pages/:name', async (request, reply) => {
-    const name = nameIn(request);
+    const name = nameParameter(request);
     const [file, type] = [FILES.get(name), TYPES[name.slice(name.lastIndexOf('.') + 1)]];
     if (file === undefined || type === undefined) {
       return sendText(reply.code(404), 'text/plain', 'There is no such file.');
@@ -118,7 +126,7 @@ export function pageFiles(app: FastifyInstance): void {
   });
 }
 
-export function sendPage(reply: FastifyReply, name: keyof typeof PAGES): FastifyReply {
+export function sendPage(reply: FastifyReply, name: PageName): FastifyReply {
   const page = PAGES[name];
   reply.header('content-security-policy', [...POLICY, ...page.rules].join('; '));
   return sendText(reply, 'text/html', html(page));

@@ -2,30 +2,30 @@ import { enableCompileCache } from 'node:module';
 import { explain, isNpmStart, startOptions } from './start-options.ts';
 
 /**
- * `npm start`: the whole service on this machine, in this one process. Prints `ready` and the address once it can be
- * called, and the functions' log after that. The script of `package.json` replaces its shell (`exec`), so that npm's
- * signals reach it.
+ * `npm start`: the whole service in this one process. When it can be called, it prints `ready` with its address and
+ * `page` with the address of its page, then the functions' log. The script of `package.json` replaces its shell (`exec`),
+ * so that npm's signals reach it.
  */
 
 const PARENT_WATCH_MS = 250;
 
-endWithItsCaller();
+exitWithParent();
 try {
   const options = await startOptions(process.env);
-  // Loaded after that, so that a fault in the file or the port is told at once; compiled once and for all starts.
+  // Loaded afterwards, so that an error in the file or the port is printed at once. Compiled once for all starts.
   enableCompileCache();
   const { startService } = await import('./service.ts');
   const { url } = await startService({ ...options, quiet: false, clock: true });
-  // Were this a Lambda function, the next call would find a fresh process: here the same one goes on.
+  // On Lambda the next call would start a new process. Here the same process continues.
   process.on('uncaughtException', (error) => process.stderr.write(`${error.stack ?? error}\n`));
-  process.stdout.write(`ready ${url}\n`);
+  process.stdout.write(`ready ${url}\npage ${url}/_local\n`);
 } catch (error) {
   process.stderr.write(`${explain(error)}\n`);
   process.exit(1);
 }
 
-/** Ends at once when it is told to, and, run by npm, also when npm is gone without a word. Nothing has to be saved. */
-function endWithItsCaller(): void {
+/** Ends at once on a signal. Under npm it also ends when npm was killed. Nothing has to be saved. */
+function exitWithParent(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(0));
   if (!isNpmStart(process.env)) return;
   const parent = process.ppid;

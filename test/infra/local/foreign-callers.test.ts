@@ -15,7 +15,7 @@ import { inChromium } from '../../support/chromium.ts';
 const ALLOWED = 'http://register.example';
 const LISTENING = 'tracing:net.server.listen:asyncEnd';
 let service: LocalService;
-/** Every port of 127.0.0.1 that was opened while the service started. */
+/** The ports that the service listens on. */
 const ports = new Set<number>();
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** What a request over HTTP or HTTPS is answered; undefined where the port speaks neither. */
+/** The answer to a request over HTTP or HTTPS; undefined if the port speaks neither. */
 function ask(port: number, headers: Record<string, string>, secure: boolean) {
   const options = { host: '127.0.0.1', port, path: '/', headers, rejectUnauthorized: false, agent: false } as const;
   return new Promise<{ refused: boolean; cors: string[] } | undefined>((resolve) => {
@@ -69,7 +69,7 @@ describe('every listener of the local service', () => {
 });
 
 describe('the embedded services', () => {
-  it('refuse whoever does not sign with the key of this start', async () => {
+  it('refuse calls that are not signed with the key of this start', async () => {
     const { environment } = service;
     expect(environment.AWS_ACCESS_KEY_ID).toMatch(/^LOCAL[0-9A-F]{20}$/);
     const stranger = { ...environment, AWS_ACCESS_KEY_ID: 'LOCAL', AWS_SECRET_ACCESS_KEY: 'local' };
@@ -89,7 +89,7 @@ describe('the embedded services', () => {
   });
 });
 
-/** The page's script: tries to read and to change what stands at these addresses, and tells what it could read. */
+/** The page's script: it tries to read and to change each address, and returns what it could read. */
 const ATTACK = `async (urls) => {
   const read = [];
   const tries = urls.flatMap((url) => [
@@ -118,13 +118,13 @@ describe.skipIf(CHROMIUM === undefined)(
     let unguarded: Server;
     let heard = 0;
     beforeAll(async () => {
-      // Answers whoever asks: it shows that the attack would come through.
+      // It answers everyone, which shows that the attack would succeed.
       unguarded = createServer((_request, response) => {
         heard += 1;
         response.end('a secret');
       });
       await new Promise<void>((resolve) => unguarded.listen(0, '127.0.0.1', resolve));
-      // The browser's own protection of private networks is taken away, so that ours alone is tried.
+      // Without the browser's own protection of private networks, only ours is tested.
       const features =
         'BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessSendPreflights,LocalNetworkAccessChecks';
       const rules = '--host-resolver-rules=MAP evil.example 127.0.0.1';
@@ -156,7 +156,7 @@ describe.skipIf(CHROMIUM === undefined)(
       return { sent: outbox.list().length, calls: database.calls.length, faults, requests };
     }
 
-    /** What the page could read of these addresses. */
+    /** What the page could read. */
     function attack(urls: string[]): Promise<string[]> {
       return page.evaluate<string[]>(`(${ATTACK})(${JSON.stringify(urls)})`);
     }
@@ -167,7 +167,7 @@ describe.skipIf(CHROMIUM === undefined)(
       );
     }
 
-    /** A page of this origin, whatever its server. */
+    /** Opens a page of this origin, without its server. */
     async function open(origin: string): Promise<void> {
       await page.route(`${origin}/page`, (route) => route.fulfill({ contentType: 'text/html', body: 'A page' }));
       await page.goto(`${origin}/page`);
@@ -184,7 +184,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(heard).toBeGreaterThan(0);
     });
 
-    it('reads and changes nothing when its own name comes to point to this machine', async () => {
+    it('reads and changes nothing when its own name resolves to this machine', async () => {
       for (const port of [service.port, ...embeddedPorts()]) {
         const own = `http://evil.example:${port}`;
         await open(own);
@@ -197,7 +197,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await attack([`${own}/`])).toContain(`${own}/: a secret`);
     });
 
-    it('registers people where its origin is allowed, and does nothing else', async () => {
+    it('registers people if its origin is allowed, and does nothing else', async () => {
       await open(ALLOWED);
       const body = {
         email: 'nia@example.com',

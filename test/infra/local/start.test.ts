@@ -86,11 +86,11 @@ async function isGone(url: string): Promise<boolean> {
 }
 
 describe('npm start', () => {
-  it('prints where it is ready, and takes ten registrations at once', async () => {
+  it('prints its address and that of its page, and accepts ten registrations at once', async () => {
     const run = await start({}, ['sh', '-c', script]);
     left.node.push(run);
     const { url, output } = run;
-    expect(output.text).toMatch(/^ready http:\/\/localhost:\d+\n$/);
+    expect(output.text).toBe(`ready ${url}\npage ${url}/_local\n`);
     const body = {
       type: 'trader',
       name: 'A',
