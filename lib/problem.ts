@@ -2,7 +2,7 @@ import type { Violation } from './validators/primitives.ts';
 
 /**
  * The one table of public error types. `type` is a stable word that integrators may switch on; `title` is for people.
- * Nothing a person typed and no text of another service ever stands in a problem.
+ * A problem never contains what a person typed, or text of another service. `infra/openapi/problems.ts` describes them.
  */
 export const PROBLEMS = {
   malformed_json: { status: 400, title: 'The body is not a JSON object.' },
@@ -22,7 +22,7 @@ export const PROBLEMS = {
   captcha_failed: { status: 403, title: 'The captcha was not passed.' },
   user_not_found: { status: 404, title: 'No client has this user_id.' },
   login_taken: { status: 409, title: 'This login is in use.' },
-  request_in_progress: { status: 409, title: 'A request with this Idempotency-Key is being worked on.' },
+  request_in_progress: { status: 409, title: 'A request with this Idempotency-Key is being processed.' },
   payload_too_large: { status: 413, title: 'The body or a document is too large.' },
   unsupported_media_type: { status: 415, title: 'The body must be application/json.' },
   idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another request.' },
@@ -33,29 +33,25 @@ export const PROBLEMS = {
   platform_unavailable: { status: 503, title: 'The trading platform is unavailable; no account was opened.' },
   login_range_exhausted: { status: 503, title: 'The trading platform has no free login left.' },
   account_limit_reached: { status: 503, title: 'The trading platform has reached its account limit.' },
-  account_outcome_unknown: {
-    status: 504,
-    /** The status of a retry that found no way to tell: an operator must settle it. */
-    settleStatus: 409,
-    title: 'Whether the account was opened is not known.',
-  },
+  account_outcome_unknown: { status: 504, title: 'Whether the account was opened is not known.' },
 } as const;
 
 export type ProblemType = keyof typeof PROBLEMS;
 
 export interface ProblemOptions {
-  /** A sentence of ours about this occurrence; never a value that was sent. */
+  /** A sentence about this occurrence; never a value that was sent. */
   detail?: string;
   errors?: Violation[];
   /** Whole seconds, sent as `Retry-After`. */
   retryAfterSeconds?: number;
   /** More members of the problem document. */
   members?: { available?: readonly string[]; operation_id?: string };
+  /** Instead of the type's own. */
   status?: number;
   cause?: unknown;
 }
 
-/** What a use case throws to answer with a problem; `lib/http/endpoint.ts` writes it as `application/problem+json`. */
+/** A use case throws it to answer with a problem. `lib/http/endpoint.ts` writes it as `application/problem+json`. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly type: ProblemType;
@@ -69,7 +65,7 @@ export class Problem extends Error {
     this.options = options;
   }
 
-  /** The document of RFC 9457, as it stands on the wire. */
+  /** The document of RFC 9457, as it is sent. */
   toDocument(requestId: string): Record<string, unknown> {
     const { detail, errors, members } = this.options;
     return {
@@ -84,7 +80,7 @@ export class Problem extends Error {
   }
 }
 
-/** The problem that lists these faults. */
+/** The problem that lists these violations. */
 export function invalid(errors: Violation[]): Problem {
   const detail = errors.length === 1 ? '1 field needs attention.' : `${errors.length} fields need attention.`;
   return new Problem('validation_failed', { detail, errors });

@@ -19,8 +19,8 @@ interface ProblemNote {
   /** The operations that answer it. */
   operations: readonly OperationId[];
   when: string;
-  /** Where the type has a second status: when that one is answered. */
-  whenSettling?: string;
+  /** A second status of the type, and when it is answered. */
+  otherwise?: { status: number; when: string };
   /** Whether it comes with `Retry-After`. */
   retryAfter?: 'always' | 'sometimes';
   /** Its members, and whether they are always present. */
@@ -130,8 +130,10 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   account_outcome_unknown: {
     operations: ACCOUNTS,
     when: 'The platform may have opened the account and did not answer in time. Repeat with the same `Idempotency-Key`, after `Retry-After` if it is present. Without a key do not repeat: a second account could be opened.',
-    whenSettling:
-      'The outcome cannot be determined automatically. An operator must decide the operation `operation_id`.',
+    otherwise: {
+      status: 409,
+      when: 'The outcome cannot be determined automatically. An operator must decide the operation `operation_id`.',
+    },
     retryAfter: 'sometimes',
     members: { detail: 'sometimes', operation_id: 'always' },
   },
@@ -139,21 +141,22 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
 
 export const PROBLEM_TYPES = Object.keys(PROBLEMS) as ProblemType[];
 
-/** The statuses that a problem of this type is answered with; the second one, if there is one, is that of a retry. */
+/** The statuses that a problem of this type is answered with. */
 export function statusesOf(type: ProblemType): number[] {
-  const row: { status: number; settleStatus?: number } = PROBLEMS[type];
-  return row.settleStatus === undefined ? [row.status] : [row.status, row.settleStatus];
+  const { otherwise } = PROBLEM_NOTES[type];
+  return otherwise === undefined ? [PROBLEMS[type].status] : [PROBLEMS[type].status, otherwise.status];
 }
 
 /** When a problem of this type is answered with this status. */
 export function meaning(type: ProblemType, status: number): string {
-  const { when, whenSettling = when } = PROBLEM_NOTES[type];
-  return status === PROBLEMS[type].status ? when : whenSettling;
+  const { when, otherwise } = PROBLEM_NOTES[type];
+  return status === otherwise?.status ? otherwise.when : when;
 }
 
 /** Whether `Retry-After` comes with this type at this status; never with work for an operator. */
 export function retriesAfter(type: ProblemType, status: number): 'always' | 'sometimes' | undefined {
-  return status === PROBLEMS[type].status ? PROBLEM_NOTES[type].retryAfter : undefined;
+  const { retryAfter, otherwise } = PROBLEM_NOTES[type];
+  return status === otherwise?.status ? undefined : retryAfter;
 }
 
 /** The problem types that an operation answers with this status. */

@@ -8,7 +8,7 @@ import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { TradingAccountAnswerSchema, tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
 import { documentSizes } from './description.ts';
 import { type Json, type JsonObject, ref, table, toSchema } from './json.ts';
-import { PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, statusesOf } from './problems.ts';
+import { meaning, PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, statusesOf } from './problems.ts';
 
 /**
  * `#/components/schemas` of the document. Every object has a name: generators give inline objects names of their own,
@@ -148,23 +148,22 @@ const MEMBERS: Readonly<Record<ProblemMember, JsonObject>> = {
 };
 
 function problem(type: ProblemType): JsonObject {
-  const { when, whenSettling, operations, members = {} } = PROBLEM_NOTES[type];
-  const { title, status } = PROBLEMS[type];
-  const [, later] = statusesOf(type);
-  const by = operations.map((operation) => `\`${operation}\``).join(', ');
-  const meaning = later === undefined ? when : `${status}: ${when} ${later}: ${whenSettling}`;
+  const { when, operations, members = {} } = PROBLEM_NOTES[type];
+  const statuses = statusesOf(type);
+  const [status = 0, ...others] = statuses;
+  const lines = statuses.map((one) => `${one}: ${meaning(type, one)}`);
   const names = (Object.keys(MEMBERS) as ProblemMember[]).filter((name) => members[name] !== undefined);
   return {
     type: 'object',
     title: type,
-    description: `${meaning}\n\nAnswered by ${by}.`,
+    description: `${others.length === 0 ? when : lines.join(' ')}\n\nAnswered by ${operations.map((name) => `\`${name}\``).join(', ')}.`,
     properties: {
       type: { type: 'string', const: type, description: 'The stable word to switch on.' },
-      title: { type: 'string', description: 'What the type means, for people.', examples: [title] },
+      title: { type: 'string', description: 'What the type means, for people.', examples: [PROBLEMS[type].title] },
       status: {
         type: 'integer',
         format: 'int32',
-        ...(later === undefined ? { const: status } : { enum: statusesOf(type) }),
+        ...(others.length === 0 ? { const: status } : { enum: statuses }),
         description: 'The HTTP status.',
       },
       request_id: { type: 'string', description: 'The same as the header `x-request-id`.' },
