@@ -1,7 +1,16 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** They wait for half a minute and more: begun first, they leave the processors to the others and end with them. */
+/** Tests that start a browser, run histories of processes, or load all rules of CloudFormation. */
+const SLOW = [
+  'test/infra/cloudformation-rules.test.ts',
+  'test/infra/local/{docs,foreign-callers,outbox-faults,outbox-page,registration-page,whole-way}.test.ts',
+  'test/**/*{histories,never-twice}.test.ts',
+];
+/** `npm test` runs all others, `npm run test:slow` these; a file can be run by its name. */
+const { TESTS } = process.env;
+
+/** Tests that wait for half a minute: started first, they leave the processors to the others. */
 const WAITING = /\/(request-registration-database-faults|create-account-time)\.test\.ts$/;
 
 class WaitingFirst extends BaseSequencer {
@@ -14,7 +23,8 @@ class WaitingFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
-    include: ['test/**/*.test.ts'],
+    include: TESTS === 'slow' ? SLOW : ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...(TESTS === 'quick' ? SLOW : [])],
     globalSetup: ['test/support/bundles-folder.ts', 'test/support/rights/run.ts'],
     setupFiles: 'test/support/rights/record.ts',
     testTimeout: 60_000,
@@ -22,11 +32,11 @@ export default defineConfig({
     // Twice as many as CI has processors: many tests wait.
     maxWorkers: 4,
     sequence: { sequencer: WaitingFirst },
-    // The files of a worker load each module once: loading them anew for every file takes as long as the tests.
+    // The files of a worker load each module once: to load them again for every file takes as long as the tests.
     isolate: false,
     // The most that any file asks for: a worker takes it from the first one.
     maxConcurrency: 20,
-    // What is waited for comes by itself, on a busy machine later.
+    // On a busy machine what is waited for comes later.
     expect: { poll: { timeout: 10_000 } },
     // CI counts the tests from the file.
     reporters: process.env.CI ? ['default', ['json', { outputFile: '.local/vitest.json' }]] : ['default'],

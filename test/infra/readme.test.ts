@@ -58,6 +58,7 @@ const PAGES = [
   'infra/docs/runbook.md',
   'infra/local/README.md',
   'infra/openapi/README.md',
+  'test/README.md',
   'test/bench/README.md',
 ];
 

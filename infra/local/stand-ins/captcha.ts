@@ -63,6 +63,9 @@ export async function startCaptcha({ secret, settings, ...options }: CaptchaOpti
     get requests() {
       return running.requests;
     },
+    get lastBody() {
+      return running.lastBody;
+    },
     solve(solved = {}) {
       const token = `local.${randomBytes(24).toString('base64url')}`;
       tokens.set(token, { ...person, ...solved, givenAt: Date.now() });

@@ -21,6 +21,8 @@ export interface StandIn {
   readonly url: string;
   /** How many requests were read, whatever became of them; of signed services, those that were allowed. */
   readonly requests: number;
+  /** The body of the last request of all, whatever became of it. */
+  readonly lastBody: string;
   close(): Promise<void>;
 }
 
@@ -66,6 +68,7 @@ interface Signed {
 export async function serve(service: Service, { port = 0, faults, callers }: Omit<StandInOptions, 'record'>) {
   const closing = new AbortController();
   let requests = 0;
+  let lastBody = '';
 
   const server = createServer(
     LIKE_AWS,
@@ -83,7 +86,8 @@ export async function serve(service: Service, { port = 0, faults, callers }: Omi
   async function work(request: IncomingMessage): Promise<Answer | 'down'> {
     const bytes = await read(request);
     const { method = '', url: path = '/', headers } = request;
-    const call = { method, path, headers, body: bytes.toString('utf8'), bytes };
+    lastBody = bytes.toString('utf8');
+    const call = { method, path, headers, body: lastBody, bytes };
     if (service.signingName !== undefined) {
       const caller = callerOf(request, service.signingName, callers);
       if (caller === undefined) return service.unsigned();
@@ -115,6 +119,9 @@ export async function serve(service: Service, { port = 0, faults, callers }: Omi
     url,
     get requests() {
       return requests;
+    },
+    get lastBody() {
+      return lastBody;
     },
     async close() {
       down.stop();

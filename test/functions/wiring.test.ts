@@ -1,0 +1,405 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { localClient } from '../../infra/local/aws.ts';
+import { type LocalService, startService } from '../../infra/local/service.ts';
+import { DEPLOYED_FUNCTIONS, type DeployedFunction } from '../../infra/routes.ts';
+import { SETTING_NAMES } from '../../infra/settings.ts';
+import { databaseClient, table } from '../../lib/aws/dynamodb.ts';
+import { registrationsIn } from '../../lib/records/registrations.ts';
+import {
+  AccountEnvironment,
+  ConfirmationEnvironment,
+  RegistrationEnvironment,
+  SettlementEnvironment,
+  variableOf,
+} from '../../lib/validators/deployment.ts';
+import type { Channel } from '../../lib/validators/otp-types.ts';
+import { PATIENT } from '../support/database.ts';
+import { FRONT_PROOF } from '../support/door.ts';
+
+/**
+ * Every setting that reaches a function has a visible effect there: `[function, setting, effect]`, with the settings of the
+ * deployment. The functions are those of `functions/`, with their real password hashes. A new setting without a row fails.
+ */
+
+const ENVIRONMENTS = {
+  'request-registration': RegistrationEnvironment,
+  'confirm-registration': ConfirmationEnvironment,
+  'create-tp5-account': AccountEnvironment,
+  'create-tp4-account': AccountEnvironment,
+  'settle-operations': SettlementEnvironment,
+} as const satisfies Record<DeployedFunction, { entries: object }>;
+
+interface Deployment {
+  settings: Record<string, unknown>;
+  rows: readonly Row[];
+}
+type Row = readonly [name: DeployedFunction, setting: string, effect: (running: Running) => Promise<void>];
+
+/** The service with the settings of one deployment. */
+interface Running {
+  service: LocalService;
+  /** What the functions have logged. */
+  log: string[];
+}
+
+let people = 0;
+/** Different for each request: nobody meets a limit by chance. */
+function newPerson() {
+  people += 1;
+  return {
+    email: `person${people}@company${people}.example`,
+    phone: { country_code: '44', number: `7400${String(100_000 + people * 10_001).slice(-6)}` },
+    source: `198.51.${people >> 8}.${people & 255}`,
+  };
+}
+
+const PASSWORD = 'correct horse battery';
+
+async function post({ service }: Running, path: string, body: object, headers: Record<string, string>) {
+  const answer = await fetch(`${service.url}/public/v1/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, body: (await answer.text()) || undefined };
+}
+
+/** A registration of a new person, but for these members and headers. @returns the status */
+async function register(running: Running, change: object = {}, headers: Record<string, string> = {}): Promise<number> {
+  const { email, phone, source } = newPerson();
+  const body = {
+    email,
+    phone,
+    type: 'trader',
+    name: 'New Trader',
+    password: PASSWORD,
+    repeat_password: PASSWORD,
+    form_id: 'FORM0002',
+    ...change,
+  };
+  const sent = { 'x-forwarded-for': source, ...headers };
+  return (await post(running, 'account/register/request', body, sent)).status;
+}
+
+function confirm(running: Running, change: object, headers: Record<string, string> = {}) {
+  const { email, source } = newPerson();
+  const body = { otp_type: 'email', email, code: '000000', password: PASSWORD, ...change };
+  return post(running, 'account/register/confirm', body, { 'x-forwarded-for': source, ...headers });
+}
+
+const PLACES = {
+  tp5: { connection_id: 'tp5-live-1', group: 'real\\standard' },
+  tp4: { connection_id: 'tp4-gw-2', group: 'standard' },
+};
+
+async function openAccount(running: Running, version: keyof typeof PLACES, change: object = {}): Promise<number> {
+  const body = { ...PLACES[version], leverage: 100, ...change };
+  return (await post(running, `users/CLIENT01/${version}/accounts`, body, {})).status;
+}
+
+/** What a service of AWS was asked last, decoded. */
+function lastAsked({ service }: Running, name: 'ses' | 'sns' | 'voice' | 'whatsapp'): string {
+  const { lastBody } = service.standIns[name];
+  if (name === 'ses' || name === 'sns') return [...new URLSearchParams(lastBody).values()].join('\n');
+  const { message = '' } = JSON.parse(lastBody) as { message?: string };
+  return `${lastBody}\n${Buffer.from(message, 'base64')}`;
+}
+
+/** The message of a registration has this. */
+const says =
+  (channel: Channel, words: string, change: object = {}): Row[2] =>
+  async (running) => {
+    await register(running, { otp_type: channel, ...change });
+    const services = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
+    expect(lastAsked(running, services[channel])).toContain(words);
+  };
+
+/** The mail about an opened account has this. */
+const tells =
+  (version: keyof typeof PLACES, words: string): Row[2] =>
+  async (running) => {
+    expect(await openAccount(running, version, { send_email: true })).toBe(200);
+    expect(lastAsked(running, 'ses')).toContain(words);
+  };
+
+/** What this makes a function log says the stage. */
+const logs =
+  (name: DeployedFunction, work: (running: Running) => Promise<unknown>): Row[2] =>
+  async (running) => {
+    await work(running);
+    const lines = running.log.filter((line) => line.includes(`"service":"${name}"`));
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) expect(line).toContain('"stage":"wiring"');
+  };
+
+const CHANGED = {
+  stage: 'wiring',
+  senderAddress: 'post@brand.example',
+  brand: { name: 'Brand of the Wiring', supportEmail: 'help@brand.example', color: '#123abc' },
+  sms: {
+    senderId: 'WIRING',
+    originationNumber: '+15550100123',
+    entityId: '1301157',
+    templateId: '1307161',
+    maxPrice: '0.26',
+    webOtpDomain: 'www.brand.example',
+  },
+  call: {
+    originationIdentity: 'phone-0a1b',
+    configurationSet: 'calls',
+    protectConfiguration: 'protect-1a2b',
+    maxPricePerMinute: '0.31',
+  },
+  whatsapp: {
+    phoneNumberId: 'phone-number-id-9',
+    codeTemplate: 'code_of_the_wiring',
+    noticeTemplate: 'notice_of_the_wiring',
+    apiVersion: 'v21.0',
+  },
+};
+const { brand, sms, call, whatsapp } = CHANGED;
+/** The brand's color, as mails have it. */
+const COLOR = 'rgb(18,58,188)';
+const OWNER = { phone: { country_code: '44', number: '7400123456' } };
+
+const ACCOUNTS = (['tp5', 'tp4'] as const).flatMap((version): Row[] => {
+  const name = `create-${version}-account` as const;
+  return [
+    [name, 'stage', logs(name, (running) => openAccount(running, version))],
+    [name, 'senderAddress', tells(version, CHANGED.senderAddress)],
+    [name, 'brand.name', tells(version, brand.name)],
+    [name, 'brand.supportEmail', tells(version, brand.supportEmail)],
+    [name, 'brand.color', tells(version, COLOR)],
+  ];
+});
+
+const EVERY_MESSAGE: Deployment = {
+  settings: CHANGED,
+  rows: [
+    ['request-registration', 'stage', logs('request-registration', (running) => register(running))],
+    ['request-registration', 'senderAddress', says('email', CHANGED.senderAddress)],
+    ['request-registration', 'brand.name', says('email', brand.name)],
+    ['request-registration', 'brand.supportEmail', says('email', brand.supportEmail)],
+    ['request-registration', 'brand.color', says('email', COLOR)],
+    ['request-registration', 'sms.senderId', says('sms', sms.senderId)],
+    ['request-registration', 'sms.originationNumber', says('sms', sms.originationNumber)],
+    ['request-registration', 'sms.entityId', says('sms', sms.entityId)],
+    ['request-registration', 'sms.templateId', says('sms', sms.templateId)],
+    ['request-registration', 'sms.maxPrice', says('sms', sms.maxPrice)],
+    ['request-registration', 'sms.webOtpDomain', says('sms', `@${sms.webOtpDomain} #`)],
+    ['request-registration', 'call.originationIdentity', says('call', call.originationIdentity)],
+    ['request-registration', 'call.configurationSet', says('call', call.configurationSet)],
+    ['request-registration', 'call.protectConfiguration', says('call', call.protectConfiguration)],
+    ['request-registration', 'call.maxPricePerMinute', says('call', call.maxPricePerMinute)],
+    ['request-registration', 'whatsapp.phoneNumberId', says('whatsapp', whatsapp.phoneNumberId)],
+    ['request-registration', 'whatsapp.codeTemplate', says('whatsapp', whatsapp.codeTemplate)],
+    ['request-registration', 'whatsapp.noticeTemplate', says('whatsapp', whatsapp.noticeTemplate, OWNER)],
+    ['request-registration', 'whatsapp.apiVersion', says('whatsapp', whatsapp.apiVersion)],
+    ['confirm-registration', 'stage', logs('confirm-registration', (running) => confirm(running, {}))],
+    ...ACCOUNTS,
+  ],
+};
+
+/** A registration is answered so. */
+const answers =
+  (status: number, change: object): Row[2] =>
+  async (running) => {
+    expect(await register(running, change)).toBe(status);
+  };
+
+const WITHOUT_PHONES: Deployment = {
+  settings: { channels: ['email'] },
+  rows: [['request-registration', 'channels', answers(400, { otp_type: 'sms' })]],
+};
+
+const ONE_COUNTRY: Deployment = {
+  settings: { phone: { countries: ['FR'] } },
+  rows: [['request-registration', 'phone.countries', answers(400, { otp_type: 'sms' })]],
+};
+
+/** A registration with a solved captcha is answered so. */
+const solved =
+  (status: number, solution: { score?: number; hostname?: string }): Row[2] =>
+  async (running) => {
+    const token = running.service.captcha?.solve(solution) ?? '';
+    expect(await register(running, {}, { 'captcha-token': token })).toBe(status);
+  };
+
+/** Only for hCaptcha a low score means a person. */
+const HCAPTCHA: Deployment = {
+  settings: { captcha: { provider: 'hcaptcha', secret: 'wiring/captcha', minScore: 0.7 } },
+  rows: [
+    ['request-registration', 'captcha.provider', solved(204, { score: 0.2 })],
+    ['request-registration', 'captcha.secret', solved(204, { score: 0.2 })],
+    ['request-registration', 'captcha.minScore', solved(403, { score: 0.4 })],
+  ],
+};
+
+const OTHER_PAGES: Deployment = {
+  settings: { captcha: { provider: 'turnstile', secret: 'wiring/captcha', hostnames: ['pages.example'] } },
+  rows: [['request-registration', 'captcha.hostnames', solved(403, { hostname: 'localhost' })]],
+};
+
+/** Requests of one address that the gateway sees, each for another person behind the front. */
+const behindFront =
+  (count: number, send: (running: Running, headers: Record<string, string>) => Promise<number>): Row[2] =>
+  async (running) => {
+    const { source } = newPerson();
+    for (let index = 0; index < count; index += 1) {
+      const headers = { 'x-forwarded-for': source, 'x-wiring': newPerson().source, 'x-front-secret': FRONT_PROOF };
+      expect(await send(running, headers)).not.toBe(429);
+    }
+  };
+const registersBehindFront = behindFront(2, (running, headers) => register(running, {}, headers));
+const confirmsBehindFront = behindFront(11, async (running, headers) => (await confirm(running, {}, headers)).status);
+
+const FRONT: Deployment = {
+  settings: { front: { header: 'x-wiring', secret: 'wiring/front' }, limits: { sourcePer10Minutes: 1 } },
+  rows: (['header', 'secret'] as const).flatMap((member): Row[] => [
+    ['request-registration', `front.${member}`, registersBehindFront],
+    ['confirm-registration', `front.${member}`, confirmsBehindFront],
+  ]),
+};
+
+/** The form of the demo records that has documents. */
+const WITH_DOCUMENT = {
+  form_id: 'FORM0001',
+  k3J9xQ: 'some',
+  d0cUpl: [{ id: '1', name: '1.pdf', doc: Buffer.from('%PDF-1.7\n%âãÏÓ\n').toString('base64') }],
+};
+
+const NO_CONFIRMATION: Deployment = {
+  settings: { confirmation: false },
+  rows: [
+    [
+      'request-registration',
+      'confirmation',
+      async (running) => {
+        expect(await register(running, WITH_DOCUMENT)).toBe(204);
+        // Without a confirmation all documents expire alike, so none is tagged as pending.
+        expect([...running.service.standIns.s3.objects.values()].map(({ tags }) => tags)).toEqual([{}]);
+      },
+    ],
+  ],
+};
+
+const NINE_DAYS: Deployment = {
+  settings: { confirmedDays: 9 },
+  rows: [['confirm-registration', 'confirmedDays', keptForNineDays]],
+};
+
+async function keptForNineDays(running: Running): Promise<void> {
+  const { email } = newPerson();
+  expect(await register(running, { email })).toBe(204);
+  const { text = '' } = running.service.outbox.list().findLast(({ to }) => to === email) ?? {};
+  const code = /^\d{6}$/m.exec(text)?.[0];
+  expect((await confirm(running, { email, code })).status).toBe(204);
+  const client = databaseClient({
+    ...localClient(running.service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'),
+    ...PATIENT,
+  });
+  const rows = table(client, running.service.environment.REGISTRATIONS_TABLE ?? '');
+  const signal = AbortSignal.timeout(30_000);
+  const [{ registration_id } = { registration_id: '' }] = await registrationsIn(rows).newest('email', email, signal);
+  const item = await rows.get({ pk: `registration#${registration_id}` }, signal);
+  client.destroy();
+  const days = (Number(item?.expires_at) - Date.now() / 1_000) / 86_400;
+  expect(Math.round(days)).toBe(9);
+}
+
+/** Two requests that have only this in common; the second one is too many where one is allowed. */
+const LIMITS: Readonly<Record<string, (index: number) => [change: object, headers?: Record<string, string>]>> = {
+  resendSeconds: () => [{ email: 'again@company.example' }],
+  recipientPerHour: () => [{ email: 'again@company.example' }],
+  recipientPerDay: () => [{ email: 'again@company.example' }],
+  sourcePer10Minutes: () => [{}, { 'x-forwarded-for': '203.0.113.1' }],
+  sourcePerHour: () => [{}, { 'x-forwarded-for': '203.0.113.1' }],
+  networkSourcesPerHour: (index) => [{}, { 'x-forwarded-for': `2001:db8:1:${index}::1` }],
+  prefixPerHour: (index) => [{ otp_type: 'sms', phone: { country_code: '44', number: `740055000${index}` } }],
+  countryPerHour: () => [{ otp_type: 'sms' }],
+  mailDomainPerHour: (index) => [{ email: `person${index}@one-company.example` }],
+  wrongIdsPer10Minutes: () => [{ form_id: 'NOSUCHID' }, { 'x-forwarded-for': '203.0.113.1' }],
+};
+
+const OF_LIMITS = Object.entries(LIMITS).map(([limit, requestOf]): Deployment => {
+  const wide = { resendSeconds: [1], recipientPerHour: 100, recipientPerDay: 100 };
+  const one = limit === 'resendSeconds' ? [3_600] : 1;
+  return {
+    settings: { limits: { ...wide, [limit]: one } },
+    rows: [
+      [
+        'request-registration',
+        `limits.${limit}`,
+        async (running) => {
+          expect(await register(running, ...requestOf(1))).not.toBe(429);
+          expect(await register(running, ...requestOf(2))).toBe(429);
+        },
+      ],
+    ],
+  };
+});
+
+const DEPLOYMENTS: readonly Deployment[] = [
+  EVERY_MESSAGE,
+  WITHOUT_PHONES,
+  ONE_COUNTRY,
+  HCAPTCHA,
+  OTHER_PAGES,
+  FRONT,
+  NO_CONFIRMATION,
+  NINE_DAYS,
+  ...OF_LIMITS,
+];
+
+/** Settings that a function is given and that show nowhere, with the reason. */
+const INVISIBLE: readonly (readonly [name: DeployedFunction, settings: readonly string[], reason: string])[] = [
+  [
+    'settle-operations',
+    ['stage', 'senderAddress', 'brand.name', 'brand.supportEmail', 'brand.color', 'jwtUserClaim'],
+    'It has the environment of the account functions, and sends no notices.',
+  ],
+  [
+    'create-tp5-account',
+    ['jwtUserClaim'],
+    'The local gateway has no authorizer: test/lib/http/endpoint-callers.test.ts.',
+  ],
+  [
+    'create-tp4-account',
+    ['jwtUserClaim'],
+    'The local gateway has no authorizer: test/lib/http/endpoint-callers.test.ts.',
+  ],
+];
+
+describe.each(DEPLOYMENTS)('With the settings of a deployment', ({ settings, rows }) => {
+  const running: Running = { service: undefined as unknown as LocalService, log: [] };
+  beforeAll(async () => {
+    const variables = Object.entries(settings).map(([name, value]) => [
+      variableOf(name),
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]);
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => running.log.push(String(text)) > 0);
+    running.service = await startService({ environment: Object.fromEntries(variables), quiet: false });
+  });
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    await running.service.close();
+  });
+
+  it.each(rows)('%s has %s', async (_, __, effect) => {
+    await effect(running);
+  });
+});
+
+describe('The table', () => {
+  it('has every function', () => {
+    expect(Object.keys(ENVIRONMENTS).sort()).toEqual([...DEPLOYED_FUNCTIONS].sort());
+  });
+
+  it.each(DEPLOYED_FUNCTIONS)('has every setting that reaches %s, each once', (name) => {
+    const groups: readonly string[] = Object.keys(ENVIRONMENTS[name].entries);
+    const reach = SETTING_NAMES.filter((setting) => groups.includes(setting.split('.', 1)[0] ?? ''));
+    const shown = DEPLOYMENTS.flatMap(({ rows }) => rows).filter(([of]) => of === name);
+    const invisible = INVISIBLE.filter(([of]) => of === name).flatMap(([, settings]) => settings);
+    expect([...shown.map(([, setting]) => setting), ...invisible].sort()).toEqual([...reach].sort());
+  });
+});
