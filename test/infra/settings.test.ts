@@ -127,6 +127,11 @@ describe('The settings of a deployment', () => {
     expect(readSettings({ ...SENDER, channels, 'phone.countries': 'all' }).channels).toEqual(['email', 'sms']);
   });
 
+  it('keep logs for as long as CloudWatch can: ten years', () => {
+    expect(readSettings({ ...SENDER, logRetentionDays: '3653' }).logRetentionDays).toBe(3_653);
+    expect(faultsOf({ ...SENDER, logRetentionDays: '3654' })).toHaveLength(1);
+  });
+
   it('are all accepted together', () => {
     expect(faultsOf({ ...SENDER, ...EVERYTHING })).toEqual([]);
   });

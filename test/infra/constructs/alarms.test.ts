@@ -64,6 +64,15 @@ const NOTICES = [
   'Requests',
 ];
 
+interface AlarmNumbers {
+  AlarmName: string;
+  Threshold: number;
+  /** In seconds. */
+  Period?: number;
+  EvaluationPeriods?: number;
+  Metrics?: { MetricStat?: { Period: number } }[];
+}
+
 describe('Alarms', () => {
   const names = (of: Template, topic?: string) =>
     alarmsOf(of)
@@ -119,6 +128,65 @@ describe('Alarms', () => {
       expect([name, missingData]).toEqual([name, mustHappen ? 'breaching' : 'notBreaching']);
       expect(comparison).toMatch(mustHappen ? /^LessThan/ : /^GreaterThanOrEqual/);
     }
+  });
+
+  it('ring for this much within this many minutes', () => {
+    const rows = Object.values(resources(full, 'AWS::CloudWatch::Alarm')).map(({ Properties }) => {
+      const { AlarmName, Threshold, Period, EvaluationPeriods = 1, Metrics } = plain(Properties) as AlarmNumbers;
+      const seconds = Period ?? Metrics?.flatMap(({ MetricStat }) => MetricStat?.Period ?? [])[0] ?? 0;
+      return `${AlarmName.replace('broker-api-test-', '')}: ${Threshold} in ${(seconds * EvaluationPeriods) / 60}`;
+    });
+    expect(rows.sort()).toMatchInlineSnapshot(`
+      [
+        "AccountNotRecorded: 1 in 5",
+        "AccountOutcomeUnknown: 1 in 5",
+        "CaptchaUnavailable: 3 in 5",
+        "ClientErrors: 3000 in 5",
+        "CodesInDoubt: 3 in 15",
+        "CodesNotSent-call: 5 in 15",
+        "CodesNotSent-email: 5 in 15",
+        "CodesNotSent-sms: 5 in 15",
+        "CodesNotSent-whatsapp: 5 in 15",
+        "Crashes-confirm-registration: 1 in 5",
+        "Crashes-create-tp4-account: 1 in 5",
+        "Crashes-create-tp5-account: 1 in 5",
+        "Crashes-request-registration: 1 in 5",
+        "DepositFailed: 1 in 5",
+        "EventFailed: 3 in 15",
+        "EventsUndelivered: 1 in 5",
+        "Flood: 100 in 15",
+        "Guesses: 100 in 15",
+        "InternalErrors-confirm-registration: 1 in 5",
+        "InternalErrors-create-tp4-account: 1 in 5",
+        "InternalErrors-create-tp5-account: 1 in 5",
+        "InternalErrors-request-registration: 1 in 5",
+        "LimitsUnchecked-confirm-registration: 1 in 5",
+        "LimitsUnchecked-request-registration: 1 in 5",
+        "MailsBounce: 0.05 in 60",
+        "MailsComplainedOf: 0.001 in 60",
+        "NearDeadline-confirm-registration: 16000 in 15",
+        "NearDeadline-create-tp4-account: 23200 in 15",
+        "NearDeadline-create-tp5-account: 23200 in 15",
+        "NearDeadline-request-registration: 16000 in 15",
+        "NotSettled: 3 in 15",
+        "NoticeFailed: 3 in 15",
+        "PlatformRefused-settle-operations: 1 in 5",
+        "PlatformRefused-tp4: 1 in 5",
+        "PlatformRefused-tp5: 1 in 5",
+        "PlatformUnavailable-tp4: 3 in 15",
+        "PlatformUnavailable-tp5: 3 in 15",
+        "Requests: 4800 in 5",
+        "ServerErrors: 10 in 5",
+        "SettlerFails: 1 in 15",
+        "Spend-call: 50 in 15",
+        "Spend-sms: 50 in 15",
+        "Spend-whatsapp: 500 in 1440",
+        "Throttles-confirm-registration: 1 in 5",
+        "Throttles-create-tp4-account: 1 in 5",
+        "Throttles-create-tp5-account: 1 in 5",
+        "Throttles-request-registration: 1 in 5",
+      ]
+    `);
   });
 
   it('of a route ring for a crash and for an internal error', () => {
