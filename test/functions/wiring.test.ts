@@ -135,7 +135,13 @@ const logs =
 const CHANGED = {
   stage: 'wiring',
   senderAddress: 'post@brand.example',
-  brand: { name: 'Brand of the Wiring', supportEmail: 'help@brand.example', color: '#123abc' },
+  brand: {
+    name: 'Brand of the Wiring',
+    supportEmail: 'help@brand.example',
+    color: '#123abc',
+    legal: 'Brand of the Wiring Ltd, No. 4711',
+    logo: { url: 'https://brand.example/logo.png', alt: 'Logo of the Wiring' },
+  },
   sms: {
     senderId: 'WIRING',
     originationNumber: '+15550100123',
@@ -158,18 +164,23 @@ const CHANGED = {
   },
 };
 const { brand, sms, call, whatsapp } = CHANGED;
-/** The brand's color, as mails have it. */
-const COLOR = 'rgb(18,58,188)';
+/** What a mail has of a setting. */
+const IN_MAILS = {
+  senderAddress: CHANGED.senderAddress,
+  'brand.name': brand.name,
+  'brand.supportEmail': brand.supportEmail,
+  'brand.color': 'rgb(18,58,188)',
+  'brand.legal': brand.legal,
+  'brand.logo.url': brand.logo.url,
+  'brand.logo.alt': brand.logo.alt,
+};
 const OWNER = { phone: { country_code: '44', number: '7400123456' } };
 
 const ACCOUNTS = (['tp5', 'tp4'] as const).flatMap((version): Row[] => {
   const name = `create-${version}-account` as const;
   return [
     [name, 'stage', logs(name, (running) => openAccount(running, version))],
-    [name, 'senderAddress', tells(version, CHANGED.senderAddress)],
-    [name, 'brand.name', tells(version, brand.name)],
-    [name, 'brand.supportEmail', tells(version, brand.supportEmail)],
-    [name, 'brand.color', tells(version, COLOR)],
+    ...Object.entries(IN_MAILS).map(([setting, words]): Row => [name, setting, tells(version, words)]),
   ];
 });
 
@@ -177,10 +188,7 @@ const EVERY_MESSAGE: Deployment = {
   settings: CHANGED,
   rows: [
     ['request-registration', 'stage', logs('request-registration', (running) => register(running))],
-    ['request-registration', 'senderAddress', says('email', CHANGED.senderAddress)],
-    ['request-registration', 'brand.name', says('email', brand.name)],
-    ['request-registration', 'brand.supportEmail', says('email', brand.supportEmail)],
-    ['request-registration', 'brand.color', says('email', COLOR)],
+    ...Object.entries(IN_MAILS).map(([setting, words]): Row => ['request-registration', setting, says('email', words)]),
     ['request-registration', 'sms.senderId', says('sms', sms.senderId)],
     ['request-registration', 'sms.originationNumber', says('sms', sms.originationNumber)],
     ['request-registration', 'sms.entityId', says('sms', sms.entityId)],
@@ -355,7 +363,7 @@ const DEPLOYMENTS: readonly Deployment[] = [
 const INVISIBLE: readonly (readonly [name: DeployedFunction, settings: readonly string[], reason: string])[] = [
   [
     'settle-operations',
-    ['stage', 'senderAddress', 'brand.name', 'brand.supportEmail', 'brand.color', 'jwtUserClaim'],
+    ['stage', ...Object.keys(IN_MAILS), 'jwtUserClaim'],
     'It has the environment of the account functions, and sends no notices.',
   ],
   [
