@@ -19,7 +19,6 @@ const services = { settings, directory, operations, logins, accounts, notices, e
 export const handler = endpoint({
   body: tradingAccountRequestSchema('tp5'),
   parameters: { user_id: UserIdSchema },
-  userClaim: config.jwtUserClaim,
   answer: TradingAccountAnswerSchema,
   maxBodyBytes: MAX_ACCOUNT_BYTES,
   telemetry: telemetry('create-tp5-account', config.stage),

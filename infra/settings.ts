@@ -18,12 +18,17 @@ import { fromJson, fromText, leavesOf, readTexts } from '../lib/validators/texts
 const ORIGIN = /^(https:\/\/[a-z0-9.-]+|http:\/\/(localhost|127\.0\.0\.1))(:\d{1,5})?$/;
 const ISSUER = /^https:\/\/[^\s?#]+$/;
 
-/** Requests that the gateway lets through, over all callers; the rest is answered 429 by it. */
+const perSecond = v.optional(amount(0.1, 10_000), 20);
+const burst = v.optional(count(1, 5_000), 40);
+/** The requests of all callers that the gateway passes on, for each route apart. It answers the rest with 429. */
 const ThrottleSchema = closedObject({
-  registrationPerSecond: v.optional(amount(0.1, 10_000), 20),
-  registrationBurst: v.optional(count(1, 5_000), 40),
-  accountsPerSecond: v.optional(amount(0.1, 10_000), 20),
-  accountsBurst: v.optional(count(1, 5_000), 40),
+  registrationPerSecond: perSecond,
+  registrationBurst: burst,
+  confirmationPerSecond: perSecond,
+  confirmationBurst: burst,
+  /** Of each account route. */
+  accountsPerSecond: perSecond,
+  accountsBurst: burst,
 });
 
 /** Of the functions, in MB. At 1769 Lambda gives a whole processor, and one password hash takes well below 300 ms. */
@@ -202,7 +207,6 @@ const BELONGS_TO: readonly (readonly [string, string])[] = [
   ['jwtIssuer', 'jwtAudience'],
   ['jwtAudience', 'jwtIssuer'],
   ['jwtScope', 'jwtIssuer'],
-  ['jwtUserClaim', 'jwtIssuer'],
   ['defaultEndpoint', 'customDomain'],
   ['confirmedDays', 'confirmation'],
 ];

@@ -20,6 +20,7 @@ export const PROBLEMS = {
   code_not_accepted: { status: 400, title: 'The code is not accepted.' },
   not_supported_by_connection: { status: 400, title: 'This connection cannot do what was asked.' },
   captcha_failed: { status: 403, title: 'The captcha was not passed.' },
+  front_required: { status: 403, title: 'Requests must come through the front of the API.' },
   user_not_found: { status: 404, title: 'No client has this user_id.' },
   login_taken: { status: 409, title: 'This login is in use.' },
   request_in_progress: { status: 409, title: 'A request with this Idempotency-Key is being processed.' },

@@ -19,7 +19,7 @@ import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { Alias, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { CORS, type DeployedRoute } from '../routes.ts';
+import { CORS, type DeployedRoute, type OperationId } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 import { type Access, accessOf, callersPolicy } from './access.ts';
 import { output, ownEnding } from './stack-names.ts';
@@ -35,7 +35,7 @@ export interface PublicApiProps {
   removalPolicy: RemovalPolicy;
 }
 
-/** What the access log tells of a request: nothing of who called or what was sent; a path would hold the client's id. */
+/** What the access log holds of a request: no caller, nothing that was sent, and no path, which holds the client's id. */
 const ACCESS_LOG = {
   time: '$context.requestTime',
   request_id: '$context.requestId',
@@ -48,6 +48,14 @@ const ACCESS_LOG = {
   function_error: '$context.integration.error',
   authorizer_error: '$context.authorizer.error',
   gateway_error: '$context.error.responseType',
+};
+
+/** What the settings of a route's throttle begin with: junk at one route uses up no other route's requests. */
+const THROTTLES: Readonly<Record<OperationId, 'registration' | 'confirmation' | 'accounts'>> = {
+  requestRegistration: 'registration',
+  confirmRegistration: 'confirmation',
+  createTp5Account: 'accounts',
+  createTp4Account: 'accounts',
 };
 
 /** The HTTP API: exactly these routes on the stage `$default`, throttled and logged. */
@@ -111,22 +119,20 @@ export class PublicApi extends Construct {
       stageName: '$default',
       autoDeploy: true,
       detailedMetricsEnabled: true,
-      throttle: { rateLimit: throttle.accountsPerSecond, burstLimit: throttle.accountsBurst },
       accessLogSettings: {
         destination: new LogGroupLogDestination(this.accessLog),
         format: AccessLogFormat.custom(JSON.stringify(ACCESS_LOG)),
       },
     });
-    const open = routes.filter(({ access }) => access === 'open');
     (stage.node.defaultChild as CfnStage).routeSettings = Object.fromEntries(
-      open.map(({ path }) => [
-        `POST ${path}`,
-        {
-          ThrottlingRateLimit: throttle.registrationPerSecond,
-          ThrottlingBurstLimit: throttle.registrationBurst,
-          DetailedMetricsEnabled: true,
-        },
-      ]),
+      routes.map(({ path, operation }) => {
+        const name = THROTTLES[operation];
+        const limits = {
+          ThrottlingRateLimit: throttle[`${name}PerSecond`],
+          ThrottlingBurstLimit: throttle[`${name}Burst`],
+        };
+        return [`POST ${path}`, { ...limits, DetailedMetricsEnabled: true }];
+      }),
     );
     return stage;
   }

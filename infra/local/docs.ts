@@ -52,7 +52,13 @@ export function docsRoutes(app: FastifyInstance, calls: FirstCalls): void {
  * which it would show before the service's problems. The description has both.
  */
 function shorten(response: ResponseObject): void {
-  const { 'cache-control': _1, 'x-request-id': _2, 'x-content-type-options': _3, ...headers } = response.headers ?? {};
+  const {
+    'cache-control': _1,
+    'x-request-id': _2,
+    'x-content-type-options': _3,
+    'strict-transport-security': _4,
+    ...headers
+  } = response.headers ?? {};
   response.headers = headers;
   if (response.content?.[PROBLEM] !== undefined) response.content = { [PROBLEM]: response.content[PROBLEM] };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
 import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequestContext, Context } from 'aws-lambda';
+import { withoutPort } from '../../lib/http/source.ts';
 
 /** What the gateway hands to a function: payload format 2.0, without an authorizer (the local service has none). */
 export type GatewayEvent = APIGatewayProxyEventV2WithRequestContext<APIGatewayEventRequestContextV2>;
@@ -86,10 +86,10 @@ function isTextType(contentType = ''): boolean {
   return /^\s*(text\/|application\/(json|xml|javascript)\s*(;|$))/i.test(contentType);
 }
 
-/** On the local service the first address of `X-Forwarded-For` stands for the caller, so that one machine can be many. */
+/** Locally the first address of `X-Forwarded-For`, without a port, is the caller's, so that one machine can be many. */
 function forwardedAddress(header = ''): string | undefined {
-  const address = plainAddress((header.split(',')[0] ?? '').trim());
-  return isIP(address) === 0 ? undefined : address;
+  const address = withoutPort(header.split(',')[0] ?? '');
+  return address && plainAddress(address);
 }
 
 /** An IPv4 address that came in over an IPv6 socket, without its `::ffff:`. */

@@ -89,9 +89,9 @@ class GatewayAnswer extends Error {
 }
 
 /**
- * Stands in for API Gateway's HTTP API in front of the functions: exact routes, events of payload format 2.0, the limits,
- * timeouts and own answers of gateway and Lambda. IAM and JWT authorization are not simulated: every caller of this machine
- * is let through and `requestContext.authorizer` is absent. Pages of other origins are refused, but for those allowed.
+ * Simulates API Gateway's HTTP API in front of the functions: exact routes, events of payload format 2.0, the limits,
+ * timeouts and own answers of gateway and Lambda. It does not simulate IAM and JWT authorization: every caller of this
+ * machine is admitted, and `requestContext.authorizer` is absent. It refuses pages of origins that are not allowed.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const app = fastify({
@@ -103,6 +103,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     reply.header('apigw-requestid', request.id);
     const origins = [`http://${request.headers.host}`, ...(request.routeOptions.config.origins ?? [])];
     if (isForeign(request.raw, origins)) throw new GatewayAnswer(403, 'Forbidden');
+  });
+  // A body counts for a route alone: an unknown path is not found, whatever is sent to it.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, payload, done) => {
+    payload.resume();
+    done(null);
   });
   app.setNotFoundHandler((_request, reply) => sendMessage(reply, 404, 'Not Found'));
   app.setErrorHandler((error, _request, reply) => {

@@ -19,6 +19,11 @@ export const HEADERS = {
     description: 'The content type is as declared. On every answer of the service.',
     schema: { type: 'string', const: 'nosniff' },
   },
+  StrictTransport: {
+    description: 'Browsers call this host by HTTPS alone. On every answer of the service.',
+    schema: { type: 'string' },
+    example: 'max-age=63072000',
+  },
   IdempotentReplayed: {
     description: 'Present if this is the answer to an earlier request with the same `Idempotency-Key`.',
     schema: { type: 'string', const: 'true' },
@@ -35,6 +40,7 @@ export const STANDARD_HEADERS = {
   'cache-control': ref('headers', 'CacheControl'),
   'x-request-id': ref('headers', 'RequestId'),
   'x-content-type-options': ref('headers', 'NoSniff'),
+  'strict-transport-security': ref('headers', 'StrictTransport'),
 };
 
 /** The headers of a success, in an operation that takes an `Idempotency-Key`. */

@@ -16,7 +16,7 @@ export function description(): string {
   return [
     'Accepts registration requests of new users, and sends each a one-time password by email, SMS, call or WhatsApp. Confirms that password, where the deployment has this extension. Opens trading accounts for existing clients on trading-platform servers of version 5 (`tp5`) and version 4 (`tp4`).',
     'All paths are relative to the base URL of the deployment. Requests and answers are JSON in UTF-8, with an object at the root. Unknown fields are refused. Answers may get new members: ignore those that you do not know.',
-    'Every answer of the service has the headers `x-request-id` (name it when you ask for help), `cache-control: no-store` and `x-content-type-options: nosniff`.',
+    'Every answer of the service has the headers `x-request-id` (name it when you ask for help), `cache-control: no-store`, `x-content-type-options: nosniff` and `strict-transport-security`.',
     '## Safe repeats',
     `Where an operation takes an \`Idempotency-Key\`, send your own key, a new one for each registration or account. Then you may repeat the same request with that key as often as you like. The service keeps the key for ${KEPT_SECONDS / 3_600} hours, for its route, caller and user.`,
     table(['A repeat', 'is answered'], REPEATS),

@@ -80,6 +80,10 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
     operations: REGISTRATION,
     when: 'The deployment requires a captcha, and its provider refused the `captcha-token`.',
   },
+  front_required: {
+    operations: [...REGISTRATION, ...CONFIRMATION],
+    when: 'The deployment takes requests through its front alone, and this one came past it.',
+  },
   user_not_found: { operations: ACCOUNTS, when: 'No client has this `user_id`.' },
   login_taken: { operations: ACCOUNTS, when: 'The custom `login` is in use.' },
   request_in_progress: {

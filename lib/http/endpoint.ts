@@ -35,8 +35,8 @@ export interface EndpointOptions<
 export type Handler = (event: Event, context: Context) => Promise<Response>;
 
 /**
- * The one chain of every route: JSON → rules → use case → rules on the answer → response. Whatever goes wrong is
- * answered with a problem of the one table; nothing that was sent stands in the answer or the log.
+ * The one chain of every route: front → JSON → rules → use case → rules on the answer → response. Every error is
+ * answered with a problem of the one table. Neither the answer nor the log holds anything that was sent.
  */
 export function endpoint<
   Body extends BodySchema,
@@ -51,16 +51,24 @@ export function endpoint<
     },
   })
     .use(respondWithProblem(options.telemetry))
+    .before(({ event, context }) => {
+      const { headers, requestContext } = event;
+      return options.front?.admit({ headers, sourceIp: requestContext.http.sourceIp }, deadlineOf(context));
+    })
     .before(({ event }) => refuseLargeBody(event, options.maxBodyBytes))
     .use(jsonMediaType())
     .handler(async (event, context) => {
-      const leftMs = context.getRemainingTimeInMillis();
-      const deadline = within(leftMs - STOP_BEFORE_END_MS);
-      const request = await parseRequest(event, Date.now() + leftMs, rules, deadline);
+      const endsAt = Date.now() + context.getRemainingTimeInMillis();
+      const deadline = deadlineOf(context);
+      const request = await parseRequest(event, endsAt, rules, deadline);
       const telemetry = options.telemetry.with({ request_id: event.requestContext.requestId, route: event.routeKey });
       const answer = await options.handle(request, telemetry, deadline);
       return toResponse(event, answer, options.answer);
     });
+}
+
+function deadlineOf(context: Context): AbortSignal {
+  return within(context.getRemainingTimeInMillis() - STOP_BEFORE_END_MS);
 }
 
 /**

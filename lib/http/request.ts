@@ -3,10 +3,10 @@ import * as v from 'valibot';
 import { invalid } from '../problem.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../validators/headers.ts';
 import { toViolations, type Violation } from '../validators/primitives.ts';
-import { type Authorizer, callerOf, requireOwnUser } from './caller.ts';
+import { type Authorizer, callerOf } from './caller.ts';
 import type { CaptchaOutcome, CaptchaVerifier } from './captcha.ts';
 import { parseBody } from './json-body.ts';
-import { type SourceOf, seenByGateway } from './source.ts';
+import { type Front, NO_FRONT } from './source.ts';
 
 /** What the gateway hands over: payload format 2.0. */
 export type Event = APIGatewayProxyEventV2WithRequestContext<
@@ -39,12 +39,10 @@ export type BodySchema = v.GenericSchema | v.GenericSchemaAsync;
 export interface RequestRules<Body extends BodySchema, Path extends v.GenericSchema> {
   body: Body;
   path: Path;
-  /** Absent: the address that the gateway saw. */
-  source?: SourceOf;
+  /** Absent: no proxy is in front. */
+  front?: Front;
   /** Absent: no captcha is asked for. */
   captcha?: CaptchaVerifier | undefined;
-  /** The claim of the caller's token that must be the `user_id` of the path. */
-  userClaim?: string | undefined;
 }
 
 /**
@@ -59,7 +57,7 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
 ): Promise<Request<v.InferOutput<Body>, v.InferOutput<Path>>> {
   const sentBody = parseBody(event);
   const { headers, pathParameters = {}, requestContext } = event;
-  const { captcha, userClaim, source = seenByGateway } = rules;
+  const { captcha, front = NO_FRONT } = rules;
   const caller = callerOf(requestContext.authorizer);
 
   const path = v.safeParse(rules.path, pathParameters);
@@ -76,14 +74,13 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
       ...toViolations(body.issues ?? []),
     ]);
   }
-  if (userClaim !== undefined) requireOwnUser(userClaim, requestContext.authorizer, pathParameters.user_id);
 
   return {
     body: body.output,
     sentBody,
     parameters: path.output,
     idempotencyKey: key.output,
-    source: await source({ sourceIp: requestContext.http.sourceIp, headers }, signal),
+    source: await front.sourceOf({ sourceIp: requestContext.http.sourceIp, headers }, signal),
     userAgent: headers['user-agent'],
     caller,
     captcha: captcha && token && ((until) => captcha(token.output, until)),

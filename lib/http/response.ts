@@ -8,7 +8,7 @@ export type Response = APIGatewayProxyStructuredResultV2;
 /** What a use case answers; without a body where the operation answers 204. */
 export interface Answer<Body = undefined> {
   body: Body;
-  /** True when an earlier answer is given again. */
+  /** True for the answer to an earlier request. */
   replayed?: boolean;
 }
 
@@ -47,5 +47,6 @@ function standardHeaders(event: Event): Record<string, string> {
     'cache-control': 'no-store',
     'x-request-id': event.requestContext.requestId,
     'x-content-type-options': 'nosniff',
+    'strict-transport-security': 'max-age=63072000',
   };
 }

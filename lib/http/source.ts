@@ -1,10 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isIP } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import * as v from 'valibot';
+import { Problem } from '../problem.ts';
 import type { FrontSettings } from '../validators/deployment.ts';
-
-/** Where a request comes from: an address without a port. */
-export type SourceOf = (request: SentFrom, signal: AbortSignal) => Promise<string>;
 
 interface SentFrom {
   /** The address that called the gateway. */
@@ -13,38 +11,57 @@ interface SentFrom {
   headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** Two valid values, so that a new one can take over: first it is `current`, then the front sends it, then `previous` goes. */
+/** What a deployment knows of the proxy in front of it. */
+export interface Front {
+  /** @throws Problem `front_required` where every request must come through the front, and this one did not */
+  admit(request: SentFrom, signal: AbortSignal): Promise<void>;
+  /** The address of the person who sends a request, without a port. */
+  sourceOf(request: SentFrom, signal: AbortSignal): Promise<string>;
+}
+
+/** Two valid values for rotation: the new one becomes `current`, then the front sends it, then `previous` is removed. */
 const FrontSecretSchema = v.pipe(
   v.string(),
   v.parseJson(),
   v.object({ current: v.pipe(v.string(), v.minLength(16)), previous: v.optional(v.string()) }),
 );
 
-/** The address that the gateway saw. */
-export const seenByGateway: SourceOf = async ({ sourceIp }) => withoutPort(sourceIp) ?? sourceIp;
+const seenByGateway = ({ sourceIp }: SentFrom) => withoutPort(sourceIp) ?? sourceIp;
+
+/** No proxy: the address that the gateway saw counts. */
+export const NO_FRONT: Front = {
+  admit: async () => {},
+  sourceOf: async (request) => seenByGateway(request),
+};
 
 /**
- * The address of the person who sends a request: the one that the gateway saw, or the one that the front names, where
- * the request proves by the secret that it came through it. A header that is no single address is not believed either,
- * and the request goes on with the address that the gateway saw.
+ * The front names the person's address in a header. The header counts only next to the front's secret. If it does not
+ * hold a single address, the address that the gateway saw counts.
  */
-export function sourceReader(
-  front: FrontSettings | undefined,
+export function frontOf(
+  settings: FrontSettings | undefined,
   readSecret: (name: string, signal: AbortSignal) => Promise<string>,
-): SourceOf {
-  if (front === undefined) return seenByGateway;
-  return async (request, signal) => {
-    const { headers } = request;
-    const seen = await seenByGateway(request, signal);
+): Front {
+  if (settings === undefined) return NO_FRONT;
+  const { header, secret, only } = settings;
+
+  async function isThroughFront({ headers }: SentFrom, signal: AbortSignal): Promise<boolean> {
     const proof = headers['x-front-secret'];
-    if (proof === undefined) return seen;
-    const named = withoutPort(headers[front.header] ?? '');
-    const secrets = parseFrontSecret(await readSecret(front.secret, signal));
-    return isOneOf(proof, secrets) && named !== undefined ? named : seen;
+    return proof !== undefined && isOneOf(proof, parseFrontSecret(await readSecret(secret, signal)));
+  }
+
+  return {
+    async admit(request, signal) {
+      if (only && !(await isThroughFront(request, signal))) throw new Problem('front_required');
+    },
+    async sourceOf(request, signal) {
+      if (!(await isThroughFront(request, signal))) return seenByGateway(request);
+      return addressIn(request.headers[header] ?? '', header) ?? seenByGateway(request);
+    },
   };
 }
 
-/** @throws Error that says nothing of what it holds */
+/** @throws Error that says nothing of the value */
 export function parseFrontSecret(text: string): string[] {
   const parsed = v.safeParse(FrontSecretSchema, text);
   if (!parsed.success) throw new Error('The secret of the front must be {"current": "…", "previous": "…"}.');
@@ -52,16 +69,41 @@ export function parseFrontSecret(text: string): string[] {
   return previous ? [current, previous] : [current];
 }
 
-/** Takes as long for every value: hashes have the same length, and all are compared. */
+/** Takes equally long for every value: hashes have the same length, and all are compared. */
 function isOneOf(proof: string, secrets: readonly string[]): boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   return secrets.filter((secret) => timingSafeEqual(hash(secret), hash(proof))).length > 0;
 }
 
-/** `203.0.113.9:41234`, `[2001:db8::1]:443`, and as CloudFront writes it `2001:db8:0:0:0:0:0:1:443`. */
-function withoutPort(address: string): string | undefined {
-  const text = address.trim();
-  if (isIP(text) !== 0) return text;
-  const [, host = ''] = /^\[?([^[\]]*?)\]?(?::\d{1,5})?$/.exec(text) ?? [];
+/** The address of `203.0.113.9:41234`, `[2001:db8::1]:443` or `2001:db8:0:0:0:0:0:1:443`. */
+export function withoutPort(text: string): string | undefined {
+  const address = text.trim();
+  if (isIP(address) !== 0) return address;
+  const host = hostOf(address);
   return isIP(host) === 0 ? undefined : host;
+}
+
+/** CloudFront always writes a port. */
+const ALWAYS_WITH_PORT = 'cloudfront-viewer-address';
+
+/**
+ * The address that a front names. A port behind a shortened IPv6 address can be read as its last group:
+ * `2001:db8::1:443`. It is a port where the header always has one, and where it would move the address to another /64:
+ * a source must not change with its port.
+ */
+function addressIn(text: string, header: string): string | undefined {
+  const address = text.trim();
+  const host = hostOf(address);
+  const isPort = isIPv6(address) && isIPv6(host) && (header === ALWAYS_WITH_PORT || movesNetwork(address));
+  return isPort ? host : withoutPort(address);
+}
+
+function hostOf(address: string): string {
+  return /^\[?([^[\]]*?)\]?(?::\d{1,5})?$/.exec(address)?.[1] ?? '';
+}
+
+/** With five groups or more behind the `::`, the last one decides which four groups are the first. */
+function movesNetwork(address: string): boolean {
+  const [, tail = ''] = address.split('::');
+  return tail.split(':').length > 4;
 }

@@ -219,12 +219,14 @@ const CaptchaSchema = v.pipe(
 );
 export type CaptchaSettings = v.InferOutput<typeof CaptchaSchema>;
 
-/** A proxy, or a backend of the broker, that tells the person's address. */
+/** A proxy, or a backend of the broker, that names the person's address. */
 const FrontSchema = closedObject({
   /** The request header in which it does, in lower case. */
   header: text(/^[a-z0-9-]{1,64}$/, 'must be the name of a request header in lower case'),
   /** The name of the secret `{"current": "…", "previous": "…"}` whose value it sends in `x-front-secret`. */
   secret: secretName,
+  /** True: a request without that secret is refused, so that nobody bypasses the proxy. */
+  only: v.optional(flag, false),
 });
 export type FrontSettings = v.InferOutput<typeof FrontSchema>;
 
@@ -258,13 +260,8 @@ const confirmation = {
   confirmedDays: v.optional(count(1, 365), CONFIRMED_DAYS),
 };
 
-const accounts = {
-  /** The claim of a token that must equal the `user_id` of the path, for issuers that give tokens to clients. */
-  jwtUserClaim: v.optional(text(/^[\w:/.-]{1,128}$/, 'must be the name of a claim')),
-};
-
 /** Every setting that reaches a function. */
-export const deploymentEntries = { ...shared, ...registration, ...confirmation, ...accounts };
+export const deploymentEntries = { ...shared, ...registration, ...confirmation };
 
 const resource = v.pipe(v.string(), v.minLength(1, 'must not be empty'));
 const sharedResources = { crmTable: resource, operationsTable: resource, sesConfigurationSet: v.optional(resource) };
@@ -300,7 +297,6 @@ export const ConfirmationEnvironment = v.object({
 /** What the functions of accounts are given. */
 export const AccountEnvironment = v.object({
   ...shared,
-  ...accounts,
   ...sharedResources,
   accountsTable: resource,
   passwordSecret: resource,

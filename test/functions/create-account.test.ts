@@ -25,6 +25,7 @@ describe.each(ALL)('An account on %s', (connection) => {
       'content-type': 'application/json',
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
+      'strict-transport-security': 'max-age=63072000',
       'x-request-id': expect.stringMatching(/./),
     });
     expect(answer.headers).not.toHaveProperty('idempotent-replayed');

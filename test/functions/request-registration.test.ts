@@ -23,6 +23,7 @@ describe('A registration request', () => {
     expect(reply).toMatchObject({ status: 204, text: '' });
     expect(reply.header('cache-control')).toBe('no-store');
     expect(reply.header('x-content-type-options')).toBe('nosniff');
+    expect(reply.header('strict-transport-security')).toBe('max-age=63072000');
     expect(reply.header('x-request-id')).toBeTruthy();
     const messages = world.sentTo(channel, person);
     expect(messages).toHaveLength(1);

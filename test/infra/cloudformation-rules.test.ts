@@ -1,13 +1,17 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { App, Stack } from 'aws-cdk-lib';
 import { CfnInclude } from 'aws-cdk-lib/cloudformation-include';
 import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { describe, expect, it, vi } from 'vitest';
-import { checkRules, EVERYTHING, OTHERS } from '../support/stack.ts';
+import { readSettings } from '../../infra/settings.ts';
+import { frontOf } from '../../lib/http/source.ts';
+import { checkRules, EVERYTHING, OTHERS, SENDER } from '../support/stack.ts';
 
 const PAGE = readFileSync(new URL('../../infra/README.md', import.meta.url), 'utf8');
+const FRONT = readFileSync(new URL('../../infra/cloudfront.yaml', import.meta.url), 'utf8');
 
 // The first time, the rules of CloudFormation take seconds to load: so all that asks them stands here.
 vi.setConfig({ testTimeout: 120_000 });
@@ -35,33 +39,50 @@ describe('The whole stack', () => {
   });
 });
 
-/** The templates that the operators' page has people save. */
-const TEMPLATES = [...PAGE.matchAll(/^( *)```yaml\n(.*?)^ *```$/gms)].map(([, indent = '', text = '']) =>
-  text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-);
+/** The templates that operators deploy next to the stack: a file, and a listing of the page. */
+const TEMPLATES = {
+  'infra/cloudfront.yaml': FRONT,
+  'the listing of infra/README.md': /^```yaml\n(.*?)^```$/ms.exec(PAGE)?.[1] ?? '',
+};
 
-describe('The operators’ page', () => {
-  it('has a template for what stands in front, and one for who hears of events', () => {
-    expect(TEMPLATES).toHaveLength(2);
+describe('A template for operators', () => {
+  it.each(Object.entries(TEMPLATES))('is valid for CloudFormation: %s', (_, text) => {
+    const folder = mkdtempSync(join(tmpdir(), 'page-template-'));
+    const file = join(folder, 'template.yaml');
+    writeFileSync(file, text);
+    try {
+      const app = new App({ context: flags, outdir: join(folder, 'out'), analyticsReporting: false });
+      const included = new CfnInclude(new Stack(app, 'Page'), 'Template', { templateFile: file });
+      const ids = [...text.matchAll(/^ {2}(\w+):\n {4}Type: AWS::/gm)].map(([, id = '']) => id);
+      expect(ids.length).toBeGreaterThan(2);
+      for (const id of ids) expect(included.getResource(id)).toBeDefined();
+      // Rules of CloudFormation, such as types and members that there are, and members that are needed.
+      app.synth();
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
-  it.each(TEMPLATES.map((text, index) => [index + 1, text] as const))(
-    'its template %i is one that CloudFormation takes',
-    (_, text) => {
-      const folder = mkdtempSync(join(tmpdir(), 'page-template-'));
-      const file = join(folder, 'template.yaml');
-      writeFileSync(file, text);
-      try {
-        const app = new App({ context: flags, outdir: join(folder, 'out'), analyticsReporting: false });
-        const included = new CfnInclude(new Stack(app, 'Page'), 'Template', { templateFile: file });
-        const ids = [...text.matchAll(/^ {2}(\w+):\n {4}Type: AWS::/gm)].map(([, id = '']) => id);
-        expect(ids.length).toBeGreaterThan(2);
-        for (const id of ids) expect(included.getResource(id)).toBeDefined();
-        // Rules of CloudFormation, such as types and members that there are, and members that are needed.
-        app.synth();
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
-    },
-  );
+  it('for CloudFront names the person and proves itself as the settings of the page say', async () => {
+    const [, header = '', secret = ''] = /front\.header=(\S+) front\.secret=(\S+)/.exec(PAGE) ?? [];
+    const [, proof = '', value = ''] = /HeaderName: ([\w-]+), HeaderValue: !Ref (\w+)/.exec(FRONT) ?? [];
+    const [, code = ''] = /FunctionCode: \|\n((?: {8}.*\n)+)/.exec(FRONT) ?? [];
+    const { request } = runInNewContext(`${code}; ({ request: handler(event) })`, {
+      event: { viewer: { ip: '2001:db8::1' }, request: { headers: { [header]: { value: '203.0.113.9' } } } },
+    }) as { request: { headers: Record<string, { value: string }> } };
+    const sent = Object.fromEntries(Object.entries(request.headers).map(([name, one]) => [name, one.value]));
+    const settings = readSettings({ ...SENDER, 'front.header': header, 'front.secret': secret, 'front.only': 'true' });
+    const front = frontOf(settings.front, async () => JSON.stringify({ current: 'the-secret-of-cloudfront' }));
+    const through = { sourceIp: '192.0.2.1', headers: { ...sent, [proof]: 'the-secret-of-cloudfront' } };
+    const signal = AbortSignal.timeout(10_000);
+    await expect(front.admit(through, signal)).resolves.toBeUndefined();
+    expect(await front.sourceOf(through, signal)).toBe('2001:db8::1');
+    await expect(front.admit({ ...through, headers: sent }, signal)).rejects.toThrow('front_required');
+    // The parameters are those of the command of the page.
+    expect(value).toBe('FrontSecret');
+    for (const name of ['ApiDomain', 'FrontSecret']) {
+      expect(FRONT).toContain(`\n  ${name}:\n    Type: String`);
+      expect(PAGE).toMatch(new RegExp(`--parameter-overrides .*\\b${name}=`));
+    }
+  });
 });

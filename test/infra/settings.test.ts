@@ -29,7 +29,11 @@ describe('The settings of a deployment', () => {
       channels: ['email'],
       sms: { maxPrice: '0.50' },
       limits: DEFAULT_LIMITS,
-      throttle: { registrationPerSecond: 20, registrationBurst: 40, accountsPerSecond: 20, accountsBurst: 40 },
+      throttle: {
+        ...{ registrationPerSecond: 20, registrationBurst: 40 },
+        ...{ confirmationPerSecond: 20, confirmationBurst: 40 },
+        ...{ accountsPerSecond: 20, accountsBurst: 40 },
+      },
       brand: { color: '#0b5cad' },
       memory: { registration: 1769, accounts: 1024 },
       concurrency: {},

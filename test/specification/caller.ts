@@ -93,6 +93,7 @@ export async function call(world: World, change: Change, sending: Sending = {}):
   expect(Object.fromEntries(answer.headers)).toMatchObject({
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
+    'strict-transport-security': 'max-age=63072000',
     'x-request-id': expect.stringMatching(/./),
   });
   return answer;

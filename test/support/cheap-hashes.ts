@@ -5,7 +5,7 @@ import { secretReader } from '../../lib/aws/secrets.ts';
 import { confirmationConfig, registrationConfig } from '../../lib/config.ts';
 import { captchaVerifier } from '../../lib/http/captcha.ts';
 import { endpoint } from '../../lib/http/endpoint.ts';
-import { sourceReader } from '../../lib/http/source.ts';
+import { frontOf } from '../../lib/http/source.ts';
 import { confirmRegistration } from '../../lib/registration/confirmation.ts';
 import { confirmationDependencies } from '../../lib/registration/confirmation-dependencies.ts';
 import { registrationDependencies } from '../../lib/registration/dependencies.ts';
@@ -48,7 +48,7 @@ function registrationHandler(): LambdaHandler {
   const dependencies = { ...registrationDependencies(config, readSecret), hashPassword, isPassword };
   return endpoint({
     body: registrationRequestSchema(config.phone?.countries),
-    source: sourceReader(config.front, readSecret),
+    front: frontOf(config.front, readSecret),
     captcha: config.captcha && captchaVerifier(config.captcha, { readSecret, url: config.captchaUrl }),
     maxBodyBytes: MAX_REGISTRATION_BYTES,
     telemetry: telemetry('request-registration', config.stage),
@@ -62,7 +62,7 @@ function confirmationHandler(): LambdaHandler {
   const dependencies = { ...confirmationDependencies(config, readSecret), isPassword };
   return endpoint({
     body: ConfirmationRequestSchema,
-    source: sourceReader(config.front, readSecret),
+    front: frontOf(config.front, readSecret),
     maxBodyBytes: MAX_CONFIRMATION_BYTES,
     telemetry: telemetry('confirm-registration', config.stage),
     handle: (request, events, signal) => confirmRegistration(dependencies, request, events, signal),

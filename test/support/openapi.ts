@@ -28,7 +28,7 @@ export type AnswerHeaders = Headers | Record<string, string | number | boolean |
 
 const PROBLEM = 'application/problem+json';
 /** The headers of every answer of the service, and of no answer of the gateway. */
-const STANDARD = ['cache-control', 'x-request-id', 'x-content-type-options'];
+const STANDARD = ['cache-control', 'x-request-id', 'x-content-type-options', 'strict-transport-security'];
 /** Headers of the service: each must be documented where it is sent. */
 const OURS = [...STANDARD, 'retry-after', 'idempotent-replayed'];
 

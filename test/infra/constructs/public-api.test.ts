@@ -54,7 +54,7 @@ describe('The API', () => {
     expect(withTokens.findOutputs('OpenAccountsPolicy')).toEqual({});
   });
 
-  it('has a route to confirm registrations by the setting alone, open and throttled like registration, and lets the CRM read them', () => {
+  it('has a route to confirm registrations by the setting alone, open and throttled by itself, and lets the CRM read them', () => {
     const route = { RouteKey: 'POST /public/v1/account/register/confirm', AuthorizationType: 'NONE' };
     full.hasResourceProperties('AWS::ApiGatewayV2::Route', route);
     const [stage] = Object.values(resources(full, 'AWS::ApiGatewayV2::Stage'));
@@ -131,17 +131,22 @@ describe('The API', () => {
     });
   });
 
-  it('is throttled, registration by itself', () => {
-    const throttled = synthesize({
-      throttle: { registrationPerSecond: 2.5, registrationBurst: 5, accountsPerSecond: 7, accountsBurst: 9 },
-    });
-    throttled.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
-      StageName: '$default',
-      AutoDeploy: true,
-      DefaultRouteSettings: { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 9 },
-      RouteSettings: {
-        'POST /public/v1/account/register/request': { ThrottlingRateLimit: 2.5, ThrottlingBurstLimit: 5 },
-      },
+  it('throttles each route by itself', () => {
+    const throttle = {
+      ...{ registrationPerSecond: 2.5, registrationBurst: 5 },
+      ...{ confirmationPerSecond: 3.5, confirmationBurst: 6 },
+      ...{ accountsPerSecond: 7, accountsBurst: 9 },
+    };
+    const account = { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 9 };
+    const [stage = expect.fail()] = Object.values(
+      resources(synthesize({ throttle, confirmation: true }), 'AWS::ApiGatewayV2::Stage'),
+    );
+    expect(stage.Properties).toMatchObject({ StageName: '$default', AutoDeploy: true });
+    expect(stage.Properties.RouteSettings).toMatchObject({
+      'POST /public/v1/account/register/request': { ThrottlingRateLimit: 2.5, ThrottlingBurstLimit: 5 },
+      'POST /public/v1/account/register/confirm': { ThrottlingRateLimit: 3.5, ThrottlingBurstLimit: 6 },
+      'POST /public/v1/users/{user_id}/tp5/accounts': account,
+      'POST /public/v1/users/{user_id}/tp4/accounts': account,
     });
   });
 

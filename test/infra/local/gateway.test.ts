@@ -75,8 +75,10 @@ describe('the event of a request', () => {
   it.each([
     ['203.0.113.9, 10.0.0.1', '203.0.113.9'],
     [' 2001:db8::1 ', '2001:db8::1'],
+    ['203.0.113.9:4711', '203.0.113.9'],
+    ['[2001:db8::1]:4711, 10.0.0.1', '2001:db8::1'],
     ['not an address', expect.stringMatching(/^(127\.0\.0\.1|::1)$/)],
-  ])('names the first address of X-Forwarded-For as its source: %s', async (header, source) => {
+  ])('names the first address of X-Forwarded-For, without a port, as its source: %s', async (header, source) => {
     const { url, events } = await startRecording();
     await post(`${url}/users/CLIENT01/accounts`, '{}', { 'x-forwarded-for': header });
     expect(events[0]?.requestContext.http.sourceIp).toEqual(source);
@@ -156,6 +158,12 @@ describe('the answer to a request', () => {
     const answer = await fetch(url + path, { method });
     expect(answer.status).toBe(404);
     expect(await answer.json()).toEqual({ message: 'Not Found' });
+  });
+
+  it.each(['{', '', 'x'.repeat(2_000_000)])('to another path is 404, whatever its body', async (body) => {
+    const { url } = await startRecording();
+    const answer = await post(`${url}/users/CLIENT01/account`, body);
+    expect([answer.status, await answer.json()]).toEqual([404, { message: 'Not Found' }]);
   });
 
   it('is 400 where the path is not well encoded', async () => {

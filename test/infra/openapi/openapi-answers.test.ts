@@ -3,7 +3,12 @@ import { type AnswerHeaders, checkAnswer, checked } from '../../support/openapi.
 
 const REGISTER = '/public/v1/account/register/request';
 const TP5 = '/public/v1/users/{user_id}/tp5/accounts';
-const STANDARD = { 'cache-control': 'no-store', 'x-request-id': 'id', 'x-content-type-options': 'nosniff' };
+const STANDARD = {
+  'cache-control': 'no-store',
+  'x-request-id': 'id',
+  'x-content-type-options': 'nosniff',
+  'strict-transport-security': 'max-age=63072000',
+};
 const JSON_TYPE = { ...STANDARD, 'content-type': 'application/json' };
 const PROBLEM_TYPE = { ...STANDARD, 'content-type': 'application/problem+json' };
 const ACCOUNT = { login: 1, master_password: 'a', investor_password: 'b' };
@@ -193,7 +198,14 @@ describe('An answer differs from the document', () => {
 
   it('with everything that is wrong told at once', () => {
     const text = verdict(TP5, 404, { 'content-type': 'application/problem+json' }, { type: 'user_not_found' });
-    for (const word of ['title', 'status', 'request_id', 'cache-control', 'x-content-type-options']) {
+    for (const word of [
+      'title',
+      'status',
+      'request_id',
+      'cache-control',
+      'x-content-type-options',
+      'strict-transport-security',
+    ]) {
       expect(text).toContain(word);
     }
   });

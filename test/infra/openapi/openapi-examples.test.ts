@@ -79,7 +79,12 @@ describe('The examples', () => {
       'content-type': mediaType,
       ...(isGateways
         ? {}
-        : { 'cache-control': 'no-store', 'x-request-id': request_id, 'x-content-type-options': 'nosniff' }),
+        : {
+            'cache-control': 'no-store',
+            'x-request-id': request_id,
+            'x-content-type-options': 'nosniff',
+            'strict-transport-security': 'max-age=63072000',
+          }),
     };
     const timed = { ...headers, 'retry-after': '5' };
     // An unknown outcome has it if a repeat may bring an answer.

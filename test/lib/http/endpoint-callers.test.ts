@@ -1,7 +1,4 @@
-import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { endpoint } from '../../../lib/http/endpoint.ts';
-import { openObject } from '../../../lib/validators/primitives.ts';
 import { answerTo, anything, event } from '../../support/endpoint.ts';
 
 describe('The caller of a request', () => {
@@ -52,36 +49,5 @@ describe('The caller of a request', () => {
 
   it('is nobody where the route is open', async () => {
     expect(await callerOf(undefined)).toBeUndefined();
-  });
-});
-
-describe('A token that belongs to a client', () => {
-  const { telemetry } = anything();
-  const handler = endpoint({
-    body: openObject({}),
-    parameters: { user_id: v.string() },
-    userClaim: 'custom:user_id',
-    maxBodyBytes: 1_000,
-    telemetry,
-    handle: async () => ({ body: undefined }),
-  });
-
-  async function answerFor(claims: Record<string, unknown> | undefined) {
-    const request = event('{}');
-    request.pathParameters = { user_id: 'CLIENT01' };
-    if (claims !== undefined) Object.assign(request.requestContext, { authorizer: { jwt: { claims } } });
-    return answerTo(handler, request);
-  }
-
-  it('opens the accounts of that client alone', async () => {
-    expect(await answerFor({ sub: 's1', 'custom:user_id': 'CLIENT01' })).toMatchObject({ statusCode: 204 });
-    for (const claims of [
-      { sub: 's1', 'custom:user_id': 'CLIENT02' },
-      { sub: 's1', 'custom:user_id': ['CLIENT01'] },
-      { sub: 'CLIENT01' },
-      undefined,
-    ]) {
-      expect(await answerFor(claims)).toMatchObject({ statusCode: 404, problem: { type: 'user_not_found' } });
-    }
   });
 });

@@ -1,18 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { sourceReader } from '../../../lib/http/source.ts';
+import { frontOf } from '../../../lib/http/source.ts';
+import { sourceOf as countedSource } from '../../../lib/limits/source.ts';
+import type { FrontSettings } from '../../../lib/validators/deployment.ts';
 
 const SECRET = 'the-first-secret-of-the-front';
 const OLD = 'the-secret-that-was-in-use-before';
-const FRONT = { header: 'x-forwarded-client-ip', secret: 'front' };
+const FRONT: FrontSettings = { header: 'x-forwarded-client-ip', secret: 'front', only: false };
 const signal = AbortSignal.timeout(10_000);
 
 /** The source of a request that came from 192.0.2.1 with these headers. */
 async function sourceOf(
   headers: Record<string, string>,
-  { front = FRONT as typeof FRONT | undefined, secret = JSON.stringify({ current: SECRET, previous: OLD }) } = {},
+  { front = FRONT as FrontSettings | undefined, secret = JSON.stringify({ current: SECRET, previous: OLD }) } = {},
 ): Promise<string> {
-  const read = sourceReader(front, async (name) => (name === 'front' ? secret : ''));
-  return read({ sourceIp: '192.0.2.1', headers }, signal);
+  const read = async (name: string) => (name === 'front' ? secret : '');
+  return frontOf(front, read).sourceOf({ sourceIp: '192.0.2.1', headers }, signal);
 }
 
 const named = (address: string, proof: string = SECRET) =>
@@ -34,8 +36,33 @@ describe('The source of a request', () => {
     [' 203.0.113.9 ', '203.0.113.9'],
   ])('is the address that the front names, without a port: %s', async (header, address) => {
     expect(await named(header)).toBe(address);
-    const seen = sourceReader(undefined, async () => '');
-    expect(await seen({ sourceIp: header, headers: {} }, signal)).toBe(address);
+    const none = frontOf(undefined, async () => '');
+    expect(await none.sourceOf({ sourceIp: header, headers: {} }, signal)).toBe(address);
+  });
+
+  it.each([
+    '2001:db8::1',
+    '2001:db8::',
+    '2001:db8:1:2::7',
+    '2001:db8:1:2:3:4:5:6',
+    '2001::a:b:c:d',
+    '::ffff:203.0.113.9',
+  ])('is one, whatever port the front writes behind the address %s', async (address) => {
+    const counted = new Set<string>();
+    for (const port of [1, 80, 443, 1_024, 4_711, 9_999, 10_000, 65_535]) {
+      counted.add(countedSource(await named(`${address}:${port}`)).name);
+    }
+    expect([...counted]).toEqual([countedSource(address).name]);
+  });
+
+  it('is the address without its port where CloudFront names it, which always writes one', async () => {
+    const front = { ...FRONT, header: 'cloudfront-viewer-address' };
+    const viewer = (address: string) =>
+      sourceOf({ 'cloudfront-viewer-address': address, 'x-front-secret': SECRET }, { front });
+    expect(await viewer('2001:db8::1:443')).toBe('2001:db8::1');
+    expect(await viewer('2001:db8:0:0:0:0:0:1:443')).toBe('2001:db8:0:0:0:0:0:1');
+    expect(await viewer('203.0.113.9:443')).toBe('203.0.113.9');
+    expect(await named('2001:db8::1:443')).toBe('2001:db8::1:443');
   });
 
   it('is the address that the front names beside either of the two valid secrets, so that they can be rotated', async () => {
@@ -80,4 +107,23 @@ describe('The source of a request', () => {
       await expect(failed).rejects.toThrow('The secret of the front must be {"current": "…", "previous": "…"}.');
     }
   });
+});
+
+describe('A deployment that takes requests through its front alone', () => {
+  const admit = (headers: Record<string, string>, only = true) => {
+    const front = frontOf({ ...FRONT, only }, async () => JSON.stringify({ current: SECRET, previous: OLD }));
+    return front.admit({ sourceIp: '192.0.2.1', headers }, signal);
+  };
+
+  it.each([SECRET, OLD])('admits a request with either of the two valid secrets', async (proof) => {
+    await expect(admit({ 'x-front-secret': proof })).resolves.toBeUndefined();
+  });
+
+  it.each([{}, { 'x-front-secret': '' }, { 'x-front-secret': 'wrong' }])(
+    'refuses a request with %j',
+    async (headers) => {
+      await expect(admit(headers)).rejects.toMatchObject({ type: 'front_required', status: 403 });
+      await expect(admit(headers, false)).resolves.toBeUndefined();
+    },
+  );
 });
