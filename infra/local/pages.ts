@@ -101,7 +101,7 @@ ${library === undefined ? '' : `<script src="/_local/pages/${library}" defer></s
 <body>
 <div id="page"></div>
 <p class="unseen" id="announcer" role="status"></p>
-<noscript><p class="noscript">This page needs JavaScript. The service answers <code>curl</code> with JSON.</p></noscript>
+<noscript><p>This page needs JavaScript. The service answers <code>curl</code> with JSON.</p></noscript>
 </body>
 </html>
 `;
