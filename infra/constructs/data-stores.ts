@@ -19,33 +19,26 @@ import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { DUE_INDEX, PENDING_DOCUMENT } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
+import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, stackTable, type TableName } from '../tables.ts';
 import { ownEnding } from './stack-names.ts';
 
-/** How many days back a table can be restored: as far as AWS goes, and no longer than the data itself was to be kept. */
-const LASTING_DAYS = 35;
-const PASSING_DAYS = 1;
-
 /**
- * Everything that is kept. Logical ids are given by hand: a resource that gets another one is made anew, and its data
- * is not in it.
+ * Everything that the service stores. Logical ids are fixed: a resource with another id is another, empty resource.
  */
 export class DataStores extends Construct {
-  /** What the functions read of the CRM; written by the operators' command. */
   readonly crm: Table;
-  /** Opened accounts. */
   readonly accounts: Table;
-  /** The at-most-once records: 24 hours, and until they are settled; reservations of logins: for ever. */
   readonly operations: Table;
-  /** Pending registrations: 24 hours; confirmed ones: as long as the setting `confirmedDays` says. */
   readonly registrations: Table;
-  /** The counters of the send limits: 24 hours. */
   readonly limits: Table;
   /** The documents of registrations. */
   readonly documents: Bucket;
-  /** What codes are sealed with. */
+  /** The key that codes are sealed with. */
   readonly pepper: Secret;
-  /** What generated passwords are derived from. */
+  /** The key that generated passwords are derived from. */
   readonly passwordKey: Secret;
+
+  readonly tables = new Map<TableName, Table>();
 
   private readonly settings: Settings;
   private readonly removalPolicy: RemovalPolicy;
@@ -55,12 +48,12 @@ export class DataStores extends Construct {
     this.settings = settings;
     this.removalPolicy = settings.retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
 
-    this.crm = this.table('Crm', LASTING_DAYS);
-    this.accounts = this.table('Accounts', LASTING_DAYS, { sortKey: true });
-    this.operations = this.table('Operations', PASSING_DAYS, { expires: true });
-    this.registrations = this.table('Registrations', PASSING_DAYS, { expires: true });
+    this.crm = this.table('Crm');
+    this.accounts = this.table('Accounts');
+    this.operations = this.table('Operations');
+    this.registrations = this.table('Registrations');
     for (const table of [this.operations, this.registrations]) {
-      // Nothing but what is not at its end has these attributes: the index is empty where nothing is open.
+      // Only unfinished items have these attributes: without any, the index is empty.
       table.addGlobalSecondaryIndex({
         indexName: DUE_INDEX.name,
         partitionKey: { name: DUE_INDEX.shard, type: AttributeType.STRING },
@@ -68,7 +61,7 @@ export class DataStores extends Construct {
         projectionType: ProjectionType.KEYS_ONLY,
       });
     }
-    this.limits = this.table('Limits', PASSING_DAYS, { expires: true });
+    this.limits = this.table('Limits');
     this.documents = this.bucket();
 
     const { platformSecrets, stage } = settings;
@@ -87,17 +80,20 @@ export class DataStores extends Construct {
     });
   }
 
-  private table(name: string, days: number, more: { expires?: true; sortKey?: true } = {}): Table {
+  private table(name: TableName): Table {
+    const { expires, recoveryDays } = stackTable(name);
+    const [partitionKey = '', sortKey] = keyAttributes(name);
     const made = new Table(this, name, {
-      partitionKey: { name: 'pk', type: AttributeType.STRING },
-      ...(more.sortKey ? { sortKey: { name: 'sk', type: AttributeType.STRING } } : {}),
-      ...(more.expires ? { timeToLiveAttribute: 'expires_at' } : {}),
+      partitionKey: { name: partitionKey, type: AttributeType.STRING },
+      ...(sortKey === undefined ? {} : { sortKey: { name: sortKey, type: AttributeType.STRING } }),
+      ...(expires ? { timeToLiveAttribute: EXPIRY_ATTRIBUTE } : {}),
       billingMode: BillingMode.PAY_PER_REQUEST,
       encryption: TableEncryption.AWS_MANAGED,
-      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true, recoveryPeriodInDays: days },
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true, recoveryPeriodInDays: recoveryDays },
       removalPolicy: this.removalPolicy,
     });
-    (made.node.defaultChild as CfnTable).overrideLogicalId(`${name}Table`);
+    (made.node.defaultChild as CfnTable).overrideLogicalId(logicalId(name));
+    this.tables.set(name, made);
     return made;
   }
 

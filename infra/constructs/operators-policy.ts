@@ -1,9 +1,11 @@
 import { Stack, Validations } from 'aws-cdk-lib';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
+import { logicalId, RESTORABLE } from '../tables.ts';
 import type { DataStores } from './data-stores.ts';
-import { onDueIndex, onTable, secretArn } from './rights.ts';
+import { acknowledgeDocuments, onDocuments, onDueIndex, onTable, secretArn } from './rights.ts';
 import { output } from './stack-names.ts';
 
 export interface OperatorsPolicyProps {
@@ -31,8 +33,17 @@ export class OperatorsPolicy extends Construct {
       statements: [
         onTable(data.crm, 'WriteCrmRecords', ['Scan', 'GetItem', 'BatchWriteItem']),
         onDueIndex(data.operations, 'FindOperations'),
-        onTable(data.operations, 'SettleOperations', ['BatchGetItem', 'UpdateItem', 'DeleteItem']),
-        onTable(data.accounts, 'RecordAccounts', ['PutItem']),
+        onTable(data.operations, 'SettleOperations', ['BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
+        onTable(data.accounts, 'RecordAccounts', ['BatchGetItem', 'PutItem']),
+        onTable(data.registrations, 'ForgetRegistrations', ['Scan', 'BatchGetItem', 'PutItem', 'DeleteItem']),
+        onTable(data.limits, 'ForgetCounters', ['BatchGetItem', 'DeleteItem']),
+        onDocuments(data, 'ForgetDocuments', ['DeleteObject']),
+        statement('ReadTableStates', READ_TABLE_STATES, [...data.tables.values()].map(arnOf)),
+        statement(
+          'ReadRestoredTables',
+          ['dynamodb:Scan'],
+          RESTORABLE.map((name) => `${arnOf(data.tables.get(name))}-restored*`),
+        ),
         ...secretStatements(stack, settings, data),
         statement('ReadStack', ['cloudformation:DescribeStacks', 'cloudformation:DescribeStackResource'], [stackArn]),
         statement('ReadReceivers', ['sns:ListSubscriptionsByTopic'], topicArns),
@@ -55,9 +66,21 @@ export class OperatorsPolicy extends Construct {
         reason: 'These actions only read, and ask about the whole account or about things that the stack does not own.',
       },
     );
+    for (const name of RESTORABLE)
+      Validations.of(policy).acknowledge({
+        id: `AwsSolutions-IAM5[Resource::<${logicalId(name)}.Arn>-restored*]`,
+        reason: 'AWS restores a table under a name that the operator chooses.',
+      });
+    acknowledgeDocuments(policy);
     const text = 'The policy that lets a person run the commands crm and doctor.';
     output(this, 'OperatorsPolicy', text, policy.managedPolicyArn);
   }
+}
+
+const READ_TABLE_STATES = ['dynamodb:DescribeContinuousBackups', 'dynamodb:DescribeTimeToLive'];
+
+function arnOf(table: Table | undefined): string {
+  return table?.tableArn ?? '';
 }
 
 function statement(sid: string, actions: readonly string[], resources: readonly string[]): PolicyStatement {

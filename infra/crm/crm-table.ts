@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { BatchWriteCommand, DynamoDBDocumentClient, GetCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { BatchWriteCommand, DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import type { CrmItem } from './crm-items.ts';
+import { scanPages } from './table-items.ts';
 
 /** A change of one item: what it shall be, or the key of one that shall be gone. */
 export type CrmWrite = { put: CrmItem } | { delete: string };
@@ -39,14 +40,7 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}): 
   return {
     async readAll() {
       const items: CrmItem[] = [];
-      let from: Record<string, unknown> | undefined;
-      do {
-        const page = await documents.send(
-          new ScanCommand({ TableName, ConsistentRead: true, ExclusiveStartKey: from }),
-        );
-        items.push(...((page.Items ?? []) as CrmItem[]));
-        from = page.LastEvaluatedKey;
-      } while (from !== undefined);
+      for await (const page of scanPages(documents, TableName)) items.push(...(page as unknown as CrmItem[]));
       return items;
     },
     async read(pk) {

@@ -6,10 +6,12 @@ import { call } from './call.ts';
 import { check } from './check.ts';
 import { HELP_HINT, printable, type Terminal, toStandardOutput } from './command.ts';
 import { explain } from './explain.ts';
+import { forget } from './forget.ts';
 import { printForm } from './form.ts';
 import { listOperations, settleOperation, showOperation } from './operations.ts';
 import { addressesOf } from './public-address.ts';
 import { exportFile, importFile, list, put, remove } from './records.ts';
+import { restore } from './restore.ts';
 import { putSecret, rotatePepper } from './secrets.ts';
 import { CDK_JSON } from './service-secrets.ts';
 import { LOCAL_URL, openTarget, type Target, type Where } from './target.ts';
@@ -60,6 +62,7 @@ function program(terminal: Terminal): Command {
   recordCommands(crm, onTarget, terminal);
   serviceCommands(crm, onTarget, terminal);
   operationCommands(crm, onTarget, terminal);
+  dataCommands(crm, onTarget, terminal);
   return crm;
 }
 
@@ -126,6 +129,22 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     .option('--key <key>', 'the Idempotency-Key; a new one where none is given')
     .addOption(new Option('--token <token>', 'a token instead of the signature').env('API_TOKEN'))
     .action((path, file, options) => onTarget((target) => call(target, [path, file], options, terminal)));
+}
+
+function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
+  crm
+    .command('forget <address>')
+    .description('deletes what is kept about a person: registrations, documents and counters of an email or a phone')
+    .option('--client', 'also the record of the client who has this address')
+    .option('--dry-run', 'shows what would be deleted, and deletes nothing')
+    .action((address, options) => onTarget((target) => forget(target, address, options, terminal)));
+  crm
+    .command('restore <table>')
+    .description('copies what a table lost from a table that AWS restored; infra/docs/restore.md has the steps')
+    .requiredOption('--from <name>', 'the name of the restored table')
+    .option('--overwrite', 'of CRM records: also those that have changed since')
+    .option('--dry-run', 'shows what would change, and changes nothing')
+    .action((table, options) => onTarget((target) => restore(target, table, options, terminal)));
 }
 
 function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {

@@ -7,7 +7,7 @@ import * as v from 'valibot';
 import { CommandError, wrong } from './command.ts';
 import { type CrmTable, crmTable } from './crm-table.ts';
 
-/** What an operator works on. */
+/** The deployment, or the table, that an operator works on. */
 export interface Target {
   /** For messages. */
   name: string;
@@ -19,8 +19,12 @@ export interface Target {
   apiUrl?: string | undefined;
   /** Of the client of the other tables. */
   database: ClientConfig;
+  /** Of the client of the bucket of documents. */
+  objects: ClientConfig & { forcePathStyle?: boolean };
   /** The names of the other tables; absent where nothing but a table is named. */
   tables?: () => Promise<{ operations: string; accounts: string }>;
+  /** The name of any table or bucket by its id in the stack, such as `OperationsTable`; absent where nothing but a table is named. */
+  resource?: (logicalId: string) => Promise<string>;
   /** The secret that codes are sealed with; absent where nothing but a table is named. */
   pepperSecret?: string | undefined;
 }
@@ -31,7 +35,7 @@ interface ClientConfig {
   credentials?: { accessKeyId: string; secretAccessKey: string };
 }
 
-/** Where the operator says that the records are. */
+/** The options that name it. */
 export interface Where {
   stack?: string;
   table?: string;
@@ -46,20 +50,20 @@ export async function openTarget({ stack, table, local }: Where): Promise<Target
   if ([stack, table, local].filter((place) => place !== undefined).length === 1) {
     if (local !== undefined) return openLocal(local);
     if (stack !== undefined) return openStack(stack);
-    if (table !== undefined) return { name: `the table ${table}`, table: crmTable(table), client: {}, database: {} };
+    if (table !== undefined)
+      return { name: `the table ${table}`, table: crmTable(table), client: {}, database: {}, objects: {} };
   }
   throw wrong('Say where the records are: --stack NAME, --table NAME or --local.');
 }
 
-const EnvironmentSchema = v.object({
+const EnvironmentSchema = v.looseObject({
   CRM_TABLE: v.string(),
-  OPERATIONS_TABLE: v.string(),
-  ACCOUNTS_TABLE: v.string(),
   AWS_REGION: v.string(),
   AWS_ACCESS_KEY_ID: v.string(),
   AWS_SECRET_ACCESS_KEY: v.string(),
   AWS_ENDPOINT_URL_DYNAMODB: v.string(),
   AWS_ENDPOINT_URL_SECRETS_MANAGER: v.string(),
+  AWS_ENDPOINT_URL_S3: v.string(),
   PEPPER_SECRET: v.string(),
 });
 
@@ -79,11 +83,19 @@ async function openLocal(address: string): Promise<Target> {
     credentials: { accessKeyId: output.AWS_ACCESS_KEY_ID, secretAccessKey: output.AWS_SECRET_ACCESS_KEY },
   };
   const database = { ...client, endpoint: output.AWS_ENDPOINT_URL_DYNAMODB };
+  /** The variable of a resource: `OPERATIONS_TABLE` of `OperationsTable`. */
+  const resource = async (logicalId: string) => {
+    const name = output[logicalId.replaceAll(/\B[A-Z]/g, (letter) => `_${letter}`).toUpperCase()];
+    if (typeof name !== 'string') throw new CommandError(`The local service has no ${logicalId}.`);
+    return name;
+  };
   return {
     name: 'the local service',
     table: crmTable(output.CRM_TABLE, database),
     database,
-    tables: async () => ({ operations: output.OPERATIONS_TABLE, accounts: output.ACCOUNTS_TABLE }),
+    tables: () => tablesOf(resource),
+    resource,
+    objects: { ...client, endpoint: output.AWS_ENDPOINT_URL_S3, forcePathStyle: true },
     client: { ...client, endpoint: output.AWS_ENDPOINT_URL_SECRETS_MANAGER },
     apiUrl: url,
     pepperSecret: output.PEPPER_SECRET,
@@ -98,15 +110,15 @@ async function openStack(stack: string): Promise<Target> {
     const output = (name: string) => outputs.find(({ OutputKey }) => OutputKey === name)?.OutputValue;
     const table = output('CrmTableName');
     if (table === undefined) throw new CommandError(`The stack ${stack} has no table of CRM records.`);
+    const resource = (logicalId: string) => physicalName(stack, logicalId);
     return {
       name: `the table ${table}`,
       table: crmTable(table),
       client: {},
       database: {},
-      tables: async () => ({
-        operations: await nameOf(stack, 'OperationsTable'),
-        accounts: await nameOf(stack, 'AccountsTable'),
-      }),
+      objects: {},
+      tables: () => tablesOf(resource),
+      resource,
       apiUrl: output('ApiUrl'),
       pepperSecret: output('PepperSecretArn'),
     };
@@ -115,8 +127,12 @@ async function openStack(stack: string): Promise<Target> {
   }
 }
 
+async function tablesOf(resource: (logicalId: string) => Promise<string>) {
+  return { operations: await resource('OperationsTable'), accounts: await resource('AccountsTable') };
+}
+
 /** The name of a resource of a stack. @param logicalId as the template names it */
-async function nameOf(stack: string, logicalId: string): Promise<string> {
+async function physicalName(stack: string, logicalId: string): Promise<string> {
   const client = new CloudFormationClient({});
   const answer = await client.send(
     new DescribeStackResourceCommand({ StackName: stack, LogicalResourceId: logicalId }),

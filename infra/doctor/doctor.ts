@@ -7,7 +7,7 @@ import { readSettings, type Settings, SettingsError } from '../settings.ts';
 import { accountChecks, quotaChecks } from './account-checks.ts';
 import { type Check, type CheckResult, examine, exitCode, unknown } from './checks.ts';
 import { awsProbes, type ServerProbes, serverProbes } from './probes.ts';
-import { connectionCheck, secretChecks, settlementCheck, stackChecks } from './stack-checks.ts';
+import { connectionCheck, secretChecks, settlementCheck, stackChecks, tableChecks } from './stack-checks.ts';
 
 /** `npm run doctor`: one table of what works, what is missing, and the command that fixes it. Changes nothing. */
 export async function runDoctor(
@@ -40,7 +40,7 @@ async function examineAws(cdkJson: string, name?: string): Promise<CheckResult[]
   const results = await examine(await awsChecks(settings, stack, found !== undefined), aws);
   if (found === undefined || found === 'refused' || found.outputs.CrmTableName === undefined) return results;
   const secrets = serviceSecrets(readContext(cdkJson), found.outputs.PepperSecretArn);
-  return [...results, ...(await examineServers({ stack }, secretChecks(secrets)))];
+  return [...results, ...(await examineServers({ stack }, [...tableChecks, ...secretChecks(secrets)]))];
 }
 
 /** The checks for which the target must be open. */

@@ -2,6 +2,7 @@ import { resolveCname, resolveTxt } from 'node:dns/promises';
 import { ACMClient, DescribeCertificateCommand } from '@aws-sdk/client-acm';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { CloudWatchClient, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
+import { DescribeContinuousBackupsCommand, DescribeTimeToLiveCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import {
   DescribeAccountAttributesCommand,
@@ -19,10 +20,12 @@ import {
 } from '@aws-sdk/client-socialmessaging';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
+import { CommandError } from '../crm/command.ts';
 import { fromItems } from '../crm/crm-items.ts';
 import { listed, operationStore } from '../crm/operation-store.ts';
 import { serverReporter } from '../crm/server-report.ts';
 import type { Target } from '../crm/target.ts';
+import { logicalId, type TableName } from '../tables.ts';
 
 /**
  * The questions that the doctor asks. A probe only reads, answers with plain facts, and answers `undefined` for a thing
@@ -197,9 +200,28 @@ export function serverProbes(target: Target, place: string) {
     connections: async () => fromItems(await table.readAll()).records.connections,
     /** Connects, logs in and asks; changes nothing. @throws PlatformFailure */
     report: serverReporter(client),
+    /** How a table of the stack is kept. */
+    async table(name: TableName) {
+      const TableName = await (target.resource ?? absentResource)(logicalId(name));
+      const client = new DynamoDBClient(target.database);
+      const { ContinuousBackupsDescription: backups } = await client.send(
+        new DescribeContinuousBackupsCommand({ TableName }),
+      );
+      const { TimeToLiveDescription: expiry } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
+      const recovery = backups?.PointInTimeRecoveryDescription;
+      return {
+        name: TableName,
+        recoveryDays: recovery?.PointInTimeRecoveryStatus === 'ENABLED' ? (recovery.RecoveryPeriodInDays ?? 35) : 0,
+        expires: /^ENABL/.test(expiry?.TimeToLiveStatus ?? ''),
+      };
+    },
     /** The unfinished openings of accounts, each with the time when it is due, in epoch milliseconds. */
     openOperations: async (): Promise<{ dueAt: number }[]> => listed(await operationStore(target)),
   };
+}
+
+function absentResource(): never {
+  throw new CommandError('Tables are found by --stack NAME.');
 }
 
 /** How AWS names a thing that does not exist. */

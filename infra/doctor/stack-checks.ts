@@ -5,6 +5,7 @@ import { NEVER } from '../../lib/records/due.ts';
 import { knowsPassword, remarks } from '../crm/server-report.ts';
 import type { ServiceSecret } from '../crm/service-secrets.ts';
 import type { Settings } from '../settings.ts';
+import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
 import { type Check, type CheckResult, examine, missing, type Outcome, warning, works } from './checks.ts';
 import type { AwsProbes, ServerProbes } from './probes.ts';
 
@@ -102,7 +103,26 @@ function domain(stack: string, { name, certificateArn }: NonNullable<Settings['c
   };
 }
 
-/** The service's own secrets, each by its name and its shape. */
+/** Recovery and expiry, which AWS does not switch on in a table that it restores. */
+export const tableChecks: Check<ServerProbes>[] = TABLE_NAMES.map((name) => ({
+  area: 'tables',
+  subject: name,
+  run: async (probes) => {
+    const { expires = false, recoveryDays } = stackTable(name);
+    const found = await probes.table(name);
+    if (expires && !found.expires) {
+      const fix = `aws dynamodb update-time-to-live --table-name ${found.name} --time-to-live-specification Enabled=true,AttributeName=${EXPIRY_ATTRIBUTE}`;
+      return missing('its items do not expire', fix);
+    }
+    if (found.recoveryDays < recoveryDays) {
+      const fix = `aws dynamodb update-continuous-backups --table-name ${found.name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true,RecoveryPeriodInDays=${recoveryDays}`;
+      return missing(`can be restored for ${found.recoveryDays} days, not ${recoveryDays}`, fix);
+    }
+    return works(`can be restored for ${found.recoveryDays} days`);
+  },
+}));
+
+/** The service’s own secrets, each by its name and its shape. */
 export function secretChecks(secrets: readonly ServiceSecret[]): Check<ServerProbes>[] {
   return secrets.map(({ purpose, name, shape, parse }) => ({
     area: 'secrets',

@@ -54,7 +54,7 @@ export class AwsAccount {
     const call = callOf(request, body.toString('utf8'));
     this.calls.push({ action: call.action, resource: call.resource });
     if (this.denied.has(call.action)) return deny(response, call);
-    const target = options.forward[call.service];
+    const target = call.action in ANSWERS ? undefined : options.forward[call.service];
     if (target !== undefined) return forward(target, request, body, response);
     const [type, answer] = answerTo(call, options);
     response.writeHead(200, { 'content-type': type }).end(answer);
@@ -77,13 +77,14 @@ function callOf(request: IncomingMessage, body: string): Call {
   const isJson = body.startsWith('{');
   const input = isJson ? (JSON.parse(body) as Record<string, unknown>) : Object.fromEntries(query);
   const target = String(headers['x-amz-target'] ?? '').split('.')[1];
-  const operation = target ?? query.get('Action') ?? restOperation(path.pathname);
+  const operation = target ?? query.get('Action') ?? restOperation(`${request.method} ${path.pathname}`);
   const prefix = service === 'monitoring' ? 'cloudwatch' : service;
   const resource = resourceOf(service, operation, input, path.pathname);
   return { service, operation, input, isQuery, action: `${prefix}:${operation}`, resource };
 }
 
 const REST_OPERATIONS: readonly [RegExp, string][] = [
+  [/^DELETE \/(\w|documents\.)/, 'DeleteObject'],
   [/\/v2\/email\/account$/, 'GetAccount'],
   [/\/v2\/email\/identities\//, 'GetEmailIdentity'],
   [/\/account-settings$/, 'GetAccountSettings'],
@@ -107,6 +108,8 @@ function resourceOf(service: string, operation: string, input: Record<string, un
       const name = input.SecretId ?? input.Name;
       return String(name).startsWith('arn:') ? String(name) : arn('secretsmanager', `secret:${String(name)}-AbCdEf`);
     }
+    case 's3':
+      return `arn:aws:s3::${path.replace(/^\//, ':')}`;
     case 'cloudformation':
       return arn('cloudformation', `stack/${text('StackName')}/0a1b`);
     case 'ssm':
@@ -163,6 +166,13 @@ async function forward(
 
 /** The answers of the services that the local service does not have: an account without any problem. */
 const ANSWERS: Readonly<Record<string, object>> = {
+  'dynamodb:DescribeContinuousBackups': {
+    ContinuousBackupsDescription: {
+      ContinuousBackupsStatus: 'ENABLED',
+      PointInTimeRecoveryDescription: { PointInTimeRecoveryStatus: 'ENABLED', RecoveryPeriodInDays: 35 },
+    },
+  },
+  'dynamodb:DescribeTimeToLive': { TimeToLiveDescription: { TimeToLiveStatus: 'ENABLED' } },
   'ssm:GetParameter': { Parameter: { Value: '30' } },
   'lambda:GetAccountSettings': { AccountLimit: { ConcurrentExecutions: 1_000 } },
   'ses:GetAccount': { ProductionAccessEnabled: true, SendingEnabled: true, SendQuota: { MaxSendRate: 14 } },
@@ -202,7 +212,7 @@ function xmlResult(action: string, input: Record<string, unknown>, outputs: Read
     }
     case 'cloudformation:DescribeStackResource': {
       const table = String(input.LogicalResourceId)
-        .replace(/Table$/, '')
+        .replace(/(Table|Bucket)$/, '')
         .toLowerCase();
       return `<StackResourceDetail><PhysicalResourceId>${table}</PhysicalResourceId></StackResourceDetail>`;
     }

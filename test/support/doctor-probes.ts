@@ -40,5 +40,6 @@ export const HEALTHY: AwsProbes & ServerProbes = {
   secret: async () => '{"login":1000,"password":"x","master":"x"}',
   connections: async () => [],
   report: async () => SOUND,
+  table: async (name) => ({ name: `table-of-${name}`, recoveryDays: 35, expires: true }),
   openOperations: async () => [],
 };

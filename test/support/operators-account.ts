@@ -26,6 +26,7 @@ export const RESOURCES: Readonly<Record<string, string>> = {
   AlarmTopic: `${TOPIC}:alarms`,
   NoticeTopic: `${TOPIC}:notices`,
   PepperSecret: `arn:aws:secretsmanager:${REGION_AND_ACCOUNT}:secret:${PEPPER}-AbCdEf`,
+  'DocumentsBucket.Arn': 'arn:aws:s3:::documents',
   ...Object.fromEntries(
     ['Crm', 'Accounts', 'Operations', 'Registrations', 'Limits', 'Logins'].map((name) => [
       `${name}Table.Arn`,
@@ -48,9 +49,17 @@ export class OperatorsAccount {
 
   constructor(operators: Operators) {
     beforeAll(async () => {
-      const { AWS_ENDPOINT_URL_DYNAMODB = '', AWS_ENDPOINT_URL_SECRETS_MANAGER = '' } = process.env;
+      const {
+        AWS_ENDPOINT_URL_DYNAMODB = '',
+        AWS_ENDPOINT_URL_SECRETS_MANAGER = '',
+        AWS_ENDPOINT_URL_S3 = '',
+      } = process.env;
       this.#account = await AwsAccount.start({
-        forward: { dynamodb: AWS_ENDPOINT_URL_DYNAMODB, secretsmanager: AWS_ENDPOINT_URL_SECRETS_MANAGER },
+        forward: {
+          dynamodb: AWS_ENDPOINT_URL_DYNAMODB,
+          secretsmanager: AWS_ENDPOINT_URL_SECRETS_MANAGER,
+          s3: AWS_ENDPOINT_URL_S3,
+        },
         outputs: {
           CrmTableName: 'crm',
           PepperSecretArn: PEPPER,
@@ -75,15 +84,15 @@ export class OperatorsAccount {
 
   /** Runs an operators' command in the account. @returns its result, and the calls that it made */
   async run<T>(work: () => Promise<T>): Promise<{ result: T; calls: AwsCall[] }> {
-    const before = { ...process.env };
-    for (const name of Object.keys(process.env)) if (name.startsWith('AWS_ENDPOINT_URL')) delete process.env[name];
+    const before = Object.entries(process.env).filter(([name]) => name.startsWith('AWS_ENDPOINT_URL'));
+    for (const [name] of before) delete process.env[name];
     process.env.AWS_ENDPOINT_URL = this.#aws.url;
     this.#aws.calls.length = 0;
     try {
       return { result: await work(), calls: [...this.#aws.calls] };
     } finally {
       delete process.env.AWS_ENDPOINT_URL;
-      Object.assign(process.env, before);
+      Object.assign(process.env, Object.fromEntries(before));
     }
   }
 

@@ -36,7 +36,7 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
     if (Buffer.byteLength(key) > LONGEST_KEY_BYTES) return s3Error(400, 'KeyTooLongError', 'Your key is too long');
     const name = `${bucket}/${key}`;
     if (key !== '' && call.method === 'PUT' && !isTagging) return put(name, call);
-    if (key !== '' && call.method === 'DELETE' && isTagging) return deleteTags(name);
+    if (key !== '' && call.method === 'DELETE') return isTagging ? deleteTags(name) : deleteObject(name);
     return s3Error(405, 'MethodNotAllowed', 'The specified method is not allowed against this resource.');
   }
 
@@ -65,6 +65,12 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
     const object = objects.get(name);
     if (object === undefined) return s3Error(404, 'NoSuchKey', 'The specified key does not exist.');
     objects.set(name, { ...object, tags: {} });
+    return { status: 204, headers: {}, body: '' };
+  }
+
+  /** S3 answers the same whether the object existed or not. */
+  function deleteObject(name: string): Answer {
+    objects.delete(name);
     return { status: 204, headers: {}, body: '' };
   }
 

@@ -4,7 +4,7 @@ import { messageChecks } from '../../../infra/doctor/account-checks.ts';
 import { type CheckResult, examine, exitCode } from '../../../infra/doctor/checks.ts';
 import { awsChecks, table } from '../../../infra/doctor/doctor.ts';
 import type { AwsProbes } from '../../../infra/doctor/probes.ts';
-import { secretChecks, settlementCheck } from '../../../infra/doctor/stack-checks.ts';
+import { secretChecks, settlementCheck, tableChecks } from '../../../infra/doctor/stack-checks.ts';
 import { readSettings } from '../../../infra/settings.ts';
 import { LANGUAGES, translationFor } from '../../../lib/messages/translations/languages.ts';
 import { NEVER } from '../../../lib/records/due.ts';
@@ -173,6 +173,17 @@ it('The service’s own secrets are checked for their shape', async () => {
     { state: 'missing', fix: expect.stringContaining('secret put arn:pepper --stack broker-api-prod') },
     { state: 'missing', fix: expect.stringContaining('secret put front/x --stack broker-api-prod') },
   ]);
+});
+
+it.each([
+  [{ recoveryDays: 0, expires: true }, 6, /^aws dynamodb update-continuous-backups --table-name table-of-\w+ /],
+  [{ recoveryDays: 35, expires: false }, 3, /^aws dynamodb update-time-to-live --table-name table-of-\w+ /],
+])('A table that was restored, with %j, is reported', async (state, count, fix) => {
+  const probes = { ...HEALTHY, table: async (name: string) => ({ name: `table-of-${name}`, ...state }) };
+  const found = problems(await examine(tableChecks, probes));
+  expect(found.length).toBeGreaterThanOrEqual(count - 1);
+  for (const one of found) expect(one).toMatchObject({ state: 'missing', fix: expect.stringMatching(fix) });
+  expect(problems(await examine(tableChecks, HEALTHY))).toEqual([]);
 });
 
 describe('What became of accounts whose callers did not come back', () => {

@@ -1,0 +1,133 @@
+import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import * as v from 'valibot';
+import { secretReader } from '../../lib/aws/secrets.ts';
+import { countersOf } from '../../lib/limits/counters.ts';
+import { crmKey } from '../../lib/records/crm-table.ts';
+import { parsePepper } from '../../lib/secrets/pepper.ts';
+import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
+import { EmailSchema, emailKey } from '../../lib/validators/email.ts';
+import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { parsePhone } from '../../lib/validators/phone.ts';
+import { logicalId } from '../tables.ts';
+import { removeRecords } from './change.ts';
+import { CommandError, counted, type Terminal, wrong } from './command.ts';
+import { type Item, type TableItems, tableItems } from './table-items.ts';
+import type { Target } from './target.ts';
+
+export interface ForgetOptions {
+  /** Also the record of the client who has this address. */
+  client?: boolean;
+  dryRun?: boolean;
+}
+
+/** A person by one address. */
+interface Person {
+  /** As registrations keep it: an email in its look-up form, or a number in E.164. */
+  address: string;
+  isEmail: boolean;
+}
+
+/** Deletes what the service keeps about a person: registrations, documents, counters, and on request the client record. */
+export async function forget(target: Target, typed: string, options: ForgetOptions, terminal: Terminal): Promise<void> {
+  const { resource } = target;
+  if (resource === undefined) throw new CommandError('Registrations are found by --stack NAME or --local.');
+  const person = await personOf(typed);
+  const registrations = tableItems(await resource(logicalId('Registrations')), ['pk'], target.database);
+  const found = await registrationsOf(registrations, person);
+  const counters = await recipientKeys(target, person);
+  const limits = tableItems(await resource(logicalId('Limits')), ['pk'], target.database);
+  const existing = await limits.get(counters.map((pk) => ({ pk })));
+  if (options.dryRun !== true) {
+    // The documents first: their keys stand in the registrations.
+    await deleteDocuments(target, await resource('DocumentsBucket'), found.documents);
+    for (const pk of [...found.registrations, ...found.pointers]) await registrations.delete({ pk });
+    for (const { pk } of existing) await limits.delete({ pk });
+  }
+  terminal.print(summary(found, existing.length, options.dryRun === true));
+  for (const other of found.others) terminal.print(`The registrations also name ${other}: forget it too.\n`);
+  await forgetClient(target, person, options, terminal);
+  terminal.print(NOT_TOUCHED);
+}
+
+const NOT_TOUCHED =
+  'Not deleted: accounts on trading servers and their records (by client id, without an address), backups of the tables\n' +
+  '(35 days), the suppression list of SES, and what your own CRM keeps. infra/docs/data.md says how to delete each.\n';
+
+async function personOf(typed: string): Promise<Person> {
+  if (v.is(EmailSchema, typed)) return { address: emailKey(typed), isEmail: true };
+  const [, dialCode = ''] = /^\+(\d)/.exec(typed) ?? [];
+  const phone = await parsePhone(dialCode, typed);
+  if (phone === undefined) throw wrong('Name an email address, or a phone number such as +447400123456.');
+  return { address: phone.e164, isEmail: false };
+}
+
+interface Found {
+  /** Keys of items. */
+  registrations: string[];
+  pointers: string[];
+  /** Keys of objects. */
+  documents: string[];
+  /** Other addresses that the registrations name. */
+  others: Set<string>;
+}
+
+const DocumentsSchema = v.fallback(v.array(v.object({ key: v.string() })), []);
+
+async function registrationsOf(table: TableItems, { address, isEmail }: Person): Promise<Found> {
+  const found: Found = { registrations: [], pointers: [], documents: [], others: new Set() };
+  const pointers = new Set(OTP_TYPES.map((channel) => `${channel}#${address}`));
+  const isTheirs = (item: Item) => item.address === address || item[isEmail ? 'email_key' : 'phone'] === address;
+  for await (const page of table.pages()) {
+    for (const item of page) {
+      const pk = String(item.pk);
+      if (pointers.has(pk)) found.pointers.push(pk);
+      else if (isTheirs(item)) {
+        found.registrations.push(pk);
+        found.documents.push(...v.parse(DocumentsSchema, item.documents).map(({ key }) => key));
+        for (const other of [item.email_key, item.phone])
+          if (typeof other === 'string' && other !== address) found.others.add(other);
+      }
+    }
+  }
+  return found;
+}
+
+/** The keys of the recipient's counters: the table of limits knows addresses only under the pepper. */
+async function recipientKeys(
+  { client, pepperSecret = '' }: Target,
+  { address: key, isEmail }: Person,
+): Promise<string[]> {
+  const pepper = parsePepper(await secretReader(client)(pepperSecret, AbortSignal.timeout(10_000)));
+  const counters = countersOf(DEFAULT_LIMITS);
+  const recipients = OTP_TYPES.filter((channel) => (channel === 'email') === isEmail).map((channel) =>
+    channel === 'email' ? { channel, key, to: key } : { channel, key, to: key, country: '' },
+  );
+  const all = await Promise.all(recipients.map((recipient) => counters.message(pepper, recipient)));
+  return all.flatMap(({ recipient }) => recipient.map(({ pk }) => pk));
+}
+
+async function deleteDocuments({ objects }: Target, Bucket: string, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  const client = new S3Client(objects);
+  for (const Key of keys) await client.send(new DeleteObjectCommand({ Bucket, Key }));
+  client.destroy();
+}
+
+function summary({ registrations, documents }: Found, counters: number, dryRun: boolean): string {
+  const things = [
+    counted(registrations.length, 'registration'),
+    counted(documents.length, 'document'),
+    counted(counters, 'counter'),
+  ];
+  return `${things.join(', ')} ${dryRun ? 'would be deleted' : 'deleted'}.\n`;
+}
+
+async function forgetClient(target: Target, { address, isEmail }: Person, options: ForgetOptions, terminal: Terminal) {
+  const pointer = await target.table.read(isEmail ? crmKey.email(address) : crmKey.phone(address));
+  const id = pointer?.client_id;
+  if (id === undefined) return terminal.print('No client has this address.\n');
+  if (options.client !== true)
+    return terminal.print(`The client ${id} has this address and is kept; --client deletes the record too.\n`);
+  const { dryRun = false } = options;
+  await removeRecords({ target, dryRun, terminal }, 'clients', [id]);
+}

@@ -1,0 +1,43 @@
+/** A table of the stack. Its id in the template is `<Name>Table`; its key is `pk`, or `pk` and `sk`. */
+interface StackTable {
+  /** Several items share one `pk`. */
+  sortKey?: true;
+  /** Items disappear by themselves at the time in `EXPIRY_ATTRIBUTE`. */
+  expires?: true;
+  /** How many days back the table can be restored. AWS goes no further than 35; counters are not worth restoring. */
+  recoveryDays: 35 | 1;
+}
+
+/** Every table: the stack creates them, the doctor checks them, `npm run crm -- restore` copies back to them. */
+const TABLES = {
+  /** The records that the functions read; operators write them. */
+  Crm: { recoveryDays: 35 },
+  /** Opened accounts. */
+  Accounts: { sortKey: true, recoveryDays: 35 },
+  /** The at-most-once records: 24 hours, and until they are settled. */
+  Operations: { expires: true, recoveryDays: 35 },
+  /** Pending registrations: 24 hours. Confirmed ones: the setting `confirmedDays`. */
+  Registrations: { expires: true, recoveryDays: 35 },
+  /** The counters of the limits: 24 hours. */
+  Limits: { expires: true, recoveryDays: 1 },
+} as const satisfies Record<string, StackTable>;
+
+export type TableName = keyof typeof TABLES;
+export const TABLE_NAMES = Object.keys(TABLES) as TableName[];
+
+/** Those that `npm run crm -- restore` copies back to. */
+export const RESTORABLE = TABLE_NAMES.filter((name) => TABLES[name].recoveryDays === 35);
+
+export const EXPIRY_ATTRIBUTE = 'expires_at';
+
+export function stackTable(name: TableName): StackTable {
+  return TABLES[name];
+}
+
+/** The attributes of a table's key. */
+export function keyAttributes(name: TableName): string[] {
+  return stackTable(name).sortKey ? ['pk', 'sk'] : ['pk'];
+}
+
+/** Of the template. */
+export const logicalId = (name: TableName) => `${name}Table`;
