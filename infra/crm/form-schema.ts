@@ -1,9 +1,9 @@
 import { COUNTRY_CODES } from '../../lib/validators/countries.ts';
 import { CUSTOM_FIELD_VALUES } from '../../lib/validators/custom-fields.ts';
 import { FIXED_FIELDS, type Form, type FormField, isRequired } from '../../lib/validators/form.ts';
-import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { toSchema } from '../openapi/json.ts';
+import { PHONE_OF_CHANNEL } from '../openapi/schemas.ts';
 
 /** JSON Schema of draft 7, which form libraries read. */
 type Schema = Record<string, unknown>;
@@ -93,7 +93,7 @@ export function formSchema(form: Form): FormSchema {
     properties: Object.fromEntries(properties.map(([name, { schema }]) => [name, schema])),
     required: properties.filter(([, { required }]) => required).map(([name]) => name),
     additionalProperties: false,
-    allOf: [phoneOfChannel()],
+    allOf: [PHONE_OF_CHANNEL],
     uiSchema: {
       'ui:order': properties.map(([name]) => name),
       ...Object.fromEntries(properties.map(([name, { ui }]) => [name, ui])),
@@ -112,20 +112,6 @@ function fixedProperties(formId: string): Record<FixedField, Property> {
     return [name, { schema, ui: FIXED[name].ui, required: required.includes(name) }];
   });
   return Object.fromEntries(entries) as Record<FixedField, Property>;
-}
-
-/** A message to a phone needs its number. */
-function phoneOfChannel(): Schema {
-  const given = { minLength: 1 };
-  return {
-    if: { properties: { otp_type: { enum: OTP_TYPES.filter(isPhoneChannel) } }, required: ['otp_type'] },
-    then: {
-      properties: {
-        phone: { properties: { country_code: given, number: given }, required: ['country_code', 'number'] },
-      },
-      required: ['phone'],
-    },
-  };
 }
 
 function customProperty(field: FormField): Property {

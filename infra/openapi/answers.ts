@@ -126,7 +126,7 @@ function errorAnswer(operation: OperationId, status: number): JsonObject {
   };
 }
 
-/** One of these schemas. Problems alone are told apart by their type. */
+/** One of these schemas. The type of problems is the discriminator; the gateway's message has none. */
 function oneOf(names: readonly string[]): JsonObject {
   const references = names.map((name) => ref('schemas', name));
   const [only] = references;

@@ -136,7 +136,7 @@ async function post(
   }
 }
 
-/** Sends one request. Without an answer, nobody knows whether it arrived. */
+/** Sends one request. Without an answer it is unknown whether the request arrived. */
 async function send(
   { baseUrl, token, fetch: sendRequest = fetch }: Service,
   path: string,

@@ -30,11 +30,11 @@ const REPEATS: readonly [repeat: string, answer: string][] = [
   ['of a finished request', 'with the first answer again and `idempotent-replayed: true`'],
   ['of one that is still running', '409 `request_in_progress`, with `Retry-After`'],
   ['with another body', '422 `idempotency_key_reused`'],
-  ['after the first try failed before anything was created or sent', 'as if it were the first'],
-  ['after the first try may have sent the code', '204; the code is never sent again by itself'],
+  ['of one that failed before anything was created or sent', 'as a new request'],
+  ['of one that may have sent the code', '204; the code is never sent again automatically'],
   [
-    'after the first try may have opened the account',
-    'with that account where the platform can tell, else 409 `account_outcome_unknown`; never with a second account',
+    'of one that may have opened the account',
+    'with that account, or with `account_outcome_unknown` until the outcome is known; never with a second account',
   ],
 ];
 

@@ -18,7 +18,7 @@ export const EXAMPLE_USER_ID = 'CLIENT01';
 
 const PASSWORD = 'correct horse battery';
 
-/** Bodies that the service accepts; on the local service they go with its demo records. The first is shown first. */
+/** Bodies that the service accepts. They fit the demo records of the local service. */
 export const REQUEST_EXAMPLES: {
   requestRegistration: Record<string, Example<v.InferInput<typeof RegistrationBodySchema>>>;
   confirmRegistration: Record<string, Example<v.InferInput<typeof ConfirmationBodySchema>>>;
@@ -162,11 +162,11 @@ export const OPENED_ACCOUNT = { login: 954402, master_password: 'h7K-mWq4Yt%2', 
 const REQUEST_ID = 'JKJaXmPLvHcESHA=';
 const OPERATION = { operation_id: '7f1f4a52-0f5c-4f0e-9d0a-3c1b2a4d5e6f' };
 
-const ACCOUNT_FAULTS = [
+const ACCOUNT_VIOLATIONS = [
   { parameter: 'user_id', rule: 'length', detail: 'must be 8 characters' },
   { pointer: '#/leverage', rule: 'maximum', detail: 'must be at most 5000' },
 ];
-const FAULTS: Readonly<Record<OperationId, Json>> = {
+const VIOLATIONS: Readonly<Record<OperationId, Json>> = {
   requestRegistration: [
     { pointer: '#/phone/number', rule: 'required', detail: 'is required when otp_type is sms' },
     { pointer: '#/repeat_password', rule: 'password_mismatch', detail: 'must equal password' },
@@ -175,8 +175,8 @@ const FAULTS: Readonly<Record<OperationId, Json>> = {
     { pointer: '#/code', rule: 'format', detail: 'must be six digits' },
     { pointer: '#/password', rule: 'required', detail: 'is required' },
   ],
-  createTp5Account: ACCOUNT_FAULTS,
-  createTp4Account: ACCOUNT_FAULTS,
+  createTp5Account: ACCOUNT_VIOLATIONS,
+  createTp4Account: ACCOUNT_VIOLATIONS,
 };
 
 const MAX_BYTES: Readonly<Record<OperationId, number>> = {
@@ -186,7 +186,7 @@ const MAX_BYTES: Readonly<Record<OperationId, number>> = {
   createTp4Account: MAX_ACCOUNT_BYTES,
 };
 
-/** What an answer of this type looks like in this operation. */
+/** An example of this problem in this operation. */
 export function problemExample(type: ProblemType, status: number, operation: OperationId): JsonObject {
   const { detail, ...members } = membersOf(type, operation);
   return {
@@ -202,7 +202,7 @@ export function problemExample(type: ProblemType, status: number, operation: Ope
 function membersOf(type: ProblemType, operation: OperationId): JsonObject {
   switch (type) {
     case 'validation_failed':
-      return { detail: '2 fields need attention.', errors: FAULTS[operation] };
+      return { detail: '2 fields need attention.', errors: VIOLATIONS[operation] };
     case 'otp_type_unavailable':
       return { available: ['email', 'sms'] };
     case 'payload_too_large':

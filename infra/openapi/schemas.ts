@@ -55,7 +55,7 @@ export function schemas(): JsonObject {
 }
 
 /** A message to a phone needs its number. */
-const PHONE_OF_CHANNEL: JsonObject = {
+export const PHONE_OF_CHANNEL: JsonObject = {
   if: { properties: { otp_type: { enum: OTP_TYPES.filter(isPhoneChannel) } }, required: ['otp_type'] },
   then: {
     properties: {
@@ -175,7 +175,7 @@ function problem(type: ProblemType): JsonObject {
 
 /**
  * `Rule`, and a violation of one. It is one object with three members of which one is present: of three objects,
- * generated clients cannot tell which one they have read.
+ * generated clients do not know which one they have read.
  */
 function violationSchemas(): JsonObject {
   const where = (description: string, example: string) => ({ type: 'string', description, examples: [example] });

@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { retriesAfter } from '../../infra/openapi/problems.ts';
 import type { ProblemType } from '../../lib/problem.ts';
 
-/** What of the OpenAPI document is read here. */
+/** The parts of the OpenAPI document that are read here. */
 interface Document {
   paths: Record<string, Record<string, OperationDocument>>;
   components: { schemas: Record<string, unknown>; headers: Record<string, HeaderDocument> };
@@ -46,7 +46,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS });
 ajv.addSchema({ $id: 'openapi', ...(closed({ components: document.components }) as object) });
 
 /**
- * Clients must bear new members in answers, so the document leaves its objects open. Here they are closed: what is
+ * Answers may get new members, so the document leaves its objects open. Here they are closed: every member that is
  * answered must be documented.
  */
 function closed(schema: unknown): unknown {
@@ -61,8 +61,8 @@ function closed(schema: unknown): unknown {
 
 /**
  * Checks an answer against `infra/openapi.json`: its status, content type, body and headers are documented for the
- * operation, and everything that is documented as always there is there.
- * @param template the path as it stands in the document, such as `/public/v1/users/{user_id}/tp5/accounts`
+ * operation, and everything that is required is present.
+ * @param template the path as in the document, such as `/public/v1/users/{user_id}/tp5/accounts`
  * @throws Error that lists everything that is wrong
  */
 export function checkAnswer(
@@ -73,10 +73,11 @@ export function checkAnswer(
   bodyText: string,
 ): void {
   const operation = document.paths[template]?.[method.toLowerCase()];
-  const faults = operation === undefined ? ['is not documented'] : answerFaults(operation, status, headers, bodyText);
-  if (faults.length > 0) {
+  const differences =
+    operation === undefined ? ['is not documented'] : answerDifferences(operation, status, headers, bodyText);
+  if (differences.length > 0) {
     const named = `${method} ${template} → ${status}`;
-    throw new Error([`${named} differs from infra/openapi.json:`, ...faults].join('\n  '));
+    throw new Error([`${named} differs from infra/openapi.json:`, ...differences].join('\n  '));
   }
 }
 
@@ -86,26 +87,26 @@ export function checkAnswer(
  */
 export function checkRequest(template: string, body: Readonly<Record<string, unknown>>): void {
   const { schema } = document.paths[template]?.post?.requestBody?.content['application/json'] ?? {};
-  const faults = schema === undefined ? ['is not documented'] : schemaFaults(schema, body);
-  if (faults.length > 0) {
-    throw new Error([`A body that ${template} accepts differs from infra/openapi.json:`, ...faults].join('\n  '));
+  const differences = schema === undefined ? ['is not documented'] : schemaDifferences(schema, body);
+  if (differences.length > 0) {
+    throw new Error([`A body that ${template} accepts differs from infra/openapi.json:`, ...differences].join('\n  '));
   }
 }
 
-/** Checks an answer that `fetch` got from a path of the service, and hands it on unread. */
+/** Checks an answer that `fetch` got from a path of the service; the caller can still read it. */
 export async function checked(answer: Response, method = 'POST'): Promise<Response> {
   const { pathname } = new URL(answer.url);
   checkAnswer(method, templateOf(pathname), answer.status, answer.headers, await answer.clone().text());
   return answer;
 }
 
-/** The documented path that a path is of; a path that is none of them, as it is. */
+/** The documented path that matches a path; an unknown path stays as it is. */
 function templateOf(pathname: string): string {
   const templates = Object.keys(document.paths);
   return templates.find((one) => new RegExp(`^${one.replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname)) ?? pathname;
 }
 
-function answerFaults(
+function answerDifferences(
   operation: OperationDocument,
   status: number,
   headers: AnswerHeaders,
@@ -113,59 +114,63 @@ function answerFaults(
 ): string[] {
   const documented = operation.responses[status];
   if (documented === undefined) return [`status ${status} is not documented for ${operation.operationId}`];
-  const { faults, type } = bodyFaults(documented, status, headers, bodyText);
-  return [...faults, ...headerFaults(documented, status, headers, type)];
+  const { differences, type } = bodyDifferences(documented, status, headers, bodyText);
+  return [...differences, ...headerDifferences(documented, status, headers, type)];
 }
 
-/** @returns what is wrong with the body, and the problem's type where it is one */
-function bodyFaults(
+/** @returns the differences of the body, and its problem type if it is a problem */
+function bodyDifferences(
   { content }: AnswerDocument,
   status: number,
   headers: AnswerHeaders,
   bodyText: string,
-): { faults: string[]; type?: ProblemType } {
+): { differences: string[]; type?: ProblemType } {
   const contentType = headerValue(headers, 'content-type');
   if (content === undefined) {
-    const faults = bodyText === '' ? [] : ['has a body, and none is documented'];
-    return { faults: contentType === undefined ? faults : [...faults, 'has a content type without a body'] };
+    const differences = bodyText === '' ? [] : ['has a body, and none is documented'];
+    return {
+      differences: contentType === undefined ? differences : [...differences, 'has a content type without a body'],
+    };
   }
   const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? 'no content type';
   const media = content[mediaType];
-  if (media === undefined) return { faults: [`${mediaType} is not documented`] };
+  if (media === undefined) return { differences: [`${mediaType} is not documented`] };
   let body: unknown;
   try {
     body = JSON.parse(bodyText);
   } catch {
-    return { faults: ['the body is not JSON'] };
+    return { differences: ['the body is not JSON'] };
   }
   if (mediaType !== PROBLEM) {
     const isGateways = status >= 400;
-    return { faults: schemaFaults(isGateways ? { $ref: '#/components/schemas/GatewayMessage' } : media.schema, body) };
+    return {
+      differences: schemaDifferences(isGateways ? { $ref: '#/components/schemas/GatewayMessage' } : media.schema, body),
+    };
   }
-  return problemFaults(media.schema, status, headerValue(headers, 'x-request-id'), body);
+  return problemDifferences(media.schema, status, headerValue(headers, 'x-request-id'), body);
 }
 
-function problemFaults(
+function problemDifferences(
   schema: unknown,
   status: number,
   requestId: string | undefined,
   body: unknown,
-): { faults: string[]; type?: ProblemType } {
+): { differences: string[]; type?: ProblemType } {
   const { type, ...members } = Object(body) as Record<string, unknown>;
   const types = problemSchemas(schema);
   const own = types.get(String(type));
   if (own === undefined) {
     return {
-      faults: [`problem type ${String(type)} is not documented; documented are ${[...types.keys()].join(', ')}`],
+      differences: [`problem type ${String(type)} is not documented; documented are ${[...types.keys()].join(', ')}`],
     };
   }
-  const faults = schemaFaults(own, body);
-  if (members.status !== status) faults.push(`the member status is ${String(members.status)}`);
-  if (members.request_id !== requestId) faults.push('the member request_id differs from the header x-request-id');
-  return { faults, type: type as ProblemType };
+  const differences = schemaDifferences(own, body);
+  if (members.status !== status) differences.push(`the member status is ${String(members.status)}`);
+  if (members.request_id !== requestId) differences.push('the member request_id differs from the header x-request-id');
+  return { differences, type: type as ProblemType };
 }
 
-/** The schemas that an answer's schema chooses among, by their problem type. */
+/** The schemas of an answer's problems, by their problem type. */
 function problemSchemas(schema: unknown): Map<string, Reference> {
   const { oneOf = [schema] } = schema as { oneOf?: unknown[] };
   return new Map(
@@ -177,10 +182,10 @@ function problemSchemas(schema: unknown): Map<string, Reference> {
   );
 }
 
-/** By schema: compiling takes a thousand times as long as validating. */
+/** Compiled once for each schema: compiling takes a thousand times as long as validating. */
 const validators = new Map<string, ValidateFunction>();
 
-function schemaFaults(schema: unknown, value: unknown): string[] {
+function schemaDifferences(schema: unknown, value: unknown): string[] {
   const { $ref } = schema as Partial<Reference>;
   const key = JSON.stringify(schema);
   const validate =
@@ -194,7 +199,7 @@ function schemaFaults(schema: unknown, value: unknown): string[] {
 }
 
 /** @param type of the problem; undefined: a success, or the gateway's own answer */
-function headerFaults(
+function headerDifferences(
   { headers: documented = {} }: AnswerDocument,
   status: number,
   headers: AnswerHeaders,
@@ -213,7 +218,7 @@ function headerFaults(
     }
     const { schema } = headerOf(reference);
     const parsed = schema.type === 'integer' ? Number(value) : value;
-    return schemaFaults(schema, parsed).map((fault) => `the header ${name}: ${fault}`);
+    return schemaDifferences(schema, parsed).map((one) => `the header ${name}: ${one}`);
   });
 }
 

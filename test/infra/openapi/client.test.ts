@@ -22,7 +22,7 @@ const PATHS: Readonly<Record<OperationId, string>> = {
 };
 
 describe('The generated types', () => {
-  it('are those of the validators', () => {
+  it('equal those of the validators', () => {
     expectTypeOf<Body<'createTp5Account'>>().toEqualTypeOf<TradingAccountRequest>();
     expectTypeOf<Body<'createTp4Account'>>().toEqualTypeOf<TradingAccountRequest>();
     type Confirmation = v.InferInput<typeof ConfirmationBodySchema>;
@@ -34,14 +34,14 @@ describe('The generated types', () => {
     expectTypeOf<Body<'requestRegistration'>>().toExtend<Registration>();
   });
 
-  it('are those of the errors', () => {
+  it('equal those of the errors', () => {
     expectTypeOf<Problem['type']>().toEqualTypeOf<ProblemType>();
     expectTypeOf<components['schemas']['Rule']>().toEqualTypeOf<Rule>();
     expectTypeOf<Violation>().toExtend<components['schemas']['Violation']>();
     expectTypeOf<keyof operations>().toEqualTypeOf<OperationId>();
   });
 
-  it('tell the members of a problem by its type', () => {
+  it('narrow the members of a problem by its type', () => {
     expectTypeOf<Extract<Problem, { type: 'otp_type_unavailable' }>['available']>().toEqualTypeOf<
       ('email' | 'sms' | 'call' | 'whatsapp')[]
     >();
@@ -67,7 +67,7 @@ describe('Against the local service', () => {
     await service.close();
   });
 
-  /** The code of the example is that of no registration. */
+  /** The example with the code that was sent: its own code belongs to no registration. */
   function withCode(confirmation: v.InferInput<typeof ConfirmationBodySchema>) {
     const { otp_type, ...address } = confirmation;
     const message = service.outbox

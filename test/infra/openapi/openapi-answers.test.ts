@@ -17,8 +17,8 @@ function problem(type: string, status: number, more: Record<string, unknown> = {
   return { type, title: 'A title.', status, request_id: 'id', ...more };
 }
 
-/** What the checker says of an answer; an empty text: nothing. */
-function verdict(path: string, status: number, headers: AnswerHeaders, body: unknown = ''): string {
+/** The differences that the check lists; an empty text: none. */
+function differences(path: string, status: number, headers: AnswerHeaders, body: unknown = ''): string {
   try {
     checkAnswer('POST', path, status, headers, typeof body === 'string' ? body : JSON.stringify(body));
     return '';
@@ -30,7 +30,7 @@ function verdict(path: string, status: number, headers: AnswerHeaders, body: unk
 describe('An answer is as documented', () => {
   it.each([
     ['204 without a body', REGISTER, 204, STANDARD, ''],
-    ['204 that is a repeated one', REGISTER, 204, { ...STANDARD, 'idempotent-replayed': 'true' }, ''],
+    ['204 of a repeated request', REGISTER, 204, { ...STANDARD, 'idempotent-replayed': 'true' }, ''],
     ['200 with the account', TP5, 200, JSON_TYPE, ACCOUNT],
     [
       'a charset with its content type',
@@ -39,10 +39,10 @@ describe('An answer is as documented', () => {
       { ...JSON_TYPE, 'Content-Type': 'application/json; charset=utf-8' },
       ACCOUNT,
     ],
-    ['headers of any other kind', TP5, 200, { ...JSON_TYPE, 'apigw-requestid': 'x', date: 'today' }, ACCOUNT],
+    ['other headers', TP5, 200, { ...JSON_TYPE, 'apigw-requestid': 'x', date: 'today' }, ACCOUNT],
     ['a problem', TP5, 404, PROBLEM_TYPE, problem('user_not_found', 404)],
     [
-      'a problem with its faults',
+      'a problem with its violations',
       TP5,
       400,
       PROBLEM_TYPE,
@@ -64,14 +64,14 @@ describe('An answer is as documented', () => {
     ["the gateway's own answer", TP5, 403, { 'content-type': 'application/json' }, { message: 'Forbidden' }],
     ["the gateway's own 503", TP5, 503, { 'content-type': 'application/json' }, { message: 'Service Unavailable' }],
   ])('with %s', (_, path, status, headers, body) => {
-    expect(verdict(path, status, headers, body)).toBe('');
+    expect(differences(path, status, headers, body)).toBe('');
   });
 
-  it('with headers as fetch gives them', () => {
-    expect(verdict(TP5, 200, new Headers(JSON_TYPE), ACCOUNT)).toBe('');
+  it('with headers of fetch', () => {
+    expect(differences(TP5, 200, new Headers(JSON_TYPE), ACCOUNT)).toBe('');
   });
 
-  it('as fetch gives it, whose body can still be read', async () => {
+  it('as a response of fetch, which can still be read', async () => {
     const answer = Response.json(ACCOUNT, { headers: STANDARD });
     Object.defineProperty(answer, 'url', { value: 'http://localhost/public/v1/users/CLIENT01/tp5/accounts' });
     expect(await (await checked(answer)).json()).toEqual(ACCOUNT);
@@ -148,9 +148,9 @@ describe('An answer differs from the document', () => {
       PROBLEM_TYPE,
       problem('user_not_found', 404, { stack: 'at …' }),
     ],
-    ['without the faults', 'errors', TP5, 400, PROBLEM_TYPE, problem('validation_failed', 400)],
+    ['without its violations', 'errors', TP5, 400, PROBLEM_TYPE, problem('validation_failed', 400)],
     [
-      'with a fault of an unknown rule',
+      'with a violation of an unknown rule',
       '/errors/0',
       TP5,
       400,
@@ -158,7 +158,7 @@ describe('An answer differs from the document', () => {
       problem('validation_failed', 400, { errors: [{ pointer: '#/login', rule: 'odd', detail: 'is odd' }] }),
     ],
     [
-      'with a fault that quotes the value',
+      'with a violation that quotes the value',
       '/errors/0',
       TP5,
       400,
@@ -176,7 +176,7 @@ describe('An answer differs from the document', () => {
       problem('too_many_requests', 429),
     ],
     [
-      'with Retry-After where nothing helps',
+      'with Retry-After where a repeat is of no use',
       'the header retry-after does not come with login_taken',
       TP5,
       409,
@@ -192,12 +192,12 @@ describe('An answer differs from the document', () => {
       JSON_TYPE,
       { message: 'Service Unavailable' },
     ],
-  ])('%s', (_title, fault, path, status, headers, body) => {
-    expect(verdict(path, status, headers, body)).toContain(fault);
+  ])('%s', (_title, difference, path, status, headers, body) => {
+    expect(differences(path, status, headers, body)).toContain(difference);
   });
 
-  it('with everything that is wrong told at once', () => {
-    const text = verdict(TP5, 404, { 'content-type': 'application/problem+json' }, { type: 'user_not_found' });
+  it('in several ways, and all are listed at once', () => {
+    const text = differences(TP5, 404, { 'content-type': 'application/problem+json' }, { type: 'user_not_found' });
     for (const word of [
       'title',
       'status',
@@ -210,7 +210,7 @@ describe('An answer differs from the document', () => {
     }
   });
 
-  it('as fetch gives it', async () => {
+  it('as a response of fetch', async () => {
     const answer = Response.json({ ...ACCOUNT, more: 1 }, { headers: STANDARD });
     Object.defineProperty(answer, 'url', { value: 'http://localhost/public/v1/users/CLIENT01/tp5/accounts' });
     await expect(checked(answer)).rejects.toThrow('additional');

@@ -21,11 +21,11 @@ describe('The generated files', () => {
     expect(file(name)).toBe((await generatedFiles())[name]);
   });
 
-  it('are the same whenever they are made', async () => {
+  it('are the same each time', async () => {
     expect(await generatedFiles()).toEqual(await generatedFiles());
   });
 
-  it('are linted without a finding', async () => {
+  it('pass the linter', async () => {
     const cli = fileURLToPath(new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url));
     const root = fileURLToPath(new URL('../../..', import.meta.url));
     const lint = promisify(execFile)(
@@ -39,7 +39,7 @@ describe('The generated files', () => {
 });
 
 describe('The operations', () => {
-  it('are the three of the specification, and the extensions that a deployment may lack', () => {
+  it('are the three of the specification, and the extension that a deployment may lack', () => {
     expect(operations.map(({ path, operationId }) => `${operationId} POST ${path}`)).toEqual([
       'requestRegistration POST /public/v1/account/register/request',
       'createTp5Account POST /public/v1/users/{user_id}/tp5/accounts',
@@ -66,7 +66,7 @@ describe('The operations', () => {
     ]);
   });
 
-  it('need IAM or a token with the scope accounts:create, but for the registration and its confirmation', () => {
+  it('need IAM or a token with the scope accounts:create, except the registration and its confirmation', () => {
     const accountSecurity = [{ iam: [] }, { jwt: ['accounts:create'] }];
     expect(operations.map(({ security }) => security)).toEqual([[], accountSecurity, accountSecurity, []]);
   });
@@ -117,14 +117,11 @@ describe('The fields', () => {
     [{ otp_type: 'whatsapp', phone: { country_code: '44' } }, false],
     [{ otp_type: 'sms', phone: { country_code: '', number: '' } }, false],
     [{ otp_type: 'sms', phone: { country_code: '44', number: '07911 123456' } }, true],
-  ])(
-    'of a phone are needed where a phone channel is chosen, as the service asks for them: %j',
-    async (fields, fine) => {
-      const body = { ...REQUEST_EXAMPLES.requestRegistration.email?.value, ...fields };
-      expect(ajv.validate({ $ref: 'openapi#/components/schemas/RegistrationRequest' }, body)).toBe(fine);
-      expect(await accepts('requestRegistration', body)).toBe(fine);
-    },
-  );
+  ])('of a phone are required for a phone channel, as the service requires them: %j', async (fields, fine) => {
+    const body = { ...REQUEST_EXAMPLES.requestRegistration.email?.value, ...fields };
+    expect(ajv.validate({ $ref: 'openapi#/components/schemas/RegistrationRequest' }, body)).toBe(fine);
+    expect(await accepts('requestRegistration', body)).toBe(fine);
+  });
 
   it.each(['5', '4'])('of a tp%s account are those of the specification, and no others', (version) => {
     const { properties = {}, required, additionalProperties } = schemas[`Tp${version}AccountRequest`] ?? {};
@@ -157,22 +154,22 @@ describe('The fields', () => {
     expect(rows.slice(1).toSorted()).toEqual(CUSTOM_FIELD_TYPES.toSorted());
   });
 
-  it.each(Object.keys(schemas))('of %s all have their meaning, those within others too', (name) => {
-    expect([...fieldsWithoutMeaning(schemas[name], name)]).toEqual([]);
+  it.each(Object.keys(schemas))('of %s all have a description, nested ones too', (name) => {
+    expect([...fieldsWithoutDescription(schemas[name], name)]).toEqual([]);
   });
 });
 
-/** The places of members that say nothing of what they are; a reference has its meaning where it leads. */
-function* fieldsWithoutMeaning(schema: unknown, place: string): Generator<string> {
+/** The paths of members without a description; a reference has its description at its target. */
+function* fieldsWithoutDescription(schema: unknown, place: string): Generator<string> {
   if (typeof schema !== 'object' || schema === null) return;
   const { properties = {}, ...others } = schema as { properties?: Record<string, Schema> };
   for (const [field, member] of Object.entries(properties)) {
     if (!('$ref' in member) && !/\.$/.test(member.description ?? '')) yield `${place}.${field}`;
-    yield* fieldsWithoutMeaning(member, `${place}.${field}`);
+    yield* fieldsWithoutDescription(member, `${place}.${field}`);
   }
   for (const [key, value] of Object.entries(others)) {
-    // Rules between members speak of members that have their meaning elsewhere.
-    if (!['examples', 'if', 'then'].includes(key)) yield* fieldsWithoutMeaning(value, `${place}.${key}`);
+    // Rules between members name members that are described elsewhere.
+    if (!['examples', 'if', 'then'].includes(key)) yield* fieldsWithoutDescription(value, `${place}.${key}`);
   }
 }
 
@@ -261,7 +258,7 @@ describe('The errors', () => {
     }
   });
 
-  it('name every rule that a field can break', () => {
+  it('list every rule that a field can break', () => {
     expect(schemas.Rule?.enum).toEqual(expect.arrayContaining(Object.keys(RULES)));
     for (const word of schemas.Rule?.enum ?? []) expect(schemas.Rule?.description).toContain(`| ${word} |`);
   });
