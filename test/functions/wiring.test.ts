@@ -259,10 +259,13 @@ const behindFront =
     }
   };
 const registersBehindFront = behindFront(2, (running, headers) => register(running, {}, headers));
-const confirmsBehindFront = behindFront(11, async (running, headers) => (await confirm(running, {}, headers)).status);
+const confirmsBehindFront = behindFront(2, async (running, headers) => (await confirm(running, {}, headers)).status);
 
 const FRONT: Deployment = {
-  settings: { front: { header: 'x-wiring', secret: 'wiring/front' }, limits: { sourcePer10Minutes: 1 } },
+  settings: {
+    front: { header: 'x-wiring', secret: 'wiring/front' },
+    limits: { sourcePer10Minutes: 1, confirmationsPer10Minutes: 1 },
+  },
   rows: (['header', 'secret'] as const).flatMap((member): Row[] => [
     ['request-registration', `front.${member}`, registersBehindFront],
     ['confirm-registration', `front.${member}`, confirmsBehindFront],
@@ -325,27 +328,64 @@ const LIMITS: Readonly<Record<string, (index: number) => [change: object, header
   networkSourcesPerHour: (index) => [{}, { 'x-forwarded-for': `2001:db8:1:${index}::1` }],
   prefixPerHour: (index) => [{ otp_type: 'sms', phone: { country_code: '44', number: `740055000${index}` } }],
   countryPerHour: () => [{ otp_type: 'sms' }],
+  channelPerDay: () => [{ otp_type: 'sms' }],
   mailDomainPerHour: (index) => [{ email: `person${index}@one-company.example` }],
   wrongIdsPer10Minutes: () => [{ form_id: 'NOSUCHID' }, { 'x-forwarded-for': '203.0.113.1' }],
 };
 
-const OF_LIMITS = Object.entries(LIMITS).map(([limit, requestOf]): Deployment => {
-  const wide = { resendSeconds: [1], recipientPerHour: 100, recipientPerDay: 100 };
-  const one = limit === 'resendSeconds' ? [3_600] : 1;
-  return {
-    settings: { limits: { ...wide, [limit]: one } },
-    rows: [
-      [
-        'request-registration',
-        `limits.${limit}`,
-        async (running) => {
-          expect(await register(running, ...requestOf(1))).not.toBe(429);
-          expect(await register(running, ...requestOf(2))).toBe(429);
-        },
-      ],
-    ],
-  };
+const WIDE = { resendSeconds: [1], recipientPerHour: 100, recipientPerDay: 100 };
+
+/** A deployment with one limit of one, or with one long wait. */
+const withLimit = (name: string, ...rows: Row[]): Deployment => ({
+  settings: { limits: { ...WIDE, [name]: name === 'resendSeconds' ? [3_600] : 1 } },
+  rows,
 });
+
+const OF_LIMITS = Object.entries(LIMITS).map(([limit, requestOf]) =>
+  withLimit(limit, [
+    'request-registration',
+    `limits.${limit}`,
+    async (running) => {
+      expect(await register(running, ...requestOf(1))).not.toBe(429);
+      expect(await register(running, ...requestOf(2))).toBe(429);
+    },
+  ]),
+);
+
+const OF_REPLAYS = withLimit('replaysPerHour', [
+  'request-registration',
+  'limits.replaysPerHour',
+  async (running) => {
+    const headers = { 'x-forwarded-for': '203.0.113.1', 'idempotency-key': 'wiring-1' };
+    const change = { email: 'again@company.example', phone: OWNER.phone };
+    const statuses: number[] = [];
+    for (let times = 0; times < 3; times += 1) statuses.push(await register(running, change, headers));
+    expect(statuses).toEqual([204, 204, 429]);
+  },
+]);
+
+/** The second confirmation from these addresses is too many. */
+const confirmsOnce =
+  (...sources: [string, string]): Row[2] =>
+  async (running) => {
+    const statuses: number[] = [];
+    for (const source of sources) statuses.push((await confirm(running, {}, { 'x-forwarded-for': source })).status);
+    expect(statuses).toEqual([400, 429]);
+  };
+
+const OF_CONFIRMATIONS = [
+  withLimit('confirmationsPer10Minutes', [
+    'confirm-registration',
+    'limits.confirmationsPer10Minutes',
+    confirmsOnce('203.0.113.1', '203.0.113.1'),
+  ]),
+  withLimit('confirmationNetworkSourcesPerHour', [
+    'confirm-registration',
+    'limits.confirmationNetworkSourcesPerHour',
+    confirmsOnce('2001:db8:1:1::1', '2001:db8:1:2::1'),
+  ]),
+];
+const CONFIRMATION_LIMITS = ['limits.confirmationsPer10Minutes', 'limits.confirmationNetworkSourcesPerHour'];
 
 const DEPLOYMENTS: readonly Deployment[] = [
   EVERY_MESSAGE,
@@ -357,10 +397,18 @@ const DEPLOYMENTS: readonly Deployment[] = [
   NO_CONFIRMATION,
   NINE_DAYS,
   ...OF_LIMITS,
+  OF_REPLAYS,
+  ...OF_CONFIRMATIONS,
 ];
 
 /** Settings that a function is given and that show nowhere, with the reason. */
 const INVISIBLE: readonly (readonly [name: DeployedFunction, settings: readonly string[], reason: string])[] = [
+  ['request-registration', CONFIRMATION_LIMITS, 'It confirms nothing.'],
+  [
+    'confirm-registration',
+    [...Object.keys(LIMITS), 'replaysPerHour'].map((name) => `limits.${name}`),
+    'It sends no messages and takes no keys.',
+  ],
   [
     'settle-operations',
     ['stage', ...Object.keys(IN_MAILS), 'jwtUserClaim'],
