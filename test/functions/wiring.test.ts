@@ -272,6 +272,20 @@ const FRONT: Deployment = {
   ]),
 };
 
+const FRONT_ALONE: Deployment = {
+  settings: { front: { header: 'x-wiring', secret: 'wiring/front', only: true } },
+  rows: [
+    ['request-registration', 'front.only', answers(403, {})],
+    [
+      'confirm-registration',
+      'front.only',
+      async (running) => {
+        expect((await confirm(running, {})).status).toBe(403);
+      },
+    ],
+  ],
+};
+
 /** The form of the demo records that has documents. */
 const WITH_DOCUMENT = {
   form_id: 'FORM0001',
@@ -394,6 +408,7 @@ const DEPLOYMENTS: readonly Deployment[] = [
   HCAPTCHA,
   OTHER_PAGES,
   FRONT,
+  FRONT_ALONE,
   NO_CONFIRMATION,
   NINE_DAYS,
   ...OF_LIMITS,
@@ -411,18 +426,8 @@ const INVISIBLE: readonly (readonly [name: DeployedFunction, settings: readonly 
   ],
   [
     'settle-operations',
-    ['stage', ...Object.keys(IN_MAILS), 'jwtUserClaim'],
+    ['stage', ...Object.keys(IN_MAILS)],
     'It has the environment of the account functions, and sends no notices.',
-  ],
-  [
-    'create-tp5-account',
-    ['jwtUserClaim'],
-    'The local gateway has no authorizer: test/lib/http/endpoint-callers.test.ts.',
-  ],
-  [
-    'create-tp4-account',
-    ['jwtUserClaim'],
-    'The local gateway has no authorizer: test/lib/http/endpoint-callers.test.ts.',
   ],
 ];
 
