@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { DOOR } from '../support/door.ts';
 import { call, newEmail, newSource } from './caller.ts';
 import { type Case, decided, keeps, ofError } from './cases.ts';
 import { accepted } from './promises.ts';
@@ -100,5 +101,24 @@ const WITH_CAPTCHA: Part = {
   ],
 };
 
+/** With a front that every request must come through. */
+const WITH_FRONT: Part = {
+  title: 'The specification, with a front',
+  begin: () => ({ environment: { FRONT: JSON.stringify({ ...(JSON.parse(DOOR.FRONT) as object), only: true }) } }),
+  sections: [
+    {
+      title: 'The front',
+      cases: [
+        ofError({
+          operation,
+          says: 'a request that did not come through the front',
+          status: 403,
+          type: 'front_required',
+        }),
+      ],
+    },
+  ],
+};
+
 /** Those that need settings of their own. */
-export const WITH_SETTINGS: readonly Part[] = [EMAIL_ALONE, WITH_CAPTCHA];
+export const WITH_SETTINGS: readonly Part[] = [EMAIL_ALONE, WITH_CAPTCHA, WITH_FRONT];
