@@ -12,8 +12,6 @@ const MAX_LOCAL_PART = 64;
 const LOCAL_PART = /^(?!.*=\?)[\w#$&'*+/=?^`{|}~-]+(?:\.[\w#$&'*+/=?^`{|}~-]+)*$/;
 /** Of ASCII only letters, digits, hyphen and dot. IDNA decides about all other characters. */
 const TYPED_DOMAIN = /^[A-Za-z0-9.\u0080-\uffff-]+$/;
-/** IDNA changes nothing in these. It refuses only those that end in a number, which `ASCII_DOMAIN` refuses too. */
-const PLAIN_DOMAIN = /^[a-z0-9.-]+$/;
 /** At least two labels, the last of which is no number. */
 const ASCII_DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
@@ -34,7 +32,7 @@ const NO_ADDRESS = rule('format', 'must be an e-mail address');
 function faultOf(email: string): string | undefined {
   if (email.length > MAX_CHARACTERS) return TOO_LONG;
   const { local, domain } = split(email);
-  const ascii = inAscii(domain);
+  const ascii = domainToASCII(domain);
   if (local.length + 1 + (ascii || domain.toLowerCase()).length > MAX_CHARACTERS) return TOO_LONG;
   const isAddress =
     local.length <= MAX_LOCAL_PART && LOCAL_PART.test(local) && TYPED_DOMAIN.test(domain) && ASCII_DOMAIN.test(ascii);
@@ -46,15 +44,10 @@ function split(email: string): { local: string; domain: string } {
   return at === -1 ? { local: email, domain: '' } : { local: email.slice(0, at), domain: email.slice(at + 1) };
 }
 
-/** The address as mail carries it: local part as typed, domain in punycode. */
+/** The address as mail carries it: local part as typed, domain in punycode. A domain that IDNA refuses stays. */
 export function asciiEmail(email: string): string {
   const { local, domain } = split(email);
-  return `${local}@${inAscii(domain) || domain.toLowerCase()}`;
-}
-
-/** The domain in punycode and lower case; empty if it has no such form. IDNA is slow, and most domains need none. */
-function inAscii(domain: string): string {
-  return PLAIN_DOMAIN.test(domain) ? domain : domainToASCII(domain);
+  return `${local}@${domainToASCII(domain) || domain.toLowerCase()}`;
 }
 
 /** The address as it is looked up: lower case, domain in punycode. */

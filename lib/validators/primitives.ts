@@ -316,12 +316,7 @@ function withHyphens<const S extends v.GenericSchema>(schema: S): S {
   });
 }
 
-/** Of a language with its region: nothing in it can be there twice. */
-const SHORT_TAG = 6;
-
 function isLanguageTag(tag: string): boolean {
-  // Most are: `Intl` takes its time.
-  if (tag.length <= SHORT_TAG) return true;
   try {
     return Intl.getCanonicalLocales(tag).length === 1;
   } catch {
