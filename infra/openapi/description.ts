@@ -1,9 +1,9 @@
 import { BODY_BOUNDS } from '../../lib/http/json-body.ts';
 import { KEPT_SECONDS } from '../../lib/records/operations.ts';
 import {
-  LARGEST_DOCUMENT,
-  LARGEST_DOCUMENTS,
+  MAX_DOCUMENT_BYTES,
   MAX_DOCUMENTS,
+  MAX_DOCUMENTS_BYTES,
   MAX_JSON_BYTES,
   MEGABYTE,
 } from '../../lib/validators/custom-fields.ts';
@@ -73,7 +73,7 @@ export function bytes(count: number): string {
 
 /** How many documents a registration may have, and how large they may be. */
 export function documentSizes(): string {
-  return `${MAX_DOCUMENTS} documents, of ${LARGEST_DOCUMENT / MEGABYTE} MB each and ${LARGEST_DOCUMENTS / MEGABYTE} MB together when decoded (1 MB is 1024² bytes)`;
+  return `${MAX_DOCUMENTS} documents, of ${MAX_DOCUMENT_BYTES / MEGABYTE} MB each and ${MAX_DOCUMENTS_BYTES / MEGABYTE} MB together when decoded (1 MB is 1024² bytes)`;
 }
 
 /** How large a registration may be, as Markdown. */

@@ -1,9 +1,9 @@
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { ConfirmationBodySchema } from '../../lib/validators/confirmation.ts';
-import { DEEPEST, MAX_JSON_CHARACTERS } from '../../lib/validators/custom-fields.ts';
+import { MAX_DEPTH, MAX_JSON_CHARACTERS } from '../../lib/validators/custom-fields.ts';
 import type { FormField } from '../../lib/validators/form.ts';
 import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { MAX_FAULTS, RULES } from '../../lib/validators/primitives.ts';
+import { MAX_VIOLATIONS, RULES } from '../../lib/validators/primitives.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { TradingAccountAnswerSchema, tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
 import { documentSizes } from './description.ts';
@@ -87,7 +87,7 @@ const FIELD_VALUES: readonly { types: readonly FormField['type'][]; value: strin
   {
     types: ['dynamicSelect'],
     value: 'any value',
-    rule: `At most ${MAX_JSON_CHARACTERS.toLocaleString('en')} characters of JSON, nested at most ${DEEPEST} levels deep.`,
+    rule: `At most ${MAX_JSON_CHARACTERS.toLocaleString('en')} characters of JSON, nested at most ${MAX_DEPTH} levels deep.`,
   },
   {
     types: ['multiselect', 'checkbox'],
@@ -132,7 +132,7 @@ const MEMBERS: Readonly<Record<ProblemMember, JsonObject>> = {
     type: 'array',
     items: ref('schemas', 'Violation'),
     minItems: 1,
-    description: `Every violation, in the order of the fields (at most ${MAX_FAULTS} of the body).`,
+    description: `Every violation, in the order of the fields (at most ${MAX_VIOLATIONS} of the body).`,
   },
   available: {
     type: 'array',

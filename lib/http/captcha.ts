@@ -12,7 +12,7 @@ const SITEVERIFY = {
 export type CaptchaOutcome =
   | { kind: 'passed' }
   | { kind: 'refused' }
-  /** The provider could not be asked, or did not take our secret key; `reason` is a word for the log. */
+  /** The provider could not be asked, or refused our secret key; `reason` is a word for the log. */
   | { kind: 'unavailable'; reason: string };
 
 /** Asks the provider about a token, which it accepts once. Never throws. */
@@ -20,9 +20,9 @@ export type CaptchaVerifier = (token: string, signal: AbortSignal) => Promise<Ca
 
 export interface CaptchaOptions {
   readSecret: (name: string, signal: AbortSignal) => Promise<string>;
-  /** Where tokens are checked, in place of the provider's own address. */
+  /** The address for checking tokens, if it is not the provider's own. */
   url?: string | undefined;
-  /** How long the provider is waited for, in milliseconds. */
+  /** The timeout of the provider's answer. */
   timeoutMs?: number;
 }
 
@@ -38,14 +38,14 @@ const AnswerSchema = v.object({
 });
 type Answer = v.InferOutput<typeof AnswerSchema>;
 
-/** Refusals that are not about the token: nothing that a caller sends brings them about. */
+/** Refusals that are not about the token. No caller can cause them. */
 const NOT_ABOUT_THE_TOKEN = new Set(['missing-input-secret', 'invalid-input-secret', 'internal-error']);
-/** The provider has no time for us, or none left. */
+/** Statuses of a provider that is busy. */
 const TRY_LATER = new Set([408, 425, 429]);
 
 /**
- * The check of captcha tokens by Cloudflare Turnstile, hCaptcha or Google reCAPTCHA. The person's address is not passed
- * on: no provider needs it, and behind a backend of the broker it is not known.
+ * Checks captcha tokens with Cloudflare Turnstile, hCaptcha or Google reCAPTCHA. The person's address is not passed on:
+ * no provider needs it, and behind a backend of the broker it is unknown.
  */
 export function captchaVerifier(settings: CaptchaSettings, options: CaptchaOptions): CaptchaVerifier {
   const { provider, secret } = settings;

@@ -6,7 +6,7 @@ import { translation as english } from './translations/en.ts';
 import { translationFor } from './translations/languages.ts';
 import { type CallTranslation, fill, minutesIn, type Translation } from './translations/translation.ts';
 
-/** A notice that comes later than this, in seconds, only confuses. */
+/** A later notice only confuses. */
 const NOTICE_LIFE_SECONDS = 600;
 
 /** The channel `call`: a voice reads the code out, through AWS End User Messaging. */
@@ -20,7 +20,7 @@ export function callChannel(settings: CallSettings, brand: Brand, placeCall: Pla
           from: settings.originationIdentity,
           ssml: speech(message, translation, brand),
           voiceId: translation.voice,
-          // No call about a code that has expired: the service would go on trying for 72 hours.
+          // Without it the service would retry for 72 hours, with a code that has expired.
           timeToLiveSeconds: message.kind === 'code' ? message.validMinutes * 60 : NOTICE_LIFE_SECONDS,
           configurationSet: settings.configurationSet,
           maxPricePerMinute: settings.maxPricePerMinute,
@@ -33,8 +33,8 @@ export function callChannel(settings: CallSettings, brand: Brand, placeCall: Pla
 }
 
 /**
- * What is spoken in a call, as SSML: the code digit by digit, with time to write it down, and once more. At most 6,000
- * characters, as `SendVoiceMessage` takes.
+ * The speech of a call, as SSML: the code twice, digit by digit, with time to write it down. At most 6,000 characters,
+ * which is the maximum of `SendVoiceMessage`.
  */
 export function speech(message: Message, translation: Translation, brand: Brand): string {
   const spoken = hasCall(translation) ? translation : english;

@@ -4,7 +4,7 @@ import type { EmailSettings } from './mail.ts';
 import { DeliveryFailure, type OtpChannel } from './message.ts';
 
 export interface ChannelSettings {
-  /** The channels that this deployment has, in the order of the specification; `email` is always one. */
+  /** The channels of this deployment, in the order of the specification; always with `email`. */
   channels: readonly Channel[];
   brand: Brand;
   email: EmailSettings;
@@ -30,7 +30,7 @@ export function installedChannels(settings: ChannelSettings, openers: Openers): 
   };
 }
 
-/** The settings of a channel that has some in every deployment in which it is installed. */
+/** The settings that a channel needs. */
 export function installed<T>(settings: T | undefined): T {
   if (settings === undefined) throw new DeliveryFailure('misconfigured', 'ChannelNotInstalled');
   return settings;

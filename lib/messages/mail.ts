@@ -11,7 +11,7 @@ export interface EmailSettings {
   configurationSet?: string | undefined;
 }
 
-/** What every mail of the deployment has in common: it comes from the brand, and an answer to it reaches its support. */
+/** The sender and reply address of every mail: the brand, and its support. */
 export function sentBy(settings: EmailSettings, brand: Brand): Pick<Mail, 'from' | 'replyTo' | 'configurationSet'> {
   return {
     from: { name: brand.name, address: asciiEmail(settings.senderAddress) },

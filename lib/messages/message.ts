@@ -1,9 +1,9 @@
-/** What is told to a person: the one-time password, or that somebody tried to register with an address that is a client's already. */
+/** The one-time password, or the notice to a client whose address somebody tried to register. */
 export type Message = { kind: 'code'; code: string; validMinutes: number } | { kind: 'owner_notice' };
 
 /** Delivers a message; sends at most once and throws `DeliveryFailure` otherwise. */
 export interface OtpChannel {
-  /** Makes ready what a send takes that is about to come, as far as it can be; sends nothing. @param language as in `send` */
+  /** Prepares the next `send`: loads the translation, connects. Sends nothing. @param language as in `send` */
   prepare?(language: string | undefined): Promise<void>;
   /**
    * @param to an e-mail address as typed, or a phone number in E.164
@@ -14,8 +14,8 @@ export interface OtpChannel {
 }
 
 /**
- * Why a message was not sent. Every kind but `unknown_outcome` says that certainly nothing went out; after an unknown
- * outcome (the request left, no answer came) nothing is ever sent again by itself.
+ * Why a message was not sent. With every kind except `unknown_outcome`, certainly nothing was sent. After an unknown
+ * outcome (the request left, no answer came) the message is never sent again automatically.
  */
 export type DeliveryFailureKind =
   | 'retryable'

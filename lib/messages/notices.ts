@@ -6,7 +6,7 @@ import type { Mail, Publish, SendMail } from './providers.ts';
 import { translationFor } from './translations/languages.ts';
 import { fill, type Translation } from './translations/translation.ts';
 
-/** What a client is told of a new account; there is no place for a password. */
+/** The content of a notice about a new account. It never has a password. */
 export interface OpenedAccount {
   login: number;
   version: PlatformVersion;
@@ -16,11 +16,11 @@ export interface OpenedAccount {
   /** True: trading is disabled. */
   readonly?: boolean | undefined;
   demo?: boolean | undefined;
-  /** The connection, as people call it. */
+  /** The connection's name for people. */
   serverName?: string | undefined;
 }
 
-/** Tells a client that an account was opened. Every notice is sent at most once and fails with `DeliveryFailure`. */
+/** Notices to a client whose account was opened. Each is sent at most once and fails with `DeliveryFailure`. */
 export interface AccountNotices {
   /** @param language BCP 47, as asked for or as the client's record has it */
   email(
@@ -29,7 +29,7 @@ export interface AccountNotices {
     language: string | undefined,
     signal: AbortSignal,
   ): Promise<void>;
-  /** One message on the topic of client notifications; whoever shows popups subscribes to it. */
+  /** One message on the topic of client notifications. Programs that show popups subscribe to it. */
   popUp(userId: string, account: OpenedAccount, language: string | undefined, signal: AbortSignal): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the providers of messages are asked, one interface each; `lib/aws` carries them out. Every one of these functions
- * sends at most once, and fails with `DeliveryFailure`.
+ * One interface for each provider of messages; `lib/aws` implements them. Every function sends at most once, and fails with
+ * `DeliveryFailure`.
  */
 
 /** A mail to one recipient. All addresses in ASCII: SES takes international domains as punycode only. */
@@ -12,14 +12,14 @@ export interface Mail {
   text: string;
   html: string;
   configurationSet?: string | undefined;
-  /** What sort of mail it is, for the sending statistics: ASCII letters, digits, `_` and `-`. */
+  /** The kind of mail for the sending statistics: ASCII letters, digits, `_` and `-`. */
   kind: string;
 }
 
 export interface SendMail {
   /** @throws DeliveryFailure */
   (mail: Mail, signal: AbortSignal): Promise<{ messageId: string }>;
-  /** Connects, for a mail that is about to come. */
+  /** Connects before the first mail. */
   prepare?(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ interface VoiceCall {
   from: string;
   ssml: string;
   voiceId: VoiceId;
-  /** After how many seconds the call is no longer to be tried. */
+  /** The seconds after which the call is no longer tried. */
   timeToLiveSeconds: number;
   configurationSet?: string | undefined;
   protectConfiguration?: string | undefined;
@@ -69,7 +69,7 @@ export type VoiceId =
   | 'ZEINA'
   | 'ZHIYU';
 
-/** A WhatsApp template message, in the words of Meta's Cloud API. */
+/** A WhatsApp template message, in the format of Meta's Cloud API. */
 export interface WhatsAppTemplate {
   name: string;
   /** Meta's language code, such as `pt_BR`. */

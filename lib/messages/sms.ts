@@ -22,12 +22,12 @@ export function smsChannel(settings: SmsSettings, brand: Brand, publish: Publish
   };
 }
 
-/** The longest name that a text message has room for in every script, in UTF-16 units; a longer one is cut. */
+/** The longest brand name that fits a text message in every script, in UTF-16 units. A longer one is cut. */
 export const SMS_BRAND_LENGTH = 24;
 
 /**
- * The text message, in one part whatever the language. What does not fit is left out in this order: explanations, the
- * brand's name (the domain names it then), the line for browsers.
+ * The text message, in one part in every language. If it is too long, these are left out in turn: explanations, the brand's
+ * name (the domain remains), the line for browsers.
  * @param webOtpDomain the site that may fill in the code by itself (https://wicg.github.io/sms-one-time-codes/)
  */
 export function smsText(message: Message, translation: Translation, brand: Brand, webOtpDomain?: string): string {
@@ -42,12 +42,12 @@ export function smsText(message: Message, translation: Translation, brand: Brand
   return firstThatFits([...bound, ...wordings]);
 }
 
-/** From the fullest to the shortest; the shortest where none fits. */
+/** The first text that fits one part, or else the last, which is the shortest. */
 function firstThatFits(texts: string[]): string {
   return texts.reduce((fuller, shorter) => (smsParts(fuller) === 1 ? fuller : shorter));
 }
 
-/** The name on one line, cut between words where it is too long, or else between characters as people see them. */
+/** The name on one line. A name that is too long is cut between words, or else between visible characters. */
 function shortName(name: string): string {
   const line = name.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   if (line.length <= SMS_BRAND_LENGTH) return line;
@@ -68,7 +68,7 @@ const BASIC = new Set(
 /** Its extension table (6.2.1.1): each stands for two characters, the escape and its own. */
 const EXTENSION = new Set('\f^{}\\[~]|€');
 
-/** How many 7-bit characters a text takes, or `undefined` when it has a character that is not in GSM 03.38. */
+/** The number of 7-bit characters of a text; undefined if it has a character that is not in GSM 03.38. */
 export function gsm7Length(text: string): number | undefined {
   let length = 0;
   for (const character of text) {
@@ -79,7 +79,7 @@ export function gsm7Length(text: string): number | undefined {
   return length;
 }
 
-/** How many parts a text is sent, and billed, in: of 160 (then 153) 7-bit characters, or else of 70 (then 67) UTF-16 units. */
+/** The number of parts that a text is sent and billed in: of 160 (then 153) 7-bit characters, or of 70 (then 67) UTF-16 units. */
 export function smsParts(text: string): number {
   const septets = gsm7Length(text);
   const [length, alone, joined] = septets === undefined ? [text.length, 70, 67] : [septets, 160, 153];

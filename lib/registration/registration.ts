@@ -151,7 +151,9 @@ async function checkFields(work: AdmittedWork, { form, referrerId }: Records): P
   if (form === undefined) return await refuseWrongId(work, 'form_not_found');
   const custom = await checkCustomFields(form, body.members);
   if (!custom.ok) {
-    throw custom.tooLarge ? new Problem('payload_too_large', { errors: custom.faults }) : invalid(custom.faults);
+    throw custom.tooLarge
+      ? new Problem('payload_too_large', { errors: custom.violations })
+      : invalid(custom.violations);
   }
   const wrongDocuments = await dependencies.documents.inspect(custom.documents);
   if (wrongDocuments.length > 0) throw invalid(wrongDocuments);

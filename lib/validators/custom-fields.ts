@@ -4,7 +4,7 @@ import { EmailSchema } from './email.ts';
 import { type FormField, isRequired } from './form.ts';
 import { PhoneSchema, parsePhone } from './phone.ts';
 import {
-  type BodyFault,
+  type BodyViolation,
   closedObject,
   filledIn,
   isObject,
@@ -18,25 +18,25 @@ import {
   toViolations,
 } from './primitives.ts';
 
-/** What keeps a registration's record within the 400 KB of a database item. Characters are code points. */
+/** These limits keep a registration within the 400 KB of a database item. Characters are code points. */
 const MAX_CHARACTERS = 10_000;
 const MAX_CHOICES = 500;
 const MAX_PEOPLE = 100;
-/** Of a value of open shape, written as JSON. */
+/** Of a value of any shape, as JSON. */
 export const MAX_JSON_CHARACTERS = 20_000;
-/** Of all custom fields but documents, written as JSON. */
+/** Of all custom fields except documents, as JSON. */
 export const MAX_JSON_BYTES = 200_000;
-export const DEEPEST = 20;
+export const MAX_DEPTH = 20;
 
 export const MEGABYTE = 1024 * 1024;
 export const MAX_DOCUMENTS = 10;
-export const LARGEST_DOCUMENT = 3 * MEGABYTE;
-export const LARGEST_DOCUMENTS = 4 * MEGABYTE;
+export const MAX_DOCUMENT_BYTES = 3 * MEGABYTE;
+export const MAX_DOCUMENTS_BYTES = 4 * MEGABYTE;
 
-/** A document that came with a registration, decoded. Its media type is not checked here: that takes its content. */
+/** A document of a registration, decoded. Its media type is checked later, by its content. */
 export interface CheckedDocument {
   fieldKey: string;
-  /** Its place in the field's array. */
+  /** Its position in the field's array. */
   index: number;
   id: string;
   name: string;
@@ -57,15 +57,15 @@ const DocumentSchema = closedObject({
     v.check((base64) => base64 !== '', rule('length', 'must not be empty')),
     v.check(isBase64, rule('base64', 'must be base64 with padding, and nothing else')),
     v.check(
-      (base64) => decodedSize(base64) <= LARGEST_DOCUMENT,
-      rule('size', `must be at most ${LARGEST_DOCUMENT / MEGABYTE} MB`),
+      (base64) => decodedSize(base64) <= MAX_DOCUMENT_BYTES,
+      rule('size', `must be at most ${MAX_DOCUMENT_BYTES / MEGABYTE} MB`),
     ),
     v.metadata({ contentEncoding: 'base64' }),
     v.description('The content, base64-encoded.'),
   ),
 });
 
-/** CRMs have texts and numbers for ids. */
+/** Some CRMs have texts as ids, others numbers. */
 const PersonIdSchema = v.pipe(
   v.unknown(),
   v.rawCheck(({ dataset: { value: id }, addIssue }) => {
@@ -86,21 +86,21 @@ const PersonSchema = openObject({
 const PeopleSchema = v.pipe(
   listOf(PersonSchema, MAX_PEOPLE),
   v.rawCheck(({ dataset, addIssue }) => {
-    const fault = dataset.typed ? openValueFault(dataset.value) : undefined;
-    if (fault !== undefined) addIssue({ message: fault });
+    const violation = dataset.typed ? openValueMessage(dataset.value) : undefined;
+    if (violation !== undefined) addIssue({ message: violation });
   }),
 );
 
 const OpenValueSchema = v.pipe(
   v.unknown(),
   v.rawCheck(({ dataset, addIssue }) => {
-    const fault = openValueFault(dataset.value);
-    if (fault !== undefined) addIssue({ message: fault });
+    const violation = openValueMessage(dataset.value);
+    if (violation !== undefined) addIssue({ message: violation });
   }),
 );
 
 const RequiredTextSchema = text(1, 255);
-/** A picture of one point. */
+/** A picture of one pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 /** The value that each type of form field takes (specification, 2.2), with an example. */
@@ -151,42 +151,44 @@ export function sampleOf(type: FormField['type']): unknown {
 }
 
 /**
- * One value by its field of the form, or what is wrong with it; undefined where the field was left empty. The size of all
- * documents together is not checked here.
+ * Checks one value against its field of the form. The size of all documents together is not checked here.
+ * @returns the value as it is kept, undefined if the field was left empty; or the violations
  */
 export async function checkCustomField(
   field: FormField,
   given: unknown,
-): Promise<{ value: unknown } | { faults: BodyFault[] }> {
+): Promise<{ value: unknown } | { violations: BodyViolation[] }> {
   const value = OBJECTS.has(field.type) || given === '' ? filledIn(given) : given;
   if (isRequired(field) && isEmpty(value, field.type)) {
-    return { faults: [{ pointer: toPointer([field.key]), rule: 'required', detail: 'is required by the form' }] };
+    return { violations: [{ pointer: toPointer([field.key]), rule: 'required', detail: 'is required by the form' }] };
   }
   if (value === undefined) return { value };
   const result = v.safeParse(CUSTOM_FIELD_VALUES[field.type], value);
-  const faults = result.success ? await faultsByForm(field, result.output) : toViolations(result.issues, [field.key]);
-  return faults.length === 0 ? { value: result.output } : { faults };
+  const violations = result.success
+    ? await formViolations(field, result.output)
+    : toViolations(result.issues, [field.key]);
+  return violations.length === 0 ? { value: result.output } : { violations };
 }
 
-/** The types whose values have members that a person fills in one by one. */
+/** The types whose values are objects that a person fills in member by member. */
 const OBJECTS: ReadonlySet<string> = new Set(['phone', 'location'] satisfies FormField['type'][]);
 
-/** True of nothing, of a list without elements, and where any value is allowed, of one that says nothing. */
+/** True if the field was left empty: no value, no elements, or for `dynamicSelect` also null and blank members. */
 function isEmpty(value: unknown, type: FormField['type']): boolean {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return true;
   return type === 'dynamicSelect' && (value === null || filledIn(value) === undefined);
 }
 
-/** What a value of the right type breaks of the rules of its field. */
-async function faultsByForm(field: FormField, value: unknown): Promise<BodyFault[]> {
+/** The rules of its field that a value of the right type breaks. */
+async function formViolations(field: FormField, value: unknown): Promise<BodyViolation[]> {
   if (field.must === true && value !== true) {
     return [{ pointer: toPointer([field.key]), rule: 'must_be_true', detail: 'must be true' }];
   }
-  if (field.type === 'phone') return phoneFaults(field, v.parse(PhoneSchema, value));
-  return CHOICES.has(field.type) ? choiceFaults(field, value) : [];
+  if (field.type === 'phone') return phoneViolations(field, v.parse(PhoneSchema, value));
+  return CHOICES.has(field.type) ? choiceViolations(field, value) : [];
 }
 
-async function phoneFaults({ key }: FormField, phone: v.InferOutput<typeof PhoneSchema>): Promise<BodyFault[]> {
+async function phoneViolations({ key }: FormField, phone: v.InferOutput<typeof PhoneSchema>): Promise<BodyViolation[]> {
   const parsed = await parsePhone(phone.country_code, phone.number);
   return parsed === undefined ? [{ pointer: toPointer([key, 'number']), ...INVALID_PHONE }] : [];
 }
@@ -194,7 +196,7 @@ async function phoneFaults({ key }: FormField, phone: v.InferOutput<typeof Phone
 export const INVALID_PHONE = {
   rule: 'phone',
   detail: 'must be a valid phone number in the country of its dial code',
-} as const satisfies Pick<BodyFault, 'rule' | 'detail'>;
+} as const satisfies Pick<BodyViolation, 'rule' | 'detail'>;
 
 const CHOICES: ReadonlySet<string> = new Set([
   'radio',
@@ -203,8 +205,8 @@ const CHOICES: ReadonlySet<string> = new Set([
   'checkbox',
 ] satisfies FormField['type'][]);
 
-/** Choices are checked when the form lists options. */
-function choiceFaults({ key, options = [] }: FormField, value: unknown): BodyFault[] {
+/** Choices are checked only if the form lists options. */
+function choiceViolations({ key, options = [] }: FormField, value: unknown): BodyViolation[] {
   if (options.length === 0) return [];
   const chosen: [Key[], unknown][] = Array.isArray(value) ? value.map((one, i) => [[key, i], one]) : [[[key], value]];
   const offered = new Set<unknown>(options);
@@ -213,13 +215,16 @@ function choiceFaults({ key, options = [] }: FormField, value: unknown): BodyFau
     .map(([keys]) => ({ pointer: toPointer(keys), rule: 'one_of', detail: 'must be one of the options of the form' }));
 }
 
-/** What the custom fields break together: the number and size of all documents, and the size of all the rest. */
-export function togetherFaults(fields: readonly FormField[], values: Readonly<Record<string, unknown>>): BodyFault[] {
-  const faults: BodyFault[] = [];
+/** The rules that all documents of a request break together: their number and their size. */
+export function documentViolations(
+  fields: readonly FormField[],
+  values: Readonly<Record<string, unknown>>,
+): BodyViolation[] {
+  const violations: BodyViolation[] = [];
   const sent = sentDocuments(fields, values);
   const surplus = sent[MAX_DOCUMENTS];
   if (surplus !== undefined) {
-    faults.push({
+    violations.push({
       pointer: toPointer([surplus.field.key, surplus.index]),
       rule: 'too_many',
       detail: `a request may have at most ${MAX_DOCUMENTS} documents`,
@@ -228,25 +233,25 @@ export function togetherFaults(fields: readonly FormField[], values: Readonly<Re
   let bytes = 0;
   const excess = sent.find(({ doc }) => {
     const size = decodedSize(doc);
-    if (size <= LARGEST_DOCUMENT) bytes += size;
-    return bytes > LARGEST_DOCUMENTS;
+    if (size <= MAX_DOCUMENT_BYTES) bytes += size;
+    return bytes > MAX_DOCUMENTS_BYTES;
   });
   if (excess !== undefined) {
-    faults.push({
+    violations.push({
       pointer: toPointer([excess.field.key, excess.index, 'doc']),
       rule: 'size',
-      detail: `the documents of a request may have at most ${LARGEST_DOCUMENTS / MEGABYTE} MB together`,
+      detail: `the documents of a request may have at most ${MAX_DOCUMENTS_BYTES / MEGABYTE} MB together`,
     });
   }
-  return faults;
+  return violations;
 }
 
-/** True when everything but the documents, written as JSON, is more than a record can hold. Only for checked values. */
+/** True if the custom fields without documents are larger than a record can be. Only for checked values. */
 export function isTooLarge(fields: Readonly<Record<string, unknown>>): boolean {
   return Buffer.byteLength(JSON.stringify(fields)) > MAX_JSON_BYTES;
 }
 
-/** The documents of values that have no faults. */
+/** The documents of checked values. */
 export function toDocuments(
   fields: readonly FormField[],
   values: Readonly<Record<string, unknown>>,
@@ -275,12 +280,12 @@ function sentDocuments(fields: readonly FormField[], values: Readonly<Record<str
   });
 }
 
-/** Alphabet, padding, and zeros in the bits that the padding leaves over (RFC 4648, 3.5): what its bytes are written as. */
+/** True if encoding the decoded bytes gives the same text: alphabet, padding, and zeros in the unused bits (RFC 4648, 3.5). */
 function isBase64(text: string): boolean {
   return Buffer.from(text, 'base64').toString('base64') === text;
 }
 
-/** Bytes that base64 stands for, told without decoding it. */
+/** The size of the decoded bytes, without decoding them. */
 function decodedSize(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
   return Math.floor((base64.length * 3) / 4) - padding;
@@ -292,32 +297,32 @@ function isDate(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-/** What keeps a value of open shape from being kept, as the message of an action. Looks at no more of it than could be kept. */
-function openValueFault(value: unknown): string | undefined {
+/** The message for a value of any shape that cannot be kept. It reads no more of the value than could be kept. */
+function openValueMessage(value: unknown): string | undefined {
   const tooLong = rule('length', `must be at most ${MAX_JSON_CHARACTERS} characters of JSON`);
   let room = MAX_JSON_CHARACTERS;
 
-  function faultOf(inner: unknown, levels: number): string | undefined {
-    // Every value is at least one character of JSON, and a text all of its own.
+  function messageOf(inner: unknown, levels: number): string | undefined {
+    // Every value is at least one character of JSON, a text at least its length.
     room -= typeof inner === 'string' ? inner.length : 1;
     if (room < 0) return tooLong;
     if (typeof inner === 'string' && !inner.isWellFormed()) return rule('characters', 'must be well-formed Unicode');
     if (typeof inner === 'number' && !Number.isFinite(inner)) return rule('type', 'must hold finite numbers only');
     if (typeof inner !== 'object' || inner === null) return undefined;
-    if (levels === 0) return rule('nesting', `must be nested at most ${DEEPEST} levels deep`);
-    if (Array.isArray(inner)) return firstFault(inner, levels - 1);
+    if (levels === 0) return rule('nesting', `must be nested at most ${MAX_DEPTH} levels deep`);
+    if (Array.isArray(inner)) return firstMessage(inner, levels - 1);
     const names = Object.keys(inner);
     if (names.includes('__proto__')) return rule('unknown_field', 'must have no member of the name __proto__');
-    return firstFault(names, levels - 1) ?? firstFault(Object.values(inner), levels - 1);
+    return firstMessage(names, levels - 1) ?? firstMessage(Object.values(inner), levels - 1);
   }
 
-  function firstFault(members: readonly unknown[], levels: number): string | undefined {
+  function firstMessage(members: readonly unknown[], levels: number): string | undefined {
     for (const member of members) {
-      const fault = faultOf(member, levels);
-      if (fault !== undefined) return fault;
+      const violation = messageOf(member, levels);
+      if (violation !== undefined) return violation;
     }
     return undefined;
   }
 
-  return faultOf(value, DEEPEST) ?? (JSON.stringify(value).length > MAX_JSON_CHARACTERS ? tooLong : undefined);
+  return messageOf(value, MAX_DEPTH) ?? (JSON.stringify(value).length > MAX_JSON_CHARACTERS ? tooLong : undefined);
 }

@@ -19,9 +19,9 @@ import {
 } from './setting-types.ts';
 
 /**
- * The settings of a deployment that reach a function: what is allowed, and what stands where nothing is given. Each is
- * declared here alone: `infra/settings.ts` reads them from cdk.json and the command line, the stack hands each group to
- * the functions as one variable, and `lib/config.ts` reads it there.
+ * The settings of a deployment that reach a function, with their rules and defaults. Each is declared only here.
+ * `infra/settings.ts` reads them from cdk.json and the command line, the stack passes each group to the functions as one
+ * variable, and `lib/config.ts` reads that variable.
  */
 
 const MAX_COUNT = 1_000_000;
@@ -61,30 +61,30 @@ function isCountry(code: string): boolean {
 
 /** `sms` by SNS. */
 const SmsSchema = closedObject({
-  /** The name that the text comes from, in countries that allow it. */
+  /** The sender's name, in countries that allow names. */
   senderId: v.optional(text(/^(?=.*[A-Za-z])[A-Za-z0-9]{1,11}$/, 'must be 1 to 11 letters and digits, one a letter')),
-  /** A number of the account that the text comes from. */
+  /** The sender's number, of this account. */
   originationNumber: v.optional(text(E164, 'must be a phone number such as +15550100123')),
   /** India's registrations of the sender and of the text. */
   entityId: v.optional(word('must be the id of a registered entity')),
   templateId: v.optional(word('must be the id of a registered template')),
-  /** The most that one text may cost, in US dollars; a dearer one is not sent. */
+  /** The maximum price of one text in US dollars. A more expensive one is not sent. */
   maxPrice: v.optional(price, '0.50'),
-  /** The registration page's domain: browsers there fill the code in by themselves (WebOTP). */
+  /** The registration page's domain, on which browsers fill in the code (WebOTP). */
   webOtpDomain: v.optional(text(HOST_NAME, HOST_NAME_MUST)),
 });
 export type SmsSettings = v.InferOutput<typeof SmsSchema>;
 
 /** Calls by AWS End User Messaging. */
 const CallSchema = closedObject({
-  /** What calls: a number or a pool of numbers. By id or ARN, so that the right to call can be limited to it. */
+  /** The calling number or pool of numbers. By id or ARN, so that the right to call can be limited to it. */
   originationIdentity: text(
     /^(arn:aws[\w-]*:sms-voice:[\w-]+:\d{12}:(phone-number|pool)\/(phone|pool)-\w+|(phone|pool)-\w+)$/,
     'must be the id or ARN of a number (phone-…) or of a pool (pool-…)',
   ),
   configurationSet: v.optional(text(/^[\w-]{1,64}$/, 'must be the name of a configuration set')),
   protectConfiguration: v.optional(text(/^protect-\w+$/, 'must be the id of a protect configuration (protect-…)')),
-  /** The most that a minute may cost, in US dollars; a dearer call is not made. */
+  /** The maximum price of a minute in US dollars. A more expensive call is not made. */
   maxPricePerMinute: v.optional(minutePrice),
 });
 export type CallSettings = v.InferOutput<typeof CallSchema>;
@@ -136,7 +136,7 @@ const LimitsSchema = closedObject({
   confirmationNetworkSourcesPerHour: limit(20),
 });
 export type Limits = v.InferOutput<typeof LimitsSchema>;
-/** What holds where a deployment says nothing. */
+/** The limits of a deployment without settings. */
 export const DEFAULT_LIMITS: Limits = /* @__PURE__ */ v.parse(LimitsSchema, {});
 
 const LEGAL_MUST =
@@ -151,11 +151,11 @@ const legalTexts = v.pipe(
 const BrandSchema = closedObject({
   /** As people read it. Absent: the domain of the sender address. */
   name: v.optional(text(/^[^\x00-\x1f\x7f]{1,64}$/, 'must be 1 to 64 characters on one line')),
-  /** Where answers to a mail go. Absent: the sender address. */
+  /** The address for replies. Absent: the sender address. */
   supportEmail: v.optional(v.pipe(EmailSchema, v.transform(asciiEmail))),
-  /** The header of mails. */
+  /** Of the header of mails. */
   color: v.optional(text(/^#[0-9a-fA-F]{6}$/, 'must be a color such as #0b5cad'), '#0b5cad'),
-  /** What the law asks for at the end of a mail: registered name, number, address, warning. One for all, or by language. */
+  /** The end of every mail that the law requires: registered name, number, address, warning. One text, or one by language. */
   legal: v.optional(v.union([legalTexts, legalText], LEGAL_MUST)),
   /** In the header of mails, in place of the name. Mail programs load it from there. */
   logo: v.optional(
@@ -166,26 +166,26 @@ const BrandSchema = closedObject({
   ),
 });
 
-/** Whose messages these are. */
+/** The brand that sends the messages. */
 export interface Brand {
   /** As people read it. */
   name: string;
-  /** Where a person who has a question writes to. */
+  /** The address for questions and replies. */
   supportEmail: string;
   /** `#rrggbb`. */
   color: string;
-  /** One text for all languages, or one for each, English always. */
+  /** One text for all languages, or texts by language, always with English. */
   legal?: string | Readonly<Record<string, string>> | undefined;
   logo?: { url: string; alt: string } | undefined;
 }
 
-/** The brand with what follows from the sender where it says nothing. */
+/** The brand, with defaults from the sender. */
 export function brandOf(brand: v.InferOutput<typeof BrandSchema>, senderAddress: string): Brand {
   const { name = domainOf(senderAddress), supportEmail = senderAddress, color, legal, logo } = brand;
   return { name, supportEmail, color, legal, logo };
 }
 
-/** The domain of an e-mail address. */
+/** The domain of an email address. */
 export function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1);
 }
@@ -221,7 +221,7 @@ export type CaptchaSettings = v.InferOutput<typeof CaptchaSchema>;
 
 /** A proxy, or a backend of the broker, that names the person's address. */
 const FrontSchema = closedObject({
-  /** The request header in which it does, in lower case. */
+  /** The request header with the address, in lower case. */
   header: text(/^[a-z0-9-]{1,64}$/, 'must be the name of a request header in lower case'),
   /** The name of the secret `{"current": "…", "previous": "…"}` whose value it sends in `x-front-secret`. */
   secret: secretName,
@@ -230,17 +230,17 @@ const FrontSchema = closedObject({
 });
 export type FrontSettings = v.InferOutput<typeof FrontSchema>;
 
-/** What every function is told. */
+/** The settings of every function. */
 const shared = {
-  /** Tells deployments in one account apart; part of the stack's name. */
+  /** The name of the deployment in its account; part of the stack's name. */
   stage: v.optional(text(/^[a-z][a-z0-9-]{0,19}$/, 'must be up to 20 small letters, digits and hyphens'), 'prod'),
-  /** What mails come from. */
+  /** The sender of mails. */
   senderAddress: v.pipe(EmailSchema, v.transform(asciiEmail)),
   brand: v.optional(BrandSchema, {}),
 };
 
 const registration = {
-  /** How one-time passwords can be sent. */
+  /** The channels of one-time passwords. */
   channels: v.optional(ChannelsSchema, ['email']),
   phone: v.optional(PhoneSchema),
   sms: v.optional(SmsSchema, {}),
@@ -253,7 +253,7 @@ const registration = {
   confirmation: v.optional(flag),
 };
 
-/** How long a confirmed registration is kept for the CRM to read, with its documents, unless the settings say other. */
+/** The default days for which a confirmed registration and its documents are kept for the CRM. */
 export const CONFIRMED_DAYS = 30;
 
 const confirmation = {
@@ -266,7 +266,7 @@ export const deploymentEntries = { ...shared, ...registration, ...confirmation }
 const resource = v.pipe(v.string(), v.minLength(1, 'must not be empty'));
 const sharedResources = { crmTable: resource, operationsTable: resource, sesConfigurationSet: v.optional(resource) };
 
-/** What the functions of registration are given: their settings, and the names of what they work with. */
+/** The environment of the registration function: settings, and names of resources. */
 export const RegistrationEnvironment = v.object({
   ...shared,
   ...registration,
@@ -275,11 +275,11 @@ export const RegistrationEnvironment = v.object({
   limitsTable: resource,
   documentsBucket: resource,
   pepperSecret: resource,
-  /** Where captchas are checked in place of their provider. No setting of a deployment: the local service has a stand-in. */
+  /** The address for checking captchas. Not a setting of a deployment: the local service simulates a provider. */
   captchaUrl: v.optional(resource),
 });
 
-/** What the function that confirms registrations is given. */
+/** The environment of the function that confirms registrations. */
 export const ConfirmationEnvironment = v.object({
   stage: shared.stage,
   front: registration.front,
@@ -290,11 +290,11 @@ export const ConfirmationEnvironment = v.object({
   limitsTable: resource,
   documentsBucket: resource,
   pepperSecret: resource,
-  /** The bus that is told of confirmed registrations. */
+  /** The bus for events of confirmed registrations. */
   eventBus: resource,
 });
 
-/** What the functions of accounts are given. */
+/** The environment of the functions that open accounts. */
 export const AccountEnvironment = v.object({
   ...shared,
   ...sharedResources,
@@ -306,23 +306,23 @@ export const AccountEnvironment = v.object({
   settleSeconds: v.optional(count(0, 9_999), 60),
 });
 
-/** What the function that settles operations is given. */
+/** The environment of the settler. */
 export const SettlementEnvironment = v.object({ ...AccountEnvironment.entries, registrationsTable: resource });
 
-/** The folder of the bucket that documents are stored in; the function may write nowhere else. */
+/** The folder of documents in the bucket. The function may write nowhere else. */
 export const DOCUMENTS_FOLDER = 'registrations';
-/** Of a document whose registration is not confirmed: it disappears after a day. */
+/** The tag of a document whose registration is not confirmed. It disappears after a day. */
 export const PENDING_DOCUMENT = { Key: 'registration', Value: 'pending' } as const;
 
 /** The index over the operations that are not at their end, oldest first in each shard (lib/records/account-operations.ts). */
 export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as const;
 
-/** The variable of a setting or of a resource: `senderAddress` is `SENDER_ADDRESS`. */
+/** The environment variable of a setting or resource: `senderAddress` is `SENDER_ADDRESS`. */
 export function variableOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
-/** The variables that say this to a function: texts as they are, everything else in JSON. What is not its own is left out. */
+/** A function's environment variables: texts as they are, everything else in JSON. Values of other functions are left out. */
 export function environmentOf<const E extends v.ObjectEntries>(
   schema: v.ObjectSchema<E, undefined>,
   values: v.InferInput<v.ObjectSchema<E, undefined>>,

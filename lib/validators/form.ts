@@ -25,7 +25,7 @@ export const CUSTOM_FIELD_TYPES = [
   'leads',
 ] as const;
 
-/** The fixed fields of a registration request, which no form can have among its own. */
+/** The fixed fields of a registration request. A form cannot use their names. */
 export const FIXED_FIELDS = [
   'email',
   'type',
@@ -50,13 +50,13 @@ const FormFieldSchema = closedObject({
   type: v.picklist(CUSTOM_FIELD_TYPES),
   label: v.optional(v.string()),
   required: v.optional(v.boolean()),
-  /** Of boolean: a consent that the person must give; only `true` passes. */
+  /** For boolean: a consent that the person must give; only `true` passes. */
   must: v.optional(v.boolean()),
-  /** Of boolean: the version of the text that the person agrees to. The registration keeps it. */
+  /** For boolean: the version of the text that the person agrees to. The registration keeps it. */
   version: v.optional(text(1, 64)),
-  /** Of radio, select, multiselect and checkbox: the values that may be chosen; absent: any. */
+  /** For radio, select, multiselect and checkbox: the values that may be chosen; absent: any. */
   options: v.optional(v.array(v.string())),
-  /** Of document: the media types accepted; absent: any. */
+  /** For document: the media types accepted; absent: any. */
   accept: v.optional(
     v.array(
       v.pipe(

@@ -4,8 +4,8 @@ import { rule } from './primitives.ts';
 const IDEMPOTENCY_KEY_DETAIL = 'must be 1 to 255 visible ASCII characters';
 
 /**
- * The header `Idempotency-Key` of the IETF draft `draft-ietf-httpapi-idempotency-key-header`, without the double quotes
- * that it may stand in.
+ * The header `Idempotency-Key` of the IETF draft `draft-ietf-httpapi-idempotency-key-header`, without its optional double
+ * quotes.
  */
 export const IdempotencyKeySchema = v.pipe(
   v.string(),

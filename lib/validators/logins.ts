@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { NumberSchema, rule } from './primitives.ts';
 
-/** The largest login that the platform can hold: tp5 has 64 bits, of which JSON carries 53; tp4 has 31. */
+/** The largest login of each platform: 64 bits for tp5, of which JSON carries 53; 31 bits for tp4. */
 const LARGEST_LOGIN = { tp5: Number.MAX_SAFE_INTEGER, tp4: 2 ** 31 - 1 } as const;
 
 /** The login of a trading account. */

@@ -1,4 +1,4 @@
-/** The channels that a one-time password can be asked for on (specification, 2.1). */
+/** The channels of a one-time password (specification, 2.1). */
 export const OTP_TYPES = ['email', 'sms', 'call', 'whatsapp'] as const;
 export type Channel = (typeof OTP_TYPES)[number];
 /** The channels whose messages go to a phone number, and cost money. */

@@ -3,7 +3,7 @@ import { rule, text } from './primitives.ts';
 
 export const MIN_PASSWORD_CHARACTERS = 8;
 
-/** The password that a person registers with. Composition rules make passwords weaker (NIST SP 800-63B): there is none. */
+/** The password that a person registers with. It has no composition rules, which make passwords weaker (NIST SP 800-63B). */
 export const RegistrationPasswordSchema = v.pipe(
   text(MIN_PASSWORD_CHARACTERS, 128),
   v.check((password) => /\S/.test(password), rule('characters', 'must not be only white space')),
@@ -11,7 +11,7 @@ export const RegistrationPasswordSchema = v.pipe(
   v.examples(['correct horse battery']),
 );
 
-/** The kinds of characters that password rules speak of. Special is every other printable ASCII character; a space is allowed, and of no kind. */
+/** The kinds of characters in password rules. Special: all other printable ASCII characters. A space is allowed and has no kind. */
 export const CHARACTER_CLASSES = {
   lowercase: 'abcdefghijklmnopqrstuvwxyz',
   uppercase: 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
@@ -23,7 +23,7 @@ export type CharacterClass = keyof typeof CHARACTER_CLASSES;
 interface PasswordRules {
   min: number;
   max: number;
-  /** At least `atLeast` of these classes must be there. */
+  /** A password needs at least `atLeast` of these classes. */
   classes: readonly CharacterClass[];
   atLeast: number;
   detail: string;
@@ -55,13 +55,13 @@ const ONE_OF: Readonly<Record<CharacterClass, RegExp>> = {
   special: oneOf('special'),
 };
 
-/** True when the characters of a password are mixed as the version asks for, whatever its length. */
+/** True if a password of any length has the kinds of characters that the version asks for. */
 export function isMixed(password: string, version: keyof typeof PASSWORD_RULES): boolean {
   const { classes, atLeast }: PasswordRules = PASSWORD_RULES[version];
   return classes.filter((name) => ONE_OF[name].test(password)).length >= atLeast;
 }
 
-/** Characters as they stand within the brackets of a pattern. */
+/** Characters as they are written between the brackets of a pattern. */
 function escaped(characters: string): string {
   return characters.replace(/[\\\]^-]/g, '\\$&');
 }

@@ -1,2 +1,2 @@
-/** The numbering plans of the world, complete: the smaller sets take one in ten mistyped numbers for valid. */
+/** The complete numbering plans of the world. The smaller sets accept one in ten mistyped numbers. */
 export { parsePhoneNumberFromString } from 'libphonenumber-js/max';

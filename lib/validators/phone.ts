@@ -17,25 +17,24 @@ export const DialCodeSchema = v.pipe(
 );
 export const PhoneNumberSchema = text(1, 40);
 
-/** A dial code and a number. Whether the number exists, `parsePhone` says. */
+/** A dial code and a number. `parsePhone` says whether the number is valid. */
 export const PhoneSchema = closedObject({
   country_code: v.pipe(DialCodeSchema, v.description('The dial code, with or without `+`.')),
   number: v.pipe(PhoneNumberSchema, v.description('The number; a national trunk zero, spaces and dashes are fine.')),
 });
 
-/** What the numbering plans of the world say of a number. */
+/** A number by the numbering plans of the world. */
 export interface ParsedPhone {
   e164: E164;
-  /** The country of the number itself, ISO 3166-1 alpha-2 (a dial code such as +1 has many); international networks have none. */
+  /** ISO 3166-1 alpha-2. A dial code such as +1 has several countries, an international network has none. */
   country: string | undefined;
-  /** Such as `MOBILE` or `PREMIUM_RATE`; undefined where the plan does not tell. */
+  /** Such as `MOBILE` or `PREMIUM_RATE`; undefined if the plan does not say. */
   type: NumberType;
 }
 
 /**
- * The number that dial code and number make together, or undefined where that is no valid one. A national trunk zero is
- * handled, and a number that repeats its dial code after a plus. The library with the numbering plans is large and
- * loaded on first use.
+ * Parses a dial code and a number; undefined if they are not a valid number. A national trunk zero is accepted, and a number
+ * that repeats its dial code after a plus. The library with the numbering plans is large and loaded on first use.
  */
 export async function parsePhone(countryCode: string, number: string): Promise<ParsedPhone | undefined> {
   const dialCode = countryCode.replace(/[^0-9]/g, '');
@@ -51,11 +50,11 @@ export async function parsePhone(countryCode: string, number: string): Promise<P
 const CARRIED: ReadonlySet<NumberType> = new Set(['MOBILE', 'FIXED_LINE_OR_MOBILE']);
 
 /**
- * Whether a message may go to this number: only what a person carries, or for a call has at home. All other kinds cost
- * many times as much, and numbers of such kinds are what toll fraud is made of.
+ * Whether a message may go to this number: a mobile number, for a call also a fixed line. All other kinds cost many times
+ * as much, and toll fraud uses them.
  */
 export function isPersonal({ country, type }: ParsedPhone, channel: PhoneChannel): boolean {
-  // The plans of international networks, of satellites say, call their numbers mobile too.
+  // The plans of international networks, such as satellites, call their numbers mobile too.
   if (country === undefined) return false;
   return CARRIED.has(type) || (channel === 'call' && type === 'FIXED_LINE');
 }

@@ -34,58 +34,58 @@ export const RULES = {
 export type Rule = keyof typeof RULES;
 
 /**
- * One fault of a request: where it stands (a JSON Pointer, RFC 6901, into the body as a URI fragment, a path parameter or
- * a header), which rule it broke, and a sentence.
+ * One rule that a request breaks: its place (a JSON Pointer, RFC 6901, into the body as a URI fragment, a path parameter or a
+ * header), the word of the rule, and a sentence.
  */
 export type Violation = ({ pointer: string } | { parameter: string } | { header: string }) & {
   rule: Rule;
   detail: string;
 };
-/** A fault of the body. */
-export type BodyFault = Extract<Violation, { pointer: string }>;
+/** A rule that the body breaks. */
+export type BodyViolation = Extract<Violation, { pointer: string }>;
 
 export type Key = string | number;
-/** What `toViolations` reads of an issue; the received value is not among it. */
+/** What `toViolations` reads of an issue. The received value is not part of it. */
 type Issue = Pick<v.BaseIssue<unknown>, 'kind' | 'type' | 'expected' | 'input' | 'message' | 'path'>;
 
-/** More faults than these are not listed, lest a hostile body make an answer larger than itself. */
-export const MAX_FAULTS = 100;
-/** Longer names of members never stand in an answer; the pointer then names the object that has the member. */
-const LONGEST_NAME = 255;
+/** At most this many are listed, so that a hostile body cannot produce an answer larger than itself. */
+export const MAX_VIOLATIONS = 100;
+/** An answer never repeats a longer name of a member. The pointer then names the object that has the member. */
+const MAX_NAME = 255;
 
-/** The message of an action: the rule's word and a sentence about the field, which never holds the received value. */
+/** The message of an action: the rule's word and a sentence about the field. It never holds the received value. */
 export function rule(word: Rule, detail: string): `${Rule}: ${string}` {
   return `${word}: ${detail}`;
 }
 
 /**
- * The faults of a parse, in the order of the schema. The messages of valibot quote the received value and are never
- * used: the sentence is the one of `rule`, or made here from what the schema expects.
- * @param under where the parsed value stands in the body
+ * The violations that a parse found, in the order of the schema. Valibot's own messages quote the received value and are
+ * never used. The sentence comes from `rule`, or is made here from what the schema expects.
+ * @param under the place of the parsed value in the body
  */
-export function toViolations(issues: readonly Issue[], under: readonly Key[] = []): BodyFault[] {
-  const faults: BodyFault[] = [];
+export function toViolations(issues: readonly Issue[], under: readonly Key[] = []): BodyViolation[] {
+  const violations: BodyViolation[] = [];
   const seen = new Set<string>();
   for (const issue of issues) {
-    if (faults.length === MAX_FAULTS) break;
+    if (violations.length === MAX_VIOLATIONS) break;
     const keys = (issue.path ?? []).map(({ key }) => (typeof key === 'number' ? key : String(key)));
-    const fault = { pointer: toPointer([...under, ...keys]), ...explain(issue) };
-    const identity = `${fault.rule} ${fault.pointer}`;
-    if (!seen.has(identity)) faults.push(fault);
+    const violation = { pointer: toPointer([...under, ...keys]), ...explain(issue) };
+    const identity = `${violation.rule} ${violation.pointer}`;
+    if (!seen.has(identity)) violations.push(violation);
     seen.add(identity);
   }
-  return faults;
+  return violations;
 }
 
 /** A JSON Pointer as a URI fragment: `~` and `/` escaped, then percent-encoded as UTF-8. */
 export function toPointer(keys: readonly Key[]): string {
-  const long = keys.findIndex((key) => String(key).length > LONGEST_NAME);
+  const long = keys.findIndex((key) => String(key).length > MAX_NAME);
   const named = long === -1 ? keys : keys.slice(0, long);
   const segments = named.map((key) => String(key).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1'));
   return ['#', ...segments.map(encodeURIComponent)].join('/');
 }
 
-function explain(issue: Issue): Pick<BodyFault, 'rule' | 'detail'> {
+function explain(issue: Issue): Pick<BodyViolation, 'rule' | 'detail'> {
   if (issue.kind !== 'schema') {
     // Our messages come from `rule`. Those of valibot begin with a capital letter.
     const [, word, detail] = /^([a-z0-9_]+): (.+)$/.exec(issue.message) ?? [];
@@ -133,7 +133,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What an HTML form sends for fields that were left empty: nothing for `""`, and for an object whose members are all `""`. */
+/** The value of a field of an HTML form, which sends `""` for an empty input: undefined for `""`, and for an object of them. */
 export function filledIn(value: unknown): unknown {
   if (value === '') return undefined;
   if (!isObject(value)) return value;
@@ -156,7 +156,7 @@ export function closedObject<const E extends v.ObjectEntries>(entries: E): v.Str
       const first = result.issues?.find(({ expected, path }) => expected === 'never' && path?.length === 1);
       if (first === undefined) return result;
       const unknown = Object.keys(input).filter((key) => !Object.hasOwn(entries, key));
-      for (const key of unknown.slice(1, MAX_FAULTS)) {
+      for (const key of unknown.slice(1, MAX_VIOLATIONS)) {
         result.issues?.push({ ...first, path: [{ type: 'object', origin: 'key', input, key, value: undefined }] });
       }
       return result;
@@ -166,7 +166,7 @@ export function closedObject<const E extends v.ObjectEntries>(entries: E): v.Str
 
 /**
  * An object of these members and any others, which are kept as they came. Unlike `v.looseObject` it refuses an array,
- * and keeps members with names such as `constructor`, so that a later rule can speak of them.
+ * and keeps members with names such as `constructor`, so that a later rule can refuse them by name.
  */
 export function openObject<const E extends v.ObjectEntries>(entries: E): v.LooseObjectSchema<E, undefined> {
   const schema = v.looseObject(entries);
@@ -190,7 +190,7 @@ export function openObject<const E extends v.ObjectEntries>(entries: E): v.Loose
   });
 }
 
-/** The schema with a rule that is looked at first: what is too large for it is looked at no further. */
+/** The schema with a rule that is checked first. A value that is too large is not checked further. */
 function upTo<const S extends v.GenericSchema>(schema: S, isTooLarge: (value: unknown) => boolean, message: string): S {
   const refusal = v.check<unknown, string>(() => false, message);
   return v._standardSchema<S>({
@@ -203,83 +203,83 @@ function upTo<const S extends v.GenericSchema>(schema: S, isTooLarge: (value: un
 }
 
 /**
- * An array of at most so many elements. A longer one is refused before its elements are looked at, and no element is
- * looked at behind the last fault that is told.
+ * An array of at most `max` elements. A longer one is refused before its elements are checked. No element is checked after
+ * the last violation that is listed.
  */
-export function listOf<const S extends v.GenericSchema>(item: S, most: number) {
+export function listOf<const S extends v.GenericSchema>(item: S, max: number) {
   const schema = v.array(item);
   const brief = v._standardSchema<typeof schema>({
     ...schema,
     '~run'(dataset, config) {
       const { value } = dataset;
-      const isLong = Array.isArray(value) && value.length > MAX_FAULTS;
-      return schema['~run'](isLong ? { value: value.slice(0, untilFaulty(item, value)) } : dataset, config);
+      const isLong = Array.isArray(value) && value.length > MAX_VIOLATIONS;
+      return schema['~run'](isLong ? { value: value.slice(0, countUntilMax(item, value)) } : dataset, config);
     },
   });
-  const isTooLong = (value: unknown) => Array.isArray(value) && value.length > most;
-  const message = rule('too_many', `must have at most ${most} elements`);
-  return v.pipe(upTo(brief, isTooLong, message), v.metadata({ maxItems: most }));
+  const isTooLong = (value: unknown) => Array.isArray(value) && value.length > max;
+  const message = rule('too_many', `must have at most ${max} elements`);
+  return v.pipe(upTo(brief, isTooLong, message), v.metadata({ maxItems: max }));
 }
 
-/** How many elements have as many faults as are told; all of them where they have fewer. */
-function untilFaulty(item: v.GenericSchema, elements: readonly unknown[]): number {
+/** The number of elements up to the last violation that is listed; all elements if there are fewer violations. */
+function countUntilMax(item: v.GenericSchema, elements: readonly unknown[]): number {
   let faulty = 0;
   const last = elements.findIndex((element) => {
     if (!v.is(item, element)) faulty += 1;
-    return faulty === MAX_FAULTS;
+    return faulty === MAX_VIOLATIONS;
   });
   return last === -1 ? elements.length : last + 1;
 }
 
-/** A string of at most so many UTF-16 units. A longer one is refused before any other rule is applied to it. */
-export function shortString(most: number, message: string) {
-  return upTo(v.string(), (value) => typeof value === 'string' && value.length > most, message);
+/** A string of at most `max` UTF-16 units. A longer one is refused before any other rule is applied to it. */
+export function shortString(max: number, message: string) {
+  return upTo(v.string(), (value) => typeof value === 'string' && value.length > max, message);
 }
 
-/** A string of so many characters (code points), without halves of surrogate pairs, which no UTF-8 can carry. */
-export function text(least: number, most: number) {
-  const length = rule('length', `must be ${inWords(least, most)}`);
+/** A string of `min` to `max` characters (code points), without halves of surrogate pairs, which UTF-8 cannot carry. */
+export function text(min: number, max: number) {
+  const length = rule('length', `must be ${describeLength(min, max)}`);
   return v.pipe(
     // A code point has one unit or two.
-    shortString(2 * most, length),
-    v.check((value) => hasCodePoints(value, least, most), length),
+    shortString(2 * max, length),
+    v.check((value) => hasCodePoints(value, min, max), length),
     v.check((value) => value.isWellFormed(), rule('characters', 'must be well-formed Unicode')),
-    v.metadata({ ...(least > 0 ? { minLength: least } : {}), maxLength: most }),
+    v.metadata({ ...(min > 0 ? { minLength: min } : {}), maxLength: max }),
   );
 }
 
-function hasCodePoints(value: string, least: number, most: number): boolean {
-  if (value.length >= 2 * least && value.length <= most) return true;
+function hasCodePoints(value: string, min: number, max: number): boolean {
+  if (value.length >= 2 * min && value.length <= max) return true;
   const count = [...value].length;
-  return count >= least && count <= most;
+  return count >= min && count <= max;
 }
 
-function inWords(least: number, most: number): string {
-  if (least === most) return `${most} characters`;
-  return least === 0 ? `at most ${most} characters` : `${least} to ${most} characters`;
+function describeLength(min: number, max: number): string {
+  if (min === max) return `${max} characters`;
+  return min === 0 ? `at most ${max} characters` : `${min} to ${max} characters`;
 }
 
-/** A text on one line: no control characters. */
-export function line(least: number, most: number) {
+/** A text on one line, without control characters. */
+export function line(min: number, max: number) {
   return v.pipe(
-    text(least, most),
+    text(min, max),
     v.regex(/^[^\x00-\x1f\x7f-\x9f]*$/, rule('characters', 'must hold no control characters')),
   );
 }
 
-/** Control and formatting characters, separators of lines, and what shows nothing; a variant of a Chinese character has a selector. */
+/** Control and formatting characters, line separators and invisible ones. Variants of Chinese characters need selectors. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?!\p{VS})\p{DI}/u;
 
-/** A person's name as it was typed, which shows to everybody who reads it all that it holds. */
-export function personName(most: number) {
+/** A person's name. A reader sees everything that it holds. */
+export function personName(max: number) {
   return v.pipe(
-    text(1, most),
+    text(1, max),
     v.check((name) => !INVISIBLE.test(name), rule('characters', 'must hold no control or invisible characters')),
     v.check((name) => /[\p{L}\p{N}]/u.test(name), rule('characters', 'must hold a letter or a digit')),
   );
 }
 
-/** A text of one line, as ids and names in the CRM are. */
+/** A text of one line, such as ids and names in the CRM. */
 export const word = line(1, 255);
 
 /** The ids and codes of the CRM: exactly 8 visible ASCII characters. */
@@ -291,18 +291,18 @@ export const IdSchema = v.pipe(
 /** A number that JSON can carry: `1e999` is read as infinity and refused. */
 export const NumberSchema = v.pipe(v.number(), v.finite(rule('type', 'must be a finite number')));
 
-const LONGEST_LANGUAGE = 64;
-/** Language, script, region, variants, extensions, private use. `Intl` refuses some more, such as a variant that comes twice. */
+const MAX_LANGUAGE = 64;
+/** Language, script, region, variants, extensions, private use. `Intl` refuses some of them, such as a repeated variant. */
 const LANGUAGE_TAG =
   /^(?:[A-Za-z]{2,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[A-WY-Za-wy-z0-9](?:-[A-Za-z0-9]{2,8})+)*(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?$/;
 const NO_LANGUAGE = rule('language', 'must be a BCP 47 language tag such as en or pt-BR');
 
 /** A language tag that is well-formed by BCP 47, as `Intl` understands it. `pt_BR`, as some systems write it, is read as `pt-BR`. */
 export const LanguageSchema = v.pipe(
-  withHyphens(shortString(LONGEST_LANGUAGE, NO_LANGUAGE)),
+  withHyphens(shortString(MAX_LANGUAGE, NO_LANGUAGE)),
   v.regex(LANGUAGE_TAG, NO_LANGUAGE),
   v.check(isLanguageTag, NO_LANGUAGE),
-  v.metadata({ minLength: 2, maxLength: LONGEST_LANGUAGE }),
+  v.metadata({ minLength: 2, maxLength: MAX_LANGUAGE }),
 );
 
 function withHyphens<const S extends v.GenericSchema>(schema: S): S {

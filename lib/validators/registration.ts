@@ -3,11 +3,11 @@ import { isCommonPassword } from './common-passwords.ts';
 import {
   type CheckedDocument,
   checkCustomField,
+  documentViolations,
   INVALID_PHONE,
   isTooLarge,
   MAX_JSON_BYTES,
   toDocuments,
-  togetherFaults,
 } from './custom-fields.ts';
 import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
@@ -16,13 +16,13 @@ import { isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
 import { RegistrationPasswordSchema } from './passwords.ts';
 import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneSchema, parsePhone } from './phone.ts';
 import {
-  type BodyFault,
+  type BodyViolation,
   closedObject,
   filledIn,
   IdSchema,
   isObject,
   LanguageSchema,
-  MAX_FAULTS,
+  MAX_VIOLATIONS,
   openObject,
   pathTo,
   personName,
@@ -105,7 +105,7 @@ export const RegistrationBodySchema = v.pipe(
   ),
 );
 
-/** Where the message goes, and as what it is looked up and counted. */
+/** The channel and address of the message, and the key under which both are looked up and counted. */
 export type Recipient =
   | {
       channel: 'email';
@@ -123,12 +123,12 @@ export type Recipient =
       country: string;
     };
 
-/** The countries whose numbers get messages, as the deployment names them; undefined: no phone channel is installed. */
+/** The countries whose numbers get messages, as in the settings; undefined without a phone channel. */
 export type ServedCountries = readonly string[] | undefined;
 
 /**
- * A registration request whose fixed fields keep all rules; nothing outside this process is asked. The other
- * members are for `checkCustomFields` to judge when the form is known.
+ * A registration request with valid fixed fields. Nothing outside this process is asked. `checkCustomFields` checks the
+ * other members once the form is known.
  */
 export function registrationRequestSchema(served: ServedCountries) {
   return v.pipeAsync(
@@ -149,14 +149,14 @@ export function registrationRequestSchema(served: ServedCountries) {
         emailKey: key,
         type,
         name,
-        /** Where both parts of a phone were given. */
+        /** Undefined unless both parts of a phone were given. */
         phoneE164: parsed?.e164,
         recipient: otp_type === 'email' ? { channel: otp_type, key, to: email } : phoneRecipient(otp_type, parsed),
         password,
         form_id,
         referrer_id,
         language,
-        /** All of the body; those of the form are not checked yet. */
+        /** All members of the body. Those of the form are not checked yet. */
         members: body as Readonly<Record<string, unknown>>,
       };
     }),
@@ -204,8 +204,8 @@ async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> 
 }
 
 /**
- * A phone of which both parts are given and well-formed must be a valid number, whatever the channel; one that gets the
- * message must be of a kind and a country that get messages.
+ * A phone with two well-formed parts must be a valid number, whatever the channel. A phone that gets the message must be of
+ * a kind and of a country that get messages.
  */
 async function checkPhone({ dataset, addIssue }: BodyContext, served: ServedCountries): Promise<void> {
   const { phone, otp_type } = membersOf(dataset.value);
@@ -231,7 +231,7 @@ async function checkPhone({ dataset, addIssue }: BodyContext, served: ServedCoun
 
 type Phone = { country_code?: string; number?: string };
 
-/** Each phone is looked at once: of all rules this one takes the longest. */
+/** Each phone is parsed once: this is the slowest rule. */
 const phonesSeen = new WeakMap<Phone, ReturnType<typeof parsePhone>>();
 
 async function parsedPhone(phone: Phone = {}): ReturnType<typeof parsePhone> {
@@ -250,9 +250,9 @@ export interface Consent {
   version: string;
 }
 
-/** The values of a form's fields that keep its rules. */
+/** The valid values of a form's fields. */
 export interface CheckedCustomFields {
-  /** All but documents, without those that were left empty. */
+  /** All but documents, without fields that were left empty. */
   fields: Record<string, unknown>;
   documents: CheckedDocument[];
   consents: Consent[];
@@ -262,8 +262,8 @@ export type CustomFieldsOutcome =
   | ({ ok: true } & CheckedCustomFields)
   | {
       ok: false;
-      faults: BodyFault[];
-      /** True when something is over its size, which decides the answer's type (413), whatever else is wrong. */
+      violations: BodyViolation[];
+      /** True if something is over its size: the answer is 413, whatever else is wrong. */
       tooLarge: boolean;
     };
 
@@ -272,32 +272,36 @@ export async function checkCustomFields(
   form: Form,
   values: Readonly<Record<string, unknown>>,
 ): Promise<CustomFieldsOutcome> {
-  const faults: BodyFault[] = [];
+  const violations: BodyViolation[] = [];
   const fields: Record<string, unknown> = {};
   for (const field of form.fields) {
     const checked = await checkCustomField(field, Object.hasOwn(values, field.key) ? values[field.key] : undefined);
-    if ('faults' in checked) faults.push(...checked.faults);
+    if ('violations' in checked) violations.push(...checked.violations);
     else if (checked.value !== undefined && field.type !== 'document') fields[field.key] = checked.value;
   }
-  faults.push(...unknownFields(form, values), ...togetherFaults(form.fields, values));
-  if (faults.length === 0 && isTooLarge(fields)) {
-    faults.push({
+  violations.push(...unknownFields(form, values), ...documentViolations(form.fields, values));
+  if (violations.length === 0 && isTooLarge(fields)) {
+    violations.push({
       pointer: '#',
       rule: 'size',
       detail: `the fields of the form may have at most ${MAX_JSON_BYTES / 1_000} kB together`,
     });
   }
-  if (faults.length > 0) {
-    return { ok: false, faults: faults.slice(0, MAX_FAULTS), tooLarge: faults.some((fault) => fault.rule === 'size') };
+  if (violations.length > 0) {
+    return {
+      ok: false,
+      violations: violations.slice(0, MAX_VIOLATIONS),
+      tooLarge: violations.some((violation) => violation.rule === 'size'),
+    };
   }
   return { ok: true, fields, documents: toDocuments(form.fields, values), consents: consentsOf(form, fields) };
 }
 
-function unknownFields({ fields }: Form, values: Readonly<Record<string, unknown>>): BodyFault[] {
+function unknownFields({ fields }: Form, values: Readonly<Record<string, unknown>>): BodyViolation[] {
   const known = new Set<string>([...FIXED_FIELDS, ...fields.map(({ key }) => key)]);
   return Object.keys(values)
     .filter((key) => !known.has(key) && !(key === CUSTOM_FIELDS && filledIn(values[key]) === undefined))
-    .slice(0, MAX_FAULTS)
+    .slice(0, MAX_VIOLATIONS)
     .map((key) => ({
       pointer: toPointer([key]),
       rule: 'unknown_field',
@@ -305,7 +309,7 @@ function unknownFields({ fields }: Form, values: Readonly<Record<string, unknown
     }));
 }
 
-/** The name that the specification gives to the fields of the form together, which is no member of the request. */
+/** The specification's name for all fields of the form together. It is not a member of a request. */
 const CUSTOM_FIELDS = 'custom_fields';
 const AT_THE_ROOT = 'is not a member of the request: put each custom field at the root of the body, under its key';
 

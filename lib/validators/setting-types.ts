@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** What settings are made of. The message of each says what must be, and never what is. */
+/** The types of settings. Their messages describe the valid values and never quote the given one. */
 
 export function text(pattern: RegExp, must: string) {
   return v.pipe(v.string(must), v.regex(pattern, must));
@@ -9,13 +9,13 @@ export function text(pattern: RegExp, must: string) {
 /** A text that is not empty. */
 export const word = (must: string) => text(/^\S.{0,254}$/, must);
 
-/** A whole number of at least and at most. */
+/** A whole number within bounds. */
 export function count(least: number, most: number) {
   const must = `must be a whole number from ${least} to ${most}`;
   return v.pipe(v.number(must), v.integer(must), v.minValue(least, must), v.maxValue(most, must));
 }
 
-/** US dollars, as the services take them: a text such as `0.25`. */
+/** US dollars as a text such as `0.25`, as the AWS services expect them. */
 export const price = text(/^(?=.*[1-9])\d{1,6}(\.\d{1,5})?$/, 'must be an amount in US dollars such as 0.25');
 export const minutePrice = text(
   /^(?=.*[1-9])\d{1,2}(\.\d{1,5})?$/,
@@ -26,7 +26,7 @@ export const E164 = /^\+[1-9]\d{6,14}$/;
 export const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 export const HOST_NAME_MUST = 'must be a domain in lower case, such as acme.example';
 
-/** A number of at least and at most. */
+/** A number within bounds. */
 export function amount(least: number, most: number) {
   const must = `must be a number from ${least} to ${most}`;
   return v.pipe(v.number(must), v.minValue(least, must), v.maxValue(most, must));

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isObject } from './primitives.ts';
 
-/** What the schemas of valibot tell of themselves. */
+/** The members of valibot's schemas that are read here. */
 type Described = v.GenericSchema & {
   wrapped?: v.GenericSchema;
   item?: v.GenericSchema;
@@ -10,9 +10,8 @@ type Described = v.GenericSchema & {
 };
 
 /**
- * What a text of a command line or of an environment variable means to a schema: `0.5` a number, `true` a flag, `a,b` or
- * `["a","b"]` a list, `{…}` a group. Values of other kinds, and texts that fit nothing, stay as they are: the schema
- * refuses them.
+ * The value that a text of a command line or of an environment variable means to a schema: `0.5` a number, `true` a flag,
+ * `a,b` or `["a","b"]` a list, `{…}` a group. All other values stay as they are, and the schema refuses them.
  */
 export function fromText(schema: v.GenericSchema, given: unknown): unknown {
   const { type, wrapped, item, entries, options } = schema as Described;
@@ -25,7 +24,7 @@ export function fromText(schema: v.GenericSchema, given: unknown): unknown {
     return typeof given === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(given) ? Number(given) : given;
   }
   if (type === 'boolean') return given === 'true' || (given === 'false' ? false : given);
-  // Digits become a number where JSON is read from a file.
+  // In a file of JSON, digits are a number.
   if (typeof given === 'number') return String(given);
   return typeof given === 'string' ? given.trim() : given;
 }
@@ -53,7 +52,7 @@ function groupFrom(entries: Readonly<Record<string, v.GenericSchema>>, given: un
   );
 }
 
-/** A text that holds a list or a group of JSON as that; everything else as it is. */
+/** Parses a text that holds a list or a group of JSON. Everything else stays as it is. */
 export function fromJson(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[{[]/.test(value)) return value;
   try {
@@ -64,8 +63,8 @@ export function fromJson(value: unknown): unknown {
 }
 
 /**
- * Reads settings, each of which may be a text. The faults are all listed, `name: must …`, and hold no value: a setting
- * may be the name of a secret.
+ * Reads settings, each of which may be a text. All faults are listed, as `name: must …`. They hold no value, which may be
+ * the name of a secret.
  */
 export function readTexts<const S extends v.GenericSchema>(
   schema: S,
@@ -75,7 +74,7 @@ export function readTexts<const S extends v.GenericSchema>(
   const faults = new Set<string>();
   for (const issue of result.issues ?? []) {
     const name = (issue.path ?? []).map(({ key }) => String(key)).join('.');
-    // Elements of a list are told of once, by the list's name.
+    // All elements of a list count as one fault, under the list's name.
     faults.add(`${name.replace(/(\.\d+)+$/, '')}: ${explain(issue)}`);
   }
   return { values: result.success ? result.output : undefined, faults: [...faults] };
@@ -85,13 +84,13 @@ function explain(issue: v.BaseIssue<unknown>): string {
   if (issue.expected === 'never') return 'is no setting';
   if (issue.kind === 'schema' && issue.input === undefined) return 'is required';
   if (issue.type === 'strict_object') return 'must be a group of settings, in JSON';
-  // valibot's own messages quote the value.
+  // Valibot's own messages quote the value.
   if (issue.message.startsWith('Invalid')) return 'is of the wrong kind';
-  // The rules of an e-mail address are those of requests: a word, a colon and a sentence.
+  // An email address has the rules of requests: a word, a colon and a sentence.
   return issue.message.replace(/^\w+: /, '');
 }
 
-/** The members of a schema that are no groups, each by its full name: `sms.maxPrice`. */
+/** The full names of a schema's members, without groups: `sms.maxPrice`. */
 export function leavesOf(schema: v.GenericSchema): string[] {
   const { wrapped, entries } = schema as Described;
   if (wrapped !== undefined) return leavesOf(wrapped);

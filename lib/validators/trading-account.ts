@@ -3,7 +3,7 @@ import { loginSchema } from './logins.ts';
 import { PASSWORD_RULES, tradingPasswordSchema } from './passwords.ts';
 import { closedObject, IdSchema, LanguageSchema, line, NumberSchema, rule } from './primitives.ts';
 
-/** The version of a trading platform, as it stands in paths and error types. */
+/** The version of a trading platform, as in paths and error types. */
 export type PlatformVersion = keyof typeof PASSWORD_RULES;
 
 /** Bytes of the largest body of a request for an account. */
@@ -23,7 +23,7 @@ export function tradingAccountRequestSchema(version: PlatformVersion) {
 }
 export type TradingAccountRequest = v.InferOutput<ReturnType<typeof tradingAccountRequestSchema>>;
 
-/** Where the account is opened, and what it is there. */
+/** The server of the account, and its properties there. */
 function accountFields(version: PlatformVersion) {
   return {
     connection_id: v.pipe(
@@ -54,7 +54,7 @@ function accountFields(version: PlatformVersion) {
   };
 }
 
-/** What the account belongs to in the CRM. */
+/** The CRM records that the account belongs to. */
 function recordFields(version: PlatformVersion) {
   return {
     account_type_id: v.exactOptional(

@@ -1,4 +1,4 @@
-import { MAX_FAULTS } from '../../lib/validators/primitives.ts';
+import { MAX_VIOLATIONS } from '../../lib/validators/primitives.ts';
 import { eventFor, registrationBody } from './events.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure } from './figures.ts';
 import { hostileBodies } from './hostile-bodies.ts';
@@ -58,7 +58,7 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
 const LISTS_MOST_FAULTS = JSON.stringify({
   ...registrationBody(1),
   form_id: 'FORMFULL',
-  ...Object.fromEntries(Array.from({ length: MAX_FAULTS }, (_, index) => [`k${index}`, 0])),
+  ...Object.fromEntries(Array.from({ length: MAX_VIOLATIONS }, (_, index) => [`k${index}`, 0])),
 });
 
 /**

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sampleOf } from '../../lib/validators/custom-fields.ts';
+import { CUSTOM_FIELD_TYPES } from '../../lib/validators/form.ts';
 import { type RegistrationWorld, registrationOf, registrationWorld } from '../support/registration-world.ts';
 
 /** The smallest PNG and a PDF, as their first bytes tell them. */
@@ -16,27 +18,9 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('The fields of the form', () => {
-  const values = {
-    field_text: 'Trader — 取引',
-    field_textarea: 'one\ntwo',
-    field_description: 'three',
-    field_number: -1.5e300,
-    field_number_string: '0012.50',
-    field_boolean: false,
-    field_radio: 'yes',
-    field_select: 'some',
-    field_dynamicSelect: { any: [1, null, { deep: 'ly' }] },
-    field_multiselect: ['fx', 'metals'],
-    field_checkbox: ['terms'],
-    field_date: '2024-02-29',
-    field_phone: { country_code: '+81', number: '090-1234-5678' },
-    field_email: 'zoe@bücher.example',
-    field_country: 'GB',
-    field_nation: 'JP',
-    field_location: { country: 'GB', state: 'England', city: 'Bath' },
-    field_participants: [{ id: '1', name: 'A', share: 50 }, {}],
-    field_leads: [{ stage: { n: 1 } }],
-  };
+  const values = Object.fromEntries(
+    CUSTOM_FIELD_TYPES.filter((type) => type !== 'document').map((type) => [`field_${type}`, sampleOf(type)]),
+  );
 
   it('of every type are kept as they were sent', async () => {
     const person = world.stranger();
@@ -48,7 +32,7 @@ describe('The fields of the form', () => {
     expect(JSON.parse(String(record?.custom_fields))).toEqual(values);
   });
 
-  it('are all judged at once, each under its pointer', async () => {
+  it('are all checked at once, each under its pointer', async () => {
     const reply = await world.post(
       registrationOf(world.stranger(), {
         form_id: 'FORMFULL',

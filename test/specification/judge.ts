@@ -50,7 +50,7 @@ async function judgeForm({ body }: Request<RegistrationRequest>): Promise<Judgme
   const form = RECORDS.forms.find(({ id }) => id === body.form_id);
   if (form === undefined) throw new Error(`No form has the id ${body.form_id}.`);
   const custom = await checkCustomFields(form, body.members);
-  if (!custom.ok) return { errors: custom.faults };
+  if (!custom.ok) return { errors: custom.violations };
   const errors = await documentsIn('documents').inspect(custom.documents);
   if (errors.length > 0) return { errors };
   const { email, type, name, form_id, referrer_id, language } = body;

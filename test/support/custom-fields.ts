@@ -9,10 +9,10 @@ export const formOf = (...fields: Field[]): Form => v.parse(FormSchema, { id: 'F
 /** The rules that values break, with the place of each. */
 export async function rulesOf(form: Form, values: Record<string, unknown>): Promise<string[]> {
   const outcome = await checkCustomFields(form, values);
-  return outcome.ok ? [] : outcome.faults.map(({ pointer, rule }) => `${pointer} ${rule}`);
+  return outcome.ok ? [] : outcome.violations.map(({ pointer, rule }) => `${pointer} ${rule}`);
 }
 
-/** A document of so many bytes, as it is sent. */
+/** A document with this number of bytes, as it is sent. */
 export const document = (bytes: number, id = 'a') => ({
   id,
   name: `${id}.pdf`,

@@ -17,7 +17,7 @@ export const phone = { country_code: '44', number: '07400 123456' };
 
 export const parse = async (body: unknown) => v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), body);
 
-/** The faults of a body, in a deployment that serves these countries. */
+/** The violations of a body, in a deployment that serves these countries. */
 export async function faultsOf(body: unknown, served: ServedCountries = [ALL_COUNTRIES]) {
   const result = await v.safeParseAsync(registrationRequestSchema(served), body);
   return result.success ? [] : toViolations(result.issues);

@@ -1,6 +1,6 @@
 import type { Translation } from './translation.ts';
 
-/** The languages that every message is written in, as BCP 47 language subtags; each is loaded when it is first used. */
+/** The languages of messages, as BCP 47 language subtags. Each is loaded on first use. */
 const FILES = {
   en: () => import('./en.ts'),
   es: () => import('./es.ts'),
@@ -26,24 +26,18 @@ export type Language = keyof typeof FILES;
 export const LANGUAGES = Object.keys(FILES) as Language[];
 
 /**
- * The language to write in, by the lookup of RFC 4647: the tag loses its region, script and extensions; a language that
- * we do not write in, or no well-formed tag, means English. `Intl` knows the old names (`in` is `id`, `cmn` is `zh`).
- * An underscore passes for a hyphen, because CRM records have it.
+ * The language of a message, by the lookup of RFC 4647: region, script and extensions are ignored. English for unknown
+ * languages and for tags that are not well-formed. `Intl` knows the old names (`in` is `id`, `cmn` is `zh`). CRM records
+ * may have underscores instead of hyphens.
  */
 export function pickLanguage(tag: string | undefined): Language {
   if (tag === undefined) return 'en';
-  // Most are: `Intl` takes its time.
-  if (isLanguage(tag)) return tag;
   try {
     const { language } = new Intl.Locale(tag.replaceAll('_', '-'));
     return LANGUAGES.find((known) => known === language) ?? 'en';
   } catch {
     return 'en';
   }
-}
-
-function isLanguage(tag: string): tag is Language {
-  return Object.hasOwn(FILES, tag);
 }
 
 const loaded = new Map<Language, Promise<{ translation: Translation }>>();

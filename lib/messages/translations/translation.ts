@@ -3,18 +3,18 @@ import type { VoiceId } from '../providers.ts';
 /** A phrase that must have `{brand}`, or another placeholder: leaving it out is a type error. */
 type Phrase<Placeholder extends string> = `${string}{${Placeholder}}${string}`;
 
-/** A span of minutes, `{n}`, by the plural categories of the language; in the case that durations stand in there. */
+/** A span of minutes, `{n}`, by the plural categories of the language, in its grammatical case for durations. */
 type MinuteForms = { other: Phrase<'n'> } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
 /** All phrases in one language. */
 export interface Translation {
   /** The BCP 47 language subtag; the name of the file. */
   language: string;
-  /** Absent where the language is written from left to right. */
+  /** Absent for languages from left to right. */
   direction?: 'rtl';
   /** Meta's code of the language, under which the deployment's message templates are approved. */
   whatsapp: string;
-  /** The CSS of mails, where lines must not end in the middle of a phrase or word. */
+  /** CSS of mails, for languages whose lines must not end inside a phrase or word. */
   wordBreak?: 'auto-phrase' | 'keep-all';
   minutes: MinuteForms;
   codeMail: {
@@ -68,11 +68,11 @@ export interface Translation {
     automatic: Phrase<'brand'>;
   };
   voice: VoiceId;
-  /** What the voice says in a call. Absent where `SendVoiceMessage` has no voice of the language: such calls are in English. */
+  /** The phrases of a call. Absent if `SendVoiceMessage` has no voice for the language: such calls are in English. */
   call?: CallTranslation;
 }
 
-/** The code follows `code`, and once more `again`. */
+/** The code is spoken after `code` and after `again`. */
 export interface CallTranslation {
   greeting: Phrase<'brand'>;
   code: string;
@@ -81,7 +81,7 @@ export interface CallTranslation {
   ownerNotice: Phrase<'brand'>;
 }
 
-/** Puts values in the place of `{placeholders}`, in one pass: a value that itself looks like a placeholder stays as it is. */
+/** Replaces `{placeholders}` by values in one pass: a value that looks like a placeholder stays as it is. */
 export function fill(phrase: string, values: Readonly<Record<string, string>>): string {
   return phrase.replace(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
 }

@@ -41,7 +41,7 @@ const successWith = (settings: Partial<CaptchaSettings>, answer: object) =>
   outcomeOf(200, { success: true, ...answer }, 5_000, { ...SETTINGS, ...settings });
 
 describe('A captcha token', () => {
-  it('is checked by the provider with the secret key, and nothing is told of the person', async () => {
+  it('is checked by the provider with the secret key, without anything about the person', async () => {
     const { url, forms } = await provider(200, { success: true });
     expect(await captchaVerifier(SETTINGS, { readSecret, url })('a token&more', signal)).toEqual({ kind: 'passed' });
     expect(forms).toEqual([
@@ -106,7 +106,7 @@ describe('A captcha token', () => {
     expect(await successWith({ provider: name, minScore: 0.5 }, { score })).toEqual({ kind });
   });
 
-  it('cannot be checked where it has a score and the settings have no limit for it', async () => {
+  it('cannot be checked if it has a score and the settings have no limit for it', async () => {
     expect(await successWith({ provider: 'hcaptcha' }, { score: 0.1 })).toEqual({
       kind: 'unavailable',
       reason: 'score_without_limit',

@@ -31,7 +31,7 @@ async function call() {
 }
 
 describe('The channel call', () => {
-  it.each(LANGUAGES)('speaks the code twice, and tells an owner, asked for the language %s', async (language) => {
+  it.each(LANGUAGES)('speaks the code twice, or the notice to an owner, in the language %s', async (language) => {
     const { channel, outbox } = await call();
     await channel.send(TO, CODE, language, patient());
     await channel.send(TO, { kind: 'owner_notice' }, language, patient());
@@ -43,7 +43,7 @@ describe('The channel call', () => {
     expect(outbox[1]?.text).not.toMatch(/\d{6}/);
   });
 
-  it.each(WORDS)('is in $language, or else in English, by a voice of what is spoken', async (words) => {
+  it.each(WORDS)('is in $language, or else in English, by a voice of that language', async (words) => {
     const { channel, outbox } = await call();
     await channel.send(TO, CODE, words.language, patient());
     const spoken = words.call === undefined ? 'en' : words.language;
@@ -101,13 +101,13 @@ describe.each(WORDS)('What is spoken in $language', (words) => {
     expect(spoken).toMatch(/10(?!\d)/);
   });
 
-  it('tells an owner of the attempt, without digits', () => {
+  it('has the notice to an owner without digits', () => {
     const ssml = speech(NOTICE, words, BRAND);
     expect(ssml).toContain('Example Markets');
     expect(ssml.replace(/<[^>]+>/g, '')).not.toMatch(/\d/);
   });
 
-  it('is read by a voice that the service knows, and fits what it takes', () => {
+  it('is read by a voice that the service has, within its maximum length', () => {
     expect(Object.values(VoiceId)).toContain(words.voice);
     for (const message of [CODE, NOTICE]) {
       const ssml = speech(message, words, BRAND);

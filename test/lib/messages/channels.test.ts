@@ -38,7 +38,7 @@ describe('The installed channels', () => {
     expect(await failureOf(channel('call'))).toMatchObject({ kind: 'misconfigured' });
   });
 
-  it('open what is used, once', async () => {
+  it('are opened on first use, once', async () => {
     const { opened, openers } = counted();
     const channel = installedChannels(settings(['email', 'sms', 'call']), openers);
     expect(opened).toEqual([]);
@@ -46,14 +46,14 @@ describe('The installed channels', () => {
     expect(opened).toEqual(['call', 'email']);
   });
 
-  it('do not open what is not installed', async () => {
+  it('are not opened if they are not installed', async () => {
     const { opened, openers } = counted();
     const channel = installedChannels(settings(['email']), openers);
     expect(await failureOf(channel('sms'))).toMatchObject({ kind: 'misconfigured' });
     expect(opened).toEqual([]);
   });
 
-  it('are real ones unless told otherwise', async () => {
+  it('are those of AWS by default', async () => {
     const channel = installedChannels(settings([...OTP_TYPES]), CHANNEL_OPENERS);
     for (const name of OTP_TYPES) expect(await channel(name)).toHaveProperty('send');
   });

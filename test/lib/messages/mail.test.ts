@@ -33,7 +33,7 @@ const withoutIsolates = (text: string) => text.replace(/[\u2068\u2069]/g, '');
 describe.each(TRANSLATIONS)('The mail with a code in $language', (translation) => {
   const mail = otpMail(CODE, translation, BRAND);
 
-  it('has the code once as six digits together, in the text on a line of its own', () => {
+  it('has the code once as six digits, in the text on a separate line', () => {
     expect(mail.text.match(/\d{6}/g)).toEqual(['048213']);
     expect(mail.text.split('\n')).toContain('048213');
     expect(mail.html.match(/\d{6}/g)).toEqual(['048213']);
@@ -66,7 +66,7 @@ describe.each(TRANSLATIONS)('The mail with a code in $language', (translation) =
 });
 
 describe.each(TRANSLATIONS)('The other mails in $language', (translation) => {
-  it('tell an owner that nothing has changed, without a code', () => {
+  it('have the notice to an owner, without a code', () => {
     const mail = otpMail(NOTICE, translation, BRAND);
     expect(mail.subject).toContain(BRAND.name);
     expect(mail.text).not.toMatch(/\d/);

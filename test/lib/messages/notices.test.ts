@@ -21,12 +21,12 @@ async function mail() {
     verified: ['no-reply@example.com'],
     configurationSets: ['mails'],
   });
-  return { faults, outbox, tell: mailNotice(SETTINGS, sesMailer(clientOf(standIn))) };
+  return { faults, outbox, send: mailNotice(SETTINGS, sesMailer(clientOf(standIn))) };
 }
 
 async function popUp() {
   const { standIn, faults, outbox } = await started(startSns, { topics: [TOPIC] });
-  return { faults, outbox, tell: popUpNotice(SETTINGS, snsPublisher(clientOf(standIn))) };
+  return { faults, outbox, send: popUpNotice(SETTINGS, snsPublisher(clientOf(standIn))) };
 }
 
 /** A service that keeps what it is given. */
@@ -41,8 +41,8 @@ function keeper() {
 
 describe('The mail about an opened account', () => {
   it.each(LANGUAGES)('goes to the client with the login, in the language %s', async (language) => {
-    const { outbox, tell } = await mail();
-    await tell(CLIENT, ACCOUNT, language, patient());
+    const { outbox, send } = await mail();
+    await send(CLIENT, ACCOUNT, language, patient());
     expect(outbox).toMatchObject([{ kind: 'email', to: 'Ann@xn--bcher-kva.example', language }]);
     expect(outbox[0]?.text).toContain('900123');
     expect(outbox[0]?.html).toContain('900123');
@@ -66,18 +66,18 @@ describe('The mail about an opened account', () => {
     ['refused', 'misconfigured'],
     ['down', 'retryable'],
   ] as const)('fails by name when SES is %s', async (fault, kind) => {
-    const { faults, outbox, tell } = await mail();
+    const { faults, outbox, send } = await mail();
     faults.set({ kind: fault, times: 1 });
-    expect(await failureOf(tell(CLIENT, ACCOUNT, 'en', patient()))).toMatchObject({ kind });
-    await tell(CLIENT, ACCOUNT, 'en', patient());
+    expect(await failureOf(send(CLIENT, ACCOUNT, 'en', patient()))).toMatchObject({ kind });
+    await send(CLIENT, ACCOUNT, 'en', patient());
     expect(outbox).toHaveLength(1);
   });
 });
 
 describe('The popup about an opened account', () => {
   it.each(LANGUAGES)('is one message on the topic of client notifications, in the language %s', async (language) => {
-    const { outbox, tell } = await popUp();
-    await tell('CLIENT01', ACCOUNT, language, patient());
+    const { outbox, send } = await popUp();
+    await send('CLIENT01', ACCOUNT, language, patient());
     expect(outbox).toMatchObject([{ kind: 'popup', to: 'CLIENT01', language }]);
     expect(outbox[0]?.subject).toMatch(/.+/);
     expect(outbox[0]?.text).toContain('900123');
@@ -106,9 +106,9 @@ describe('The popup about an opened account', () => {
     ['refused', 'misconfigured'],
     ['down', 'retryable'],
   ] as const)('fails by name when SNS is %s', async (fault, kind) => {
-    const { faults, outbox, tell } = await popUp();
+    const { faults, outbox, send } = await popUp();
     faults.set({ kind: fault, times: 1 });
-    expect(await failureOf(tell('CLIENT01', ACCOUNT, 'en', patient()))).toMatchObject({ kind });
+    expect(await failureOf(send('CLIENT01', ACCOUNT, 'en', patient()))).toMatchObject({ kind });
     expect(outbox).toEqual([]);
   });
 });

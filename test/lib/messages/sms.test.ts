@@ -168,12 +168,12 @@ describe('The line for browsers (WebOTP)', () => {
     expect(text).toBe(`Код: 012345\n@${domain} #012345`);
   });
 
-  it('is left out when it does not fit beside the shortest words', async () => {
+  it('is left out if it does not fit the shortest text', async () => {
     const text = smsText(CODE, await translationFor('ru'), brandOf('Example Broker'), `${'a'.repeat(60)}.example.com`);
     expect(text).toBe('Код Example Broker: 012345 (10 минут). Никому не сообщайте.');
   });
 
-  it('does not stand in a notice to an owner', () => {
+  it('is not part of a notice to an owner', () => {
     for (const words of WORDS) expect(smsText(NOTICE, words, brandOf('Acme'), 'a.example')).not.toContain('@');
   });
 });
@@ -192,7 +192,7 @@ describe('The length of a text message', () => {
     },
   );
 
-  it('has the 127 characters of the basic table beside the escape, and the 10 of the extension', () => {
+  it('has the 127 characters of the basic table without the escape, and the 10 of the extension', () => {
     const lengths = Array.from({ length: 0x10000 }, (_, unit) => gsm7Length(String.fromCharCode(unit)));
     expect(lengths.filter((length) => length === 1)).toHaveLength(127);
     expect(lengths.filter((length) => length === 2)).toHaveLength(10);
@@ -208,7 +208,7 @@ describe('The length of a text message', () => {
     ['😀'.repeat(35), 1],
     ['😀'.repeat(36), 2],
     ['a'.repeat(307), 3],
-  ])('tells in how many parts it is sent (case %#)', (text, parts) => {
+  ])('has a number of parts (case %#)', (text, parts) => {
     expect(smsParts(text)).toBe(parts);
   });
 });

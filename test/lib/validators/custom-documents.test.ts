@@ -62,7 +62,7 @@ describe('documents', () => {
     expect(await check({ m0re: [document(1), document(3 * MB + 1)] })).toEqual({
       ok: false,
       tooLarge: true,
-      faults: [{ pointer: '#/m0re/1/doc', rule: 'size', detail: 'must be at most 3 MB' }],
+      violations: [{ pointer: '#/m0re/1/doc', rule: 'size', detail: 'must be at most 3 MB' }],
     });
   });
 
@@ -71,7 +71,7 @@ describe('documents', () => {
     expect((await check(parts)).ok).toBe(true);
     expect(await check({ ...parts, m0re: [document(2 * MB), document(1)] })).toMatchObject({
       tooLarge: true,
-      faults: [{ pointer: '#/m0re/1/doc', rule: 'size' }],
+      violations: [{ pointer: '#/m0re/1/doc', rule: 'size' }],
     });
   });
 
@@ -80,16 +80,16 @@ describe('documents', () => {
     expect((await check({ d0cUpl: some(5), m0re: some(5) })).ok).toBe(true);
     expect(await check({ d0cUpl: some(5), m0re: some(6) })).toMatchObject({
       tooLarge: false,
-      faults: [{ pointer: '#/m0re/5', rule: 'too_many' }],
+      violations: [{ pointer: '#/m0re/5', rule: 'too_many' }],
     });
     expect(await rulesOf(form, { d0cUpl: some(11) })).toEqual(['#/d0cUpl too_many']);
     expect(await rulesOf(form, { d0cUpl: Array(1_000_000).fill(0) })).toEqual(['#/d0cUpl too_many']);
   });
 
-  it('that are too large decide the answer, whatever else is told', async () => {
+  it('that are too large decide the answer, whatever else is wrong', async () => {
     expect(await check({ x: 1, m0re: [document(3 * MB + 1)] })).toMatchObject({
       tooLarge: true,
-      faults: [{ rule: 'size' }, { pointer: '#/x', rule: 'unknown_field' }],
+      violations: [{ rule: 'size' }, { pointer: '#/x', rule: 'unknown_field' }],
     });
   });
 });

@@ -58,7 +58,9 @@ describe('the fields of a form', () => {
   it('are at the root, which is explained to a request that has them in `custom_fields`', async () => {
     const outcome = await checkCustomFields(form, { a: 'A', c: ['x'], custom_fields: { b: 1 } });
     expect(outcome).toMatchObject({
-      faults: [{ pointer: '#/custom_fields', rule: 'unknown_field', detail: expect.stringContaining('at the root') }],
+      violations: [
+        { pointer: '#/custom_fields', rule: 'unknown_field', detail: expect.stringContaining('at the root') },
+      ],
     });
     expect(await rulesOf(form, { a: 'A', c: ['x'], custom_fields: {} })).toEqual([]);
   });
@@ -97,11 +99,11 @@ describe('the fields of a form', () => {
     expect((await checkCustomFields(formOf(...fields), values(20))).ok).toBe(true);
     expect(await checkCustomFields(formOf(...fields), values(21))).toMatchObject({
       tooLarge: true,
-      faults: [{ pointer: '#', rule: 'size' }],
+      violations: [{ pointer: '#', rule: 'size' }],
     });
   });
 
-  it('list at most 100 faults', async () => {
+  it('list at most 100 violations', async () => {
     const values = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x${index}`, 1]));
     expect(await rulesOf(form, values)).toHaveLength(100);
   });
@@ -130,7 +132,7 @@ describe('whatever is sent to a form', () => {
           return;
         }
         expect(JSON.stringify(outcome)).not.toContain(mark);
-        for (const { rule, detail } of outcome.faults) {
+        for (const { rule, detail } of outcome.violations) {
           expect(Object.keys(RULES)).toContain(rule);
           expect(detail).toMatch(/^(must|is|a|the) /);
           expect(detail).not.toBe('is not valid');

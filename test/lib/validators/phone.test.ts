@@ -50,7 +50,7 @@ describe('a phone', () => {
     expect(await e164Of(countryCode, number)).toBeUndefined();
   });
 
-  it('is either refused or in E.164 under its dial code, whatever was typed, and stays what it is', async () => {
+  it('is either refused or in E.164 under its dial code, whatever was typed; parsed again it stays the same', async () => {
     const code = fc.oneof(fc.string({ maxLength: 6 }), fc.integer({ min: 1, max: 999 }).map(String));
     const number = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^\+?[0-9 ().-]{4,16}$/));
     await fc.assert(
@@ -89,7 +89,7 @@ describe('a number', () => {
 
   it.each([
     ['a mobile one', '44', '7400123456', true, true],
-    ['a mobile or fixed-line one, where the plan does not tell them apart', '1', '212 555 1234', true, true],
+    ['a number of a plan that does not distinguish mobile and fixed line', '1', '212 555 1234', true, true],
     ['a fixed-line one', '44', '20 7123 4567', false, true],
     ['a premium-rate one of the United Kingdom', '44', '909 879 0000', false, false],
     ['a premium-rate one of the United States', '1', '900 234 5678', false, false],

@@ -66,7 +66,7 @@ describe('an object of fixed members', () => {
     expect(faultsOf(schema, value)).toEqual(['# type']);
   });
 
-  it('tells a missing member (required) from one that is null (type)', () => {
+  it('distinguishes a missing member (required) from a null (type)', () => {
     expect(faultsOf(schema, {})).toEqual(['#/a required']);
     expect(faultsOf(schema, { a: null, b: null })).toEqual(['#/a type', '#/b type']);
   });
@@ -100,7 +100,7 @@ describe('a list', () => {
   });
 });
 
-describe('what is too large', () => {
+describe('A value that is too large', () => {
   /** A rule that counts how often it is asked. */
   function counted() {
     let asked = 0;
@@ -123,7 +123,7 @@ describe('what is too large', () => {
     expect(asked()).toBe(1);
   });
 
-  it('is a list with more faults than are told: its other elements are not looked at', () => {
+  it('is a list with more violations than are listed: its other elements are not read', () => {
     const { action, asked } = counted();
     const schema = listOf(v.pipe(v.string(), action), 10_000);
     expect(
@@ -135,15 +135,15 @@ describe('what is too large', () => {
     expect(asked()).toBe(200);
   });
 
-  it('is the received value of a fault: it is not read to tell the fault', () => {
+  it('is a received value that breaks a rule: it is not read to describe the violation', () => {
     const started = 'Invalid type: '.repeat(400_000);
     expect(faultsOf(v.literal('trader'), started)).toEqual(['# one_of']);
     expect(faultsOf(v.literal('trader'), `length: ${started}`)).toEqual(['# one_of']);
   });
 });
 
-describe('a fault', () => {
-  it('is told once a field and rule, and always has a rule of the list and a sentence', () => {
+describe('A violation', () => {
+  it('is listed once for each field and rule, with a rule of the list and a sentence', () => {
     const issues = v.safeParse(NumberSchema, 'secret').issues ?? [];
     expect(toViolations([...issues, ...issues])).toEqual([{ pointer: '#', rule: 'type', detail: 'must be a number' }]);
   });

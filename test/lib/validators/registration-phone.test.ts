@@ -17,7 +17,7 @@ describe('the phone of a registration request', () => {
     expect(await rulesOf({ ...least, otp_type, phone: { number: '7400123456' } })).toEqual(none.slice(0, 1));
   });
 
-  it('is told missing also when other fields are wrong', async () => {
+  it('is reported as missing also if other fields are wrong', async () => {
     expect(await rulesOf({ ...least, email: 'x', otp_type: 'sms' })).toEqual(['#/email format', ...none]);
   });
 
@@ -58,7 +58,7 @@ describe('the number that a message goes to', () => {
     ]);
   });
 
-  it('is not judged where the message goes by e-mail', async () => {
+  it('is not checked if the message goes by email', async () => {
     for (const other of [premium, landline]) expect(await rulesWhere(['DE'], { phone: other })).toEqual([]);
   });
 });

@@ -57,7 +57,7 @@ describe('a registration request', () => {
     });
   });
 
-  it('is told of a repetition that differs also when the password itself or another field is wrong', async () => {
+  it('gets an error for a repetition that differs, also if the password itself or another field is wrong', async () => {
     expect(await rulesOf({ ...least, email: 'x', password: 'short', repeat_password: 'shorter' })).toEqual([
       '#/email format',
       '#/password length',
@@ -67,7 +67,7 @@ describe('a registration request', () => {
 });
 
 describe('the keys that are no fixed field', () => {
-  it('are all kept for the form to judge, whatever their names', async () => {
+  it('are all kept for the rules of the form, whatever their names', async () => {
     const body = { ...least, ...JSON.parse('{"a":1}') };
     const hostile = JSON.parse(
       `${JSON.stringify(body).slice(0, -1)},"__proto__":{"email":"x"},"constructor":1,"toString":2}`,
@@ -79,7 +79,10 @@ describe('the keys that are no fixed field', () => {
     expect(Object.getPrototypeOf(members)).toBe(Object.prototype);
     const form = { id: 'FORM0001', fields: [{ key: 'a', type: 'number' as const }] };
     expect(await checkCustomFields(form, members)).toMatchObject({
-      faults: ['toString', '__proto__', 'constructor'].map((key) => ({ pointer: `#/${key}`, rule: 'unknown_field' })),
+      violations: ['toString', '__proto__', 'constructor'].map((key) => ({
+        pointer: `#/${key}`,
+        rule: 'unknown_field',
+      })),
     });
   });
 });
@@ -121,7 +124,7 @@ describe('whatever is sent', () => {
     );
   });
 
-  it('is accepted or answered with faults of the known rules, which hold nothing of what was sent', async () => {
+  it('is accepted, or answered with violations of the known rules that repeat nothing of it', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
