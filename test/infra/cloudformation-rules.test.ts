@@ -10,7 +10,7 @@ import { readSettings } from '../../infra/settings.ts';
 import { frontOf } from '../../lib/http/source.ts';
 import { checkRules, EVERYTHING, OTHERS, SENDER } from '../support/stack.ts';
 
-const PAGE = readFileSync(new URL('../../infra/README.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../infra/docs/deploying.md', import.meta.url), 'utf8');
 const FRONT = readFileSync(new URL('../../infra/cloudfront.yaml', import.meta.url), 'utf8');
 
 // The first time, the rules of CloudFormation take seconds to load: so all that asks them stands here.
@@ -39,10 +39,10 @@ describe('The whole stack', () => {
   });
 });
 
-/** The templates that operators deploy next to the stack: a file, and a listing of the page. */
+/** The templates that operators deploy next to the stack. */
 const TEMPLATES = {
   'infra/cloudfront.yaml': FRONT,
-  'the listing of infra/README.md': /^```yaml\n(.*?)^```$/ms.exec(PAGE)?.[1] ?? '',
+  'infra/crm-rule.yaml': readFileSync(new URL('../../infra/crm-rule.yaml', import.meta.url), 'utf8'),
 };
 
 describe('A template for operators', () => {

@@ -6,20 +6,24 @@ import { describe, expect, it } from 'vitest';
 import { changeSettings } from '../../infra/crm/setting.ts';
 import { readSettings } from '../../infra/settings.ts';
 import { crm, Operators } from '../support/operators.ts';
+import { unknownOperation } from '../support/operators-account.ts';
+import { KEYS, restoredTable } from '../support/restored-tables.ts';
 import { synthesize } from '../support/stack.ts';
 
-const PAGE = ['README.md', 'docs/runbook.md']
-  .map((name) => readFileSync(new URL(`../../infra/${name}`, import.meta.url), 'utf8'))
-  .join('\n');
+/** In the order in which an operator follows them: what is forgotten comes last. */
+const NAMES = ['deploying', 'integrating', 'runbook', 'restore', 'data'];
+const PAGE = NAMES.map((name) => readFileSync(new URL(`../../infra/docs/${name}.md`, import.meta.url), 'utf8')).join(
+  '\n',
+);
 
-/** The commands of the page that begin so, in their order; a line that ends with a backslash goes on. */
+/** The commands of the pages that begin like this, in their order; a backslash at the end continues a line. */
 function commands(begin: string): string[] {
   const text = PAGE.replaceAll(/ \\\n\s+/g, ' ');
   const found = [...text.matchAll(new RegExp(`\\b${begin}(?: [^\\n\`#]*)?`, 'g'))].map(([command]) => command.trim());
   return found.map((command) => command.split(' && ', 1)[0] ?? '');
 }
 
-/** What the page leaves open with dots. */
+/** The values that the pages leave open with dots. */
 const OPEN: Record<string, string> = {
   vpcCidr: '10.9.0.0/20',
   egressAllocationId: 'eipalloc-0a1b2c3d',
@@ -47,17 +51,17 @@ function emptyCdkJson(): string {
   return file;
 }
 
-describe('The settings of the operators’ page, written as it says', () => {
+describe('The settings of the pages, written as they say', () => {
   const all = commands('npm run setting --').map((command) => command.replace('npm run setting -- ', ''));
   const changes = all.filter((words) => !words.startsWith('name='));
 
-  it('are taken one after the other, none undoing the one before, and make a stack', () => {
+  it('are valid one after the other, and make a stack', () => {
     const file = emptyCdkJson();
     expect(changes.length).toBeGreaterThan(13);
     for (const words of changes) {
       const before = readFileSync(file);
       expect({ words, ...changeSettings(filled(words), file) }).toMatchObject({ words, code: 0 });
-      // Another way than the step before it: the next step goes on from there.
+      // An alternative to the step before: the next step continues from there.
       if (/jwtIssuer|machineClients|captcha=$/.test(words)) writeFileSync(file, before);
     }
     const { context } = JSON.parse(readFileSync(file, 'utf8')) as { context: Record<string, unknown> };
@@ -74,7 +78,7 @@ describe('The settings of the operators’ page, written as it says', () => {
     );
   });
 
-  it('have a further stage beside them', () => {
+  it('allow a further stage', () => {
     const [deploy = ''] = commands('npm run deploy --').filter((command) => command.includes('-c stage'));
     const taken = [deploy, ...[...PAGE.matchAll(/`(-c [^`]+)`/g)].map(([, words]) => words)].join(' ');
     const given = [...taken.matchAll(/-c ([\w.]+)=(\S*)/g)].map(([, name = '', value = '']) => [name, value]);
@@ -90,10 +94,10 @@ describe('The settings of the operators’ page, written as it says', () => {
   });
 });
 
-describe('The operators’ command, called as the page says', () => {
+describe('The operators’ command, called as the pages say', () => {
   const operators = new Operators();
 
-  /** The page's own CRM file, whose trading servers are those of the local service. */
+  /** The CRM file of the pages, with the trading servers of the local service. */
   async function crmFile(): Promise<string> {
     const [, json = ''] = /```json\n(.*?)```/s.exec(PAGE) ?? [];
     const file = JSON.parse(json) as { connections: { id: string }[] };
@@ -109,29 +113,28 @@ describe('The operators’ command, called as the page says', () => {
     return operators.fileOf({ ...file, connections });
   }
 
-  async function unknownOperation(): Promise<{ id: string; login: number }> {
-    operators.service.faults('tp4-live-1').set({ kind: 'reply_lost', times: 1 });
-    const answer = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp4/accounts`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ connection_id: 'tp4-live-1', group: 'standard', leverage: 100 }),
-    });
-    const { operation_id } = (await answer.json()) as { operation_id: string };
-    const [account] = operators.service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
-    return { id: operation_id, login: account?.login ?? 0 };
+  /** Tables that AWS restored, and a connection's record. */
+  async function prepared(): Promise<Record<string, string>> {
+    for (const table of Object.keys(KEYS)) await restoredTable(operators, table, `${table}-restored`);
+    const connection = await operators.table.read('connection#tp5-live-1');
+    return { 'connection.json': await operators.fileOf(connection?.record) };
   }
 
-  it('does what it says, from the first import to the last settlement', async () => {
+  it('does what it says, from the first import to the last erasure', async () => {
     const [, order = ''] = /printf '%s' '([^']+)' > order\.json/.exec(PAGE) ?? [];
     const [records, orderFile] = [await crmFile(), await operators.fileOf(order)];
     const cdkJson = emptyCdkJson();
     changeSettings(['senderAddress=a@acme.example', ...SECRETS_OF_THE_PAGE], cdkJson);
-    const all = commands('npm run crm --').filter((command) => / --(stack|help)/.test(command));
+    const all = commands('npm run crm --')
+      .map((command) => command.replace(/\$\(table (\w+)\)/, (_, name: string) => name.toLowerCase()))
+      .filter((command) => / --(stack|help)/.test(command));
     expect(all.length).toBeGreaterThan(12);
+    const files = await prepared();
     for (const command of all) {
-      const { id, login } = await unknownOperation();
+      const { id, login } = await unknownOperation(operators);
       const args = command.replace('npm run crm -- ', '').split(' ').filter(Boolean);
       const words: Record<string, string> = {
+        ...files,
         'crm.json': records,
         'order.json': orderFile,
         '--stack': '--local',
@@ -158,7 +161,7 @@ describe('The operators’ command, called as the page says', () => {
     }
   });
 
-  it('leaves a service to which the page’s own first registration is welcome', async () => {
+  it('leaves a service that accepts the first registration of the pages', async () => {
     await operators.local('import', await crmFile());
     const [, body = ''] = /register\/request" -H '[^']+' -d '(\{[^']+\})'/.exec(PAGE) ?? [];
     const answer = await fetch(`${operators.service.url}/public/v1/account/register/request`, {
@@ -170,17 +173,17 @@ describe('The operators’ command, called as the page says', () => {
   });
 });
 
-/** Of the AWS CLI: what it calls otherwise than the SDK, and what the SDK does not know. */
+/** Services that the AWS CLI names differently, and commands of its own. */
 const CLIENTS: Record<string, string> = { events: 'eventbridge', secretsmanager: 'secrets-manager' };
-const OF_THE_CLI = ['cloudformation deploy', 's3 rb', 'logs tail'];
+const OF_THE_CLI = ['cloudformation deploy', 'dynamodb wait', 's3 rb', 'logs tail'];
 const GLOBAL = ['query', 'output', 'region'];
 /** Services of which the project has no client. */
 const UNKNOWN = ['cognito-idp', 'ec2', 'iam', 'logs', 'sqs', 'xray'];
 
-describe('The AWS CLI, called as the page says', () => {
+describe('The AWS CLI, called as the pages say', () => {
   const calls = commands('aws(?= [a-z0-9-]+ [a-z0-9-]+)').map((command) => command.replace(/['")]+;?.*\}?$/, ''));
 
-  it('is asked for operations that there are, with members that they take', () => {
+  it('knows each operation and its options', () => {
     const require = createRequire(import.meta.url);
     const checked: string[] = [];
     for (const call of calls) {

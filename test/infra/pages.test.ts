@@ -1,0 +1,105 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readSettings, SETTING_NAMES } from '../../infra/settings.ts';
+import { alarmsOf } from '../support/alarms.ts';
+import { EVERYTHING, SENDER, synthesize } from '../support/stack.ts';
+
+const ROOT = new URL('../..', import.meta.url);
+const page = (name: string) => readFileSync(new URL(name, ROOT), 'utf8');
+const DOCS = globSync('infra/docs/*.md', { cwd: ROOT.pathname }).sort();
+const operators = DOCS.map(page).join('\n');
+
+describe('The page of settings', () => {
+  const rows = [...page('infra/docs/settings.md').matchAll(/^\| `([\w.]+)` \| (.+?) \| .+ \|$/gm)].map(
+    ([, name = '', given = '']) => [name, given] as const,
+  );
+
+  it('has one row for every setting', () => {
+    expect(rows.map(([name]) => name).sort()).toEqual([...SETTING_NAMES].sort());
+  });
+
+  it('shows the default that holds', () => {
+    const defaults = readSettings(SENDER) as Record<string, unknown>;
+    for (const [name, given] of rows) {
+      const value = name.split('.').reduce<unknown>((one, key) => (one as Record<string, unknown>)?.[key], defaults);
+      const [, literal] = /^`([^`]+)`$/.exec(given) ?? [];
+      // Without a default of its own, a function takes one: `false`, a version, another setting.
+      if (value === undefined || name === 'senderAddress') continue;
+      const empty = Array.isArray(value) && value.length === 0;
+      expect([name, literal ?? given]).toEqual([name, empty ? 'none' : String(value)]);
+    }
+  });
+});
+
+describe('The pages of operators', () => {
+  it('have at most 200 lines each', () => {
+    expect(DOCS.length).toBeGreaterThan(5);
+    for (const name of DOCS) expect([name, page(name).split('\n').length <= 201]).toEqual([name, true]);
+  });
+
+  it('say in the runbook what to do about every alarm', () => {
+    const runbook = page('infra/docs/runbook.md');
+    const alarms = alarmsOf(synthesize(EVERYTHING));
+    const kinds = new Set(alarms.map(({ description }) => /, (\w+)$/.exec(description)?.[1]));
+    const pages = alarms.filter(({ actions }) => actions.includes('<AlarmTopic>'));
+    expect(kinds.size).toBeGreaterThan(20);
+    expect([...kinds].filter((kind) => !runbook.includes(`\`${kind}\``) && !runbook.includes(`### ${kind}\n`))).toEqual(
+      [],
+    );
+    for (const { name } of pages)
+      expect(runbook).toMatch(new RegExp(`^### ${name.split('-')[0]}\n\n- \\*\\*Symptom`, 'm'));
+  });
+
+  it('name every output of the stack, and no other', () => {
+    const stacks = [EVERYTHING, { machineClients: 'crm' }, {}].map((context) => synthesize(context).findOutputs('*'));
+    const outputs = new Set(stacks.flatMap((one) => Object.keys(one)));
+    const shown = [...outputs].filter((name) => !/^MailDnsRecord/.test(name));
+    expect(shown.filter((name) => !operators.includes(name))).toEqual([]);
+    const named = [...operators.matchAll(/\boutput ([A-Z]\w+)/g)].map(([, name = '']) => name);
+    expect(named.filter((name) => !outputs.has(name))).toEqual([]);
+  });
+});
+
+const PAGES = [
+  'README.md',
+  'lib/README.md',
+  'infra/README.md',
+  ...DOCS,
+  'infra/local/README.md',
+  'infra/openapi/README.md',
+  'test/README.md',
+  'test/bench/README.md',
+];
+
+describe('Every page', () => {
+  it.each(PAGES)('%s names files and headings that exist', (name) => {
+    const text = page(name);
+    const named = [...text.matchAll(/`((?:functions|lib|infra|test)\/[\w./*-]+)/g)].map(([, path = '']) => path);
+    const links = [...text.matchAll(/\]\((?!https?:)([\w./-]*)(?:#([\w-]+))?\)/g)];
+    const paths = [...named, ...links.map(([, path = '']) => (path === '' ? name : join(dirname(name), path)))];
+    expect(paths.length).toBeGreaterThan(0);
+    expect(paths.filter((path) => globSync(path, { cwd: ROOT.pathname }).length === 0)).toEqual([]);
+    const lost = links.filter(([, path = '', heading]) => {
+      const target = path === '' ? name : join(dirname(name), path);
+      return heading !== undefined && existsSync(new URL(target, ROOT)) && !headings(page(target)).includes(heading);
+    });
+    expect(lost.map(([link]) => link)).toEqual([]);
+  });
+
+  /** The anchors that GitHub makes. */
+  function headings(text: string): string[] {
+    return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    );
+  }
+
+  it.each(PAGES)('%s names scripts that exist', (name) => {
+    const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
+    const named = [...page(name).matchAll(/npm run (?:-s |--silent )?([\w:-]+)/g)].map(([, script = '']) => script);
+    expect(named.filter((script) => !Object.hasOwn(scripts, script))).toEqual([]);
+  });
+});
