@@ -1,7 +1,7 @@
-import { accountParts } from '../lib/accounts/parts.ts';
-import { openTradingAccount } from '../lib/accounts/trading-account.ts';
 import { accountConfig } from '../lib/config.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { accountDependencies } from '../lib/openings/dependencies.ts';
+import { openTradingAccount } from '../lib/openings/opening.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import {
   MAX_ACCOUNT_BYTES,
@@ -11,9 +11,7 @@ import {
 } from '../lib/validators/trading-account.ts';
 
 const config = accountConfig();
-const { settings, directory, operations, logins, accounts, notices, events, platform, passwords, clock } =
-  accountParts(config);
-const services = { settings, directory, operations, logins, accounts, notices, events, platform, passwords, clock };
+const dependencies = accountDependencies(config);
 
 /** `POST /public/v1/users/{user_id}/tp5/accounts`: opens an account of platform version 5 for a client → 200. */
 export const handler = endpoint({
@@ -22,5 +20,5 @@ export const handler = endpoint({
   answer: TradingAccountAnswerSchema,
   maxBodyBytes: MAX_ACCOUNT_BYTES,
   telemetry: telemetry('create-tp5-account', config.stage),
-  handle: (request, telemetry, signal) => openTradingAccount(services, 'tp5', request, telemetry, signal),
+  handle: (request, telemetry, signal) => openTradingAccount(dependencies, 'tp5', request, telemetry, signal),
 });

@@ -14,7 +14,9 @@ const TABLES = {
   Crm: { recoveryDays: 35 },
   /** Opened accounts. */
   Accounts: { sortKey: true, recoveryDays: 35 },
-  /** The at-most-once records: 24 hours, and until they are settled. */
+  /** Reserved logins, kept without an end. If they are lost, a connection needs a fresh range. */
+  Logins: { recoveryDays: 35 },
+  /** Operations: 24 hours after they ended. */
   Operations: { expires: true, recoveryDays: 35 },
   /** Pending registrations: 24 hours. Confirmed ones: the setting `confirmedDays`. */
   Registrations: { expires: true, recoveryDays: 35 },

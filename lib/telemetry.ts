@@ -17,10 +17,13 @@ const EVENTS = {
   /** The captcha's provider could not be asked. */
   CaptchaUnavailable: 'ERROR',
   AccountOpened: 'INFO',
-  /** The platform did not answer an opening; it is looked up at once. */
+  /** The platform did not answer a command that opens an account; its login is looked up at once. */
   AnswerLost: 'WARN',
+  /** Only an operator can find out whether the account was opened. */
   AccountOutcomeUnknown: 'ERROR',
   AccountNotRecorded: 'ERROR',
+  /** The server has an account at a login of our range that the ledger does not know. */
+  LoginNotOurs: 'ERROR',
   DepositFailed: 'ERROR',
   NoticeFailed: 'ERROR',
   /** Others of the broker were not told of what has happened; they are told later. */

@@ -92,10 +92,15 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^lib\/aws\/dynamodb\.ts$/,
     ],
   },
-  { of: /^lib\/(accounts|registration)\/([\w-]+-)?(parts|dependencies)\.ts$/, may: [/^lib\//] },
-  { of: /^lib\/accounts\//, may: [...USE_CASE, /^lib\/accounts\//] },
+  { of: /^lib\/openings\/life\.ts$/, may: [] },
+  { of: /^lib\/(openings|registration)\/([\w-]+-)?dependencies\.ts$/, may: [/^node:crypto$/, /^lib\//] },
+  // The ledger is an adapter: it keeps operations and reservations in DynamoDB.
+  {
+    of: /^lib\/openings\/ledger\.ts$/,
+    may: [/^node:crypto$/, /^valibot$/, /^lib\/(aws\/dynamodb\.ts$|records\/|openings\/)/],
+  },
+  { of: /^lib\/openings\//, may: [...USE_CASE, /^lib\/openings\//] },
   { of: /^lib\/registration\//, may: [...USE_CASE, /^lib\/registration\//] },
-  { of: /^lib\/settlement\.ts$/, may: [...USE_CASE, /^lib\/accounts\//] },
   { of: /^lib\//, may: [] },
   { of: /^functions\//, may: [/^lib\//] },
   { of: /^infra\/local\//, may: [/^[^.]/] },
@@ -237,7 +242,7 @@ describe('Who may import whom', () => {
     ],
     [
       'a use case that knows an adapter',
-      'lib/accounts/trading-account.ts',
+      'lib/openings/opening.ts',
       "import { webApi } from '../platform/web-api/web-api.ts';",
     ],
     [

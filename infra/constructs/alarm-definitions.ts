@@ -135,7 +135,7 @@ function pages(service: MonitoredService): AlarmDefinition[] {
         fix: ROLL_BACK,
       }),
     ),
-    ...scheduled.flatMap(({ scheduled: { name }, lambda, logGroup }) => settlerPages(service, name, lambda, logGroup)),
+    ...scheduled.flatMap(({ lambda, logGroup }) => settlerPages(service, lambda, logGroup)),
     {
       id: 'ServerErrors',
       loss: 'Callers of any route get 5xx.',
@@ -180,7 +180,6 @@ function platformPages(
 
 function settlerPages(
   { stackName, settings: { stage } }: MonitoredService,
-  service: DeployedFunction,
   lambda: LambdaFunction,
   logGroup: ILogGroup,
 ): AlarmDefinition[] {
@@ -206,7 +205,7 @@ function settlerPages(
     {
       id: 'AccountOutcomeUnknown',
       loss: 'A client may have an account that our records do not show, and only an operator can find out.',
-      metric: eventCount(stage, 'AccountOutcomeUnknown', 5, { service }),
+      metric: eventCount(stage, 'AccountOutcomeUnknown', 5),
       atLeast: 1,
       severity: 'page',
       show: eventLines(logGroup, 'AccountOutcomeUnknown'),
@@ -230,6 +229,13 @@ const EVENT_NOTICES: readonly { id: string; event: string; minutes: number; atLe
     minutes: 5,
     atLeast: 1,
     loss: 'A client has an account that our records do not show.',
+  },
+  {
+    id: 'LoginNotOurs',
+    event: 'LoginNotOurs',
+    minutes: 60,
+    atLeast: 1,
+    loss: 'Somebody else opens accounts in our login range: if an answer is lost there, an operator must decide.',
   },
   {
     id: 'DepositFailed',

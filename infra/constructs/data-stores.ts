@@ -28,6 +28,8 @@ import { ownEnding } from './stack-names.ts';
 export class DataStores extends Construct {
   readonly crm: Table;
   readonly accounts: Table;
+  /** Reserved logins, kept without an end. If they are lost, a connection needs a fresh range. */
+  readonly logins: Table;
   readonly operations: Table;
   readonly registrations: Table;
   readonly limits: Table;
@@ -50,6 +52,7 @@ export class DataStores extends Construct {
 
     this.crm = this.table('Crm');
     this.accounts = this.table('Accounts');
+    this.logins = this.table('Logins');
     this.operations = this.table('Operations');
     this.registrations = this.table('Registrations');
     for (const table of [this.operations, this.registrations]) {

@@ -131,7 +131,11 @@ function accounts(route: Extract<DeployedRoute, { version: unknown }>, around: S
     description: `Opens an account of platform version ${route.version.slice(2)} for a client.`,
     ...sharedProps(around, 'accounts'),
     network: around.egress,
-    rights: [...rightsOfAccounts(around), onTable(around.data.operations, 'KeepOperations', OPERATION_STEPS)],
+    rights: [
+      ...rightsOfAccounts(around),
+      onTable(around.data.operations, 'KeepOperations', OPERATION_STEPS),
+      onTable(around.data.logins, 'ReserveLogins', ['PutItem', 'DeleteItem']),
+    ],
     environment: environmentOf(AccountEnvironment, { ...around.settings, ...accountResources(around) }),
   });
   acknowledgePlatformSecrets(made, around.settings);
@@ -144,14 +148,14 @@ export function settlement(scheduled: ScheduledFunction, around: Surroundings): 
   const made = new ServiceFunction(stack, constructName(scheduled), {
     name: scheduled.name,
     timeoutSeconds: scheduled.timeoutSeconds,
-    description: 'Brings to its end what nobody retries.',
+    description: 'Completes the operations that no client retries.',
     memory: settings.memory.accounts,
     logRetention: around.logRetention,
     removalPolicy: around.removalPolicy,
     network: around.egress,
     rights: [
       ...rightsOfAccounts(around),
-      onTable(data.operations, 'SettleOperations', ['PutItem', 'UpdateItem', 'DeleteItem']),
+      onTable(data.operations, 'SettleOperations', ['UpdateItem']),
       onDueIndex(data.operations, 'FindOperations'),
       onDueIndex(data.registrations, 'FindRegistrations'),
       onTable(data.registrations, 'NoteTold', ['BatchGetItem', 'UpdateItem']),
@@ -173,7 +177,7 @@ function rightsOfAccounts({ stack, settings, data, mail, notifications, events }
     publishOn(notifications, 'PublishClientNotifications'),
     events.right,
     onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
-    onTable(data.accounts, 'RecordAccounts', ['PutItem', 'Query']),
+    onTable(data.accounts, 'RecordAccounts', ['PutItem']),
     readSecrets('ReadPlatformSecrets', secretArn(stack, `${settings.platformSecrets}*`)),
   ];
 }
@@ -183,6 +187,7 @@ function accountResources(around: Surroundings) {
   return {
     ...sharedResources(around),
     accountsTable: data.accounts.tableName,
+    loginsTable: data.logins.tableName,
     passwordSecret: data.passwordKey.secretArn,
     notificationsTopicArn: notifications.topicArn,
     eventBus: events.bus.eventBusName,

@@ -35,6 +35,7 @@ export class OperatorsPolicy extends Construct {
         onDueIndex(data.operations, 'FindOperations'),
         onTable(data.operations, 'SettleOperations', ['BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
         onTable(data.accounts, 'RecordAccounts', ['BatchGetItem', 'PutItem']),
+        onTable(data.logins, 'ReserveLogins', ['BatchGetItem', 'PutItem']),
         onTable(data.registrations, 'ForgetRegistrations', ['Scan', 'BatchGetItem', 'PutItem', 'DeleteItem']),
         onTable(data.limits, 'ForgetCounters', ['BatchGetItem', 'DeleteItem']),
         onDocuments(data, 'ForgetDocuments', ['DeleteObject']),

@@ -1,14 +1,17 @@
+import { readFile } from 'node:fs/promises';
+import * as v from 'valibot';
 import { PlatformFailure, type PlatformFailureKind } from '../../lib/platform/platform.ts';
+import { ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { CommandError, counted, type Terminal } from './command.ts';
 import { missingRight } from './explain.ts';
 import { findConnection } from './find-connection.ts';
 import { publicTextWarning } from './public-address.ts';
-import { knowsPassword, type Remark, remarks, serverReporter } from './server-report.ts';
+import { highestLogin, knowsPassword, type Remark, remarks, serverReporter } from './server-report.ts';
 import type { Target } from './target.ts';
 
 /** Connects to trading servers, logs in and looks at rights, groups and logins, without creating anything. */
 export async function check(target: Target, ids: string[], terminal: Terminal): Promise<void> {
-  const report = serverReporter(target.client);
+  const report = serverReporter(target);
   let failed = 0;
   for (const id of ids) {
     const connection = await findConnection(target, id);
@@ -30,11 +33,36 @@ export async function check(target: Target, ids: string[], terminal: Terminal): 
   if (failed > 0) throw new CommandError(`${counted(failed, 'connection')} of ${ids.length} cannot be used.`);
 }
 
-function lines({ about, says, mend }: Remark): string {
-  return `  ${about}: ${says}\n${mend === undefined ? '' : `    → ${mend}\n`}`;
+function lines({ about, says, fix }: Remark): string {
+  return `  ${about}: ${says}\n${fix === undefined ? '' : `    → ${fix}\n`}`;
 }
 
 const CHECK_HINTS: Partial<Record<PlatformFailureKind, string>> = {
   platform_refused: ': the server answers, and refuses the secret, the certificate, or this address',
   platform_unavailable: ': the server or the secret cannot be reached from here',
 };
+
+/** A range that is not used yet, whatever is: the connection's own is about to be chosen. */
+const NO_RANGE = { from: 1, to: 1_000 };
+/** A suggested range begins at a multiple of this, and holds as many logins. */
+const RANGE_SIZE = 100_000;
+
+/** Shows the highest login of a server whose connection is in a CRM file, and suggests a range above it. */
+export async function showHighestLogin(
+  target: Target,
+  [file, id]: [string, string],
+  terminal: Terminal,
+): Promise<void> {
+  const { connections = [] } = JSON.parse(await readFile(file, 'utf8')) as { connections?: { id?: unknown }[] };
+  const found = connections.find((one) => one.id === id);
+  const connection = v.safeParse(ConnectionSchema, { ...found, logins: NO_RANGE });
+  if (!connection.success) throw new CommandError(`${file} has no connection ${id} that can be called.`);
+  const highest = await highestLogin(target, connection.output);
+  if (highest === undefined) {
+    terminal.print('This protocol cannot list logins: ask the administrators of the server for an unused range.\n');
+    return;
+  }
+  const from = Math.ceil((highest + 1) / RANGE_SIZE) * RANGE_SIZE;
+  const range = JSON.stringify({ from, to: from + RANGE_SIZE - 1 });
+  terminal.print(`${id}: the highest login is ${highest}; a free range is "logins": ${range}\n`);
+}

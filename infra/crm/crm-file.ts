@@ -50,7 +50,10 @@ async function checkCrmFile(content: unknown): Promise<CrmFile> {
         const result = v.safeParse(KINDS[name].schema, entry);
         // The rules beyond its schema are checked too wherever a record can be read, so that all faults are listed.
         if (result.typed) placed.push({ path, kind: name, record: result.output } as Placed);
-        for (const issue of result.issues ?? []) faults.push({ path: pathOf(path, issue), rule: ruleOf(issue) });
+        for (const issue of result.issues ?? []) {
+          const at = pathOf(path, issue);
+          faults.push({ path: at, rule: at.endsWith('.logins') ? `${ruleOf(issue)}: ${CHOOSE_RANGE}` : ruleOf(issue) });
+        }
       }
     }
   }
@@ -64,6 +67,11 @@ async function checkCrmFile(content: unknown): Promise<CrmFile> {
   for (const one of placed) put(file, one);
   return file;
 }
+
+/** How to choose the login range that every connection needs whose protocol names logins. */
+const CHOOSE_RANGE =
+  'choose a range such as { "from": 500000, "to": 599999 } that only this service uses on that server; ' +
+  '`npm run crm -- highest-login FILE ID` shows the highest login that the server has';
 
 function parseJson(text: string): unknown {
   try {

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, Option } from 'commander';
 import { call } from './call.ts';
-import { check } from './check.ts';
+import { check, showHighestLogin } from './check.ts';
 import { HELP_HINT, printable, type Terminal, toStandardOutput } from './command.ts';
 import { explain } from './explain.ts';
 import { forget } from './forget.ts';
@@ -108,6 +108,10 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     )
     .action((ids) => onTarget((target) => check(target, ids, terminal)));
   crm
+    .command('highest-login <file> <connection-id>')
+    .description('shows the highest login of a server, to choose a range above it; the file needs no `logins` yet')
+    .action((file, id) => onTarget((target) => showHighestLogin(target, [file, id], terminal)));
+  crm
     .command('secret')
     .description('secrets of trading servers and others')
     .command('put <name>')
@@ -150,7 +154,7 @@ function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): voi
 function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
   crm
     .command('operations')
-    .description('openings of accounts that are not at their end')
+    .description('operations that have not ended')
     .requiredOption('--open', 'lists them')
     .option('--json', 'lists as JSON')
     .action((options) => onTarget((target) => listOperations(target, options, terminal)));
@@ -160,10 +164,10 @@ function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal)
     .action((id) => onTarget((target) => showOperation(target, id, terminal)));
   crm
     .command('settle <id>')
-    .description('brings one of them to its end, by what was found on the trading server')
-    .option('--login <login>', 'the account is there, with this login')
-    .option('--none', 'there is no account, and there will be none: a retry starts anew')
-    .option('--deposit', 'the money is there')
+    .description('ends one of them that waits for an operator, with what was found on the trading server')
+    .option('--login <login>', 'the account exists, with this login')
+    .option('--none', 'there is no account: the key is free again')
+    .option('--deposit', 'the deposit was made')
     .action((id, options) => onTarget((target) => settleOperation(target, id, options, terminal)));
 }
 

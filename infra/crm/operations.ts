@@ -1,36 +1,64 @@
-import { depositAfter } from '../../lib/accounts/completion.ts';
+import { databaseClient, table as databaseTable, transactions } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
+import { drive, type Effects, type Learned, type OpenLife } from '../../lib/openings/drive.ts';
+import { toRecord } from '../../lib/openings/effects.ts';
+import { type Held, type Ledger, type Listed, ledgerIn } from '../../lib/openings/ledger.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
-import { PlatformFailure, type TradingPlatform } from '../../lib/platform/platform.ts';
-import type { KnownAccount } from '../../lib/records/account-operations.ts';
-import type { Connection } from '../../lib/records/crm-records.ts';
-import { NEVER } from '../../lib/records/due.ts';
-import type { OpenOperation } from '../../lib/records/due-operations.ts';
-import { isReserved } from '../../lib/records/logins.ts';
+import { PlatformFailure, type PlatformInspector, type TradingPlatform } from '../../lib/platform/platform.ts';
+import { type Accounts, accountsIn } from '../../lib/records/accounts.ts';
+import { OPERATOR_ONLY } from '../../lib/records/due.ts';
+import type { Telemetry } from '../../lib/telemetry.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
 import { findConnection } from './find-connection.ts';
 import { table } from './listing.ts';
-import { callSignal, listed, type OperationStore, operationStore, takeUp } from './operation-store.ts';
 import type { Target } from './target.ts';
 
 const ASK_MS = 20_000;
+const CALL_MS = 10_000;
+/** An operator's command holds an operation for this long at most. */
+const LEASE_MS = 60_000;
+const DAY_MS = 24 * 60 * 60_000;
+const callSignal = () => AbortSignal.timeout(CALL_MS);
 
-/** Lists the openings of accounts that are not at their end, the oldest first. */
+interface Store {
+  ledger: Ledger;
+  accounts: Accounts;
+}
+
+/** The ledger of a deployment or of the local service. @throws CommandError where only a table of CRM records is named */
+export async function ledgerAt({ database, tables }: Target): Promise<Store> {
+  if (tables === undefined) throw new CommandError('Operations are found by --stack NAME or --local.');
+  const names = await tables();
+  const client = databaseClient(database);
+  const [operations, logins] = [databaseTable(client, names.operations), databaseTable(client, names.logins)];
+  return {
+    ledger: ledgerIn({ operations, logins, names, transact: transactions(client) }),
+    accounts: accountsIn(databaseTable(client, names.accounts)),
+  };
+}
+
+/** All operations that have not ended, the oldest first. */
+export function openOperations({ ledger }: Store): Promise<Listed[]> {
+  return ledger.open(callSignal());
+}
+
+/** Lists the operations that have not ended. */
 export async function listOperations(target: Target, { json }: { json?: boolean }, terminal: Terminal): Promise<void> {
-  const open = await listed(await operationStore(target));
+  const open = await openOperations(await ledgerAt(target));
   if (json === true) return terminal.print(`${JSON.stringify(open.map(facts), null, 2)}\n`);
   const rows = open.map((one) => {
-    const { operation_id, user_id, connection_id, group } = one.details;
-    return [operation_id, user_id, connection_id, group, String(loginOf(one) ?? ''), missing(one)];
+    const { held } = one;
+    const { user_id = '', connection_id = '', group = '' } = held.plan ?? {};
+    return [held.operationId, user_id, connection_id, group, String(loginIn(held) ?? ''), missing(one)];
   });
   terminal.print(table([['ID', 'USER', 'CONNECTION', 'GROUP', 'LOGIN', 'WHAT IS MISSING'], ...rows]));
 }
 
 /** Shows what is known of an operation, what its server says, and what can be done. */
 export async function showOperation(target: Target, id: string, terminal: Terminal): Promise<void> {
-  const operation = await findOperation(await operationStore(target), id);
-  terminal.print(`${JSON.stringify(facts(operation), null, 2)}\n`);
-  terminal.print(`The server: ${await said(target, operation)}\n${advice(operation)}\n`);
+  const one = await findOperation(await ledgerAt(target), id);
+  terminal.print(`${JSON.stringify(facts(one), null, 2)}\n`);
+  terminal.print(`The server: ${await sighting(target, one.held)}\n${advice(one.held)}\n`);
 }
 
 export interface Settlement {
@@ -39,139 +67,172 @@ export interface Settlement {
   deposit?: boolean;
 }
 
-/** Brings an operation to its end, by what the operator has found on the trading server. */
+/** Ends an operation that only an operator can decide, with what was found on the trading server. */
 export async function settleOperation(target: Target, id: string, how: Settlement, terminal: Terminal): Promise<void> {
   if ([how.login, how.none, how.deposit].filter((one) => one !== undefined).length !== 1)
     throw wrong('Say what was found: --login N, --none or --deposit.');
-  const store = await operationStore(target);
-  const operation = await findOperation(store, id);
-  if (how.none === true) await settleAsNone(store, operation);
-  else if (how.deposit === true) await settleDeposit(target, store, operation);
-  else await settleAsOpened(target, store, operation, Number(how.login));
+  const login = how.login === undefined ? undefined : Number(how.login);
+  if (login !== undefined && (!Number.isSafeInteger(login) || login < 1))
+    throw wrong('--login takes the login of the account.');
+  const store = await ledgerAt(target);
+  const { held: found, dueAt } = await findOperation(store, id);
+  // First the lease, then the state: a retry may be at work.
+  const held = await store.ledger.acquire(found.pk, 'operator', LEASE_MS, callSignal());
+  if (held === undefined) throw new CommandError('Another worker holds it now; try again in a minute.');
+  try {
+    const fact = await factFor(target, held, { ...how, login });
+    await settle(store, held, fact);
+  } catch (error) {
+    // Whatever was refused: the operation stays as it was.
+    await store.ledger.rest(held, dueAt, callSignal()).catch(() => {});
+    throw error;
+  }
   terminal.print(`The operation ${id} is settled.\n`);
 }
 
-async function settleAsOpened(target: Target, store: OperationStore, open: OpenOperation, login: number) {
-  if (!Number.isSafeInteger(login) || login < 1) throw wrong('--login takes the login of the account.');
-  if (open.account !== undefined) throw new CommandError(`Its account is known: ${open.account.login}.`);
-  const { operation_id, group } = open.details;
-  const finding = await ask(target, open, (platform, signal) =>
-    platform.find({ operationId: operation_id, group, login }, signal),
-  );
-  if (finding?.kind === 'absent') throw new CommandError(`The server knows no account ${login}; nothing was settled.`);
-  const account = { login, opened_at: new Date().toISOString(), recorded: true, ...depositAfter(open.earlier) };
-  await finish(store, open, account);
+/** What the operator says, as a fact of `life.ts`. @throws CommandError if it contradicts the state or the server */
+async function factFor(
+  target: Target,
+  held: Held,
+  { login, deposit }: { login: number | undefined; none?: boolean; deposit?: boolean },
+): Promise<Learned> {
+  const { life } = held;
+  if (deposit === true) {
+    if (life.at !== 'done' || !life.unpaid) throw new CommandError('Nothing says that its deposit is missing.');
+    const holdsFunds = await ask(target, held, (platform, signal) => platform.holdsFunds(life.login, signal));
+    if (holdsFunds === false)
+      throw new CommandError(`The account ${life.login} is empty: make the deposit on the server first.`);
+    return { on: 'operator_paid' };
+  }
+  if (life.at === 'open' || life.at === 'done') throw new CommandError(`Its account is known: ${life.login}.`);
+  if (life.at !== 'undecided')
+    throw new CommandError('The settler still looks for its account: only what waits for an operator can be settled.');
+  if (login === undefined) return { on: 'operator_found_none' };
+  if (held.plan?.keyed === true && login !== life.login)
+    throw new CommandError(`It has only asked for the login ${life.login}.`);
+  const exists = await ask(target, held, (platform, signal) => platform.exists(login, signal));
+  if (exists === false) throw new CommandError(`The server knows no account ${login}; nothing was settled.`);
+  return { on: 'operator_found', login };
 }
 
-async function settleAsNone(store: OperationStore, open: OpenOperation): Promise<void> {
-  const { account, earlier } = open;
-  if (account !== undefined) throw new CommandError(`Its account is known: ${account.login}.`);
-  if (earlier.settleAt > Date.now())
-    throw new CommandError(`Until ${iso(earlier.settleAt)} the account may yet be opened; nothing was settled.`);
-  const { operation } = await takeUp(store, open);
-  await store.operations.release(operation, callSignal());
+/** Writes what follows from the fact. What is missing of an account then is left to the settler. */
+async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): Promise<void> {
+  const neverCalled = () => {
+    throw new Error('An operator sends nothing.');
+  };
+  const record = async (life: OpenLife) => {
+    await accounts.put(toRecord(held, life), callSignal());
+    return true;
+  };
+  const effects: Effects = {
+    prepare: neverCalled,
+    nextLogin: neverCalled,
+    noLogin: neverCalled,
+    send: neverCalled,
+    look: neverCalled,
+    record,
+    complete: async (life) => ({
+      on: 'completed',
+      recorded: life.recorded || (await record(life)),
+      published: life.published,
+      deposit: 'kept',
+    }),
+    notify: async () => {},
+  };
+  const { now } = Date;
+  const run = { ledger, effects, telemetry: SILENT, now, platformEndsAt: now() + ASK_MS, signal: callSignal() };
+  const end = await drive({ worker: 'operator', ...run }, held, fact);
+  if (fact.on === 'operator_found' && end.kind !== 'opened')
+    throw new CommandError(`The login ${fact.login} belongs to another operation; nothing was settled.`);
+  if (end.kind === 'overtaken') throw new CommandError('Another worker has acquired it; look at it again.');
 }
 
-/** The money itself is not this command's: it looks whether it is there, and says that nothing is missing any more. */
-async function settleDeposit(target: Target, store: OperationStore, open: OpenOperation): Promise<void> {
-  const { account } = open;
-  if (account === undefined) throw new CommandError('Its account is not known: settle it with --login or --none.');
-  const holdsFunds = await ask(target, open, (platform, signal) => platform.holdsFunds(account.login, signal));
-  if (holdsFunds === false)
-    throw new CommandError(`The account ${account.login} is empty: make the deposit on the server first.`);
-  await finish(store, open, { ...account, deposit: 'made' });
-}
+const SILENT: Telemetry = { event: () => {}, with: () => SILENT };
 
-/** Writes the account's record; what is still missing is left to the settler. */
-async function finish(store: OperationStore, open: OpenOperation, account: KnownAccount): Promise<void> {
-  const { operation, details } = await takeUp(store, open);
-  const { login, opened_at } = account;
-  await store.accounts.put({ ...details, login, opened_at }, callSignal());
-  await store.operations.finish(operation, { ...account, recorded: true }, callSignal());
-}
-
-async function findOperation({ due }: OperationStore, id: string): Promise<OpenOperation> {
-  const open = await due.open(callSignal());
-  const found = open.find(({ details }) => details.operation_id === id);
+async function findOperation(store: Store, id: string): Promise<Listed> {
+  const open = await openOperations(store);
+  const found = open.find(({ held }) => held.operationId === id);
   if (found === undefined)
     throw new CommandError(`No operation ${id} is open; ${counted(open.length, 'operation')} are.`);
   return found;
 }
 
-/** @returns undefined where the server cannot be asked */
+/** @returns undefined if the server cannot be asked */
 async function ask<T>(
   target: Target,
-  { details }: OpenOperation,
-  question: (platform: TradingPlatform, signal: AbortSignal, connection: Connection) => Promise<T>,
+  { plan }: Held,
+  question: (platform: TradingPlatform & PlatformInspector, signal: AbortSignal) => Promise<T>,
 ): Promise<T | undefined> {
-  const connection = await findConnection(target, details.connection_id);
+  const connection = await findConnection(target, plan?.connection_id ?? '');
   if (connection === undefined) return undefined;
   const signal = AbortSignal.timeout(ASK_MS);
   try {
     const platform = await platformConnections({ readSecret: secretReader(target.client) })(connection, signal);
-    return await question(platform, signal, connection).finally(() => platform.close().catch(() => {}));
+    return await question(platform, signal).finally(() => platform.close().catch(() => {}));
   } catch (error) {
     if (error instanceof PlatformFailure) return undefined;
     throw error;
   }
 }
 
-async function said(target: Target, operation: OpenOperation): Promise<string> {
-  const { details, earlier, account } = operation;
-  const { operation_id } = details;
-  const { login } = earlier;
-  if (account !== undefined) return `the account ${account.login} was opened.`;
-  const finding = await ask(target, operation, (platform, signal, connection) => {
-    const chosen = login === undefined ? {} : { login, reserved: isReserved(connection, login) };
-    return platform.find({ operationId: operation_id, group: details.group, ...chosen }, signal);
-  });
-  switch (finding?.kind) {
-    case 'found':
-      return `it has the account ${finding.login}, which is this operation's.`;
-    case 'another':
-      return `the login ${login} is somebody else's.`;
+async function sighting(target: Target, held: Held): Promise<string> {
+  const login = loginIn(held);
+  if (held.life.at === 'open' || held.life.at === 'done') return `the account ${login} was opened.`;
+  const seen =
+    login === undefined
+      ? 'silent'
+      : await ask(target, held, (platform, signal) => platform.look({ login, operationId: held.operationId }, signal));
+  switch (seen) {
+    case 'ours':
+      return `it has the account ${login}, with this operation's id.`;
+    case 'foreign':
+      return `the account ${login} shows another operation's id.`;
+    case 'unmarked':
+      return `it has the account ${login}, without an id.`;
     case 'absent':
-      return 'it has no such account now.';
-    case 'cannot_tell':
-      return 'it has no way to tell. Look there for an account of this group, made at the time.';
+      return `it has no account ${login}.`;
+    case 'silent':
+      return 'it cannot tell. Look there for an account of this group, opened at the time.';
     default:
       return 'it cannot be asked from here.';
   }
 }
 
-function advice({ account, details, earlier }: OpenOperation): string {
-  const id = details.operation_id;
-  if (account?.deposit === 'failed') return `When the deposit was made: settle ${id} --deposit`;
-  if (account !== undefined) return 'What is missing is seen to each minute.';
-  return [
-    `When the account is there: settle ${id} --login N`,
-    `When it is not, after ${iso(earlier.settleAt)}: settle ${id} --none`,
-  ].join('\n');
+function advice({ life, operationId: id }: Held): string {
+  if (life.at === 'done') return `When the deposit was made: settle ${id} --deposit`;
+  if (life.at === 'open') return 'The settler completes what is missing, each minute.';
+  if (life.at === 'sent') return 'The settler looks for it. A retry with the same key sends the same login again.';
+  return [`If the account is there: settle ${id} --login N`, `If there is none: settle ${id} --none`].join('\n');
 }
 
-function loginOf({ account, earlier }: OpenOperation): number | undefined {
-  return account?.login ?? earlier.login;
+function loginIn({ life }: Held): number | undefined {
+  return 'login' in life ? life.login : undefined;
 }
 
-function missing({ account, earlier, dueAt }: OpenOperation): string {
-  if (account === undefined && dueAt === NEVER) return 'whether it was opened, which no server can tell';
-  if (account === undefined) return `whether it was opened; certain after ${iso(earlier.settleAt)}`;
-  if (account.deposit === 'failed') return 'the deposit, which an operator has to see to';
+function missing({ held: { life, since = 0 } }: Listed): string {
+  if (life.at === 'undecided') return 'whether it was opened: an operator decides';
+  if (life.at === 'sent')
+    return `whether it was opened${Date.now() - since > DAY_MS ? '; its server has not answered for a day' : ''}`;
+  if (life.at === 'done') return 'the deposit: an operator pays';
+  if (life.at !== 'open') return '';
+  const { recorded, deposit, published } = life;
   return [
-    !account.recorded && 'its record',
-    account.deposit !== 'made' && account.deposit !== undefined && 'its deposit',
-    account.told !== true && 'its event',
+    !recorded && 'its record',
+    (deposit === 'due' || deposit === 'sent') && 'its deposit',
+    !published && 'its event',
   ]
     .filter((one) => one !== false)
     .join(', ');
 }
 
 /** What people may see of an operation. */
-function facts({ details, earlier, account }: OpenOperation): object {
-  const { deposit, login, settleAt } = earlier;
-  return { ...details, deposit, login, settle_at: iso(settleAt), account };
-}
-
-function iso(time: number): string {
-  return new Date(time).toISOString();
+function facts({ held, dueAt }: Listed): object {
+  const { life, plan, since } = held;
+  return {
+    ...plan,
+    operation_id: held.operationId,
+    life,
+    since: since === undefined ? undefined : new Date(since).toISOString(),
+    due_at: dueAt === OPERATOR_ONLY ? 'operator' : new Date(dueAt).toISOString(),
+  };
 }

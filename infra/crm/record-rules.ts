@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import iconv from 'iconv-lite';
 import * as v from 'valibot';
-import { type Connection, isGroupOfManagers, loginsOverlap } from '../../lib/records/crm-records.ts';
+import { type Connection, isManagerGroup, loginsOverlap } from '../../lib/records/crm-records.ts';
 import { crmKey } from '../../lib/records/crm-table.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { parsePhone } from '../../lib/validators/phone.ts';
@@ -71,13 +71,13 @@ function connectionFaults(connection: Connection, fault: (at: string, rule: stri
   const { groups = [] } = connection;
   const names = Array.isArray(groups) ? groups.entries() : Object.keys(groups).map((name) => [name, name] as const);
   for (const [key, name] of names) {
-    if (isGroupOfManagers(name)) fault(member('.groups', key), 'must not be a group of managers');
+    if (isManagerGroup(name)) fault(member('.groups', key), 'must not be a group of managers');
   }
 }
 
 /**
- * Ranges of logins that overlap on one host.
- * @param kept connections that stand there already, to which the placed ones are compared too
+ * Ranges of logins that overlap on one host, for servers of one platform version.
+ * @param kept connections that are in the table already
  */
 export function overlapFaults(placed: readonly Placed[], kept: readonly Placed[] = []): CrmFault[] {
   const before = kept.filter(isConnection);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { NEVER } from '../../lib/records/due.ts';
+import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, type TableName } from '../tables.ts';
 import { addRecords, readTable } from './change.ts';
@@ -31,6 +31,7 @@ interface Rule {
 
 const RULES: Readonly<Record<string, Rule>> = {
   accounts: { table: 'Accounts' },
+  logins: { table: 'Logins', owner: 'operation_id' },
   operations: { table: 'Operations', copied: leftToOperators, owner: 'operation_id' },
   registrations: {
     table: 'Registrations',
@@ -44,7 +45,7 @@ const RULES: Readonly<Record<string, Rule>> = {
  * looks at each.
  */
 function leftToOperators(item: Item): Item {
-  return item[DUE_INDEX.at] === undefined ? item : { ...item, [DUE_INDEX.at]: NEVER };
+  return item[DUE_INDEX.at] === undefined ? item : { ...item, [DUE_INDEX.at]: OPERATOR_ONLY };
 }
 
 /** Copies what a table lost from a table that AWS restored. */

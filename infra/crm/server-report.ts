@@ -1,49 +1,109 @@
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
-import type { ClosedGroups, RangeInspection, Rights, TradingPlatform } from '../../lib/platform/platform.ts';
-import { type Connection, loginRangeOf } from '../../lib/records/crm-records.ts';
+import type { ClosedGroups, PlatformInspector, Rights } from '../../lib/platform/platform.ts';
+import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
+import { ledgerAt } from './operations.ts';
 import type { Target } from './target.ts';
 
-/** What one look at a trading server found; nothing was changed there. */
+/** What the server has in the login ranges of a connection. */
+interface RangeReport {
+  /** The logins that were asked about: all of the ranges, or a sample; 0 if the server cannot tell. */
+  asked: number;
+  taken: number;
+  /** Accounts in the ranges that the ledger does not know. Empty if there is no ledger to compare with. */
+  strangers: number[];
+}
+
+/** What an inspection of a trading server found; nothing was changed there. */
 export interface ServerReport {
   rights: Rights;
   groups: ClosedGroups;
-  /** Of a connection that has a range of logins. */
-  range?: RangeInspection;
+  /** Present for a connection with ranges. */
+  ranges?: RangeReport;
 }
 
 /** How long one trading server may take to log us in and to answer all questions, in milliseconds. */
-const LOOK_MS = 20_000;
+const INSPECTION_MS = 20_000;
+/** How many logins of a range are asked for if the server cannot list its accounts. */
+const SAMPLES = 20;
 
-/** Looks at trading servers. The look ends with a PlatformFailure where the server does not let us in. */
-export function serverReporter(client: Target['client']): (connection: Connection) => Promise<ServerReport> {
-  const platforms = platformConnections({ readSecret: secretReader(client) });
+/** Inspects trading servers. It throws PlatformFailure if the server does not let us in. */
+export function serverReporter(target: Target): (connection: Connection) => Promise<ServerReport> {
+  const platforms = platformConnections({ readSecret: secretReader(target.client) });
   return async (connection) => {
-    const signal = AbortSignal.timeout(LOOK_MS);
+    const signal = AbortSignal.timeout(INSPECTION_MS);
     const server = await platforms(connection, signal);
-    return await look(server, connection, signal).finally(() => server.close().catch(() => {}));
+    try {
+      await server.check(signal);
+      const rights = await server.rights(signal);
+      const groups = await server.closedGroups(signal);
+      const ranges = loginRanges(connection);
+      if (ranges.length === 0) return { rights, groups };
+      return { rights, groups, ranges: await inspectRanges(target, server, connection, ranges, signal) };
+    } finally {
+      await server.close().catch(() => {});
+    }
   };
 }
 
-async function look(server: TradingPlatform, connection: Connection, signal: AbortSignal): Promise<ServerReport> {
-  await server.check(signal);
-  const rights = await server.rights(signal);
-  const groups = await server.closedGroups(signal);
-  const range = loginRangeOf(connection);
-  return {
-    rights,
-    groups,
-    ...(range === undefined ? {} : { range: await server.inspectRange(range, signal) }),
-  };
+async function inspectRanges(
+  target: Target,
+  server: PlatformInspector,
+  { platform }: Connection,
+  ranges: LoginRange[],
+  signal: AbortSignal,
+): Promise<RangeReport> {
+  const { asked, taken } = await takenLogins(server, ranges, signal);
+  if (target.tables === undefined || taken.length === 0) return { asked, taken: taken.length, strangers: [] };
+  const holders = await (await ledgerAt(target)).ledger.holders(platform, taken, signal);
+  return { asked, taken: taken.length, strangers: taken.filter((login) => !holders.has(login)) };
 }
 
-/** A sentence on one side of a trading server. */
+async function takenLogins(
+  server: PlatformInspector,
+  ranges: LoginRange[],
+  signal: AbortSignal,
+): Promise<{ asked: number; taken: number[] }> {
+  const all = await server.logins(signal);
+  if (all !== undefined) {
+    const asked = ranges.reduce((size, { from, to }) => size + to - from + 1, 0);
+    return { asked, taken: all.filter((login) => ranges.some(({ from, to }) => from <= login && login <= to)) };
+  }
+  const taken: number[] = [];
+  const samples = ranges.flatMap(samplesIn);
+  for (const login of samples) {
+    const exists = await server.exists(login, signal);
+    if (exists === undefined) return { asked: 0, taken: [] };
+    if (exists) taken.push(login);
+  }
+  return { asked: samples.length, taken };
+}
+
+/** Logins that are spread evenly over a range, both ends included. */
+function samplesIn({ from, to }: LoginRange): number[] {
+  const step = (to - from) / (SAMPLES - 1);
+  return Array.from({ length: SAMPLES }, (_, index) => Math.round(from + index * step));
+}
+
+/** The highest login of a server, to choose a range above it; undefined if the protocol cannot list logins. */
+export async function highestLogin(target: Target, connection: Connection): Promise<number | undefined> {
+  const signal = AbortSignal.timeout(INSPECTION_MS);
+  const server = await platformConnections({ readSecret: secretReader(target.client) })(connection, signal);
+  try {
+    const logins = await server.logins(signal);
+    return logins?.reduce((highest, login) => Math.max(highest, login), 0);
+  } finally {
+    await server.close().catch(() => {});
+  }
+}
+
+/** A sentence about one aspect of a trading server. */
 export interface Remark {
   about: 'rights' | 'groups' | 'logins';
   state: 'works' | 'missing' | 'warning';
   says: string;
-  /** What mends it; with every state but `works`. */
-  mend?: string;
+  /** With every state but `works`. */
+  fix?: string;
 }
 
 /** True: a look shows that our password is right; the web-registration plug-in is only seen to be reached. */
@@ -52,8 +112,12 @@ export function knowsPassword(protocol: Connection['protocol']): boolean {
 }
 
 /** What was found, in sentences. */
-export function remarks(connection: Connection, { rights, groups, range }: ServerReport): Remark[] {
-  return [onRights(connection, rights), ...onGroups(connection, groups), ...onLogins(connection, range)];
+export function remarks(connection: Connection, { rights, groups, ranges }: ServerReport): Remark[] {
+  return [
+    onRights(connection, rights),
+    ...onGroups(connection, groups),
+    ...(ranges === undefined ? [] : onLogins(connection, ranges)),
+  ];
 }
 
 /** Each right in words, and where it is given on a version 5 server. */
@@ -74,7 +138,7 @@ function onRights({ protocol, demo }: Connection, rights: Rights): Remark {
     const says = knowsPassword(protocol)
       ? 'cannot be seen: the protocol has no word for them'
       : 'cannot be seen, nor whether our password is right: the protocol has no command but the one that opens accounts';
-    return { about, state: 'warning', says, mend: TRY_ONE };
+    return { about, state: 'warning', says, fix: TRY_ONE };
   }
   const names = Object.keys(RIGHTS) as (keyof Rights)[];
   const those = (permission: Rights[keyof Rights]) => names.filter((name) => rights[name] === permission);
@@ -83,15 +147,15 @@ function onRights({ protocol, demo }: Connection, rights: Rights): Remark {
   // Deposits are paid on demo connections alone.
   const lacking = those('denied').filter((name) => name !== 'changeBalances' || demo);
   if (lacking.length > 0) {
-    const mend = `in the server's Administrator, for the manager in the secret: ${lacking.map((name) => RIGHTS[name].given).join('; ')}`;
-    return { about, state: 'missing', says: `${may}may not ${words(lacking)}`, mend };
+    const fix = `in the server's Administrator, for the manager in the secret: ${lacking.map((name) => RIGHTS[name].given).join('; ')}`;
+    return { about, state: 'missing', says: `${may}may not ${words(lacking)}`, fix };
   }
-  if (those('unsaid').length > 0) {
+  if (those('unknown').length > 0) {
     return {
       about,
       state: 'warning',
-      says: `${may}cannot be seen: whether it may ${words(those('unsaid'))}`,
-      mend: TRY_ONE,
+      says: `${may}cannot be seen: whether it may ${words(those('unknown'))}`,
+      fix: TRY_ONE,
     };
   }
   const unneeded = rights.changeBalances === 'denied' ? 'may not change balances, and need not' : '';
@@ -102,30 +166,41 @@ function onGroups(connection: Connection, { unknown, notShown }: ClosedGroups): 
   const about = 'groups';
   const put = `name others in \`groups\` of ${connection.id}, or have them opened to the manager on the server`;
   if (unknown.length > 0)
-    return [{ about, state: 'missing', says: `the server has no ${unknown.join(', ')}`, mend: put }];
+    return [{ about, state: 'missing', says: `the server has no ${unknown.join(', ')}`, fix: put }];
   if (notShown.length > 0) {
-    return [{ about, state: 'warning', says: `the server does not show us ${notShown.join(', ')}`, mend: put }];
+    return [{ about, state: 'warning', says: `the server does not show us ${notShown.join(', ')}`, fix: put }];
   }
   const groups = connection.protocol === 'web-api' ? (connection.groups ?? []) : [];
   return groups.length > 0 ? [{ about, state: 'works', says: groups.join(', ') }] : [];
 }
 
-function onLogins(connection: Connection, range: RangeInspection | undefined): Remark[] {
+function onLogins(connection: Connection, { asked, taken, strangers }: RangeReport): Remark[] {
   const about = 'logins';
-  const logins = loginRangeOf(connection);
-  if (logins === undefined || range === undefined) {
-    if (connection.protocol === 'web-registration') return [];
-    const mend = 'reserve one on the server, and name it in `logins`';
-    return [{ about, state: 'warning', says: 'it has no range of its own', mend }];
+  const name = loginRanges(connection)
+    .map(({ from, to }) => `${from} to ${to}`)
+    .join(', ');
+  if (asked === 0) {
+    const fix = 'have the gateway answer WCHKACCOUNT, or count the accounts of the range on the server';
+    return [{ about, state: 'warning', says: `${name}: the server cannot tell which of them exist`, fix }];
   }
-  const { looked, taken } = range;
-  const name = `${logins.from} to ${logins.to}`;
-  const wider = 'reserve a wider range on the server, and name it in `logins`';
-  if (looked === 0) {
-    const mend = 'have the gateway answer WCHKACCOUNT, or count the accounts of the range on the server';
-    return [{ about, state: 'warning', says: `${name}: the server cannot say which of them exist`, mend }];
-  }
-  const says = `${name}: ${taken} of ${looked} looked at are taken`;
-  if (taken === looked) return [{ about, state: 'missing', says, mend: wider }];
-  return [taken * 2 > looked ? { about, state: 'warning', says, mend: wider } : { about, state: 'works', says }];
+  const says = `${name}: ${taken} of ${asked} logins are taken`;
+  const fix = `reserve a wider range on the server, and name it first in \`logins\` of ${connection.id}`;
+  const filling: Remark =
+    taken * 2 > asked
+      ? { about, state: taken === asked ? 'missing' : 'warning', says, fix }
+      : { about, state: 'works', says };
+  if (strangers.length === 0) return [filling];
+  const some = strangers.slice(0, MAX_SHOWN).join(', ');
+  const more = strangers.length > MAX_SHOWN ? ' and more' : '';
+  return [
+    filling,
+    {
+      about,
+      state: 'warning',
+      says: `the ledger does not know ${strangers.length} accounts in the range: ${some}${more}`,
+      fix: 'let only this service open accounts there, or give the connection a fresh range',
+    },
+  ];
 }
+
+const MAX_SHOWN = 10;

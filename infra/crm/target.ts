@@ -22,7 +22,7 @@ export interface Target {
   /** Of the client of the bucket of documents. */
   objects: ClientConfig & { forcePathStyle?: boolean };
   /** The names of the other tables; absent where nothing but a table is named. */
-  tables?: () => Promise<{ operations: string; accounts: string }>;
+  tables?: () => Promise<{ operations: string; accounts: string; logins: string }>;
   /** The name of any table or bucket by its id in the stack, such as `OperationsTable`; absent where nothing but a table is named. */
   resource?: (logicalId: string) => Promise<string>;
   /** The secret that codes are sealed with; absent where nothing but a table is named. */
@@ -128,7 +128,11 @@ async function openStack(stack: string): Promise<Target> {
 }
 
 async function tablesOf(resource: (logicalId: string) => Promise<string>) {
-  return { operations: await resource('OperationsTable'), accounts: await resource('AccountsTable') };
+  return {
+    operations: await resource('OperationsTable'),
+    accounts: await resource('AccountsTable'),
+    logins: await resource('LoginsTable'),
+  };
 }
 
 /** The name of a resource of a stack. @param logicalId as the template names it */

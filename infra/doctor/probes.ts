@@ -22,7 +22,7 @@ import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { CommandError } from '../crm/command.ts';
 import { fromItems } from '../crm/crm-items.ts';
-import { listed, operationStore } from '../crm/operation-store.ts';
+import { ledgerAt, openOperations } from '../crm/operations.ts';
 import { serverReporter } from '../crm/server-report.ts';
 import type { Target } from '../crm/target.ts';
 import { logicalId, type TableName } from '../tables.ts';
@@ -199,7 +199,7 @@ export function serverProbes(target: Target, place: string) {
     /** Those of the CRM records. */
     connections: async () => fromItems(await table.readAll()).records.connections,
     /** Connects, logs in and asks; changes nothing. @throws PlatformFailure */
-    report: serverReporter(client),
+    report: serverReporter(target),
     /** How a table of the stack is kept. */
     async table(name: TableName) {
       const TableName = await (target.resource ?? absentResource)(logicalId(name));
@@ -216,7 +216,7 @@ export function serverProbes(target: Target, place: string) {
       };
     },
     /** The unfinished openings of accounts, each with the time when it is due, in epoch milliseconds. */
-    openOperations: async (): Promise<{ dueAt: number }[]> => listed(await operationStore(target)),
+    openOperations: async (): Promise<{ dueAt: number }[]> => openOperations(await ledgerAt(target)),
   };
 }
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { PlatformFailure } from '../../lib/platform/platform.ts';
 import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
-import { NEVER } from '../../lib/records/due.ts';
+import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { knowsPassword, remarks } from '../crm/server-report.ts';
 import type { ServiceSecret } from '../crm/service-secrets.ts';
 import type { Settings } from '../settings.ts';
@@ -158,7 +158,7 @@ export function settlementCheck(now: number = Date.now()): Check<ServerProbes> {
         const log = 'read the log of settle-operations (output SettleOperationsLogGroup)';
         return missing(`the settler has left ${overdue.length} of them since ${since}`, log);
       }
-      const forOperators = open.filter(({ dueAt }) => dueAt === NEVER).length;
+      const forOperators = open.filter(({ dueAt }) => dueAt === OPERATOR_ONLY).length;
       if (forOperators === 0) return works(open.length === 0 ? 'none' : `${open.length}, which the settler finishes`);
       return warning(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${probes.place}`);
     },
@@ -200,6 +200,6 @@ function oneConnection(connection: Connection): Check<ServerProbes> {
   };
 }
 
-function toOutcome(id: string, { about, state, says, mend }: ReturnType<typeof remarks>[number]): Outcome {
-  return { subject: `${id} ${about}`, state, detail: says, ...(mend === undefined ? {} : { fix: mend }) };
+function toOutcome(id: string, { about, state, says, fix }: ReturnType<typeof remarks>[number]): Outcome {
+  return { subject: `${id} ${about}`, state, detail: says, ...(fix === undefined ? {} : { fix }) };
 }

@@ -1,9 +1,8 @@
-import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import dynalite from 'dynalite';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
+import { type Change, Dynamo, type Reply } from './dynamo.ts';
 import { Faults } from './faults.ts';
 import { closed, fromHereAlone, LIKE_AWS, listen } from './listen.ts';
 import { tableArn } from './rights/arn.ts';
@@ -36,6 +35,7 @@ export const TABLES = {
   registrations: 'registrations',
   limits: 'limits',
   accounts: 'accounts',
+  logins: 'logins',
 };
 export type DatabaseTables = typeof TABLES;
 
@@ -46,6 +46,8 @@ export interface Database {
   /** Every call so far, oldest first; emptied by whoever wants to count from zero. */
   readonly calls: DatabaseCall[];
   createTables(names: DatabaseTables): Promise<void>;
+  /** Called after each call that has written, with all its writes, before it is answered. */
+  onWritten(listener: (changes: readonly Change[]) => void): void;
   /** The same tables for those who look on: their calls meet no fault and are not counted. @returns where they are called */
   lookOn(): Promise<string>;
   close(): Promise<void>;
@@ -56,14 +58,14 @@ const SORT_KEYS: Partial<Record<keyof DatabaseTables, string>> = { accounts: 'sk
 
 /**
  * Stands in for DynamoDB: dynalite, behind a server that counts its calls and makes the faults that were asked for.
- * Dynalite has no transactions and no expiry, so neither is used.
+ * Dynalite has no transactions; `transactions.ts` makes them of single calls.
  */
 export async function startDatabase({
   port = 0,
   faults = new Faults(),
   callers,
 }: DatabaseOptions = {}): Promise<Database> {
-  const dynamo = dynalite({ createTableMs: 0 });
+  const dynamo = new Dynamo(SORT_KEYS);
   const calls: DatabaseCall[] = [];
   const closing = new AbortController();
 
@@ -84,12 +86,13 @@ export async function startDatabase({
     if (!isAdministration(operation)) calls.push(call);
     // All of it has come in: whatever becomes of its caller from now on, it is done.
     const body = await buffer(request);
-    const { tables, index } = targetOf(body.toString('utf8'));
+    const target = targetOf(body.toString('utf8'));
+    const { tables } = target;
     call.table = tables.join(',');
     if (!isAdministration(operation)) await faults.onCall({ name: operation, fault });
     // Tests let the time of the functions pass, but not ours, and a client that compares the two repeats what was refused.
     response.sendDate = false;
-    const denial = denialOf(caller, needs(operation, tables, index));
+    const denial = denialOf(caller, needs(operation, target));
     if (denial !== undefined) return fail(request, response, ACCESS_DENIED, denial);
     switch (fault?.kind) {
       case 'throttled':
@@ -103,27 +106,28 @@ export async function startDatabase({
       case 'slow':
         await faults.pause(fault.ms ?? 1_000, closing.signal);
         break;
-      case 'reply_lost':
-        loseAnswer(request, response);
-        break;
       case 'repeated':
         repeatLater(request, body, fault.ms ?? 1_000);
     }
-    dynamo.emit('request', again(request, body), response);
+    answer(request, response, await dynamo.run(request, body), fault?.kind === 'reply_lost');
   }
 
-  /** The same call once more, when its caller has long had the answer. */
+  /** The same call once more, long after its caller has heard the answer. */
   function repeatLater(request: IncomingMessage, body: Buffer, ms: number): void {
-    const repeat = again(request, body);
     faults.pause(ms, closing.signal).then(
-      () => dynamo.emit('request', repeat, new ServerResponse(repeat as unknown as IncomingMessage)),
+      () => dynamo.run(request, body),
       () => {},
     );
   }
 
   const onlookers = createServer(
     LIKE_AWS,
-    fromHereAlone((request, response) => dynamo.emit('request', request, response)),
+    fromHereAlone((request, response) => {
+      buffer(request)
+        .then((body) => dynamo.run(request, body))
+        .then((reply) => answer(request, response, reply))
+        .catch(() => request.socket.destroy());
+    }),
   );
   let onlookersUrl: Promise<string> | undefined;
   const lookOn = () => {
@@ -138,6 +142,9 @@ export async function startDatabase({
     faults,
     calls,
     createTables: async (names) => createTables(await lookOn(), names),
+    onWritten(listener) {
+      dynamo.onWritten = listener;
+    },
     lookOn,
     async close() {
       down.stop();
@@ -192,18 +199,10 @@ const OVER_WHAT_IS_DUE = {
   ],
 };
 
-/** The work is done, and then the connection breaks instead of an answer. */
-function loseAnswer(request: IncomingMessage, response: ServerResponse): void {
-  response.write = () => true;
-  response.end = () => {
-    request.socket.destroy();
-    return response;
-  };
-}
-
-/** A request whose body was read, to be read once more. */
-function again({ method, url, headers, httpVersion }: IncomingMessage, body: Buffer): Readable {
-  return Object.assign(Readable.from([body]), { method, url, headers, httpVersion });
+/** @param lost the work is done, and then the connection breaks instead of an answer */
+function answer(request: IncomingMessage, response: ServerResponse, reply: Reply, lost = false): void {
+  if (lost) request.socket.destroy();
+  else response.writeHead(reply.status, reply.headers).end(reply.body);
 }
 
 /** Its client made it before. */
@@ -217,17 +216,31 @@ function operationOf(request: IncomingMessage): string {
 
 /** Calls about tables, not items: they neither count nor fail. */
 function isAdministration(operation: string): boolean {
-  return !operation.endsWith('Item') && operation !== 'Query' && operation !== 'Scan';
+  return !/Items?$|^(Query|Scan)$/.test(operation);
 }
 
-/** The tables that a call is about, and the index of one. */
-function targetOf(body: string): { tables: string[]; index?: string } {
+interface CallTarget {
+  tables: string[];
+  index?: string;
+  /** Of a transaction: the action on each table. IAM asks for the rights of the single writes. */
+  writes?: { action: string; table: string }[];
+}
+
+/** What a call is about. */
+function targetOf(body: string): CallTarget {
   try {
-    const { TableName, RequestItems, IndexName } = JSON.parse(body) as {
+    const { TableName, RequestItems, IndexName, TransactItems } = JSON.parse(body) as {
       TableName?: string;
       RequestItems?: object;
       IndexName?: string;
+      TransactItems?: Record<string, { TableName: string }>[];
     };
+    if (TransactItems !== undefined) {
+      const writes = TransactItems.flatMap((item) =>
+        Object.entries(item).map(([action, { TableName: table }]) => ({ action: `${action}Item`, table })),
+      );
+      return { tables: writes.map(({ table }) => table), writes };
+    }
     const tables = TableName === undefined ? Object.keys(RequestItems ?? {}) : [TableName];
     return { tables, ...(IndexName === undefined ? {} : { index: IndexName }) };
   } catch {
@@ -236,7 +249,10 @@ function targetOf(body: string): { tables: string[]; index?: string } {
 }
 
 /** A query of an index needs the right on the index, and none on its table. */
-function needs(operation: string, tables: string[], index?: string): Need[] {
+function needs(operation: string, { tables, index, writes }: CallTarget): Need[] {
+  if (writes !== undefined) {
+    return writes.map(({ action, table }) => ({ action: `dynamodb:${action}`, resource: tableArn(table) }));
+  }
   const action = `dynamodb:${operation}`;
   return tables.map((name) => ({
     action,

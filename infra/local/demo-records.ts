@@ -90,6 +90,7 @@ export const DEMO_RECORDS: CrmFile = {
       host: 'local',
       port: 443,
       demo: true,
+      logins: { from: 600_000, to: 699_999 },
       secret: 'platform/tp5-demo-1',
     },
     {
@@ -137,6 +138,7 @@ export const DEMO_RECORDS: CrmFile = {
       host: 'local',
       port: 443,
       demo: false,
+      logins: { from: 650_000, to: 699_999 },
       code_page: 'windows-1252',
       secret: 'platform/tp4-gw-2',
     },

@@ -56,6 +56,7 @@ export const SETTINGS = {
   ...environmentOf(AccountEnvironment, {
     ...DEPLOYMENT,
     accountsTable: TABLES.accounts,
+    loginsTable: TABLES.logins,
     passwordSecret: PASSWORD_SECRET,
     notificationsTopicArn: TOPIC,
     eventBus: EVENT_BUS,
@@ -120,6 +121,8 @@ export function setEnvironment(
       const name = runningFunction();
       return name === undefined ? environment.AWS_ACCESS_KEY_ID : accessKeyOf(name);
     },
+    // Tests that put the environment back write what they have read.
+    set() {},
   });
   return {
     close() {

@@ -10,7 +10,7 @@ import { errorCode } from './gateway.ts';
 import type { ServiceOptions } from './service.ts';
 
 /** The functions' settings that a person may change for a run: `CHANNELS=email npm start`. */
-const SETTINGS = [...Object.keys(deploymentEntries), 'settleSeconds'].map(variableOf);
+const SETTINGS = Object.keys(deploymentEntries).map(variableOf);
 const DEFAULT_PORT = '3000';
 
 /** Something that the caller can mend; said in one line or a few, without a stack. */

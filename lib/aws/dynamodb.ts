@@ -1,4 +1,9 @@
-import { ConditionalCheckFailedException, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import {
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
   DeleteCommand,
@@ -6,6 +11,7 @@ import {
   GetCommand,
   PutCommand,
   QueryCommand,
+  TransactWriteCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { EarlyConnection, KEPT_CONNECTIONS } from './early-connection.ts';
@@ -28,6 +34,13 @@ export class DatabaseFailure extends Error {
 /** The condition of a write did not hold: nothing was written. */
 export class ConditionFailed extends Error {
   override readonly name = 'ConditionFailed';
+  /** In a transaction: the index of the write whose condition failed. */
+  readonly index: number;
+
+  constructor(cause?: unknown, index = 0) {
+    super('condition failed', { cause });
+    this.index = index;
+  }
 }
 
 /** @returns undefined where a condition kept the write from being done */
@@ -175,8 +188,47 @@ async function call<T>(send: () => Promise<T>): Promise<T> {
   try {
     return await send();
   } catch (error) {
-    if (error instanceof ConditionalCheckFailedException)
-      throw new ConditionFailed('condition failed', { cause: error });
+    if (error instanceof ConditionalCheckFailedException) throw new ConditionFailed(error);
     throw new DatabaseFailure(failureReason(error), error);
   }
+}
+
+/** One write of a transaction, on any table. */
+export type Write = { table: string; expression?: Expression } & (
+  | { put: Item }
+  | { update: Key; expression: Expression & { update: string } }
+  | { delete: Key }
+);
+/** Does all writes or none. @throws ConditionFailed with the index of the write, DatabaseFailure */
+export type Transact = (writes: readonly Write[], signal: AbortSignal) => Promise<void>;
+
+/** Another write to the same items was under way: nothing was written. */
+const CONFLICT = 'TransactionConflict';
+const MAX_CONFLICTS = 3;
+
+/** The transactions of a client, across its tables. One that meets another is tried again. */
+export function transactions(client: DynamoDBDocumentClient): Transact {
+  return async (writes, abortSignal) => {
+    const TransactItems = writes.map(toTransactItem);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await client.send(new TransactWriteCommand({ TransactItems }), { abortSignal });
+        return;
+      } catch (error) {
+        const codes = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
+        const failed = codes.findIndex(({ Code }) => Code === 'ConditionalCheckFailed');
+        if (failed !== -1) throw new ConditionFailed(error, failed);
+        const isConflict = codes.some(({ Code }) => Code === CONFLICT);
+        if (!isConflict || attempt === MAX_CONFLICTS) throw new DatabaseFailure(failureReason(error), error);
+      }
+    }
+  };
+}
+
+function toTransactItem(write: Write) {
+  const { table: TableName, expression } = write;
+  const conditions = { TableName, ...toInput(expression) };
+  if ('put' in write) return { Put: { ...conditions, Item: write.put } };
+  if ('delete' in write) return { Delete: { ...conditions, Key: write.delete } };
+  return { Update: { ...conditions, Key: write.update, UpdateExpression: write.expression.update } };
 }

@@ -1,20 +1,22 @@
 import * as v from 'valibot';
 import type { ReadSecret } from '../aws/secrets.ts';
 import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../records/crm-records.ts';
-import { PlatformFailure, type TradingPlatform } from './platform.ts';
+import { PlatformFailure, type PlatformInspector, type TradingPlatform } from './platform.ts';
+
+/** Every protocol's class serves requests and operators. */
+type Platform = TradingPlatform & PlatformInspector;
 
 /**
- * The platform of a connection, kept across invocations, its session with it. A changed record or a rotated secret
- * replaces it; what still runs on the old one ends there. The server of a record that is new here is connected to while
- * its secret is asked for.
+ * The platform of a connection, kept across invocations with its session. A changed record or a rotated secret replaces
+ * it; commands that still run on the old one end there. A new server is connected to while its secret is read.
  * @throws PlatformFailure `platform_unavailable` when the secret cannot be read, `platform_refused` when it is not one
  */
 export function platformConnections({
   readSecret,
 }: {
   readSecret: ReadSecret;
-}): (connection: Connection, signal: AbortSignal) => Promise<TradingPlatform> {
-  const kept = new Map<string, { record: string; secret: string; platform: TradingPlatform }>();
+}): (connection: Connection, signal: AbortSignal) => Promise<Platform> {
+  const kept = new Map<string, { record: string; secret: string; platform: Platform }>();
 
   return async (connection, signal) => {
     const record = JSON.stringify(connection);
@@ -33,7 +35,7 @@ export function platformConnections({
       }
       const platform = open(secret);
       kept.set(connection.id, { record, secret, platform });
-      // It waits for what it has in hand; that its goodbye may fail is nobody's concern.
+      // It waits for its running commands. Whether the server hears the goodbye does not matter.
       known?.platform.close().catch(() => {});
       return platform;
     } catch (error) {
@@ -43,10 +45,10 @@ export function platformConnections({
   };
 }
 
-/** A platform that is about to be made. */
+/** A platform whose secret is not known yet. */
 interface Opener {
-  open(secret: string): TradingPlatform;
-  /** It is not made after all. */
+  open(secret: string): Platform;
+  /** The platform is not needed. */
   drop(): void;
 }
 
@@ -54,8 +56,8 @@ let webApi: Promise<typeof import('./web-api/web-api.ts')> | undefined;
 let text: Promise<typeof import('./text/text-protocol.ts')> | undefined;
 
 /**
- * The connection's protocol is loaded on first use.
- * @param ahead present: the server is connected to now, where its protocol keeps a connection, until this signal at most
+ * Loads the connection's protocol on first use.
+ * @param ahead present: connects now, if the protocol keeps a connection, until this signal at most
  */
 async function opener(connection: Connection, ahead: AbortSignal | undefined): Promise<Opener> {
   if (connection.protocol === 'web-api') {

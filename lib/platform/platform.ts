@@ -1,22 +1,18 @@
-import type { LoginRange } from '../records/crm-records.ts';
 import type { Violation } from '../validators/primitives.ts';
 
 export type PasswordRole = 'master' | 'investor';
 
 /** What a trading platform is asked to open. Passwords are always present: given ones, or ones of `passwords.ts`. */
 export interface AccountOrder {
-  /** Travels in the account's comment, so that a lost answer can be looked up. */
+  /** Is written into the account's comment, for people. */
   operationId: string;
   group: string;
   /** 1 to 5000, as in 1:leverage. */
   leverage: number;
-  /** The login that the account shall have: the caller's own, or one of the connection's range. Absent: the platform chooses. */
-  login?: number;
-  /**
-   * True: the login is of the connection's range, and our own table has reserved it for this operation before it was
-   * sent, so an account that has it is ours.
-   */
-  reserved?: boolean;
+  /** Absent if the protocol cannot name one. */
+  login?: number | undefined;
+  /** The caller chose the login. */
+  loginGiven?: boolean;
   masterPassword: string;
   investorPassword: string;
   name: string;
@@ -25,51 +21,63 @@ export interface AccountOrder {
   phone?: string;
   /** ISO 3166-1 alpha-2. */
   country?: string;
-  /** True: trading is disabled on the account. */
+  /** Trading is disabled on the account. */
   readonly: boolean;
   /** Units of the account's currency, on a demo account only. */
   deposit?: number;
 }
 
+/** What the second lock compares with the account at a login (contract: the ledger decides whose it is). */
+export interface Mark {
+  operationId: string;
+  login: number;
+  /** The password that the operation gives the account, if this worker knows it. */
+  masterPassword?: string | undefined;
+  /** The caller chose the password: another account may have the same one, so it proves nothing. */
+  masterGiven?: boolean | undefined;
+}
+
 /**
- * What a later look-up needs to know of an order whose answer was lost. A platform that cannot show the comment tells
- * our account from another's by the master password, where it is given.
+ * What the platform shows at a login. `ours`: the operation's id, or its generated password is accepted. `foreign`:
+ * another operation's id, or the password is refused. `unmarked`: an account that shows neither. `silent`: the platform
+ * has no command that tells.
  */
-export type OrderTrace = Pick<AccountOrder, 'operationId' | 'group' | 'login' | 'reserved'> &
-  Partial<Pick<AccountOrder, 'name' | 'masterPassword'>>;
+export type Sighting = 'ours' | 'foreign' | 'unmarked' | 'absent' | 'silent';
 
-export type Finding =
-  /** It is ours. */
-  | { kind: 'found'; login: number }
-  /** The order's login is somebody else's. */
-  | { kind: 'another' }
-  /** What the platform says now: a command that is still under way may yet create the account. */
-  | { kind: 'absent' }
-  /** This platform has no way to tell, now or later. */
-  | { kind: 'cannot_tell' };
-
-/** What is done and kept right before the bytes leave that may open an account or pay. */
-export interface Departure {
-  /** Awaited after everything that can fail safely (connecting, logging in, checks); when it throws, nothing is sent. */
-  note(): Promise<void>;
+/** A server that opens accounts. Every call ends when `signal` aborts, at the latest, and throws `PlatformFailure`. */
+export interface TradingPlatform {
+  /** Commands name the login, and the server refuses one that exists: the same command may be repeated. */
+  readonly keyed: boolean;
+  /** The deposit travels in the command that opens the account. */
+  readonly fundsWithOpening: boolean;
+  /** Connects and logs in, if the protocol keeps its connection for the next command; creates nothing. */
+  ready(signal: AbortSignal): Promise<void>;
+  /** The fields of this order that the protocol cannot carry out; nothing is sent. */
+  unsupported(order: AccountOrder): Violation[];
   /**
-   * Epoch milliseconds. Compared with the wall clock right before every write, in the same turn: the timers of a paused
-   * process do not notice the pause. Later than this nothing is sent.
+   * Sends the command once.
+   * @param sendDeadline epoch milliseconds; compared with the wall clock right before the bytes leave
+   * @throws PlatformFailure about this command alone. `account_outcome_unknown`: it may have been executed.
+   * `login_taken`: the login exists. All others: it was certainly not executed
    */
-  notAfter: number;
+  open(order: AccountOrder, sendDeadline: number, signal: AbortSignal): Promise<{ login: number }>;
+  /** What is at a login. @throws PlatformFailure if the server does not answer now */
+  look(mark: Mark, signal: AbortSignal): Promise<Sighting>;
+  /**
+   * Pays into the account, once; repeated only if the server certainly did nothing.
+   * @throws PlatformFailure `account_outcome_unknown` if the money may still arrive
+   */
+  fund(login: number, amount: number, sendDeadline: number, signal: AbortSignal): Promise<void>;
+  /** Whether the account holds money. @throws PlatformFailure */
+  holdsFunds(login: number, signal: AbortSignal): Promise<boolean>;
+  /** Ends the session politely, if there is one. */
+  close(): Promise<void>;
 }
 
-export interface RangeInspection {
-  /** How many logins were asked for; 0 where the server cannot say whether a login exists. */
-  looked: number;
-  /** How many of these exist. */
-  taken: number;
-}
+/** `unknown`: the server cannot be asked without changing anything. */
+export type Permission = 'granted' | 'denied' | 'unknown';
 
-/** `unsaid`: it cannot be asked without changing anything. */
-export type Permission = 'granted' | 'denied' | 'unsaid';
-
-/** What the login may do by which the server knows us. */
+/** What the manager's login may do on the server. */
 export interface Rights {
   openAccounts: Permission;
   /** Of accounts, their comments among it. */
@@ -80,47 +88,21 @@ export interface Rights {
 export interface ClosedGroups {
   /** The server does not have them. */
   unknown: string[];
-  /** The server does not show them to us: it may or may not let us open accounts there. */
+  /** The server does not show them: accounts may or may not be opened there. */
   notShown: string[];
 }
 
-/**
- * A trading server of one connection. Every call ends when `signal` aborts, at the latest. Failures are thrown as
- * `PlatformFailure`; no call sends again by itself what may have opened an account.
- */
-export interface TradingPlatform {
-  /** True: the server refuses a login that exists, so an order with a login may be sent again as often as needed. */
-  readonly loginIsKey: boolean;
-  /** Connects and logs in, where the protocol keeps its connection for the next command; creates nothing. @throws PlatformFailure */
-  ready(signal: AbortSignal): Promise<void>;
-  /** The fields of this order which the protocol cannot carry out; nothing has been sent. */
-  unsupported(order: AccountOrder): Violation[];
-  /**
-   * Opens the account.
-   * @throws PlatformFailure, which speaks of this command alone: what an earlier one of the same order did, `find` tells.
-   * `login_taken`: the order's login exists, and nothing shows that this very command has made the account, by a repeat
-   * on the way, say
-   */
-  open(order: AccountOrder, departure: Departure, signal: AbortSignal): Promise<{ login: number }>;
-  /** Looks up whether the account of an order exists: by its login alone where it has one, else in its group. */
-  find(trace: OrderTrace, signal: AbortSignal): Promise<Finding>;
-  /**
-   * Sends the command that pays `order.deposit`, under one note. It is sent again, a few times under the same note, only
-   * where the server certainly did nothing. A no-operation where the deposit travels with the opening.
-   * @throws PlatformFailure `account_outcome_unknown` when the deposit may yet arrive
-   */
-  fund(order: Pick<AccountOrder, 'deposit'>, login: number, departure: Departure, signal: AbortSignal): Promise<void>;
-  /** Whether the account holds money; undefined where the protocol cannot say. */
-  holdsFunds(login: number, signal: AbortSignal): Promise<boolean | undefined>;
-  /** Connects and logs in, without creating anything. */
+/** What operators ask a server; nothing is changed there. Every call throws `PlatformFailure`. */
+export interface PlatformInspector {
+  /** Connects and logs in. */
   check(signal: AbortSignal): Promise<void>;
-  /** What we may do there, as far as the server says it of itself: nothing is tried out. */
   rights(signal: AbortSignal): Promise<Rights>;
-  /** Which of the connection's groups are of no use to us, as far as the server tells of groups. */
+  /** The connection's groups that cannot be used. */
   closedGroups(signal: AbortSignal): Promise<ClosedGroups>;
-  /** Asks for some logins of the range, its ends among them, whether they are taken; creates nothing. */
-  inspectRange(range: LoginRange, signal: AbortSignal): Promise<RangeInspection>;
-  /** Ends the session politely, where there is one. */
+  /** Whether a login exists; undefined if the server cannot tell. */
+  exists(login: number, signal: AbortSignal): Promise<boolean | undefined>;
+  /** All logins of the server that the manager may see; undefined if the protocol has no command for them. */
+  logins(signal: AbortSignal): Promise<number[] | undefined>;
   close(): Promise<void>;
 }
 
@@ -161,10 +143,11 @@ export class PlatformFailure extends Error {
 }
 
 /**
- * The last check before a write that may open an account or pay; to be called in the same turn as the write.
- * @throws PlatformFailure `platform_unavailable` when it is too late to send, or the time of the call is up
+ * The last check before a write that may open an account or pay; called in the same turn as the write, because the timers
+ * of a paused process do not notice the pause.
+ * @throws PlatformFailure `platform_unavailable` if it is too late to send, or the time of the call is up
  */
-export function mayStillLeave({ notAfter }: Pick<Departure, 'notAfter'>, signal: AbortSignal, now: () => number): void {
-  const reason = signal.aborted ? 'aborted_before_sending' : now() > notAfter ? 'too_late_to_send' : undefined;
+export function assertMaySend(sendDeadline: number, signal: AbortSignal, now: () => number): void {
+  const reason = signal.aborted ? 'aborted_before_sending' : now() > sendDeadline ? 'too_late_to_send' : undefined;
   if (reason !== undefined) throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 5 });
 }

@@ -46,21 +46,26 @@ const connectionEntries = {
   demo: v.boolean(),
   /** The name of a Secrets Manager secret. */
   secret: word,
+  /** The highest leverage that accounts may have here, as in 1:leverage. */
+  max_leverage: v.exactOptional(
+    v.pipe(
+      NumberSchema,
+      v.integer(rule('integer', 'must be an integer')),
+      v.minValue(1, rule('minimum', 'must be at least 1')),
+    ),
+  ),
 };
 const groupNames = v.optional(v.array(word));
-/** Fewer would soon be used up: of each candidate that is taken another one is tried, a few times. */
-const LEAST_LOGINS = 1_000;
-/** Logins that are this service's own on that server: new accounts get one of them, and nobody else opens one there. */
-const loginRange = (version: 'tp5' | 'tp4') =>
-  v.exactOptional(
-    v.pipe(
-      closedObject({ from: loginSchema(version), to: loginSchema(version) }),
-      v.check(
-        ({ from, to }) => to - from + 1 >= LEAST_LOGINS,
-        rule('size', `must hold at least ${LEAST_LOGINS} logins`),
-      ),
-    ),
+/** With fewer, most chosen logins would soon exist. */
+const MIN_LOGINS = 1_000;
+/** Logins that only this service uses on that server: one range, or several of which the first is used for new accounts. */
+const loginRangesSchema = (version: 'tp5' | 'tp4') => {
+  const range = v.pipe(
+    closedObject({ from: loginSchema(version), to: loginSchema(version) }),
+    v.check(({ from, to }) => to - from + 1 >= MIN_LOGINS, rule('size', `must hold at least ${MIN_LOGINS} logins`)),
   );
+  return v.union([range, v.pipe(v.array(range), v.minLength(1, rule('size', 'must list at least one range')))]);
+};
 const codePage = v.optional(word, 'windows-1252');
 
 const WebApiConnectionSchema = closedObject({
@@ -68,7 +73,7 @@ const WebApiConnectionSchema = closedObject({
   platform: v.literal('tp5'),
   protocol: v.literal('web-api'),
   groups: groupNames,
-  logins: loginRange('tp5'),
+  logins: loginRangesSchema('tp5'),
   /** PEM: the authority, or the server's own certificate, to trust. */
   ca: v.optional(v.string()),
   /** SHA-256 of the server's certificate (DER), hexadecimal, colons allowed: trusted whatever its issuer. */
@@ -99,7 +104,7 @@ const InterfaceGatewayConnectionSchema = closedObject({
   platform: v.literal('tp4'),
   protocol: v.literal('interface-gateway'),
   groups: groupNames,
-  logins: loginRange('tp4'),
+  logins: loginRangesSchema('tp4'),
   code_page: codePage,
 });
 export const ConnectionSchema = v.variant('protocol', [
@@ -113,23 +118,29 @@ export type TextProtocolConnection =
   | v.InferOutput<typeof InterfaceGatewayConnectionSchema>;
 export type Connection = v.InferOutput<typeof ConnectionSchema>;
 
-/** True of the groups of those who run a trading server. Servers trim names. No client's account is ever opened there. */
-export function isGroupOfManagers(group: string): boolean {
+/** The groups of those who run a trading server. Servers trim names. An account of a client is never opened there. */
+export function isManagerGroup(group: string): boolean {
   return /^\s*managers?\s*(?:\\|$)/i.test(group);
 }
 
-/** The range of logins that a connection has for itself. */
-export type LoginRange = NonNullable<WebApiConnection['logins']>;
-
-export function loginRangeOf(connection: Connection): LoginRange | undefined {
-  return connection.protocol === 'web-registration' ? undefined : connection.logins;
+/** Both ends included. */
+export interface LoginRange {
+  from: number;
+  to: number;
 }
 
-/** True when a login is in the ranges of both connections and their servers are on one host, so may be one server. */
+/** The ranges of a connection; none where the protocol cannot name logins. */
+export function loginRanges(connection: Connection): LoginRange[] {
+  if (connection.protocol === 'web-registration') return [];
+  return Array.isArray(connection.logins) ? connection.logins : [connection.logins];
+}
+
+/** Two connections of one platform version on one host, so perhaps one server, share logins. */
 export function loginsOverlap(one: Connection, other: Connection): boolean {
-  const [mine, theirs] = [loginRangeOf(one), loginRangeOf(other)];
-  if (mine === undefined || theirs === undefined) return false;
-  return one.host.toLowerCase() === other.host.toLowerCase() && mine.from <= theirs.to && theirs.from <= mine.to;
+  if (one.platform !== other.platform || one.host.toLowerCase() !== other.host.toLowerCase()) return false;
+  return loginRanges(one).some((mine) =>
+    loginRanges(other).some((theirs) => mine.from <= theirs.to && theirs.from <= mine.to),
+  );
 }
 
 /** The secret of a `web-api` connection: the manager's login and its API password. */

@@ -9,7 +9,7 @@ import { DUE_INDEX } from '../validators/deployment.ts';
 const SHARDS = [0, 1, 2, 3].map((number) => `due#${number}`);
 
 /** Never due by itself, but on the list of what is open. */
-export const NEVER = Number.MAX_SAFE_INTEGER;
+export const OPERATOR_ONLY = Number.MAX_SAFE_INTEGER;
 
 /** @param id a UUID; @param at epoch ms */
 export function due(id: string, at: number) {

@@ -1,17 +1,17 @@
 import * as v from 'valibot';
 import { eventBus, type PutEvent } from '../aws/eventbridge.ts';
 import { EVENT_SCHEMAS, EVENT_SOURCE } from './event-schemas.ts';
-import type { Tell } from './events.ts';
+import type { Publish } from './events.ts';
 
-/** Tells of events on the bus of this name, which is connected to at once. */
-export function openBus(name: string): Tell {
-  return tellOn(eventBus(name));
+/** Publishes on the bus of this name, and connects to it at once. */
+export function openBus(name: string): Publish {
+  return publishOn(eventBus(name));
 }
 
-/** Tells of events by putting them on a bus. */
-export function tellOn(put: PutEvent): Tell {
+/** Publishes events by putting them on a bus. */
+export function publishOn(put: PutEvent): Publish {
   return async (detailType, detail, signal) => {
-    const told = v.parse(EVENT_SCHEMAS[detailType], detail);
-    await put({ source: EVENT_SOURCE, detailType, detail: JSON.stringify(told) }, signal);
+    const checked = v.parse(EVENT_SCHEMAS[detailType], detail);
+    await put({ source: EVENT_SOURCE, detailType, detail: JSON.stringify(checked) }, signal);
   };
 }

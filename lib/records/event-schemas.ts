@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { OTP_TYPES } from '../validators/otp-types.ts';
 
 /**
- * What other systems of the broker are told of, each with its `detail`. An event comes at least once, in any order: its
- * `id` names what it is about. Nothing that a person typed stands in it, no password and no code.
+ * The events for other systems of the broker. An event comes at least once, in any order; its `id` identifies the thing
+ * for de-duplication. It carries no password, no code and nothing that a person typed.
  */
 
 const id = (what: string) => v.pipe(v.string(), v.minLength(1), v.description(what));
@@ -41,6 +41,7 @@ const AccountOpened = v.pipe(
     enable_rebate: flag('The account takes part in rebates.'),
     rebate_user_id: v.optional(id('The client who gets the rebates.')),
     opened_at: time('When the account was known to be open'),
+    caller: id('Who asked for it: the IAM principal, or the subject or client of the token.'),
   }),
   v.title('AccountOpened'),
   v.description('A trading account was opened for a client, and its record is written.'),

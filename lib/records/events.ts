@@ -1,18 +1,18 @@
 import type { AccountRecord } from './accounts.ts';
 import type { EventDetail, EventType } from './event-schemas.ts';
 
-/** Tells of something that has happened, at least once, by the members of its schema alone. @throws Error; it may be told all the same */
-export type Tell = <T extends EventType>(type: T, detail: EventDetail<T>, signal: AbortSignal) => Promise<void>;
+/** Publishes an event at least once, with the members of its schema alone. @throws Error; the event may still arrive */
+export type Publish = <T extends EventType>(type: T, detail: EventDetail<T>, signal: AbortSignal) => Promise<void>;
 
 export interface Events {
-  /** Something is about to happen: what telling of it takes is made ready meanwhile. */
+  /** Something is about to happen: loads and connects what publishing needs. */
   prepare(): void;
-  tell: Tell;
+  publish: Publish;
 }
 
 /** @param open opens the bus, and loads what that takes; called once, before the first event */
-export function eventsOn(open: () => Promise<Tell>): Events {
-  let bus: Promise<Tell> | undefined;
+export function eventsOn(open: () => Promise<Publish>): Events {
+  let bus: Promise<Publish> | undefined;
   const theBus = () => {
     bus ??= open();
     return bus;
@@ -22,14 +22,14 @@ export function eventsOn(open: () => Promise<Tell>): Events {
       theBus().catch(() => {});
     },
 
-    async tell(type, detail, signal) {
-      const tell = await theBus();
-      await tell(type, detail, signal);
+    async publish(type, detail, signal) {
+      const publish = await theBus();
+      await publish(type, detail, signal);
     },
   };
 }
 
-/** An opened account as others hear of it. */
+/** The event of an opened account. */
 export function accountOpened({ operation_id, ...record }: AccountRecord): EventDetail<'AccountOpened'> {
   return { id: operation_id, ...record };
 }

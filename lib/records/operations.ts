@@ -60,7 +60,7 @@ export interface Operations {
 }
 
 /** What one step changes of an operation. */
-export interface Step {
+interface Step {
   set: Item;
   remove?: readonly string[];
   /** What must hold beside the lease, whose value is `:lease`. */
@@ -257,7 +257,7 @@ function newOperation(scope: string[] | undefined): Operation {
 }
 
 /** Under which the operation of an idempotency key is kept. @param scope as in `claim` */
-export function keyOf(scope: string[]): string {
+function keyOf(scope: string[]): string {
   return `key#${hash('sha256', JSON.stringify(scope), 'base64url')}`;
 }
 

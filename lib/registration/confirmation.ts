@@ -140,6 +140,6 @@ async function tellConfirmed(
     requested_at: registration.requested_at,
     confirmed_at: confirmation.confirmed_at,
   };
-  await parts.events.tell('RegistrationConfirmed', detail, signal);
+  await parts.events.publish('RegistrationConfirmed', detail, signal);
   await parts.registrations.noteTold(registration.registration_id, signal);
 }

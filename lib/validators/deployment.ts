@@ -299,11 +299,11 @@ export const AccountEnvironment = v.object({
   ...shared,
   ...sharedResources,
   accountsTable: resource,
+  /** The reservations of logins. */
+  loginsTable: resource,
   passwordSecret: resource,
   notificationsTopicArn: resource,
   eventBus: resource,
-  /** How long an opening that was not heard of may still happen. No setting of a deployment: tests wait for less. */
-  settleSeconds: v.optional(count(0, 9_999), 60),
 });
 
 /** The environment of the settler. */
@@ -314,7 +314,7 @@ export const DOCUMENTS_FOLDER = 'registrations';
 /** The tag of a document whose registration is not confirmed. It disappears after a day. */
 export const PENDING_DOCUMENT = { Key: 'registration', Value: 'pending' } as const;
 
-/** The index over the operations that are not at their end, oldest first in each shard (lib/records/account-operations.ts). */
+/** The index over the operations that are not at their end, oldest first in each shard (lib/openings/ledger.ts). */
 export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as const;
 
 /** The environment variable of a setting or resource: `senderAddress` is `SENDER_ADDRESS`. */

@@ -8,15 +8,15 @@ import type { Counts } from '../support/never-twice/rounds.ts';
 import { runHistories, type Summary, type Violation } from '../support/never-twice/run.ts';
 
 /**
- * `npm run never-twice -- --runs 1000`: histories of requests, retries, kills, stops and faults against the functions as
- * they are deployed, counting accounts, deposits and messages. Ends with an error when a promise was broken.
+ * `npm run never-twice -- --runs 1000`: random histories of requests, retries, kills, pauses, faults and edits against the
+ * functions as they are deployed. Exits non-zero if a promise was broken.
  */
 
 const USAGE = `npm run never-twice -- [--kind <name>]… [--runs 1000] [--seed <number>] [--lanes 12] [--first] [--only <number>]
-  --kind   ranges: accounts with logins of the service's own, where servers and clocks keep no promise
-           times: accounts without, while servers act in time
-           registrations: one-time passwords by e-mail
-           all of them where none is named
+  --kind   accounts: protocols that name the login
+           web-registration: the protocol that cannot, which sends once
+           registrations: one-time passwords by email
+           absent: all of them
   --runs   how many histories of each kind
   --seed   the same seed makes up the same histories
   --lanes  how many are played at a time, each with servers of its own
@@ -59,16 +59,18 @@ function showViolation({ index, story, message }: Violation): void {
 }
 
 function show({ kind, seed, counts, violations, seconds }: Summary): void {
-  const { histories, requests, kills, stops, faults, accounts, passwords, messages, answers } = counts;
+  const { histories, requests, kills, stops, faults, accounts, writes, decided, passwords, messages, answers } = counts;
   process.stdout.write(`
 kind         ${kind}
 seed         ${seed}
 histories    ${histories}
 requests     ${requests}
 kills        ${kills}
-stops       ${stops}
+stops        ${stops}
 faults       ${faults}
 accounts     ${accounts}
+writes       ${writes} to the ledger, each compared with LIFE
+decided      ${decided} by an operator
 messages     ${messages}
 passwords    ${passwords} searched for
 seconds      ${seconds.toFixed(0)}
@@ -81,7 +83,7 @@ answers
 }
 
 const bundles = await mkdtemp(join(tmpdir(), 'functions-'));
-await bundleInto(bundles, 'request-registration', 'settle-operations');
+await bundleInto(bundles, 'request-registration', 'settle-operations', 'operator');
 for (const kind of kinds) {
   const runs = Number(values.runs);
   const options = {

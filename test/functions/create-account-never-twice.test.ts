@@ -1,195 +1,353 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import type { Fault } from '../../infra/local/faults.ts';
 import { type AccountAnswer, type AccountCall, accountBody } from '../support/account-calls.ts';
-import { CONNECTIONS, type ConnectionId } from '../support/account-connections.ts';
-import type { AccountWorld } from '../support/account-world.ts';
+import { CONNECTIONS, type ConnectionId, type KeyedConnectionId } from '../support/account-connections.ts';
+import type { AccountWorld, WorldClient } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
-import { marksOf, placesOf, placesOfMarks } from '../support/secret-search.ts';
+import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
+import { runHistories } from '../support/never-twice/run.ts';
+import { OTHERS_ID } from '../support/never-twice/steps.ts';
 import { newClient, WorldPool } from '../support/world-pool.ts';
 
-/** Longer than the lease of a function that was killed, by a second. */
+/** Never a second account, a second deposit or a stranger's account: directed cases, and a few random histories. */
+
+/** Longer than the lease of a function that was killed, in milliseconds. */
 const LEASE_OVER_MS = 31_000;
+const DAY_MS = 24 * 60 * 60_000;
+const DEPOSITS: Partial<Record<ConnectionId, number>> = { 'tp5-demo': 10_000, 'gw-demo': 5_000, 'reg-demo': 5_000 };
+const GIVEN = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
+const WORLDS = 6;
 
-vi.setConfig({ maxConcurrency: 20, testTimeout: 300_000 });
+vi.setConfig({ maxConcurrency: WORLDS, testTimeout: 300_000 });
 
+let bundles: string;
 let pool: WorldPool;
 beforeAll(async () => {
-  const bundles = await bundleInto(inject('bundles'));
-  pool = new WorldPool(CASES.length, { bundles, settleSeconds: 2 });
+  bundles = await bundleInto(inject('bundles'), 'request-registration', 'settle-operations', 'operator');
+  pool = new WorldPool(WORLDS, { bundles });
 });
 afterAll(async () => {
   await pool.close();
 });
 
-/** Until it is neither being worked on nor unknown for the moment; @returns the last answer and how many there were */
-async function persist(world: AccountWorld, call: AccountCall): Promise<{ answer: AccountAnswer; tries: number }> {
-  for (let tries = 1; ; tries += 1) {
-    const answer = await world.ask(call);
-    const waits = answer.status === 504 || answer.body.type === 'request_in_progress';
-    if (!waits || tries === 40) return { answer, tries };
-    await sleep(Math.min(1_000, Number(answer.headers['retry-after']) * 1_000));
+/** One client's request, and its account on the server. */
+class Request {
+  readonly world: AccountWorld;
+  readonly client: WorldClient;
+  readonly on: ConnectionId;
+  readonly call: AccountCall;
+
+  constructor(world: AccountWorld, client: WorldClient, on: ConnectionId, more: Record<string, unknown> = {}) {
+    this.world = world;
+    this.client = client;
+    this.on = on;
+    this.call = { userId: client.id, body: accountBody(on, more), key: `key-${client.id}` };
+  }
+
+  get server() {
+    return this.world.servers[CONNECTIONS[this.on].server];
+  }
+
+  get faults() {
+    return this.world.faults[CONNECTIONS[this.on].server];
+  }
+
+  accounts() {
+    return this.server.accounts().filter(({ email }) => email === this.client.email);
+  }
+
+  ask(): Promise<AccountAnswer> {
+    return this.world.ask(this.call);
+  }
+
+  /** The server does not answer. @param isExecuted it executes the commands. @returns the operation */
+  async loseAnswer(isExecuted: boolean): Promise<string> {
+    // A login of the caller is looked up first.
+    const after = 'login' in (this.call.body as object) ? 1 : 0;
+    this.faults.set({ kind: isExecuted ? 'garbage' : 'silence', times: 1_000, after });
+    const answer = await this.world.ask({ ...this.call, ms: 9_000 });
+    expect(answer).toMatchObject({ status: 504, body: { type: 'account_outcome_unknown' } });
+    this.faults.clear();
+    return String(answer.body.operation_id);
+  }
+
+  /** The function dies when this command comes in. */
+  async dieAtCommand(count = 1): Promise<void> {
+    const { commands } = this.server;
+    await this.#dieWhen(() => this.server.commands - commands >= count);
+  }
+
+  /** The function dies when this call to the database comes in. */
+  async dieAtCall(count: number): Promise<void> {
+    const calls = this.world.database.calls.length;
+    await this.#dieWhen(() => this.world.database.calls.length - calls >= count);
+  }
+
+  async #dieWhen(isReached: () => boolean): Promise<void> {
+    const pending = this.world.send(this.call);
+    let isOver = false;
+    pending.outcome.then(() => {
+      isOver = true;
+    });
+    while (!isReached() && !isOver) await sleep(1);
+    await pending.kill();
+    expect((await pending.outcome).kind).toBe('killed');
+    await this.world.clock.pass(LEASE_OVER_MS);
+  }
+
+  async settle(): Promise<void> {
+    await this.world.clock.pass(61_000);
+    expect((await this.world.settle().outcome).kind).toBe('answer');
+  }
+
+  async operate(operationId: string, login?: number): Promise<unknown> {
+    const outcome = await this.world.operate({ operationId, ...(login === undefined ? {} : { login }) }).outcome;
+    expect(outcome.kind).toBe('answer');
+    return outcome.kind === 'answer' ? outcome.answer : undefined;
+  }
+
+  /** A retry is answered with the one account, which is recorded, paid and published once. */
+  async checkOpened(): Promise<number> {
+    const answer = await this.ask();
+    expect(answer.status).toBe(200);
+    const { login, master_password, investor_password } = answer.body;
+    expect(this.accounts()).toMatchObject([{ login, balance: DEPOSITS[this.on] ?? 0 }]);
+    expect(this.server.access(Number(login), String(master_password))).toBe('master');
+    expect(this.server.access(Number(login), String(investor_password))).toBe('investor');
+    expect((await this.ask()).body).toEqual(answer.body);
+    const [record, ...others] = await this.world.records(this.client.id);
+    expect(record).toMatchObject({ login });
+    expect(others).toEqual([]);
+    expect(this.world.published()).toContain(record?.operation_id);
+    return Number(login);
   }
 }
 
-interface Case {
-  on: ConnectionId;
-  more?: Record<string, unknown>;
-  /** It is killed when so many calls to the database or commands to the platform have come in. */
-  at: { database: number } | { platform: number };
-  fault?: Partial<Fault> & Pick<Fault, 'kind'>;
-  ends: number;
-  accounts: number;
-}
-
-const CASES: [string, Case][] = [
-  ['before its claim is answered', { on: 'tp5-live', at: { database: 2 }, ends: 200, accounts: 1 }],
-  ['while it notes that it will send', { on: 'tp5-live', at: { database: 3 }, ends: 200, accounts: 1 }],
-  ['after the opening has arrived', { on: 'tp5-live', at: { platform: 1 }, ends: 200, accounts: 1 }],
-  [
-    'while a slow server has not opened the account yet, which it does when nobody waits any more',
-    { on: 'tp5-live', at: { platform: 1 }, fault: { kind: 'slow', ms: 1_000 }, ends: 200, accounts: 1 },
-  ],
-  [
-    'while a silent server will never open the account',
-    { on: 'tp5-live', at: { platform: 1 }, fault: { kind: 'silence' }, ends: 200, accounts: 1 },
-  ],
-  ['while the account is being recorded', { on: 'tp5-live', at: { database: 4 }, ends: 200, accounts: 1 }],
-  ['while its end is being written', { on: 'tp5-live', at: { database: 5 }, ends: 200, accounts: 1 }],
-  ['while it makes the deposit', { on: 'tp5-demo', at: { platform: 2 }, ends: 200, accounts: 1 }],
-  [
-    'while a gateway opens a login of its own',
-    {
-      on: 'gw-live',
-      more: { login: 900_001 },
-      at: { platform: 1 },
-      fault: { kind: 'slow', ms: 1_000 },
-      ends: 200,
-      accounts: 1,
-    },
-  ],
-  [
-    'while a gateway opens a login of the connection’s own',
-    { on: 'gw-range', at: { platform: 1 }, fault: { kind: 'slow', ms: 1_000 }, ends: 200, accounts: 1 },
-  ],
-  [
-    'while a server that will never open the account was asked for a login of the connection’s own',
-    { on: 'tp5-range', at: { platform: 1 }, fault: { kind: 'silence' }, ends: 200, accounts: 1 },
-  ],
-  [
-    'while a gateway, which cannot be asked, opens a login of the server’s',
-    { on: 'gw-live', at: { platform: 1 }, fault: { kind: 'slow', ms: 500 }, ends: 409, accounts: 1 },
-  ],
-  [
-    'while the registration plug-in, which cannot be asked, opens it',
-    { on: 'reg-live', at: { platform: 1 }, fault: { kind: 'slow', ms: 500 }, ends: 409, accounts: 1 },
-  ],
-];
+/** In a world of its own for the time of the test. */
+const request = (on: ConnectionId, more: Record<string, unknown>, work: (one: Request) => Promise<void>) =>
+  pool.use(async (world) => {
+    const one = new Request(world, await newClient(world), on, more);
+    // Whatever an earlier test has edited.
+    world.rights.personalData = true;
+    world.environments.jump(0);
+    try {
+      await work(one);
+    } finally {
+      world.environments.jump(0);
+    }
+  });
 
 describe.concurrent('A function that is killed', () => {
-  it.each(CASES)('%s leaves a request that ends well: at most one account', (_, one) =>
-    pool.use(async (world) => {
-      const { on, more, at, fault, ends, accounts } = one;
-      const server = world.servers[CONNECTIONS[on].server];
-      await world.addClients([{ id: 'CLIENT01', email: 'annegret@mailbox.example', name: 'Annegret Leewarden' }]);
-      // Two environments, so that the retry need not wait for one.
-      const warm = await Promise.all([1, 2].map(() => world.ask({ body: accountBody(on) })));
-      for (const { status } of warm) expect(status).toBe(200);
-
-      const { id, email } = await newClient(world);
-      const call = { userId: id, body: accountBody(on, more), key: `key-${id}` };
-      const [calls, commands] = [world.database.calls.length, server.commands];
-      if (fault !== undefined) world.faults[CONNECTIONS[on].server].set({ times: 1, ...fault });
-      const pending = world.send(call);
-      const reached = () =>
-        'database' in at
-          ? world.database.calls.slice(calls).filter(({ repeated }) => repeated !== true).length >= at.database
-          : server.commands - commands >= at.platform;
-      let over = false;
-      pending.outcome.then(() => {
-        over = true;
-      });
-      while (!reached() && !over) await sleep(1);
-      await pending.kill();
-      expect((await pending.outcome).kind).toBe('killed');
-
-      // A client that does not wait is told to, unless the kill came so late that the account's login was noted.
-      const isOpen = server.accounts().some((account) => account.email === email);
-      const hasty = await world.ask(call);
-      if (!isOpen || hasty.status !== 200) expect(hasty.body.type).toBe('request_in_progress');
-      await world.clock.pass(LEASE_OVER_MS);
-      const { answer } = await persist(world, call);
-      expect(answer.status).toBe(ends);
-      if (ends === 409) expect(answer.body.type).toBe('account_outcome_unknown');
-      const opened = server.accounts().filter((account) => account.email === email);
-      expect(opened).toHaveLength(accounts);
-      if (ends !== 200) return;
-      const { login, master_password, investor_password } = answer.body;
-      expect(opened[0]).toMatchObject({ login, balance: on === 'tp5-demo' ? 10_000 : 0 });
-      expect(server.access(Number(login), String(master_password))).toBe('master');
-      expect(server.access(Number(login), String(investor_password))).toBe('investor');
-      expect((await world.ask(call)).body).toEqual(answer.body);
-      expect(await world.records(id)).toHaveLength(1);
+  it.each<[string, ConnectionId, (one: Request) => Promise<void>]>([
+    ['at the claim', 'tp5-live', (one) => one.dieAtCall(2)],
+    ['at the reservation', 'tp5-live', (one) => one.dieAtCall(3)],
+    ['at the command', 'tp5-live', (one) => one.dieAtCommand()],
+    ['at the command to a gateway', 'gw-live', (one) => one.dieAtCommand()],
+    ['at the record', 'tp5-live', (one) => one.dieAtCall(4)],
+    ['at the last state', 'tp5-live', (one) => one.dieAtCall(6)],
+    ['at the deposit', 'tp5-demo', (one) => one.dieAtCommand(2)],
+  ])('%s leaves a request whose retry gets the one account', (_, on, die) =>
+    request(on, {}, async (one) => {
+      await die(one);
+      await one.checkOpened();
     }),
   );
+
+  it('while a server executes the command late leaves one account, at the same login', () =>
+    request('tp5-live', {}, async (one) => {
+      one.faults.set({ kind: 'late', times: 1, ms: 200_000 });
+      await one.dieAtCommand();
+      const login = await one.checkOpened();
+      await one.world.clock.pass(200_000);
+      expect(await one.checkOpened()).toBe(login);
+    }));
+
+  it('and is not retried leaves an account that the settler completes', () =>
+    request('tp5-demo', {}, async (one) => {
+      await one.dieAtCommand();
+      await one.settle();
+      expect(await one.world.records(one.client.id)).toMatchObject([{ login: one.accounts()[0]?.login }]);
+      expect(one.accounts()).toMatchObject([{ balance: 10_000 }]);
+    }));
+
+  it('at the command of the registration plug-in leaves its operation to the operators, which does not send again', () =>
+    request('reg-demo', {}, async (one) => {
+      await one.dieAtCommand();
+      const { commands } = one.server;
+      const { status, body } = await one.ask();
+      expect([status, body.type]).toEqual([504, 'account_outcome_unknown']);
+      expect((await one.ask()).status).toBe(409);
+      expect(one.server.commands).toBe(commands);
+      expect(await one.operate(String(body.operation_id), one.accounts()[0]?.login)).toBeUndefined();
+      await one.settle();
+      await one.checkOpened();
+    }));
 });
 
-describe('The search for passwords', () => {
-  it.each([
-    ['as it is', (text: string) => text],
-    ['in JSON', (text: string) => JSON.stringify({ text })],
-    ['in JSON in JSON', (text: string) => JSON.stringify(JSON.stringify({ text }))],
-    ['in an address', (text: string) => `?q=${encodeURIComponent(text)}`],
-    ['in base64', (text: string) => Buffer.from(text).toString('base64')],
-    ['in base64 of more', (text: string) => Buffer.from(`{"a":"${text}"}`).toString('base64')],
-    ['in base64url of more', (text: string) => Buffer.from(`"${text}" and`).toString('base64url')],
-    ['in hexadecimal', (text: string) => Buffer.from(text).toString('hex')],
-    ['in HTML', (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')],
-  ])('finds one %s', (_, write) => {
-    const password = 'a"b\\c<d&e=1A';
-    const texts = { here: `before ${write(password)} after`, there: 'before and after' };
-    expect(placesOf(['another', password], texts)).toEqual(['here']);
-  });
-});
-
-describe('The search for clients’ data', () => {
-  const client = {
-    name: 'Ignatius Pérezmarín',
-    email: 'somebody.else@mailbox.example',
-    phone: { country_code: '44', number: '07400 123456' },
+describe.concurrent('After a lost answer the ledger decides whose the account is', () => {
+  const edit = (changes: { comment?: string; group?: string }) => async (one: Request) => {
+    for (const { login } of one.accounts()) one.server.edit(login, changes);
   };
+  const range = (logins: { from: number; to: number }) => (one: Request) =>
+    one.world.writeLogins(one.on as KeyedConnectionId, logins);
+  const see = (personalData: boolean | 'names') => async (one: Request) => {
+    one.world.rights.personalData = personalData;
+  };
+  const EDITS: [string, (one: Request) => Promise<void>][] = [
+    ['the client is renamed', (one) => one.world.writeClients([{ ...one.client, name: 'Renatina Featherstone' }])],
+    ['the range is edited', range({ from: 506_000, to: 507_999 })],
+    ['the range is edited to one of another connection', range({ from: 500_000, to: 513_999 })],
+    ['the server hides comments', see(false)],
+    ['the server shows names alone', see('names')],
+    ['people change the comment', edit({ comment: 'VIP client' })],
+    ['people delete the comment', edit({ comment: '' })],
+    ['the account is moved to another group', edit({ group: 'vip' })],
+    ['the clock of a retry is a day ahead', async ({ world }) => world.environments.jump(25 * 60 * 60_000)],
+    [
+      'the server is restored without the account',
+      async (one) => {
+        for (const { login } of one.accounts()) one.server.remove(login);
+      },
+    ],
+  ];
 
-  it.each([
-    'Ignatius',
-    'IGNATIUS',
-    'pérezmarín,',
-    'Perezmarin',
-    'P\\u00e9rezmar\\u00edn',
-    encodeURIComponent('Pérezmarín'),
-    Buffer.from('Mr Ignatius P.').toString('base64'),
-    Buffer.from('Ignatius').toString('hex').toUpperCase(),
-    'somebody.else',
-    'somebody.else=mailbox.example',
-    'Somebody.Else%40',
-    'nobody at mailbox.example',
-    '+447400123456',
-    '07400123456',
-    '+44 (0) 7400/123-456',
-    Buffer.from('+447400123456').toString('base64url'),
-  ])('finds a client in %s', (written) => {
-    const texts = { here: `{"step":"before ${written} after"}`, there: '{"step":"before and after"}' };
-    expect(placesOfMarks(marksOf(client), texts)).toEqual(['here']);
+  describe.concurrent.each(['tp5-demo', 'gw-demo'] as const)('on %s', (on) => {
+    it.each(EDITS)('although %s, a retry gets the one account with one deposit', (_, change) =>
+      request(on, on === 'gw-demo' ? GIVEN : {}, async (one) => {
+        await one.loseAnswer(true);
+        await change(one);
+        await one.checkOpened();
+        await one.world.writeLogins(on, {
+          from: on === 'tp5-demo' ? 502_000 : 512_000,
+          to: on === 'tp5-demo' ? 503_999 : 513_999,
+        });
+      }),
+    );
   });
 
-  it('finds none in times, ids and numbers that stand side by side', () => {
-    const text = '{"at":"2026-07-27T21:07:40.012Z","login":3456,"id":"74001234-5600-4000-8000-740012345600"}';
-    expect(placesOfMarks(marksOf(client), { here: text })).toEqual([]);
-  });
+  it('and the settler completes the account of a renamed client, whose password the caller gave', () =>
+    request('tp5-demo', GIVEN, async (one) => {
+      await one.loseAnswer(true);
+      await one.world.writeClients([{ ...one.client, name: 'Renatina Featherstone' }]);
+      one.world.rights.personalData = false;
+      await one.settle();
+      expect(await one.world.records(one.client.id)).toHaveLength(1);
+      await one.checkOpened();
+    }));
 
-  it.each([{ name: 'Ann Lee' }, { email: 'ann@mailbox.example' }, { phone: { country_code: '44', number: '0123' } }])(
-    'refuses what is too short to be found: %j',
-    (short) => {
-      expect(() => marksOf({ ...client, ...short })).toThrow('too short');
-    },
+  it('although the clock of the settler is a day ahead, a late command and a retry open one account', () =>
+    request('tp5-live', {}, async (one) => {
+      one.faults.set({ kind: 'late', times: 1, ms: 200_000 });
+      await one.dieAtCommand();
+      one.world.environments.jump(DAY_MS + LEASE_OVER_MS);
+      await one.settle();
+      one.world.environments.jump(0);
+      await one.world.clock.pass(LEASE_OVER_MS + 200_000);
+      await one.checkOpened();
+    }));
+
+  it.each(['tp5-live', 'tp5-list'] as const)(
+    'so a login that another client names on %s, with the same passwords, is taken',
+    (second) =>
+      request('tp5-live', { login: second === 'tp5-live' ? 700_001 : 504_777, ...GIVEN }, async (one) => {
+        const other = new Request(one.world, await newClient(one.world), second, {
+          ...(one.call.body as object),
+          connection_id: second,
+        });
+        await one.loseAnswer(false);
+        expect(await other.ask()).toMatchObject({ status: 409, body: { type: 'login_taken' } });
+        await one.checkOpened();
+        expect(await other.ask()).toMatchObject({ status: 409, body: { type: 'login_taken' } });
+        expect(other.accounts()).toEqual([]);
+      }),
   );
+
+  it('so a login that died with its claim is not taken', () =>
+    request('tp5-live', { login: 700_002 }, async (one) => {
+      await one.dieAtCall(2);
+      const other = new Request(one.world, await newClient(one.world), 'tp5-live', { login: 700_002 });
+      await other.checkOpened();
+      expect(await one.ask()).toMatchObject({ status: 409, body: { type: 'login_taken' } });
+    }));
+
+  it('unless the server shows another operation’s id: then an operator decides, and nothing is sent', () =>
+    request('tp5-live', {}, async (one) => {
+      const operation = await one.loseAnswer(true);
+      const [account = expect.fail()] = one.accounts();
+      one.server.edit(account.login, { comment: OTHERS_ID });
+      const { status, headers } = await one.ask();
+      expect([status, headers['retry-after']]).toEqual([504, undefined]);
+      expect((await one.ask()).status).toBe(504);
+      expect(one.accounts()).toHaveLength(1);
+      expect(await one.operate(operation, account.login + 1)).toContain('only asked for');
+      expect(await one.operate(operation, account.login)).toBeUndefined();
+      await one.settle();
+      await one.checkOpened();
+    }));
+
+  it('so an account that the ledger has lost is never given to another client', () =>
+    request('tp5-live', { login: 700_003 }, async (one) => {
+      await one.checkOpened();
+      await one.world.lose('operations', 'logins');
+      const other = new Request(one.world, await newClient(one.world), 'tp5-live', { login: 700_003 });
+      expect(await other.ask()).toMatchObject({ status: 409, body: { type: 'login_taken' } });
+    }));
+});
+
+describe.concurrent('One table decides what happens next', () => {
+  it('an operator who finds no account while a retry may open it is refused', () =>
+    request('tp5-live', {}, async (one) => {
+      const operation = await one.loseAnswer(false);
+      const [answer, said] = await Promise.all([one.ask(), one.operate(operation)]);
+      expect(String(said)).not.toBe('undefined');
+      expect([200, 409]).toContain(answer.status);
+      await one.checkOpened();
+    }));
+
+  it('a login of another client is not accepted from an operator', () =>
+    request('reg-live', {}, async (one) => {
+      const other = new Request(one.world, await newClient(one.world), 'reg-live');
+      const login = await other.checkOpened();
+      one.faults.set({ kind: 'reply_lost', times: 1 });
+      const operation = String((await one.ask()).body.operation_id);
+      expect(await one.operate(operation, login)).toContain('belongs to another operation');
+      expect(await one.world.records(one.client.id)).toEqual([]);
+      expect(await one.operate(operation, one.accounts()[0]?.login)).toBeUndefined();
+      await one.settle();
+      expect(await one.checkOpened()).not.toBe(login);
+    }));
+
+  it('an operator who finds no account frees the key', () =>
+    request('reg-live', {}, async (one) => {
+      one.faults.set({ kind: 'session_dropped', times: 1 });
+      const operation = String((await one.ask()).body.operation_id);
+      expect(await one.operate(operation)).toBeUndefined();
+      await one.checkOpened();
+    }));
+
+  it('a refusal after a lost command keeps the login: its account is recorded when the first command is executed', () =>
+    request('tp5-live', {}, async (one) => {
+      one.faults.set({ kind: 'late', times: 1, ms: 200_000 });
+      await one.dieAtCommand();
+      one.faults.set({ kind: 'retcode', code: 3006, times: 1, after: 1 });
+      expect(await one.ask()).toMatchObject({ status: 400, body: { type: 'password_rejected' } });
+      await one.world.clock.pass(200_000);
+      const [account = expect.fail()] = one.accounts();
+      await one.settle();
+      expect(await one.world.records(one.client.id)).toMatchObject([{ login: account.login }]);
+      expect(await one.checkOpened()).toBe(account.login);
+    }));
+});
+
+/** `npm run never-twice` runs as many as you like, and CI a good number. */
+const RUNS = 1;
+
+describe.concurrent('Random requests, retries, kills, pauses, faults and edits', () => {
+  it.each(Object.keys(KINDS) as Kind[])('keep every promise: %s', async (kind) => {
+    const { counts, violations } = await runHistories({ bundles, kind, runs: RUNS, lanes: 1, seed: 6 });
+    expect(violations).toEqual([]);
+    expect(counts.histories).toBe(RUNS);
+    expect(counts.requests).toBeGreaterThan(2 * RUNS);
+    expect(counts.writes).toBeGreaterThan(RUNS);
+  });
 });

@@ -81,7 +81,9 @@ describe('The text of an alarm that pages', () => {
         ).toBe(true);
       const lines = {
         ...OTHER_LINES,
-        event: logged(dimensions.service === undefined ? 'InternalError' : String(metric)),
+        event: logged(
+          metric === 'AccountOutcomeUnknown' || dimensions.service !== undefined ? String(metric) : 'InternalError',
+        ),
       };
       const shown = Object.entries(lines)
         .filter(([, line]) => matches(pattern, line))

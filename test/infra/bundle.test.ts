@@ -64,6 +64,7 @@ const ENVIRONMENT = {
   ...environmentOf(AccountEnvironment, {
     ...DEPLOYMENT,
     accountsTable: 'accounts',
+    loginsTable: 'logins',
     passwordSecret: 'password',
     notificationsTopicArn: 'arn:aws:sns:eu-west-1:123456789012:notifications',
     eventBus: 'events',
@@ -167,7 +168,7 @@ describe.each(FUNCTIONS)('The bundle of %s', (name) => {
     expect(logged).toContainEqual(expect.objectContaining({ statusCode: 500 }));
     const stack = logged.find(({ message }) => message === 'InternalError')?.stack ?? [];
     expect(stack[0]).toMatch(/^at lib\/aws\/secrets\.ts:\d+:\d+$/);
-    expect(stack.join('\n')).toMatch(/at lib\/(registration\/registration|accounts\/trading-account)\.ts:\d+:\d+/);
+    expect(stack.join('\n')).toMatch(/at lib\/(registration\/registration|openings\/opening)\.ts:\d+:\d+/);
   });
 
   it('holds no source text beside its code', () => {

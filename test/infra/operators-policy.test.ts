@@ -21,6 +21,7 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
   ['put client RECORD'],
   ['delete clients CLIENT99'],
   ['check tp5-demo-1'],
+  ['highest-login CONNECTIONS tp5-demo-1'],
   ['secret put tp5-demo-1', { input: SECRET }],
   ['secret put platform/new', { input: SECRET }],
   ['secret put captcha', { input: 'key' }],
@@ -34,18 +35,39 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
   ['forget new@example.com --client'],
 ];
 
+async function openDemoAccount(): Promise<void> {
+  const order = { connection_id: 'tp5-demo-1', group: 'demo\\standard', leverage: 100, account_type_id: 'ATDEMO01' };
+  const answer = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp5/accounts`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(order),
+  });
+  expect(answer.status).toBe(200);
+}
+
 async function run(command: string, person: Person = {}) {
   const words: Record<string, string> = {};
   if (command.includes('FILE')) words.FILE = await operators.fileOf({ clients: [DEMO_RECORDS.clients[0]] });
+  if (command.includes('CONNECTIONS'))
+    words.CONNECTIONS = await operators.fileOf({
+      connections: [(await operators.table.read('connection#tp5-demo-1'))?.record],
+    });
   if (command.includes('RECORD'))
     words.RECORD = await operators.fileOf({ id: 'CLIENT99', email: 'new@example.com', name: 'New' });
   if (command.includes('OPERATION')) words.OPERATION = (await unknownOperation(operators)).id;
+  // The ledger is asked about accounts in the range.
+  if (command.startsWith('check')) await openDemoAccount();
   if (command.startsWith('delete')) await run('put client RECORD');
   if (command.startsWith('restore')) await lossOf(command.split(' ')[1] ?? '');
   if (command.startsWith('forget')) await register(operators.service, { email: 'new@example.com', ...DOCUMENT });
   if (command.includes('platform/new')) {
     const stored = await operators.table.read('connection#tp5-demo-1');
-    const record = { ...(stored?.record as object), id: 'tp5-new-1', secret: 'platform/new' };
+    const record = {
+      ...(stored?.record as object),
+      id: 'tp5-new-1',
+      secret: 'platform/new',
+      logins: { from: 800_000, to: 899_999 },
+    };
     await operators.local('put', 'connection', await operators.fileOf(record));
   }
   // The operator says so later than the command could still open an account.

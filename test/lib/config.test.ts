@@ -82,19 +82,6 @@ describe('The environment of a function', () => {
     for (const name of ['ACCOUNTS_TABLE', 'PASSWORD_SECRET', 'NOTIFICATIONS_TOPIC_ARN', 'EVENT_BUS'])
       expect(deploy).toThrow(name);
   });
-
-  it('lets an unheard-from opening settle for 60 seconds unless told otherwise', () => {
-    const resources = {
-      ACCOUNTS_TABLE: 'accounts',
-      PASSWORD_SECRET: 'p',
-      NOTIFICATIONS_TOPIC_ARN: 'arn',
-      EVENT_BUS: 'bus',
-    };
-    const account = { ...common, ...resources };
-    expect(accountConfig(account).settleSeconds).toBe(60);
-    expect(accountConfig({ ...account, SETTLE_SECONDS: '5' }).settleSeconds).toBe(5);
-    expect(() => accountConfig({ ...account, SETTLE_SECONDS: 'soon' })).toThrow('SETTLE_SECONDS');
-  });
 });
 
 describe('The log', () => {

@@ -80,6 +80,7 @@ export function choosyPlatform(): Part {
         ...CHOOSY,
         port: platform.port,
         demo: false,
+        logins: { from: 1, to: 9_999 },
         secret: CHOOSY.id,
         code_page: 'windows-1252',
       } as const;

@@ -62,6 +62,8 @@ export const SPANISH_CLIENT = {
 const server = { host: 'local', port: 443, demo: false };
 const tp5 = { ...server, platform: 'tp5', protocol: 'web-api' } as const;
 const plugin = { ...server, platform: 'tp4', protocol: 'web-registration', code_page: 'windows-1252' } as const;
+/** A range of its own for each connection. */
+const logins = (place: number) => ({ from: place * 1_000_000, to: place * 1_000_000 + 99_999 });
 const gateway = { ...server, platform: 'tp4', protocol: 'interface-gateway', code_page: 'windows-1252' } as const;
 
 /** The connection and the group of an account, where a case names no others. */
@@ -110,10 +112,22 @@ export const RECORDS: CrmFile = {
     { id: DEMO_PLACES.tp4.unfunded, platform: 'tp4' },
   ],
   connections: [
-    { ...tp5, id: PLACES.tp5.connection_id, groups: ['real\\standard', 'real\\strict'], secret: 'tp5-live' },
-    { ...tp5, id: DEMO_PLACES.tp5.connection_id, demo: true, secret: 'tp5-demo' },
-    { ...gateway, id: PLACES.tp4.connection_id, groups: ['standard', 'strict'], secret: 'tp4-gateway' },
-    { ...gateway, id: 'tp4-gateway-demo', demo: true, secret: 'tp4-gateway-demo' },
+    {
+      ...tp5,
+      id: PLACES.tp5.connection_id,
+      groups: ['real\\standard', 'real\\strict'],
+      logins: logins(1),
+      secret: 'tp5-live',
+    },
+    { ...tp5, id: DEMO_PLACES.tp5.connection_id, demo: true, logins: logins(2), secret: 'tp5-demo' },
+    {
+      ...gateway,
+      id: PLACES.tp4.connection_id,
+      groups: ['standard', 'strict'],
+      logins: logins(3),
+      secret: 'tp4-gateway',
+    },
+    { ...gateway, id: 'tp4-gateway-demo', demo: true, logins: logins(4), secret: 'tp4-gateway-demo' },
     { ...plugin, id: 'tp4-plugin', groups: { standard: 1, strict: 2 }, secret: 'tp4-plugin' },
     {
       ...plugin,
@@ -126,6 +140,7 @@ export const RECORDS: CrmFile = {
       ...tp5,
       id: LONG_PLACES.tp5.connection_id,
       groups: [PLACES.tp5.group, LONG_PLACES.tp5.group],
+      logins: logins(5),
       secret: 'tp5-long',
     },
     // By name no group of such a length can be told to a server of this version, only by index.

@@ -1,4 +1,5 @@
 import type { SimulatedGroup } from '../../infra/local/platforms/simulated-server.ts';
+import type { LoginRange } from '../../lib/records/crm-records.ts';
 
 export const ACCOUNT_TYPES = [
   { id: 'ATDEMO05', platform: 'tp5', deposit: 10_000 },
@@ -20,55 +21,72 @@ export const TP4_GROUPS: SimulatedGroup[] = [
   { name: 'strict', minPasswordLength: 14 },
 ];
 
-/** The connections of a world, by what their servers speak. The two of a pair are one server. */
+/** The connections of a world. Those of one protocol lead to the same server. */
 export const CONNECTIONS = {
   'tp5-live': { version: 'tp5', server: 'tp5', group: 'real\\standard', account_type_id: undefined },
   'tp5-demo': { version: 'tp5', server: 'tp5', group: 'real\\standard', account_type_id: 'ATDEMO05' },
+  'tp5-list': { version: 'tp5', server: 'tp5', group: 'real\\standard', account_type_id: undefined },
   'reg-live': { version: 'tp4', server: 'reg', group: 'standard', account_type_id: undefined },
   'reg-demo': { version: 'tp4', server: 'reg', group: 'demoforex', account_type_id: 'ATDEMO04' },
   'gw-live': { version: 'tp4', server: 'gw', group: 'standard', account_type_id: undefined },
   'gw-demo': { version: 'tp4', server: 'gw', group: 'demoforex', account_type_id: 'ATDEMO04' },
-  'tp5-range': { version: 'tp5', server: 'tp5', group: 'real\\standard', account_type_id: undefined },
-  'tp5-range-demo': { version: 'tp5', server: 'tp5', group: 'real\\standard', account_type_id: 'ATDEMO05' },
-  'gw-range': { version: 'tp4', server: 'gw', group: 'standard', account_type_id: undefined },
-  'gw-range-demo': { version: 'tp4', server: 'gw', group: 'demoforex', account_type_id: 'ATDEMO04' },
 } as const;
 export type ConnectionId = keyof typeof CONNECTIONS;
 export type ServerName = (typeof CONNECTIONS)[ConnectionId]['server'];
+
+/** The logins of the connections whose protocol names them. */
+export const RANGES = {
+  'tp5-live': { from: 500_000, to: 501_999 },
+  'tp5-demo': { from: 502_000, to: 503_999 },
+  'tp5-list': [
+    { from: 504_000, to: 505_999 },
+    { from: 600_000, to: 601_999 },
+  ],
+  'gw-live': { from: 510_000, to: 511_999 },
+  'gw-demo': { from: 512_000, to: 513_999 },
+} as const satisfies Partial<Record<ConnectionId, LoginRange | LoginRange[]>>;
+export type KeyedConnectionId = keyof typeof RANGES;
+
+export function isKeyed(id: ConnectionId): id is KeyedConnectionId {
+  return id in RANGES;
+}
+
+/** The range that new logins are chosen from. */
+export function firstRange(id: KeyedConnectionId): LoginRange {
+  const ranges: LoginRange | readonly LoginRange[] = RANGES[id];
+  return 'from' in ranges ? ranges : (ranges[0] ?? { from: 0, to: 0 });
+}
 
 /** Their records in the CRM. */
 export function connectionRecords(
   tp5: { port: number; ca: string },
   reg: { port: number },
   gw: { port: number },
-): object[] {
-  const text = { platform: 'tp4', host: '127.0.0.1', secret: 'platform/tp4' };
-  const web = { platform: 'tp5', protocol: 'web-api', host: '127.0.0.1', secret: 'platform/tp5', ca: tp5.ca };
-  const byIndex = { groups: { standard: 1, demoforex: 2, strict: 3 } };
-  return [
-    { ...web, id: 'tp5-live', name: 'Live', port: tp5.port, demo: false },
-    { ...web, id: 'tp5-demo', port: tp5.port, demo: true },
-    { ...text, id: 'reg-live', protocol: 'web-registration', port: reg.port, demo: false, ...byIndex },
-    { ...text, id: 'reg-demo', protocol: 'web-registration', port: reg.port, demo: true, ...byIndex },
-    { ...text, id: 'gw-live', protocol: 'interface-gateway', port: gw.port, demo: false },
-    { ...text, id: 'gw-demo', protocol: 'interface-gateway', port: gw.port, demo: true },
-    { ...web, id: 'tp5-range', port: tp5.port, demo: false, logins: { from: 500_000, to: 501_999 } },
-    { ...web, id: 'tp5-range-demo', port: tp5.port, demo: true, logins: { from: 502_000, to: 503_999 } },
-    {
-      ...text,
-      id: 'gw-range',
-      protocol: 'interface-gateway',
-      port: gw.port,
-      demo: false,
-      logins: { from: 510_000, to: 511_999 },
-    },
-    {
-      ...text,
-      id: 'gw-range-demo',
-      protocol: 'interface-gateway',
-      port: gw.port,
-      demo: true,
-      logins: { from: 512_000, to: 513_999 },
-    },
-  ];
+): Record<ConnectionId, Record<string, unknown>> {
+  const host = { host: '127.0.0.1' };
+  const web = { platform: 'tp5', protocol: 'web-api', ...host, secret: 'platform/tp5', port: tp5.port, ca: tp5.ca };
+  const text = { platform: 'tp4', ...host, secret: 'platform/tp4' };
+  const plugIn = {
+    ...text,
+    protocol: 'web-registration',
+    port: reg.port,
+    groups: { standard: 1, demoforex: 2, strict: 3 },
+  };
+  const gateway = { ...text, protocol: 'interface-gateway', port: gw.port };
+  const record = (id: ConnectionId, server: object, more: object) => ({
+    ...server,
+    id,
+    demo: id.endsWith('demo'),
+    ...(isKeyed(id) ? { logins: RANGES[id] } : {}),
+    ...more,
+  });
+  return {
+    'tp5-live': record('tp5-live', web, { name: 'Live', max_leverage: 1_000 }),
+    'tp5-demo': record('tp5-demo', web, {}),
+    'tp5-list': record('tp5-list', web, {}),
+    'reg-live': record('reg-live', plugIn, {}),
+    'reg-demo': record('reg-demo', plugIn, {}),
+    'gw-live': record('gw-live', gateway, {}),
+    'gw-demo': record('gw-demo', gateway, {}),
+  };
 }

@@ -1,171 +1,246 @@
-import { GetCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { localClient } from '../../infra/local/aws.ts';
-import type { Bus } from '../../infra/local/bus.ts';
+import { DeleteCommand, GetCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { parseCrmFile } from '../../infra/crm/crm-file.ts';
+import { toItems } from '../../infra/crm/crm-items.ts';
+import { crmTable } from '../../infra/crm/crm-table.ts';
+import { localClient, startAws } from '../../infra/local/aws.ts';
 import { type Database, TABLES } from '../../infra/local/database.ts';
 import type { Faults } from '../../infra/local/faults.ts';
 import type { Outbox } from '../../infra/local/outbox.ts';
 import type { SimulatedServer } from '../../infra/local/platforms/simulated-server.ts';
 import type { TextServerOptions } from '../../infra/local/platforms/text-accounts.ts';
-import type { WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
+import { startTextServer } from '../../infra/local/platforms/text-server.ts';
+import type { ManagerRights } from '../../infra/local/platforms/web-api-accounts.ts';
+import { startWebApiServer, type WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
+import { keyOf } from '../../lib/openings/ledger.ts';
 import { derivePasswords, parsePasswordKey } from '../../lib/platform/passwords.ts';
-import { NEVER } from '../../lib/records/due.ts';
-import { keyOf } from '../../lib/records/operations.ts';
-import { DUE_INDEX } from '../../lib/validators/deployment.ts';
+import type { LoginRange } from '../../lib/records/crm-records.ts';
+import { environmentOf, RegistrationEnvironment, SettlementEnvironment } from '../../lib/validators/deployment.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
-import { ACCOUNT_TYPES, connectionRecords, FORMS, type ServerName } from './account-connections.ts';
 import {
-  crmWriter,
-  type EnvironmentOptions,
-  environmentsAround,
-  MANAGER_PASSWORD,
-  MASTER_CODE,
-  PASSWORD_KEY,
-  SECRETS,
-  startSurroundings,
-  type WorldClient,
-} from './account-surroundings.ts';
+  ACCOUNT_TYPES,
+  connectionRecords,
+  FORMS,
+  type KeyedConnectionId,
+  type ServerName,
+  TP4_GROUPS,
+  TP5_GROUPS,
+} from './account-connections.ts';
 import { PATIENT } from './database.ts';
-import type { Environments, Outcome, Run } from './environments.ts';
-import { placesOf, placesOfMarks } from './secret-search.ts';
-import type { WorldClock } from './world-clock.ts';
+import { Environments, type EnvironmentsOptions, type Outcome, type Run } from './environments.ts';
+import { marksOf, type PersonalData, placesOf, placesOfMarks } from './secret-search.ts';
+import { localCertificate } from './web-api.ts';
+import { WorldClock } from './world-clock.ts';
 
-export interface WorldOptions extends EnvironmentOptions {
+const MANAGER_PASSWORD = 'Man4ger-of-tests';
+const MASTER_CODE = 'master-c0de-of-tests';
+const PASSWORD_KEY = Buffer.from('the password key of these tests!').toString('base64');
+const SECRETS = new Map([
+  ['platform/password-key', JSON.stringify({ key: PASSWORD_KEY })],
+  ['test/pepper', JSON.stringify({ current: '1', 1: 'the pepper of these tests, long enough' })],
+  ['platform/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],
+  ['platform/tp4', JSON.stringify({ master: MASTER_CODE })],
+]);
+const SENDER = 'no-reply@example.com';
+const RESOURCES = {
+  verified: ['example.com'],
+  topicArn: 'arn:aws:sns:eu-west-1:000000000000:client-notifications',
+  bucket: 'documents',
+  eventBus: 'events',
+};
+const SETTINGS = {
+  stage: 'test',
+  brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
+  senderAddress: SENDER,
+  sesConfigurationSet: 'mails',
+  crmTable: TABLES.crm,
+  operationsTable: TABLES.operations,
+  registrationsTable: TABLES.registrations,
+};
+const ENVIRONMENT = {
+  ...environmentOf(RegistrationEnvironment, {
+    ...SETTINGS,
+    limitsTable: TABLES.limits,
+    documentsBucket: RESOURCES.bucket,
+    pepperSecret: 'test/pepper',
+  }),
+  ...environmentOf(SettlementEnvironment, {
+    ...SETTINGS,
+    accountsTable: TABLES.accounts,
+    loginsTable: TABLES.logins,
+    passwordSecret: 'platform/password-key',
+    notificationsTopicArn: RESOURCES.topicArn,
+    eventBus: RESOURCES.eventBus,
+  }),
+};
+/** The time of the settler, in milliseconds. */
+const SETTLER_MS = 55_000;
+
+/** A client of the CRM. The log is searched for its name and addresses, so no other text may contain them. */
+export interface WorldClient extends PersonalData {
+  id: string;
+  country?: string;
+  language?: string;
+}
+
+export interface WorldOptions extends Omit<EnvironmentsOptions, 'clock'> {
+  /** The folder of `bundleInto`. */
+  bundles: string;
   clients?: WorldClient[];
 }
 
-/** As long as the function that settles has, in milliseconds. */
-const SETTLEMENT_MS = 55_000;
-
 /** A call that is under way. */
-interface Pending {
-  /** Undefined when there is none, because the function was killed, out of time or crashed. */
+interface Pending extends Run {
+  /** Undefined if the function was killed, out of time or crashed. */
   answer: Promise<AccountAnswer | undefined>;
-  outcome: Promise<Outcome>;
-  kill(): Promise<void>;
-  stop(ms: number): Promise<void>;
 }
 
-interface Written {
-  tables: string;
-  /** Metrics too. */
-  log: string;
-  messages: string;
-  refusals: string;
+/** What an operator has found on the server; no login: no account. */
+export interface OperatorFinding {
+  operationId: string;
+  login?: number;
+}
+
+/** Everything that was stored, logged, sent or answered, by what it is. */
+type Written = Record<'tables' | 'log' | 'messages' | 'refusals', string>;
+
+export type AccountWorld = Awaited<ReturnType<typeof startAccountWorld>>;
+/** Where a fault may be. */
+export type Target = keyof AccountWorld['faults'];
+
+/** Starts what the functions call: AWS, and a trading server of each protocol, each with its faults. */
+async function startServices() {
+  const gateway: TextServerOptions = { dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS };
+  const rights: ManagerRights = {};
+  const manager = { login: 1000, password: MANAGER_PASSWORD };
+  const [aws, tp5, reg, gw] = await Promise.all([
+    startAws({ ...RESOURCES, environment: ENVIRONMENT, secrets: new Map(SECRETS) }),
+    startWebApiServer({ manager, groups: TP5_GROUPS, rights, certificate: await localCertificate() }),
+    startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
+    startTextServer(gateway),
+  ]);
+  await aws.database.createTables(TABLES);
+  const servers: { tp5: WebApiServer; reg: SimulatedServer; gw: SimulatedServer } = { tp5, reg, gw };
+  const faults: Record<'dynamodb' | 'secrets' | 'ses' | 'sns' | 'events' | ServerName, Faults> = {
+    ...aws.faults,
+    tp5: tp5.faults,
+    reg: reg.faults,
+    gw: gw.faults,
+  };
+  return { aws, servers, faults, gateway, rights };
 }
 
 /**
- * Everything around the two account functions: database, secrets, mail, topic and a trading server of each protocol, each
- * with its faults; and the functions as they are deployed, in environments that can be killed.
+ * The functions as they are deployed, in processes that can be killed, with everything that they call: a database, secrets,
+ * mail, a topic, an event bus, and a trading server of each protocol.
  */
-export interface AccountWorld {
-  readonly database: Database;
-  readonly faults: Record<'dynamodb' | 'secrets' | 'ses' | 'sns' | ServerName, Faults>;
-  readonly servers: { tp5: WebApiServer; reg: SimulatedServer; gw: SimulatedServer };
-  /** What the gateway is like: it may be changed at any time. */
-  readonly gateway: TextServerOptions;
-  readonly outbox: Outbox;
-  readonly environments: Environments;
-  readonly clock: WorldClock;
-  /** Every password that a request gave or an answer held, whatever came of it. */
-  readonly passwords: ReadonlySet<string>;
-  send(call: AccountCall): Pending;
-  /** @throws Error when there is no answer */
-  ask(call: AccountCall): Promise<AccountAnswer>;
-  /** Calls the function that settles what nobody retries, as the clock does each minute. */
-  settle(): Run;
-  addClients(clients: WorldClient[]): Promise<void>;
-  clearFaults(): void;
-  /** What is kept of an idempotency key. @param scope that of its operation */
-  operationOf(scope: string[]): Promise<Item | undefined>;
-  /** The records of a client's accounts. */
-  records(userId: string): Promise<Item[]>;
-  /** The operations that are to be taken up again, by their ids; not those that only an operator can end. */
-  openOperations(): Promise<Set<string>>;
-  /** Those that only an operator can end. */
-  operatorsOperations(): Promise<Set<string>>;
-  /** The operations of the accounts that others were told of. */
-  told(): Set<unknown>;
-  /** Everything that was kept, logged, counted, sent or told until now, by what it is. */
-  written(): Promise<Written>;
-  /**
-   * Where in it stands what must not: a password or a secret of ours anywhere; a client's name, e-mail address or phone
-   * number in the log or a refusal.
-   */
-  leaks(): Promise<string[]>;
-  /** Ends everything. @throws Error when there are leaks */
-  close(): Promise<void>;
-}
-
-export async function startAccountWorld(options: WorldOptions): Promise<AccountWorld> {
-  const { aws, clock, faults, clearFaults, tp5, reg, gw, gateway } = await startSurroundings();
+export async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions) {
+  const { aws, servers, faults, gateway, rights } = await startServices();
   const { database, outbox, bus } = aws;
+  const clock = new WorldClock();
+  for (const one of Object.values(faults)) one.pause = (ms, signal) => clock.sleep(ms, signal);
+  const clearFaults = () => Object.values(faults).map((one) => one.clear());
+
   const endpoint = { AWS_ENDPOINT_URL_DYNAMODB: await database.lookOn() };
   const client = { ...localClient({ ...aws.environment, ...endpoint }, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT };
-  const crm = crmWriter(client);
-  await crm.write({ connections: connectionRecords(tp5, reg, gw), account_types: ACCOUNT_TYPES, forms: FORMS });
-  await crm.addClients(options.clients ?? []);
-  const environments = environmentsAround(aws, { ...options, clock });
   const reader = databaseClient(client);
+  const crm = crmTable(TABLES.crm, client);
+  const writeRecords = async (records: object) => {
+    const items = await toItems(await parseCrmFile(JSON.stringify(records)));
+    await crm.write(items.map((put) => ({ put })));
+  };
+  const connections = connectionRecords(servers.tp5, servers.reg, servers.gw);
+  await writeRecords({ connections: Object.values(connections), account_types: ACCOUNT_TYPES, forms: FORMS });
+  const marks = new Set<string>();
+  const writeClients = async (added: WorldClient[]) => {
+    for (const mark of added.flatMap(marksOf)) marks.add(mark);
+    await writeRecords({ clients: added });
+  };
+  await writeClients(clients);
+
+  const variables = (name: string) => ({
+    ...ENVIRONMENT,
+    ...aws.environment,
+    // The operators' command has the rights of an administrator here.
+    ...(name === 'operator' ? {} : { AWS_ACCESS_KEY_ID: aws.accessKeyOf(name) }),
+  });
+  const environments = new Environments(bundles, variables, { clock, ...(skewMs === undefined ? {} : { skewMs }) });
   const { send, ask, passwords, refusals } = callsOf(environments);
-  const items = (table: keyof typeof TABLES) => itemsOf(reader, TABLES[table]);
+  const written = () => writtenIn(reader, { environments, outbox, refusals });
 
-  async function written(): Promise<Written> {
-    const tables = await Promise.all((['crm', 'operations', 'accounts'] as const).map(items));
-    return {
-      tables: JSON.stringify(tables),
-      log: environments.log.join(''),
-      messages: JSON.stringify(outbox.list()),
-      refusals: refusals.join(''),
-    };
-  }
-
+  /** Where a password or a secret is, or a client's data where they must not be. */
   async function leaks(): Promise<string[]> {
     const texts = await written();
-    const secrets = [
-      ...passwords,
-      ...derivedPasswords(await items('operations')),
-      MANAGER_PASSWORD,
-      MASTER_CODE,
-      PASSWORD_KEY,
-    ];
-    const { log, refusals } = texts;
+    const derived = derivedPasswords(await itemsOf(reader, TABLES.operations));
+    const secrets = [...passwords, ...derived, MANAGER_PASSWORD, MASTER_CODE, PASSWORD_KEY];
+    const { log, refusals: refused } = texts;
     return [
       ...placesOf(secrets, { ...texts }).map((place) => `a password or a secret in ${place}`),
-      ...placesOfMarks(crm.marks, { log, refusals }).map((place) => `a client’s data in ${place}`),
+      ...placesOfMarks(marks, { log, refused }).map((place) => `a client’s data in ${place}`),
     ];
   }
 
   return {
-    database,
+    database: database as Database,
     faults,
-    servers: { tp5, reg, gw },
+    clearFaults,
+    servers,
+    /** Properties of the gateway and of the tp5 manager. They may be changed at any time. */
     gateway,
-    outbox,
+    rights,
+    outbox: outbox as Outbox,
     environments,
     clock,
-    passwords,
+    /** Every password that a request gave or an answer held. */
+    passwords: passwords as ReadonlySet<string>,
     send,
     ask,
-    addClients: crm.addClients,
-    ...kept(reader, bus),
-    settle: () => environments.run('settle-operations', {}, SETTLEMENT_MS),
+    writeClients,
+    /** Edits the ranges of a connection in the CRM. */
+    writeLogins: (id: KeyedConnectionId, logins: LoginRange | readonly LoginRange[]) =>
+      writeRecords({ connections: [{ ...connections[id], logins }] }),
+    /** Calls the settler, as the clock does each minute. */
+    settle: () => environments.run('settle-operations', {}, SETTLER_MS),
+    /** Runs the operators' command. */
+    operate: (finding: OperatorFinding) => environments.run('operator', finding, SETTLER_MS),
+    /** What is stored of an idempotency key. @param scope that of its operation */
+    async operationOf(scope: readonly string[]): Promise<Item | undefined> {
+      const Key = { pk: keyOf(scope) };
+      return (await reader.send(new GetCommand({ TableName: TABLES.operations, Key, ConsistentRead: true }))).Item;
+    },
+    /** The records of a client's accounts. */
+    async records(userId: string): Promise<Item[]> {
+      const KeyConditionExpression = 'pk = :pk';
+      const values = { ExpressionAttributeValues: { ':pk': userId }, KeyConditionExpression };
+      return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
+    },
+    items: (table: keyof typeof TABLES) => itemsOf(reader, TABLES[table]),
+    /** Deletes all items of these tables, as losing them does. */
+    async lose(...tables: (keyof typeof TABLES)[]): Promise<void> {
+      for (const table of tables) {
+        for (const { pk } of await itemsOf(reader, TABLES[table])) {
+          await reader.send(new DeleteCommand({ TableName: TABLES[table], Key: { pk } }));
+        }
+      }
+    },
+    /** The operations whose accounts were published. */
+    published: () => new Set(bus.list().map(({ detail }) => (detail as { id?: unknown }).id)),
     written,
     leaks,
-    clearFaults,
-    close: async () => {
+    /** Ends everything. @throws Error if a password, a secret or a client's data leaked */
+    async close(): Promise<void> {
       await environments.close();
       clearFaults();
       const found = await leaks();
       crm.close();
       reader.destroy();
-      await Promise.all([aws, tp5, reg, gw].map((one) => one.close()));
+      await Promise.all([aws, ...Object.values(servers)].map((one) => one.close()));
       if (found.length > 0) throw new Error(`There is ${found.join(', ')}.`);
     },
   };
 }
 
-/** What calls the functions, and keeps the passwords and the refusals of them all. */
+/** Calls the functions; collects the passwords and the refusals of all calls. */
 function callsOf(environments: Environments) {
   const passwords = new Set<string>();
   const refusals: string[] = [];
@@ -173,9 +248,9 @@ function callsOf(environments: Environments) {
   function send(call: AccountCall): Pending {
     const { version = versionOf(call.body), ms = 29_000 } = call;
     const run = environments.run(`create-${version}-account`, accountEvent(version, call), ms);
-    const given = typeof call.body === 'object' ? passwordsIn(call.body).filter(isTelling) : [];
+    const given = typeof call.body === 'object' ? passwordsIn(call.body).filter(isSearchable) : [];
     for (const password of given) passwords.add(password);
-    const answer = run.outcome.then((outcome) => {
+    const answer = run.outcome.then((outcome: Outcome) => {
       const one = toAnswer(version, outcome);
       if (one?.status === 200) for (const password of passwordsIn(one.body)) passwords.add(password);
       else if (one !== undefined) refusals.push(JSON.stringify(one));
@@ -184,6 +259,7 @@ function callsOf(environments: Environments) {
     return { ...run, answer };
   }
 
+  /** @throws Error if there is no answer */
   async function ask(call: AccountCall): Promise<AccountAnswer> {
     const pending = send(call);
     const answer = await pending.answer;
@@ -205,7 +281,20 @@ async function itemsOf(reader: ReturnType<typeof databaseClient>, table: string)
   return all;
 }
 
-/** The passwords that the operations have, whether they were answered or not. */
+async function writtenIn(
+  reader: ReturnType<typeof databaseClient>,
+  { environments, outbox, refusals }: { environments: Environments; outbox: Outbox; refusals: string[] },
+): Promise<Written> {
+  const names = ['crm', 'operations', 'accounts', 'logins'] as const;
+  return {
+    tables: JSON.stringify(await Promise.all(names.map((name) => itemsOf(reader, TABLES[name])))),
+    log: environments.log.join(''),
+    messages: JSON.stringify(outbox.list()),
+    refusals: refusals.join(''),
+  };
+}
+
+/** The passwords that the operations have, answered or not. */
 function derivedPasswords(operations: Item[]): string[] {
   const key = parsePasswordKey(SECRETS.get('platform/password-key') ?? '');
   return operations.flatMap(({ nonce }) =>
@@ -215,50 +304,11 @@ function derivedPasswords(operations: Item[]): string[] {
   );
 }
 
-async function accountsOf(reader: ReturnType<typeof databaseClient>, userId: string): Promise<Item[]> {
-  const KeyConditionExpression = 'pk = :pk';
-  const values = { ExpressionAttributeValues: { ':pk': userId }, KeyConditionExpression };
-  return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
-}
-
-/** What is kept of accounts and told of them. */
-function kept(
-  reader: ReturnType<typeof databaseClient>,
-  bus: Bus,
-): Pick<AccountWorld, 'operationOf' | 'records' | 'openOperations' | 'operatorsOperations' | 'told'> {
-  return {
-    async operationOf(scope) {
-      const Key = { pk: keyOf(scope) };
-      return (await reader.send(new GetCommand({ TableName: TABLES.operations, Key, ConsistentRead: true }))).Item;
-    },
-    records: (userId) => accountsOf(reader, userId),
-    openOperations: () => openIn(reader, (at) => at < NEVER),
-    operatorsOperations: () => openIn(reader, (at) => at === NEVER),
-    told: () => new Set(bus.list().map(({ detail }) => (detail as { id?: unknown }).id)),
-  };
-}
-
-async function openIn(
-  reader: ReturnType<typeof databaseClient>,
-  isWanted: (dueAt: number) => boolean,
-): Promise<Set<string>> {
-  const { Items = [] } = await reader.send(
-    new ScanCommand({ TableName: TABLES.operations, IndexName: DUE_INDEX.name }),
-  );
-  const due = Items.filter((item) => isWanted(Number(item[DUE_INDEX.at])));
-  const found = await Promise.all(
-    due.map(({ pk }) =>
-      reader.send(new GetCommand({ TableName: TABLES.operations, Key: { pk }, ConsistentRead: true })),
-    ),
-  );
-  return new Set(found.flatMap(({ Item }) => (Item === undefined ? [] : [String(Item.operation_id)])));
-}
-
 function passwordsIn({ master_password, investor_password }: Record<string, unknown>): string[] {
   return [master_password, investor_password].filter((one) => typeof one === 'string');
 }
 
-/** A password that a rule refuses may be so short that it stands everywhere. */
-function isTelling(password: string): boolean {
+/** A password that breaks a rule may be so short that other texts contain it. */
+function isSearchable(password: string): boolean {
   return password.length >= 8 && /\d/.test(password);
 }

@@ -52,7 +52,7 @@ export class AwsAccount {
   async #answer(request: IncomingMessage, response: ServerResponse, options: AwsAccountOptions): Promise<void> {
     const body = await buffer(request);
     const call = callOf(request, body.toString('utf8'));
-    this.calls.push({ action: call.action, resource: call.resource });
+    this.calls.push(...neededFor(call));
     if (this.denied.has(call.action)) return deny(response, call);
     const target = call.action in ANSWERS ? undefined : options.forward[call.service];
     if (target !== undefined) return forward(target, request, body, response);
@@ -81,6 +81,18 @@ function callOf(request: IncomingMessage, body: string): Call {
   const prefix = service === 'monitoring' ? 'cloudwatch' : service;
   const resource = resourceOf(service, operation, input, path.pathname);
   return { service, operation, input, isQuery, action: `${prefix}:${operation}`, resource };
+}
+
+/** What IAM asks for: a transaction needs the rights of its single writes. */
+function neededFor({ action, resource, input }: Call): AwsCall[] {
+  const writes = input.TransactItems as Record<string, { TableName: string }>[] | undefined;
+  if (writes === undefined) return [{ action, resource }];
+  return writes.flatMap((write) =>
+    Object.entries(write).map(([kind, { TableName }]) => ({
+      action: `dynamodb:${kind}Item`,
+      resource: arn('dynamodb', `table/${TableName}`),
+    })),
+  );
 }
 
 const REST_OPERATIONS: readonly [RegExp, string][] = [

@@ -2,20 +2,24 @@ import { existsSync } from 'node:fs';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
-import { bundle } from '../../infra/bundle.ts';
+import { bundle, bundleFile } from '../../infra/bundle.ts';
 import type { DeployedFunction } from '../../infra/routes.ts';
 
-/** What each process of `environments.ts` runs, beside the bundles. */
+/** What each process of `environments.ts` runs, next to the bundles. */
 export const SCRIPT = 'environment.mjs';
 
+const OPERATOR = 'test/support/operator.ts';
+
 /**
- * Bundles the functions of accounts (and others) as they are deployed. Others may do so at the same time; what stands in
- * the folder is not made again.
+ * Bundles the functions of accounts and others as they are deployed; `operator` is the operators' command. Tests may do so
+ * at the same time. A bundle that exists is not made again.
  * @returns the folder
  */
-export async function bundleInto(folder: string, ...others: DeployedFunction[]): Promise<string> {
+export async function bundleInto(folder: string, ...others: (DeployedFunction | 'operator')[]): Promise<string> {
   for (const name of ['create-tp5-account', 'create-tp4-account', ...others] as const) {
-    await makeOnce(join(folder, name), (path) => bundle(name, path));
+    const make =
+      name === 'operator' ? (path: string) => bundleFile(OPERATOR, path) : (path: string) => bundle(name, path);
+    await makeOnce(join(folder, name), make);
   }
   // Plain JavaScript: taking the types out of it in every process takes longer than starting one.
   await makeOnce(join(folder, SCRIPT), async (path) => {
@@ -25,7 +29,7 @@ export async function bundleInto(folder: string, ...others: DeployedFunction[]):
   return folder;
 }
 
-/** Two may make it at once: then the later one's is thrown away. */
+/** Two tests may make it at once: then the later result is dropped. */
 async function makeOnce(path: string, make: (path: string) => Promise<unknown>): Promise<void> {
   if (existsSync(path)) return;
   const own = `${path}-${process.pid}`;

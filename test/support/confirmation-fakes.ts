@@ -148,7 +148,7 @@ export class FakeConfirmations {
       documents: documentsIn('documents', { open: async () => this.#objects(step) }),
       events: {
         prepare: () => {},
-        tell: (type, detail, signal) =>
+        publish: (type, detail, signal) =>
           step('bus', async () => this.#hear(type, detail as EventDetail<'RegistrationConfirmed'>), signal),
       },
       pepper: (signal) => step('secret', async () => PEPPER, signal),

@@ -44,6 +44,7 @@ export const EXAMPLE_FILE = {
       port: 443,
       demo: false,
       groups: ['real\\standard'],
+      logins: { from: 500_000, to: 599_999 },
       secret: 'platform/tp5-live-1',
     },
     {
@@ -64,6 +65,7 @@ export const EXAMPLE_FILE = {
       port: 443,
       demo: true,
       groups: ['demoforex'],
+      logins: { from: 700_000, to: 799_999 },
       secret: 'platform/tp4-gw-1',
     },
   ],

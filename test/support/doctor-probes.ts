@@ -5,7 +5,7 @@ import type { AwsProbes, ServerProbes } from '../../infra/doctor/probes.ts';
 export const SOUND: ServerReport = {
   rights: { openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' },
   groups: { unknown: [], notShown: [] },
-  range: { looked: 20, taken: 3 },
+  ranges: { asked: 20, taken: 3, strangers: [] },
 };
 
 /** The probes of an account without any problem; a test replaces the ones that it is about. */

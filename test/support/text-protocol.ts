@@ -3,11 +3,10 @@ import type { Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import type { TextServerOptions } from '../../infra/local/platforms/text-accounts.ts';
 import { startTextServer } from '../../infra/local/platforms/text-server.ts';
-import type { AccountOrder, PlatformFailure, TradingPlatform } from '../../lib/platform/platform.ts';
+import type { AccountOrder, PlatformFailure } from '../../lib/platform/platform.ts';
 import type { TextLimits } from '../../lib/platform/text/client.ts';
 import { TextProtocolPlatform } from '../../lib/platform/text/text-protocol.ts';
 import type { TextProtocolConnection } from '../../lib/records/crm-records.ts';
-import { atOnce } from './departures.ts';
 import { type ScriptedTcp, scriptedTcp } from './scripted-tcp.ts';
 
 export const MASTER = 'c2VjcmV0IG9mIHRoZSBwbHVnLWlu==';
@@ -37,12 +36,12 @@ export function textPlatform(
   protocol: Dialect,
   port: number,
   { code_page = 'windows-1252', master = MASTER, ...limits }: TextPlatformChanges = {},
-): TradingPlatform {
+): TextProtocolPlatform {
   const entries = { ...shared, port, code_page };
   const connection: TextProtocolConnection =
     protocol === 'web-registration'
       ? { ...entries, protocol, groups: { standard: 1, demoforex: 2, 'demo-eur': 3 } }
-      : { ...entries, protocol };
+      : { ...entries, protocol, logins: { from: 500_000, to: 599_999 } };
   return new TextProtocolPlatform(
     connection,
     { master },
@@ -90,11 +89,13 @@ export function answering(text: string, { close = true } = {}): Promise<Scripted
 export async function commandsOf(protocol: Dialect, changes: Partial<AccountOrder>): Promise<string[]> {
   const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
   const operationId = '6f1d8a52-5c1c-4f0e-9d3e-000000000001';
-  await textPlatform(protocol, server.port).open(anOrder({ operationId, ...changes }), atOnce, forever);
+  await textPlatform(protocol, server.port).open(anOrder({ operationId, ...changes }), ANY_TIME, forever);
   for (const text of server.received) expect(text).toMatch(/^[^\n]+\nQUIT\n$/);
   return server.received.map((text) => text.replace('\nQUIT\n', ''));
 }
 
+/** A deadline that never comes. */
+export const ANY_TIME = Number.POSITIVE_INFINITY;
 export const forever = new AbortController().signal;
 
 /** What was thrown, as kind and options. */

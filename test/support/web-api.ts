@@ -9,7 +9,7 @@ import {
   type WebApiServer,
   type WebApiServerOptions,
 } from '../../infra/local/platforms/web-api-server.ts';
-import type { AccountOrder, PlatformFailure, TradingPlatform } from '../../lib/platform/platform.ts';
+import type { AccountOrder, PlatformFailure } from '../../lib/platform/platform.ts';
 import { passwordHash, randomAnswer } from '../../lib/platform/web-api/auth.ts';
 import type { ClientLimits } from '../../lib/platform/web-api/client.ts';
 import { WebApiPlatform } from '../../lib/platform/web-api/web-api.ts';
@@ -115,6 +115,7 @@ export function connectionTo(server: { port: number; ca?: string }, more: Partia
     host: '127.0.0.1',
     port: server.port,
     demo: false,
+    logins: { from: 500_000, to: 599_999 },
     secret: 'platform/tp5-test',
     ...(server.ca === undefined ? {} : { ca: server.ca }),
     ...more,
@@ -127,7 +128,7 @@ export function platformOn(
   server: { port: number; ca?: string },
   options: Partial<ClientLimits> = {},
   more: Partial<WebApiConnection> = {},
-): TradingPlatform {
+): WebApiPlatform {
   const platform = new WebApiPlatform(connectionTo(server, more), MANAGER, options);
   onTestFinished(() => platform.close());
   return platform;
@@ -149,6 +150,8 @@ export function anOrder(more: Partial<AccountOrder> = {}): AccountOrder {
   };
 }
 
+/** A deadline that never comes. */
+export const ANY_TIME = Number.POSITIVE_INFINITY;
 export const noSignal = new AbortController().signal;
 
 /** What a promise is rejected with. */

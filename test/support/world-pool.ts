@@ -1,6 +1,6 @@
-import { type AccountWorld, startAccountWorld, type WorldOptions } from './account-world.ts';
+import { type AccountWorld, startAccountWorld, type WorldClient, type WorldOptions } from './account-world.ts';
 
-/** Worlds that are used by one at a time, so that what waits for time to pass may wait side by side. */
+/** A number of worlds, each used by one test at a time. */
 export class WorldPool {
   readonly #options: WorldOptions;
   readonly #free: AccountWorld[] = [];
@@ -42,12 +42,17 @@ export class WorldPool {
 }
 
 let clients = 0;
-/** A client that nobody else uses, in this world: the accounts of a request are the ones with its e-mail address. */
-export async function newClient(world: AccountWorld): Promise<{ id: string; email: string }> {
+/** A new client of this world. A request's accounts are those with the email address of its client. */
+export async function newClient(world: AccountWorld): Promise<WorldClient> {
   clients += 1;
-  const id = `C${String(clients).padStart(7, '0')}`;
-  const client = { id, email: `zoe-quill-${clients}@mailbox.example` };
-  const phone = { country_code: '44', number: String(7_400_100_000 + clients) };
-  await world.addClients([{ ...client, name: 'Zoelinde Quillfeather', phone, country: 'GB', language: 'en' }]);
+  const client = {
+    id: `C${String(clients).padStart(7, '0')}`,
+    email: `zoe-quill-${clients}@mailbox.example`,
+    name: 'Zoelinde Quillfeather',
+    phone: { country_code: '44', number: String(7_400_100_000 + clients) },
+    country: 'GB',
+    language: 'en',
+  };
+  await world.writeClients([client]);
   return client;
 }

@@ -1,9 +1,9 @@
 import type { Faults } from '../faults.ts';
 
-/** How late a slow or late server is, where its fault does not say, in milliseconds. */
+/** The delay of a slow or late server whose fault names none, in milliseconds. */
 export const ACTING_LATE_MS = 1_000;
 
-/** The return code of the fault `retcode` that no list has: the command is carried out all the same. */
+/** A return code in no list: the fault `retcode` with it carries the command out. */
 export const UNHEARD_OF_CODE = 9_999;
 
 /** An account on a simulated trading server, as `/_local/platforms/{connection_id}/accounts` shows it. */
@@ -19,7 +19,7 @@ export interface SimulatedAccount {
   comment: string;
 }
 
-/** Accounts of other people, with the logins from this one on. */
+/** Accounts of strangers: a range of logins in one group. */
 export interface Crowd {
   group: string;
   from: number;
@@ -31,14 +31,18 @@ export interface SimulatedServer {
   readonly port: number;
   /** `web-api` only: the PEM of the certificate that the server shows. */
   readonly ca?: string;
-  /** What goes wrong with the next commands; authentication and keep-alive do not count as commands, but may be a step. */
+  /** What goes wrong with the next commands. Authentication and keep-alive are no commands, but may be a step. */
   readonly faults: Faults;
   accounts(): SimulatedAccount[];
-  /** From now on these accounts stand there too; they cost no memory, so a group can be as large as wanted, and are not listed. */
+  /** Adds accounts of strangers. They cost no memory and are not listed. */
   populate(crowd: Crowd): void;
+  /** Changes an account, as a dealer or a plug-in does. */
+  edit(login: number, changes: Partial<Pick<SimulatedAccount, 'comment' | 'group'>>): void;
+  /** Removes an account, as restoring the server from a backup does. */
+  remove(login: number): void;
   /** What this password opens. */
   access(login: number, password: string): 'master' | 'investor' | 'none';
-  /** How many commands (beside authentication and keep-alive) were received. */
+  /** How many commands were received, without authentication and keep-alive. */
   readonly commands: number;
   close(): Promise<void>;
 }
@@ -46,7 +50,7 @@ export interface SimulatedServer {
 /** A group of a simulated server. */
 export interface SimulatedGroup {
   name: string;
-  /** The shortest password that the group accepts; the platform's own rule where absent. */
+  /** The shortest password that the group accepts. Absent: the platform's own rule. */
   minPasswordLength?: number;
   /** False: the manager has no permission for the group. */
   permitted?: boolean;

@@ -37,6 +37,24 @@ export type Reply = string[] | 'closes' | 'silent';
 /** Bytes with the final NUL that the server has for a value. */
 const SIZES = { group: 16, password: 16, name: 128, email: 48, country: 32, comment: 64, phone: 32, other: 256 };
 
+/** What `WNEWACCOUNT` takes in one dialect or the other. A new key is refused, so that no test passes without its effect. */
+const KEYS = new Set([
+  ...['MASTER', 'IP', 'GROUP', 'NAME', 'PASSWORD', 'INVESTOR', 'EMAIL', 'COUNTRY', 'STATE', 'CITY', 'ADDRESS', 'ID'],
+  ...[
+    'COMMENT',
+    'PHONE',
+    'PHONE_PASSWORD',
+    'STATUS',
+    'ZIPCODE',
+    'LEVERAGE',
+    'AGENT',
+    'SEND_REPORTS',
+    'DEPOSIT',
+    'LOGIN',
+  ],
+  ...['READONLY', 'BALANCE', 'BALCOMMENT', 'CREDITWAY', 'BNSCODE'],
+]);
+
 const MAX_LOGIN = 2_147_483_647;
 const UNKNOWN_COMMAND: Reply = ['ERROR', 'invalid CMD'];
 
@@ -63,7 +81,7 @@ export class TextAccounts {
   readonly #accounts = new Map<number, Kept>();
   /** When an `IP=` last opened an account. */
   readonly #visitors = new Map<string, number>();
-  /** Others, of whom nothing is known but that they are there. */
+  /** Accounts of strangers, with only a login. */
   crowd: Crowd | undefined;
   #nextLogin: number;
 
@@ -87,6 +105,15 @@ export class TextAccounts {
     return { country, phone, sendReports };
   }
 
+  edit(login: number, changes: Partial<Pick<SimulatedAccount, 'comment' | 'group'>>): void {
+    const account = this.#accounts.get(login);
+    if (account !== undefined) Object.assign(account, changes);
+  }
+
+  remove(login: number): void {
+    this.#accounts.delete(login);
+  }
+
   access(login: number, password: string): 'master' | 'investor' | 'none' {
     const account = this.#accounts.get(login);
     if (account === undefined || password === '') return 'none';
@@ -98,6 +125,7 @@ export class TextAccounts {
   work(line: string): Reply {
     // To the server's language a text ends with its first NUL.
     const [command = ''] = line.slice(line.startsWith('W') ? 1 : 0).split('\0');
+    if (command.startsWith('NEWACCOUNT') && !hasKnownKeys(command)) return error('invalid data');
     if (this.#options.dialect === 'web-registration') {
       return command.startsWith('NEWACCOUNT') && line.startsWith('W') ? this.#register(command) : 'closes';
     }
@@ -201,6 +229,11 @@ export class TextAccounts {
   #decode(bytes: string, size: number): string {
     return iconv.decode(Buffer.from(cut(bytes, size) ?? '', 'latin1'), this.#codePage);
   }
+}
+
+function hasKnownKeys(command: string): boolean {
+  const [, ...parameters] = command.split('|');
+  return parameters.every((one) => one === '' || KEYS.has(one.split('=', 1)[0] ?? ''));
 }
 
 /** `strstr` for the key, then up to `|`. */

@@ -94,6 +94,14 @@ class SimulatedTextServer implements TextServer {
     this.#accounts.crowd = crowd;
   }
 
+  edit(login: number, changes: Parameters<TextServer['edit']>[1]): void {
+    this.#accounts.edit(login, changes);
+  }
+
+  remove(login: number): void {
+    this.#accounts.remove(login);
+  }
+
   access(login: number, password: string) {
     return this.#accounts.access(login, password);
   }

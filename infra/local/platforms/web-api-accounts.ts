@@ -47,6 +47,11 @@ const HIDDEN = {
   names: TEXTS.filter((name) => name !== 'Company' && name !== 'Name'),
   all: TEXTS.filter((name) => name !== 'Company'),
 };
+/** What `user/add` acts on or keeps. Other members are refused, so that a test cannot pass without their effect. */
+const ADDED = new Set([
+  ...['PassMain', 'PassInvestor', 'Group', 'Leverage', 'Rights', 'Login', 'Language', 'Agent'],
+  ...TEXTS,
+]);
 const SHORTEST_PASSWORD = 8;
 const LONGEST_PASSWORD = 16;
 const TRADE_DISABLED = 0x4;
@@ -56,7 +61,7 @@ const MAX_DEPOSIT = 1_000_000_000;
 export class WebApiAccounts {
   readonly #options: WebApiAccountsOptions;
   readonly #users = new Map<number, User>();
-  /** Others, of whom nothing is known but their logins and their group. */
+  /** Accounts of strangers, with only a login and a group. */
   crowd: Crowd | undefined;
   #nextLogin: number;
   #nextTicket = 1;
@@ -75,15 +80,8 @@ export class WebApiAccounts {
         return this.#withUser(parameters, (user) => reply(0, { answer: this.#shown(user) }));
       case '/api/user/logins':
         return this.#logins(parameters);
-      case '/api/user/get_batch':
-        return reply(0, { answer: this.#batch(parameters).map((user) => this.#shown(user)) });
       case '/api/user/check_password':
         return this.#withUser(parameters, (user) => this.#checkPassword(user, parameters));
-      case '/api/user/delete':
-        return this.#withUser(parameters, () => {
-          this.#users.delete(Number(parameters.Login));
-          return reply(0);
-        });
       case '/api/group/get':
         return this.#group(parameters);
       case '/api/trade/balance':
@@ -106,9 +104,15 @@ export class WebApiAccounts {
     }));
   }
 
-  comment(login: number, text: string): void {
+  edit(login: number, { comment, group }: { comment?: string; group?: string }): void {
     const user = this.#users.get(login);
-    if (user !== undefined) user.record.Comment = text;
+    if (user === undefined) return;
+    if (comment !== undefined) user.record.Comment = comment;
+    if (group !== undefined) user.record.Group = group;
+  }
+
+  remove(login: number): void {
+    this.#users.delete(login);
   }
 
   access(login: number, password: string): 'master' | 'investor' | 'none' {
@@ -121,6 +125,7 @@ export class WebApiAccounts {
     const { PassMain, PassInvestor, Group, Name, Leverage, Rights = '483', Login = '0' } = parameters;
     if (this.#options.rights?.openAccounts === false) return reply(8);
     const group = this.#options.groups.find(({ name }) => name === Group);
+    if (Object.keys(parameters).some((name) => !ADDED.has(name))) return reply(3);
     if (!PassMain || !PassInvestor || !Group || !Name || !/^[1-9]\d{0,4}$/.test(Leverage ?? '')) return reply(3);
     if (!/^\d{1,15}$/.test(Rights) || !/^\d{1,16}$/.test(Login)) return reply(3);
     if (group === undefined || group.permitted === false) return reply(8);
@@ -172,11 +177,6 @@ export class WebApiAccounts {
     const { from = 0, count = 0 } = this.crowd !== undefined && isMasked(Group, this.crowd.group) ? this.crowd : {};
     const others = Array.from({ length: count }, (_, index) => String(from + index));
     return reply(0, { answer: [...others, ...this.#inGroups(Group).map(({ record }) => record.Login)] });
-  }
-
-  #batch({ Login, Group }: Parameters): User[] {
-    if (Login === undefined) return this.#inGroups(Group ?? '');
-    return Login.split(',').flatMap((login) => this.#user(Number(login)) ?? []);
   }
 
   #inGroups(groups: string): User[] {

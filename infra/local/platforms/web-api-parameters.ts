@@ -42,7 +42,7 @@ function flat(body: string): Parameters {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) return {};
   return Object.fromEntries(
     Object.entries(content).flatMap(([name, value]) =>
-      typeof value === 'string' || typeof value === 'number' ? [[name, String(value)]] : [],
+      value === null ? [] : [[name, typeof value === 'string' ? value : JSON.stringify(value)]],
     ),
   );
 }

@@ -32,14 +32,12 @@ export interface WebApiServer extends SimulatedServer {
   readonly fingerprint: string;
   /** How many sessions were opened so far. */
   readonly sessions: number;
-  /** Writes another comment on an account, as a dealer or a plug-in does. */
-  comment(login: number, text: string): void;
   /** Forgets every session, but keeps the connections: their next command gets 403. */
   forgetSessions(): void;
 }
 
 /** Commands that change something: the ones whose reply is worth losing. */
-const ACTING = ['/api/user/add', '/api/user/delete', '/api/trade/balance'];
+const ACTING = ['/api/user/add', '/api/trade/balance'];
 const UNCOUNTED = ['/api/test/access', '/api/quit'];
 const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
 
@@ -121,8 +119,12 @@ class SimulatedWebApi implements WebApiServer {
     this.#accounts.crowd = crowd;
   }
 
-  comment(login: number, text: string): void {
-    this.#accounts.comment(login, text);
+  edit(login: number, changes: Parameters<WebApiServer['edit']>[1]): void {
+    this.#accounts.edit(login, changes);
+  }
+
+  remove(login: number): void {
+    this.#accounts.remove(login);
   }
 
   access(login: number, password: string) {

@@ -16,16 +16,18 @@ export function readOpening({ lines, ended, closed }: Answer): number | Platform
   return outcomeUnknown(lines.length > 0 ? 'answer_not_understood' : silence(closed));
 }
 
-/** What `WCHKACCOUNT` says of a login. `unsaid`: the server does not know the command, or answers something else. */
-export function readExistence({ lines: [first, reason = ''] }: Answer): 'exists' | 'absent' | 'unsaid' {
+export type Existence = 'exists' | 'absent' | 'silent';
+
+/** What `WCHKACCOUNT` says about a login. `silent`: the server does not know the command, or answers something else. */
+export function readExistence({ lines: [first, reason = ''] }: Answer): Existence {
   if (first === 'OK' || first === 'Disable') return 'exists';
-  return first === 'ERROR' && NO_SUCH_LOGIN.test(reason) ? 'absent' : 'unsaid';
+  return first === 'ERROR' && NO_SUCH_LOGIN.test(reason) ? 'absent' : 'silent';
 }
 
-/** What `WCHECKPASS` says of a password. `unsaid`: silence, or anything else than a word about the password itself. */
-export function readPassword({ lines: [first, reason = ''] }: Answer): 'right' | 'wrong' | 'unsaid' {
+/** What `WCHECKPASS` says about a password. `silent`: no answer, or one that does not speak of the password. */
+export function readPassword({ lines: [first, reason = ''] }: Answer): 'right' | 'wrong' | 'silent' {
   if (first === 'OK') return 'right';
-  return first === 'ERROR' && WRONG_PASSWORD.test(reason) ? 'wrong' : 'unsaid';
+  return first === 'ERROR' && WRONG_PASSWORD.test(reason) ? 'wrong' : 'silent';
 }
 
 /**
@@ -79,8 +81,8 @@ function refusal(text: string): PlatformFailure | undefined {
   }
 }
 
-/** True when a connection stood, and nothing that is an answer came back on it. */
-export function isNoAnswer(error: unknown): boolean {
+/** The connection was open, and nothing that is an answer came back. */
+export function noResponse(error: unknown): boolean {
   return error instanceof PlatformFailure && NO_ANSWER.includes(error.reason);
 }
 

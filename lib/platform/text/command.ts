@@ -33,9 +33,9 @@ export interface TextServer {
 }
 
 /** The fields of the order that the dialect cannot carry out, or that no command could carry. */
-export function orderFaults({ protocol }: TextProtocolConnection, order: AccountOrder): Violation[] {
-  const faults: Violation[] = [];
-  const add = (pointer: string, rule: Rule, detail: string) => faults.push({ pointer, rule, detail });
+export function orderViolations({ protocol }: TextProtocolConnection, order: AccountOrder): Violation[] {
+  const violations: Violation[] = [];
+  const add = (pointer: string, rule: Rule, detail: string) => violations.push({ pointer, rule, detail });
   if (protocol === 'web-registration') {
     if (order.login !== undefined) add('#/login', 'not_supported', 'cannot be chosen on this connection');
     if (order.readonly) add('#/enable_readonly', 'not_supported', 'is not possible on this connection');
@@ -53,7 +53,7 @@ export function orderFaults({ protocol }: TextProtocolConnection, order: Account
       add(pointer, 'length', `must be at most ${KEPT.password} characters on this connection`);
     }
   }
-  return faults;
+  return violations;
 }
 
 /**

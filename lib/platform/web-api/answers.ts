@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Violation } from '../../validators/primitives.ts';
-import { type AccountOrder, PlatformFailure } from '../platform.ts';
+import { PlatformFailure } from '../platform.ts';
 
 /** An answer of the Web API; numbers come as strings, and are accepted as numbers. */
 export interface WebApiAnswer {
@@ -66,23 +66,21 @@ const RESERVED: Violation = {
 };
 
 /**
- * What a return code other than "done" means for the opening of an account. Codes that nobody documented leave the
- * outcome open.
+ * What a return code other than "done" means for a command that opens an account or pays. An undocumented code leaves the
+ * outcome unknown.
  */
-export function openingFailure(retcode: number, order: Pick<AccountOrder, 'login' | 'reserved'>): PlatformFailure {
+export function openingFailure(retcode: number, loginGiven = false): PlatformFailure {
   const reason = `retcode_${retcode}`;
   if (UNDECIDED.has(retcode)) return new PlatformFailure('account_outcome_unknown', { reason });
   if (retcode === 3002) return new PlatformFailure('login_range_exhausted', { reason });
   if (retcode === WRONG_PASSWORD) return new PlatformFailure('password_rejected', { reason });
   if (retcode === 3007) return new PlatformFailure('account_limit_reached', { reason });
-  if (retcode === 3004 && order.login !== undefined) return new PlatformFailure('login_taken', { reason });
-  if (retcode === 3003 && order.reserved === true) {
-    // The connection's range is another server's, or lies outside this one's: an operator's mistake.
-    return new PlatformFailure('platform_refused', { reason: 'login_outside_server_ranges' });
-  }
-  if (retcode === 3003 && order.login !== undefined) {
+  if (retcode === 3004) return new PlatformFailure('login_taken', { reason });
+  if (retcode === 3003 && loginGiven) {
     return new PlatformFailure('validation_failed', { reason, errors: [RESERVED] });
   }
+  // The connection's range belongs to another server, or lies outside this one's ranges: an operator's mistake.
+  if (retcode === 3003) return new PlatformFailure('platform_refused', { reason: 'login_outside_server_ranges' });
   const known = retcode <= 15 || (retcode >= REFUSALS.from && retcode <= REFUSALS.to);
   return known ? commandFailure(retcode) : new PlatformFailure('account_outcome_unknown', { reason });
 }

@@ -1,5 +1,5 @@
 import type { WebApiSecret } from '../../records/crm-records.ts';
-import { type Departure, mayStillLeave, PlatformFailure } from '../platform.ts';
+import { assertMaySend, PlatformFailure } from '../platform.ts';
 import { parseAnswer, type WebApiAnswer } from './answers.ts';
 import type { EarlyLine } from './early-line.ts';
 import { CONNECTION_CLOSED, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
@@ -12,10 +12,8 @@ export interface ClientLimits extends SessionLimits {
   commandMs: number;
 }
 
-type Deadline = Pick<Departure, 'notAfter'>;
-
 const QUIT_MS = 1_000;
-const AT_ANY_TIME: Deadline = { notAfter: Number.POSITIVE_INFINITY };
+const NO_DEADLINE = Number.POSITIVE_INFINITY;
 
 /** Commands to one server: one at a time, over one session that is kept and renewed when it is gone. */
 export class WebApiClient {
@@ -35,13 +33,13 @@ export class WebApiClient {
     this.#early = early;
   }
 
-  /** Sees to it that a session stands. */
+  /** Opens the session, unless there is one. */
   async ready(signal: AbortSignal): Promise<void> {
     if (this.#kept !== undefined && (await this.#kept.usable())) return;
     await this.#inTurn(signal, () => this.#session(signal));
   }
 
-  /** A command that changes nothing: asked once more when the connection ended before the answer came. */
+  /** A command that changes nothing. It is sent again if the connection ended before the answer came. */
   ask(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer> {
     return this.#inTurn(signal, async () => {
       try {
@@ -55,24 +53,23 @@ export class WebApiClient {
   }
 
   /**
-   * A command that changes something, sent no later than the departure allows, and never again, except after a 403,
-   * which says that it was not carried out.
-   * @throws PlatformFailure `account_outcome_unknown` when its bytes may have left; all others say that nothing was done
+   * A command that changes something, sent once. After a 403, which says that it was not executed, it is sent again.
+   * @param sendDeadline epoch milliseconds: no byte leaves later
+   * @throws PlatformFailure `account_outcome_unknown` if its bytes may have left; all others say that nothing was done
    */
-  async act(request: WebApiRequest, deadline: Deadline, signal: AbortSignal): Promise<WebApiAnswer> {
+  async act(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
     try {
-      return await this.#inTurn(signal, () => this.#send(request, deadline, signal));
+      return await this.#inTurn(signal, () => this.#send(request, sendDeadline, signal));
     } catch (error) {
       if (!(error instanceof LostAnswer)) throw error;
       throw new PlatformFailure('account_outcome_unknown', { reason: error.reason, cause: error });
     }
   }
 
-  /** Waits for its turn and ends the session politely; whatever comes later has a session of its own. */
+  /** Waits for its turn and ends the session politely. A later command opens a session of its own. */
   close(): Promise<void> {
     return this.#inTurn(undefined, async () => {
       this.#closed = true;
-      // Whether the goodbye arrives does not matter.
       if (await this.#kept?.usable()) await this.#kept?.exchange({ path: '/api/quit' }, QUIT_MS).catch(() => {});
     });
   }
@@ -101,18 +98,18 @@ export class WebApiClient {
     this.#kept = undefined;
   }
 
-  async #exchange(request: WebApiRequest, deadline: Deadline, signal: AbortSignal): Promise<HttpAnswer> {
+  async #exchange(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<HttpAnswer> {
     const session = await this.#session(signal);
-    mayStillLeave(deadline, signal, this.#limits.now);
+    assertMaySend(sendDeadline, signal, this.#limits.now);
     return session.exchange(request, this.#limits.commandMs, signal);
   }
 
-  async #send(request: WebApiRequest, deadline: Deadline, signal: AbortSignal): Promise<WebApiAnswer> {
-    let answer = await this.#exchange(request, deadline, signal);
+  async #send(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
+    let answer = await this.#exchange(request, sendDeadline, signal);
     if (answer.status === 403) {
       // The session is gone, or the path is forbidden: a new session tells which.
       this.#drop();
-      answer = await this.#exchange(request, deadline, signal);
+      answer = await this.#exchange(request, sendDeadline, signal);
       if (answer.status === 403) throw new PlatformFailure('platform_refused', { reason: 'forbidden' });
     }
     const parsed = answer.status === 200 ? parseAnswer(answer.text) : undefined;
@@ -123,10 +120,10 @@ export class WebApiClient {
 
   async #sendAgainWhenClosed(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer> {
     try {
-      return await this.#send(request, AT_ANY_TIME, signal);
+      return await this.#send(request, NO_DEADLINE, signal);
     } catch (error) {
       if (!(error instanceof LostAnswer) || error.reason !== CONNECTION_CLOSED) throw error;
-      return this.#send(request, AT_ANY_TIME, signal);
+      return this.#send(request, NO_DEADLINE, signal);
     }
   }
 }

@@ -25,13 +25,13 @@ const ManagerSchema = v.union([
 /** More groups of a connection are not asked for. */
 const MAX_GROUPS = 20;
 
-const UNSAID: Rights = { openAccounts: 'unsaid', seePersonalData: 'unsaid', changeBalances: 'unsaid' };
+const UNKNOWN: Rights = { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
 
 /** What the manager may do by its own record, which many servers show to it; only reads. @throws PlatformFailure */
 export async function readRights(client: WebApiClient, manager: number, signal: AbortSignal): Promise<Rights> {
   const answer = await ask(client, withQuery('/api/manager/get', { login: manager }), signal);
   const flags = v.safeParse(ManagerSchema, answer?.answer);
-  if (!flags.success) return UNSAID;
+  if (!flags.success) return UNKNOWN;
   const has = (place: number) => flags.output[place] === 1;
   const granted = (place: number): Permission => (has(place) ? 'granted' : 'denied');
   return {
@@ -46,7 +46,7 @@ function personalData(has: (place: number) => boolean): Permission {
   if (has(PLACES.general)) return 'granted';
   if (!has(PLACES.details) || SINGLE_DETAILS.some(has)) return 'denied';
   // On an older server that is the right to all of it, on a newer one to the name alone.
-  return 'unsaid';
+  return 'unknown';
 }
 
 /** Asks for each of the groups; only reads. @throws PlatformFailure */

@@ -25,7 +25,7 @@ describe('What is kept', () => {
   const tables = (of: Template) => resources(of, 'AWS::DynamoDB::Table');
 
   it('stands in tables on demand, encrypted, restorable, and outlives the stack but for a first deployment that fails', () => {
-    expect(Object.keys(tables(template))).toHaveLength(5);
+    expect(Object.keys(tables(template))).toHaveLength(6);
     for (const [name, table] of Object.entries(tables(template))) {
       expect(table, name).toMatchObject({
         DeletionPolicy: 'RetainExceptOnCreate',
@@ -65,6 +65,7 @@ describe('What is kept', () => {
     expect(lasting).toEqual({
       CrmTable: [undefined, 35],
       AccountsTable: [undefined, 35],
+      LoginsTable: [undefined, 35],
       OperationsTable: ['expires_at', 35],
       RegistrationsTable: ['expires_at', 35],
       LimitsTable: ['expires_at', 1],
@@ -149,6 +150,7 @@ describe('What is kept', () => {
       DocumentsBucket: 'AWS::S3::Bucket',
       EgressAddress: 'AWS::EC2::EIP',
       LimitsTable: 'AWS::DynamoDB::Table',
+      LoginsTable: 'AWS::DynamoDB::Table',
       MailConfigurationSet: 'AWS::SES::ConfigurationSet',
       MailIdentity: 'AWS::SES::EmailIdentity',
       NoticeTopic: 'AWS::SNS::Topic',

@@ -29,7 +29,8 @@ function with_(kind: 'forms' | 'clients' | 'account_types' | 'connections', inde
 }
 
 const MANAGERS = (place: string) => `${place}: must not be a group of managers`;
-const NARROW = (place: string) => `${place}: must hold at least 1000 logins`;
+const NARROW = (place: string) =>
+  new RegExp(`^${place}: must hold at least 1000 logins: choose a range such as`.replaceAll(/[[\]]/g, '\\$&'));
 
 describe('a CRM file', () => {
   it('is read as the contract shows it', async () => {
@@ -121,7 +122,11 @@ describe('a CRM file', () => {
     [with_('connections', 1, { groups: { standard: 1, manager: 2 } }), MANAGERS('connections[1].groups.manager')],
     [with_('connections', 0, { logins: { from: 2000, to: 1000 } }), NARROW('connections[0].logins')],
     [with_('connections', 0, { logins: { from: 1000, to: 1998 } }), NARROW('connections[0].logins')],
-    [with_('connections', 1, { logins: { from: 1000, to: 9999 } }), 'connections[1].logins: is not known'],
+    [with_('connections', 1, { logins: { from: 1000, to: 9999 } }), /^connections\[1\]\.logins: is not known/],
+    [
+      with_('connections', 0, { logins: undefined }),
+      /^connections\[0\]\.logins: is required: choose a range such as .* `npm run crm -- highest-login FILE ID`/,
+    ],
     [with_('connections', 1, { groups: ['standard'] }), /^connections\[1\]\.groups/],
     [with_('connections', 1, { code_page: 'windows-9999' }), 'connections[1].code_page: is not a known encoding'],
   ] as [unknown, string | RegExp][])('is refused, place and rule named: $1', async (content, fault) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { databaseClient, table } from '../../../lib/aws/dynamodb.ts';
-import { NEVER } from '../../../lib/records/due.ts';
+import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { checked } from '../../support/openapi.ts';
 import { Operators } from '../../support/operators.ts';
 
@@ -37,7 +37,7 @@ async function listed(): Promise<Record<string, unknown>[]> {
 async function change(id: string, update: string, values?: Record<string, unknown>): Promise<void> {
   const client = databaseClient();
   const stored = table(client, 'operations');
-  const pk = (await operators.items('operations')).find(({ operation_id, state }) => operation_id === id && state)?.pk;
+  const pk = (await operators.items('operations')).find(({ operation_id, life }) => operation_id === id && life)?.pk;
   await stored.update(
     { pk: String(pk) },
     { update, ...(values === undefined ? {} : { values }) },
@@ -46,26 +46,23 @@ async function change(id: string, update: string, values?: Record<string, unknow
   client.destroy();
 }
 
-/** An account whose deposit has failed, as it is kept then. */
+/** An account whose deposit has failed for a day. */
 async function openWithFailedDeposit(order: typeof DEMO): Promise<string> {
   const { body } = await open(order, randomUUID());
   const opened = (await operators.items('operations')).find(
-    ({ account }) => (account as { login?: unknown } | undefined)?.login === body.login,
+    ({ life }) => (life as { login?: unknown } | undefined)?.login === body.login,
   );
   const id = String(opened?.operation_id);
-  await change(id, 'SET account = :account, due_shard = :shard, due_at = :at', {
-    ':account': { ...(opened?.account as object), deposit: 'failed' },
+  await change(id, 'SET life.unpaid = :true, due_shard = :shard, due_at = :at REMOVE expires_at', {
+    ':true': true,
     ':shard': 'due#0',
-    ':at': Number.MAX_SAFE_INTEGER,
+    ':at': OPERATOR_ONLY,
   });
   return id;
 }
 
 beforeEach(async () => {
-  for (const { operation_id } of await listed()) {
-    await change(String(operation_id), 'SET settle_at = :past', { ':past': 0 });
-    await operators.local('settle', String(operation_id), '--none');
-  }
+  for (const { operation_id } of await listed()) await change(String(operation_id), 'REMOVE due_shard, due_at');
 });
 
 describe('npm run crm -- operations --open', () => {
@@ -74,7 +71,9 @@ describe('npm run crm -- operations --open', () => {
     const { code, out } = await operators.local('operations', '--open');
     expect(code).toBe(0);
     expect(out).toMatch(/^ID +USER +CONNECTION +GROUP +LOGIN +WHAT IS MISSING\n/);
-    expect(out).toMatch(new RegExp(`${id} +CLIENT01 +tp4-live-1 +standard +whether it was opened; certain after 20`));
+    expect(out).toMatch(
+      new RegExp(`${id} +CLIENT01 +tp4-live-1 +standard +whether it was opened: an operator decides`),
+    );
     expect((await listed()).map(({ operation_id }) => operation_id)).toEqual([id]);
   });
 
@@ -88,20 +87,20 @@ describe('npm run crm -- operations --open', () => {
     const began = Date.now() - 250 * 60_000;
     const copies = Array.from({ length: 250 }, (_, minute) => {
       const operation_id = randomUUID();
-      const due_at = minute % 50 === 0 ? NEVER : began + minute * 60_000;
+      const due_at = minute % 50 === 0 ? OPERATOR_ONLY : began + minute * 60_000;
       const shard = `due#${minute % 4}`;
       return {
         ...one,
         pk: `operation#${operation_id}`,
         due_shard: shard,
         due_at,
-        details: { ...(one.details as object), operation_id },
+        operation_id,
       };
     });
-    const signal = AbortSignal.timeout(30_000);
+    const signal = AbortSignal.timeout(120_000);
     // Not in the order in which they are due.
     for (const copy of copies.toReversed()) await stored.put(copy, signal);
-    const wanted = copies.toSorted((a, b) => a.due_at - b.due_at).map(({ details }) => details.operation_id);
+    const wanted = copies.toSorted((a, b) => a.due_at - b.due_at).map(({ operation_id }) => operation_id);
     const ids = (await listed()).map(({ operation_id }) => String(operation_id)).filter((listedId) => listedId !== id);
     expect(ids).toHaveLength(250);
     expect(ids.slice(0, 245)).toEqual(wanted.slice(0, 245));
@@ -123,13 +122,7 @@ describe('npm run crm -- operation', () => {
     const { id } = await openInVain();
     const { code, out } = await operators.local('operation', id);
     expect(code).toBe(0);
-    for (const words of [
-      `"operation_id": "${id}"`,
-      '"group": "standard"',
-      'it has no way to tell',
-      '--login N',
-      '--none',
-    ])
+    for (const words of [`"operation_id": "${id}"`, '"group": "standard"', 'it cannot tell', '--login N', '--none'])
       expect(out).toContain(words);
     expect(out).not.toMatch(/nonce|fingerprint|lease/);
   });
@@ -155,22 +148,38 @@ describe('npm run crm -- settle', () => {
     expect(await listed()).toEqual([]);
   });
 
-  it('as none lets a retry begin anew, but not while the account may yet be opened', async () => {
+  it('as none frees the key', async () => {
     const { id, retry } = await openInVain();
-    const early = await operators.local('settle', id, '--none');
-    expect(early.code).toBe(1);
-    expect(early.told).toMatch(/^Until \S+ the account may yet be opened; nothing was settled\.\n$/);
-    await change(id, 'SET settle_at = :past', { ':past': 0 });
+    expect((await retry()).status).toBe(409);
     expect((await operators.local('settle', id, '--none')).code).toBe(0);
     expect(await listed()).toEqual([]);
     expect((await retry()).status).toBe(200);
   });
 
+  it('refuses a login that another operation has, and leaves the operation as it was', async () => {
+    const { body } = await open(PLUG_IN, randomUUID());
+    const { id, retry } = await openInVain();
+    const { code, told } = await operators.local('settle', id, '--login', String(body.login));
+    expect([code, told]).toEqual([1, `The login ${body.login} belongs to another operation; nothing was settled.\n`]);
+    expect(await listed()).toHaveLength(1);
+    expect((await retry()).status).toBe(409);
+  });
+
+  it('leaves an operation to the settler that a login can be looked up for', async () => {
+    const key = randomUUID();
+    const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
+    operators.service.faults('tp5-live-1').set({ kind: 'silence', times: 9 });
+    const { body } = await open(order, key);
+    operators.service.faults('tp5-live-1').clear();
+    const { code, told } = await operators.local('settle', String(body.operation_id), '--none');
+    expect(code).toBe(1);
+    expect(told).toMatch(/^The settler still looks for its account/);
+    expect((await open(order, key)).status).toBe(200);
+  });
+
   it('with a deposit that is there takes the account off the list', async () => {
     const id = await openWithFailedDeposit(DEMO);
-    expect((await operators.local('operations', '--open')).out).toContain(
-      'the deposit, which an operator has to see to',
-    );
+    expect((await operators.local('operations', '--open')).out).toContain('the deposit: an operator pays');
     expect(await operators.local('settle', id, '--deposit')).toMatchObject({ code: 0, told: '' });
     expect(await listed()).toEqual([]);
   });
@@ -180,15 +189,14 @@ describe('npm run crm -- settle', () => {
     const { code, told } = await operators.local('settle', id, '--deposit');
     expect([code, told]).toEqual([1, expect.stringMatching(/^The account \d+ is empty: make the deposit/)]);
     expect(await listed()).toHaveLength(1);
-    await change(id, 'REMOVE due_shard');
   });
 
-  it('leaves alone what somebody works on', async () => {
+  it('leaves alone what another worker holds', async () => {
     const { id } = await openInVain();
-    await change(id, 'SET lease_until = :soon, settle_at = :past', { ':soon': Date.now() + 60_000, ':past': 0 });
+    await change(id, 'SET lease_until = :soon', { ':soon': Date.now() + 60_000 });
     expect(await operators.local('settle', id, '--none')).toMatchObject({
       code: 1,
-      told: 'Somebody works on it just now; try again in a minute.\n',
+      told: 'Another worker holds it now; try again in a minute.\n',
     });
     await change(id, 'SET lease_until = :past', { ':past': 0 });
   });
@@ -197,7 +205,7 @@ describe('npm run crm -- settle', () => {
     [[], 'Say what was found: --login N, --none or --deposit.'],
     [['--none', '--deposit'], 'Say what was found: --login N, --none or --deposit.'],
     [['--login', 'x'], '--login takes the login of the account.'],
-    [['--deposit'], 'Its account is not known: settle it with --login or --none.'],
+    [['--deposit'], 'Nothing says that its deposit is missing.'],
   ])('called with %j says why it does nothing', async (options, words) => {
     const { id } = await openInVain();
     const { code, told } = await operators.local('settle', id, ...options);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Item } from '../../../infra/crm/table-items.ts';
-import { NEVER } from '../../../lib/records/due.ts';
+import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { Operators } from '../../support/operators.ts';
 import { itemsOf, KEYS, restoredTable, write } from '../../support/restored-tables.ts';
 
@@ -33,7 +33,7 @@ async function backUp(): Promise<void> {
 }
 beforeEach(async () => {
   tests += 1;
-  for (const table of ['accounts', 'operations', 'registrations']) await lose(table);
+  for (const table of ['accounts', 'logins', 'operations', 'registrations']) await lose(table);
 });
 
 const restore = (table: string, ...more: string[]) =>
@@ -50,7 +50,7 @@ describe('npm run crm -- restore', () => {
     const accounts = () => operators.service.platforms.get('tp5-live-1')?.accounts().length;
     const count = accounts();
 
-    for (const table of ['operations', 'accounts', 'registrations', 'crm'])
+    for (const table of ['logins', 'operations', 'accounts', 'registrations', 'crm'])
       expect(await restore(table)).toMatchObject({ code: 0 });
 
     expect(await open(key)).toEqual({ status: 200, login: first.login, replayed: 'true' });
@@ -89,18 +89,18 @@ describe('npm run crm -- restore', () => {
     await lose('operations');
     expect((await restore('operations')).out).toBe('2 items copied to operations; 0 exist there.\n');
     const restored = await operators.items('operations');
-    expect(restored.find(({ pk }) => pk === 'op#1')).toEqual({ ...unfinished, due_at: NEVER });
+    expect(restored.find(({ pk }) => pk === 'op#1')).toEqual({ ...unfinished, due_at: OPERATOR_ONLY });
     expect(restored.find(({ pk }) => pk === 'op#2')).not.toHaveProperty('due_at');
   });
 
   it('reports a key that belongs to another operation now', async () => {
-    await write('operations', [{ pk: 'login#tp5#500001', operation_id: 'old' }]);
+    await write('logins', [{ pk: 'tp5#500001', operation_id: 'old' }]);
     await backUp();
-    await lose('operations');
-    await write('operations', [{ pk: 'login#tp5#500001', operation_id: 'new' }]);
-    const { code, told } = await restore('operations');
+    await lose('logins');
+    await write('logins', [{ pk: 'tp5#500001', operation_id: 'new' }]);
+    const { code, told } = await restore('logins');
     expect(told).toContain(
-      '1 item of another operation exists now; nothing was overwritten:\n  login#tp5#500001: restored old, now new\n',
+      '1 item of another operation exists now; nothing was overwritten:\n  tp5#500001: restored old, now new\n',
     );
     expect(code).toBe(1);
   });
@@ -133,7 +133,7 @@ describe('npm run crm -- restore', () => {
 
   it.each([
     ['limits', 1, 'The limits are not restored: their windows begin again by themselves.'],
-    ['hats', 2, 'TABLE is crm, accounts, operations, registrations.'],
+    ['hats', 2, 'TABLE is crm, accounts, logins, operations, registrations.'],
   ])('refuses the table %s', async (table, code, sentence) => {
     const refused = await operators.local('restore', table, '--from', 'x');
     expect(refused.code).toBe(code);

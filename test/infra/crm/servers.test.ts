@@ -11,9 +11,9 @@ describe('npm run crm -- check', () => {
   const MAY = 'rights: may open accounts, see personal data, change balances';
   const UNSEEN = 'rights: cannot be seen: the protocol has no word for them';
   it.each([
-    ['tp5-live-1', [MAY, 'logins: 500000 to 599999: 0 of 20 looked at are taken']],
-    ['tp5-demo-1', [MAY, 'logins: it has no range of its own']],
-    ['tp4-gw-1', [UNSEEN, 'logins: 600000 to 649999: 0 of 20 looked at are taken']],
+    ['tp5-live-1', [MAY, 'logins: 500000 to 599999: 0 of 100000 logins are taken']],
+    ['tp5-demo-1', [MAY, 'logins: 600000 to 699999: 0 of 100000 logins are taken']],
+    ['tp4-gw-1', [UNSEEN, 'logins: 600000 to 649999: 0 of 20 logins are taken']],
   ])('connects to %s, logs in and says what it may do there, without creating anything', async (id, says) => {
     const { code, out } = await operators.local('check', id);
     const lines = out.split('\n').filter((line) => !/^ +→|^ +groups: |^$/.test(line));
@@ -47,7 +47,7 @@ describe('npm run crm -- check', () => {
     }
     const { code, out } = await operators.local('check', 'tp4-gw-1');
     expect(out).toContain(
-      '  logins: 700000 to 700999: 20 of 20 looked at are taken\n    → reserve a wider range on the server',
+      '  logins: 700000 to 700999: 20 of 20 logins are taken\n    → reserve a wider range on the server',
     );
     expect(code).toBe(1);
   });

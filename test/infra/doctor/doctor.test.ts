@@ -7,7 +7,7 @@ import type { AwsProbes } from '../../../infra/doctor/probes.ts';
 import { secretChecks, settlementCheck, tableChecks } from '../../../infra/doctor/stack-checks.ts';
 import { readSettings } from '../../../infra/settings.ts';
 import { LANGUAGES, translationFor } from '../../../lib/messages/translations/languages.ts';
-import { NEVER } from '../../../lib/records/due.ts';
+import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { HEALTHY } from '../../support/doctor-probes.ts';
 
 const MAIL = { senderAddress: 'no-reply@acme.example' };
@@ -200,10 +200,10 @@ describe('What became of accounts whose callers did not come back', () => {
     ],
     [
       'one needs an operator',
-      [NEVER],
+      [OPERATOR_ONLY],
       { state: 'warning', fix: 'npm run crm -- operations --open --stack broker-api-prod' },
     ],
-    ['the settler does not run', [NOW - 11 * 60_000, NEVER], { state: 'missing' }],
+    ['the settler does not run', [NOW - 11 * 60_000, OPERATOR_ONLY], { state: 'missing' }],
   ])('is reported when %s', async (_, dueAt, expected) => {
     expect(await found(...dueAt)).toMatchObject([expected]);
   });

@@ -32,6 +32,7 @@ const GATEWAY: Connection = {
   secret: 'platform/tp4-gw-1',
   code_page: 'windows-1252',
   groups: ['demoforex'],
+  logins: { from: 700_000, to: 799_999 },
 };
 
 describe('A trading server', () => {
@@ -53,7 +54,7 @@ describe('A trading server', () => {
         detail: 'may open accounts, see personal data, change balances',
       },
       { area, subject: 'tp5-live-1 groups', state: 'works', detail: 'real\\standard' },
-      { area, subject: 'tp5-live-1 logins', state: 'works', detail: '500000 to 599999: 3 of 20 looked at are taken' },
+      { area, subject: 'tp5-live-1 logins', state: 'works', detail: '500000 to 599999: 3 of 20 logins are taken' },
     ]);
   });
 
@@ -73,7 +74,7 @@ describe('A trading server', () => {
     expect(JSON.stringify(all)).not.toContain('hidden-word');
   });
 
-  const unsaid: Rights = { openAccounts: 'unsaid', seePersonalData: 'unsaid', changeBalances: 'unsaid' };
+  const unknown: Rights = { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
   const { rights } = SOUND;
   it.each<[string, Partial<Rights>, boolean, Partial<CheckResult>]>([
     [
@@ -102,7 +103,7 @@ describe('A trading server', () => {
     ],
     [
       'may do an unknown set of things',
-      unsaid,
+      unknown,
       false,
       {
         state: 'warning',
@@ -116,10 +117,10 @@ describe('A trading server', () => {
   });
 
   it('whose protocol has no command for rights is reported', async () => {
-    const [, ...rest] = await reported({ rights: unsaid }, GATEWAY);
+    const [, ...rest] = await reported({ rights: unknown }, GATEWAY);
     expect(rest).toMatchObject([
       { subject: 'tp4-gw-1 rights', state: 'warning', detail: 'cannot be seen: the protocol has no word for them' },
-      { subject: 'tp4-gw-1 logins', state: 'warning', detail: 'it has no range of its own' },
+      { subject: 'tp4-gw-1 logins', state: 'works', detail: '700000 to 799999: 3 of 20 logins are taken' },
     ]);
   });
 
@@ -134,9 +135,14 @@ describe('A trading server', () => {
       { groups: { unknown: [], notShown: ['real\\vip'] } },
       { subject: 'tp5-live-1 groups', state: 'warning' },
     ],
-    ['has a range that fills up', { range: { looked: 20, taken: 11 } }, { state: 'warning' }],
-    ['has a range that is full', { range: { looked: 20, taken: 20 } }, { state: 'missing' }],
-    ['does not know which logins exist', { range: { looked: 0, taken: 0 } }, { state: 'warning' }],
+    ['has a range that fills up', { ranges: { asked: 20, taken: 11, strangers: [] } }, { state: 'warning' }],
+    ['has a range that is full', { ranges: { asked: 20, taken: 20, strangers: [] } }, { state: 'missing' }],
+    ['does not know which logins exist', { ranges: { asked: 0, taken: 0, strangers: [] } }, { state: 'warning' }],
+    [
+      'has accounts in the range that the ledger does not know',
+      { ranges: { asked: 20, taken: 2, strangers: [500_001, 500_002] } },
+      { state: 'warning', detail: 'the ledger does not know 2 accounts in the range: 500001, 500002' },
+    ],
   ])('that %s is reported, and how to fix it', async (_, report, expected) => {
     expect(await reported(report)).toContainEqual(
       expect.objectContaining({ ...expected, fix: expect.stringMatching(/.{10}/) }),
@@ -157,7 +163,8 @@ describe('npm run doctor -- --local', () => {
     onTestFinished(() => server.close());
     const { id, protocol, platform } = CONNECTION;
     const address = { host: '127.0.0.1', port: server.port, ca: server.ca };
-    const connection = { id, protocol, platform, ...address, demo: true, secret: 'platform/tp5-demo-1' };
+    const logins = { from: 500_000, to: 599_999 };
+    const connection = { id, protocol, platform, ...address, demo: true, logins, secret: 'platform/tp5-demo-1' };
     await operators.local('put', 'connection', await operators.fileOf(connection));
     let out = '';
     const code = await runDoctor(['--local', operators.service.url, '--json'], (text) => {

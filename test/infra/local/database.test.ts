@@ -1,17 +1,16 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import {
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  TransactWriteCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { type Database, startDatabase } from '../../../infra/local/database.ts';
+import { type Database, startDatabase, TABLES } from '../../../infra/local/database.ts';
 import { clientSettings } from '../../support/database.ts';
 import { held } from '../../support/held.ts';
 
-const TABLES = {
-  crm: 'crm',
-  operations: 'operations',
-  registrations: 'registrations',
-  limits: 'limits',
-  accounts: 'accounts',
-};
 let database: Database;
 let client: DynamoDBDocumentClient;
 beforeAll(async () => {
@@ -47,4 +46,21 @@ it('does a write once more, later, that was answered long ago', async () => {
   expect(await value('late')).toEqual({ pk: 'late', amount: 1 });
   late.letGo();
   await vi.waitFor(async () => expect(await value('late')).toEqual({ pk: 'late', amount: 2 }), { timeout: 10_000 });
+});
+
+it('does all writes of a transaction or none, and a repeated one once', async () => {
+  const put = (pk: string, condition?: string) => ({
+    Put: { TableName: 'operations', Item: { pk, at: 1 }, ...(condition ? { ConditionExpression: condition } : {}) },
+  });
+  const both = (token: string, ...items: ReturnType<typeof put>[]) =>
+    client.send(new TransactWriteCommand({ TransactItems: items, ClientRequestToken: token }));
+  await both('token-1', put('one'), put('two', 'attribute_not_exists(pk)'));
+  await both('token-1', put('one'), put('two', 'attribute_not_exists(pk)'));
+  const refused = both('token-2', put('three'), put('two', 'attribute_not_exists(pk)'));
+  await expect(refused).rejects.toMatchObject({
+    name: 'TransactionCanceledException',
+    CancellationReasons: [{ Code: 'None' }, { Code: 'ConditionalCheckFailed' }],
+  });
+  expect(await value('two')).toBeDefined();
+  expect(await value('three')).toBeUndefined();
 });

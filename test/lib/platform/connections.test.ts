@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { SecretFailure } from '../../../lib/aws/secrets.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
-import { atOnce } from '../../support/departures.ts';
 import { tcpRelay } from '../../support/tcp-relay.ts';
-import { anOrder, connectionTo, failure, MANAGER, noSignal, testServer } from '../../support/web-api.ts';
+import { ANY_TIME, anOrder, connectionTo, failure, MANAGER, noSignal, testServer } from '../../support/web-api.ts';
 
 const gateway: Connection = {
   id: 'tp4-gw-1',
@@ -13,6 +12,7 @@ const gateway: Connection = {
   host: '127.0.0.1',
   port: 1,
   demo: false,
+  logins: { from: 500_000, to: 599_999 },
   secret: 'platform/tp4-gw-1',
   code_page: 'windows-1252',
 };
@@ -26,9 +26,9 @@ describe('the platforms of the connections', () => {
     const server = await testServer();
     const connect = platformConnections({ readSecret: reading({ 'platform/tp5-test': JSON.stringify(MANAGER) }) });
     const platform = await connect(connectionTo(server), noSignal);
-    await platform.open(anOrder(), atOnce, noSignal);
+    await platform.open(anOrder(), ANY_TIME, noSignal);
     const again = await connect(connectionTo(server), noSignal);
-    await again.open(anOrder(), atOnce, noSignal);
+    await again.open(anOrder(), ANY_TIME, noSignal);
     expect(again).toBe(platform);
     expect(server.sessions).toBe(1);
     await platform.close();
@@ -41,7 +41,7 @@ describe('the platforms of the connections', () => {
     const before = await connect(connectionTo(server), noSignal);
     await before.check(noSignal);
     server.faults.set({ kind: 'slow', times: 1, ms: 50 });
-    const running = before.open(anOrder(), atOnce, noSignal);
+    const running = before.open(anOrder(), ANY_TIME, noSignal);
 
     secrets['platform/tp5-test'] = JSON.stringify({ ...MANAGER, note: 'rotated' });
     const after = await connect(connectionTo(server), noSignal);
@@ -113,7 +113,7 @@ describe('the server of a Web API connection that is new here', () => {
     expect(server.sessions).toBe(0);
     secret.resolve(JSON.stringify(MANAGER));
     const platform = await connecting;
-    await platform.open(anOrder(), atOnce, noSignal);
+    await platform.open(anOrder(), ANY_TIME, noSignal);
     expect(await connect(connectionTo(to), noSignal)).toBe(platform);
     await platform.check(noSignal);
     expect(relay.connections).toBe(1);

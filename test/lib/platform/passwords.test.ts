@@ -8,9 +8,8 @@ import { derivePasswords, type PasswordOrigin, parsePasswordKey } from '../../..
 import type { PasswordRole, TradingPlatform } from '../../../lib/platform/platform.ts';
 import { WebApiPlatform } from '../../../lib/platform/web-api/web-api.ts';
 import { CHARACTER_CLASSES, type CharacterClass, tradingPasswordSchema } from '../../../lib/validators/passwords.ts';
-import { atOnce } from '../../support/departures.ts';
 import { GROUPS, MASTER, textPlatform } from '../../support/text-protocol.ts';
-import { anOrder, connectionTo, localCertificate, MANAGER, noSignal } from '../../support/web-api.ts';
+import { ANY_TIME, anOrder, connectionTo, localCertificate, MANAGER, noSignal } from '../../support/web-api.ts';
 
 const VERSIONS = ['tp5', 'tp4'] as const;
 const ROLES = ['master', 'investor'] as const;
@@ -109,7 +108,7 @@ describe.each(['web-api', 'web-registration', 'interface-gateway'] as const)('a 
       fc.asyncProperty(origins, async ({ key, nonce }) => {
         const { master: masterPassword, investor: investorPassword } = derivePasswords({ key, nonce, version });
         const order = anOrder({ group: 'standard', masterPassword, investorPassword });
-        const { login } = await platform.open(order, atOnce, noSignal);
+        const { login } = await platform.open(order, ANY_TIME, noSignal);
         expect(server.access(login, masterPassword)).toBe('master');
         expect(server.access(login, investorPassword)).toBe('investor');
       }),

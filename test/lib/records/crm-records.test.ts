@@ -5,7 +5,7 @@ import {
   ClientSchema,
   type Connection,
   ConnectionSchema,
-  isGroupOfManagers,
+  isManagerGroup,
   loginsOverlap,
 } from '../../../lib/records/crm-records.ts';
 import { readRecord } from '../../../lib/records/crm-table.ts';
@@ -178,7 +178,7 @@ describe('A group', () => {
     ['managers-club', false],
     ['real\\managers', false],
   ])('%j is one of managers: %s', (group, expected) => {
-    expect(isGroupOfManagers(group)).toBe(expected);
+    expect(isManagerGroup(group)).toBe(expected);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { BusEntry } from '../../../lib/aws/eventbridge.ts';
-import { tellOn } from '../../../lib/records/event-bus.ts';
+import { publishOn } from '../../../lib/records/event-bus.ts';
 import { accountOpened, eventsOn } from '../../../lib/records/events.ts';
 import { checkEvent } from '../../support/events.ts';
 
@@ -14,6 +14,7 @@ const RECORD = {
   enable_readonly: false,
   enable_rebate: false,
   operation_id: '8d3cbf2c-0f6a-4a77-9f0f-6a1f3c1b2d4e',
+  caller: 'iam:caller',
   opened_at: '2026-11-22T10:00:00.000Z',
 } as const;
 
@@ -30,17 +31,17 @@ describe('The event of an opened account', () => {
 
 describe('An event', () => {
   it('has the members of its schema, and none of what else is known', async () => {
-    const told: BusEntry[] = [];
-    const tell = tellOn(async (entry) => void told.push(entry));
+    const published: BusEntry[] = [];
+    const publish = publishOn(async (entry) => void published.push(entry));
     const detail = accountOpened(RECORD);
-    await tell('AccountOpened', Object.assign({ name: 'Ann Lee' }, detail), signal);
-    expect(JSON.parse(told[0]?.detail ?? '')).toEqual(detail);
+    await publish('AccountOpened', Object.assign({ name: 'Ann Lee' }, detail), signal);
+    expect(JSON.parse(published[0]?.detail ?? '')).toEqual(detail);
   });
 
-  it('that its schema does not know is not told', async () => {
-    const tell = tellOn(() => expect.fail());
+  it('that its schema does not know is not published', async () => {
+    const publish = publishOn(() => expect.fail());
     const detail = { ...accountOpened(RECORD), login: 0.5 };
-    await expect(tell('AccountOpened', detail, signal)).rejects.toThrow();
+    await expect(publish('AccountOpened', detail, signal)).rejects.toThrow();
   });
 
   it('that differs from the document is noticed by the tests', () => {
@@ -53,7 +54,7 @@ describe('An event', () => {
 });
 
 describe('The bus', () => {
-  it('is opened where something is about to be told, and that it could not be shows only then', async () => {
+  it('is opened when an event is about to come, and fails only with the event', async () => {
     let opened = 0;
     const events = eventsOn(() => {
       opened += 1;
@@ -61,22 +62,22 @@ describe('The bus', () => {
     });
     events.prepare();
     expect(opened).toBe(1);
-    await expect(events.tell('AccountOpened', accountOpened(RECORD), signal)).rejects.toThrow('not there');
+    await expect(events.publish('AccountOpened', accountOpened(RECORD), signal)).rejects.toThrow('not there');
     expect(opened).toBe(1);
   });
 
   it('is opened by the first event, and once', async () => {
-    const told: BusEntry[] = [];
+    const published: BusEntry[] = [];
     let opened = 0;
     const events = eventsOn(async () => {
       opened += 1;
-      return tellOn(async (entry) => void told.push(entry));
+      return publishOn(async (entry) => void published.push(entry));
     });
     expect(opened).toBe(0);
-    await events.tell('AccountOpened', accountOpened(RECORD), signal);
-    await events.tell('AccountOpened', accountOpened(RECORD), signal);
+    await events.publish('AccountOpened', accountOpened(RECORD), signal);
+    await events.publish('AccountOpened', accountOpened(RECORD), signal);
     expect(opened).toBe(1);
-    expect(told[0]).toMatchObject({ source: 'broker.api', detailType: 'AccountOpened' });
-    expect(told).toHaveLength(2);
+    expect(published[0]).toMatchObject({ source: 'broker.api', detailType: 'AccountOpened' });
+    expect(published).toHaveLength(2);
   });
 });

@@ -1,71 +1,72 @@
-import type { Fault, Faults } from '../../../infra/local/faults.ts';
+import type { Faults, IncomingCall } from '../../../infra/local/faults.ts';
+import { UNHEARD_OF_CODE } from '../../../infra/local/platforms/simulated-server.ts';
 import type { Question } from '../../../infra/local/platforms/text-accounts.ts';
 import type { AccountAnswer } from '../account-calls.ts';
-import { CONNECTIONS } from '../account-connections.ts';
+import { CONNECTIONS, isKeyed, type KeyedConnectionId, RANGES } from '../account-connections.ts';
 import type { AccountWorld } from '../account-world.ts';
 import { newClient } from '../world-pool.ts';
-import {
-  checkAccounts,
-  checkAnswer,
-  checkEnd,
-  isDepositExcused,
-  isDepositOpen,
-  type Momentary,
-  wordOf,
-} from './checks.ts';
-import type { Circumstances } from './circumstances.ts';
+import { checkAccounts, checkAnswer, checkEnd, type Sight, wordOf } from './checks.ts';
 import { type Intent, newIntent, newLogin, type Shape } from './intents.ts';
+import type { LedgerWatch } from './ledger-watch.ts';
 import { listenTo } from './moments.ts';
-import { Payments } from './payments.ts';
 import { type Counts, Rounds } from './rounds.ts';
-import type { Target } from './steps.ts';
+import { type Edit, OTHERS_ID } from './steps.ts';
 
-/** So much time passes before each of the last runs over what nobody retries, in milliseconds. */
-const SETTLED_AFTER_MS = [0, 200_000, 61 * 60_000, 61 * 60_000];
+const HOUR_MS = 60 * 60_000;
+/** The time that passes before each of the last runs of the settler, in milliseconds; in the end more than a day. */
+const SETTLED_AFTER_MS = [0, 200_000, HOUR_MS + 60_000, HOUR_MS + 60_000, 24 * HOUR_MS, HOUR_MS + 60_000];
+/** No command is on its way any more, in milliseconds. An operator who finds no account waits for that. */
+const COMMANDS_END_MS = 400_000;
 /** At the end of a history nothing is in the way any more: the function's time then, in milliseconds. */
 const LAST_MS = 20_000;
-/** So often each request is repeated then, */
 const MAX_RETRIES = 25;
-/** and so many of the answers may leave its outcome open. */
-const MAX_UNSETTLED = 4;
-/** Between two, where something of the account is missing, or somebody else works on it. */
+/** Between two retries, if something of the account is missing or another worker holds the operation. */
 const INCOMPLETE_SECONDS = 30;
+/** Return codes that do not say whether the command was executed. */
+const UNDECIDED = [2, 7, 9, 14, 16, 17, UNHEARD_OF_CODE];
+/** Strangers' accounts in the range of `tp5-demo`. */
+const STRANGERS = { group: 'real\\standard', from: 502_000, count: 1_000 };
 
 /** Requests for accounts. */
 export class History extends Rounds<Intent, AccountAnswer, Shape> {
-  protected readonly ms = 5_500;
-  readonly #payments: Payments;
-  /** The database did what it was asked and did not say so. */
-  #isLossy = false;
+  protected readonly ms = 8_000;
+  /** Paying commands whose outcome is not a certain refusal, by login. */
+  readonly #payments = new Map<number, number>();
+  readonly #stopListening: () => void;
+  readonly #editedRanges = new Set<KeyedConnectionId>();
   readonly #logFrom: number;
 
-  /** @param passwordCheck what the gateway makes of `WCHECKPASS` */
-  constructor(world: AccountWorld, counts: Counts, circumstances: Circumstances, passwordCheck: Question) {
-    super(world, counts, circumstances);
+  /** @param passwordCheck how the gateway answers `WCHECKPASS` */
+  constructor(world: AccountWorld, watch: LedgerWatch, counts: Counts, passwordCheck: Question) {
+    super(world, watch, counts);
     world.gateway.passwordCheck = passwordCheck;
+    world.rights.personalData = true;
+    world.servers.tp5.populate(STRANGERS);
     this.#logFrom = world.environments.log.length;
-    this.#payments = new Payments((listener) => listenTo(world.servers.tp5.faults, listener));
+    this.#stopListening = listenTo(world.servers.tp5.faults, (call) => this.#countPayment(call));
   }
 
-  end(): void {
-    this.#payments.stop();
+  async end(): Promise<void> {
+    this.#stopListening();
+    for (const id of this.#editedRanges) await this.world.writeLogins(id, RANGES[id]);
+  }
+
+  #countPayment({ name, parameters, fault }: IncomingCall): void {
+    if (name !== '/api/trade/balance') return;
+    const { kind, code = 2 } = fault ?? {};
+    const isRefused = kind === 'throttled' || kind === 'refused' || (kind === 'retcode' && !UNDECIDED.includes(code));
+    const login = Number(parameters?.Login);
+    if (!isRefused) this.#payments.set(login, (this.#payments.get(login) ?? 0) + 1);
   }
 
   protected async begin(shape: Shape, rivals: boolean): Promise<Intent[]> {
     const login = newLogin(shape);
-    const knowsPasswords = this.world.gateway.passwordCheck === 'known';
-    const intents: Intent[] = [];
-    for (const _ of rivals ? [1, 2] : [1]) {
-      const client = await newClient(this.world);
-      const now = this.world.clock.now();
-      intents.push(newIntent(shape, client, { login, isContested: rivals, knowsPasswords, now }));
-    }
-    return intents;
-  }
-
-  protected override setFault(target: Target, fault: Fault): void {
-    super.setFault(target, fault);
-    if (target === 'dynamodb' && (fault.kind === 'slow' || fault.kind === 'reply_lost')) this.#isLossy = true;
+    const now = this.world.clock.now();
+    const one = newIntent(shape, await newClient(this.world), login, now);
+    if (!rivals) return [one];
+    // The second one may come by another connection to the same server.
+    const connection = shape.connection === 'tp5-live' ? 'tp5-list' : shape.connection;
+    return [one, newIntent({ ...shape, connection }, await newClient(this.world), login, now)];
   }
 
   protected send(intent: Intent, ms: number) {
@@ -76,119 +77,166 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     return this.#server(intent).faults;
   }
 
+  protected usesOf(intent: Intent): number {
+    return this.#operations(intent).length;
+  }
+
+  protected async edit(edit: Edit, intent: Intent): Promise<void> {
+    const { client, shape } = intent;
+    const server = this.#server(intent);
+    const { accounts } = this.#accounts(intent);
+    switch (edit.kind) {
+      case 'rename':
+        return this.world.writeClients([{ ...client, name: edit.name }]);
+      case 'range':
+        if (!isKeyed(shape.connection)) return;
+        this.#editedRanges.add(shape.connection);
+        return this.world.writeLogins(shape.connection, edit.logins);
+      case 'comment':
+        if (edit.comment === OTHERS_ID) intent.isContradicted = true;
+        for (const { login, comment } of accounts)
+          server.edit(login, { comment: edit.comment ?? comment.slice(0, 31) });
+        return;
+      case 'group':
+        for (const { login } of accounts) server.edit(login, { group: 'vip' });
+        return;
+      case 'rights':
+        this.world.rights.personalData = edit.personalData;
+        return;
+      case 'restore':
+        intent.isRestored = true;
+        for (const { login } of accounts) server.remove(login);
+        return;
+      case 'operate':
+        return this.#operate(intent);
+    }
+  }
+
   protected see(intent: Intent, answer: AccountAnswer | undefined): void {
-    // Its own first account has the login that it asks for.
-    if (intent.uses > 1) intent.mayBeTaken = true;
     if (answer !== undefined) {
       intent.lastWord = wordOf(answer);
       this.count(intent.lastWord);
       checkAnswer(this.#sight(intent), intent, answer);
     }
-    for (const one of this.intents) checkAccounts(this.#sight(one), one);
+    for (const one of this.intents) checkAccounts(this.#accounts(one), { ...one, uses: this.usesOf(one) });
   }
 
   protected async checkEnd(): Promise<void> {
     await this.#settleAll();
-    const openOperations = await this.world.openOperations();
-    const operatorsOperations = await this.world.operatorsOperations();
-    const told = this.world.told();
+    for (const intent of this.intents) await this.#operate(intent);
+    await this.#settleAll();
+    const published = this.world.published();
     for (const intent of this.intents) {
-      const records = await this.world.records(intent.call.userId ?? '');
-      checkEnd({ ...this.#sight(intent), records, openOperations, operatorsOperations, told }, intent);
-      this.counts.accounts += this.#accountsOf(intent).accounts.length;
+      intent.uses = this.usesOf(intent);
+      const sight = {
+        ...this.#sight(intent),
+        records: await this.world.records(intent.client.id),
+        published,
+        isDepositReported: (login: number) => this.#isLogged(login, '"DepositFailed"'),
+        // The paying command may have been written down without being sent.
+        mayLackDeposit: intent.befallen || this.faulty.has('dynamodb'),
+      };
+      checkEnd(sight, intent);
+      this.counts.accounts += sight.accounts.length;
     }
   }
 
-  /** The clock goes on: at once, when a deposit is certain, and when what was absent is looked for again. */
   async #settleAll(): Promise<void> {
     for (const ms of SETTLED_AFTER_MS) {
       await this.world.clock.pass(ms);
       const { kind } = await this.world.settle().outcome;
-      if (kind !== 'answer') throw new Error(`The settling ended with ${kind}.`);
+      if (kind !== 'answer') throw new Error(`The settler ended with ${kind}.`);
     }
   }
 
-  /** It is repeated until it is answered, and as the answers say. */
+  /** An operator looks at the server, and decides what nobody else can decide. */
+  async #operate(intent: Intent): Promise<void> {
+    for (const { operation_id: operationId, life } of this.#operations(intent)) {
+      if (life?.at !== 'undecided') continue;
+      if (isKeyed(intent.shape.connection) && !intent.isContradicted && !this.#isAmongStrangers(life.login))
+        throw new Error(`${intent.name}: left to the operators, and nothing contradicts the ledger`);
+      if (this.#accountOf(intent, life.login) === undefined) await this.world.clock.pass(COMMANDS_END_MS);
+      const login = this.#accountOf(intent, life.login)?.login;
+      const { kind } = await this.world.operate({ operationId, ...(login === undefined ? {} : { login }) }).outcome;
+      if (kind !== 'answer') throw new Error(`The operators' command ended with ${kind}.`);
+      this.counts.decided += 1;
+    }
+  }
+
+  /** The account of an operation that is undecided; the newest, if the protocol cannot name logins. */
+  #accountOf(intent: Intent, login: number | undefined) {
+    const { accounts } = this.#accounts(intent);
+    return accounts.findLast((one) =>
+      login === undefined ? this.#holder(intent, one.login) === undefined : one.login === login,
+    );
+  }
+
+  #isAmongStrangers(login = 0): boolean {
+    return login >= STRANGERS.from && login < STRANGERS.from + STRANGERS.count;
+  }
+
+  /** It is repeated until it is answered and complete, as the answers say. */
   protected async finish(intent: Intent): Promise<void> {
-    let last: AccountAnswer | undefined;
-    let unsettled = 0;
+    let word: string | undefined;
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
-      last = await this.ask(intent, null, LAST_MS);
-      const word = last === undefined ? undefined : wordOf(last);
-      // Whether a lost deposit has arrived is certain only after a while, and told by a retry then.
-      if (word === '200' && (await this.#isComplete(intent))) return;
-      if (word === '409 login_taken' && intent.mayBeTaken) return;
+      const last = await this.ask(intent, null, LAST_MS);
+      word = last === undefined ? undefined : wordOf(last);
+      if (word === '409 login_taken' || (word === '200' && this.#isComplete(intent))) return;
       if (word?.endsWith('account_outcome_unknown') === true) {
-        if (intent.isBlind && last?.status === 409) return this.#checkBlind(intent);
-        unsettled += 1;
-        if (unsettled > MAX_UNSETTLED) throw new Error(`${intent.name}: ${word}, which a look-up could settle`);
+        if (
+          retry === 0 &&
+          last?.headers['retry-after'] !== undefined &&
+          this.#operations(intent).at(-1)?.life?.at === 'undecided'
+        )
+          throw new Error(`${intent.name}: an undecided operation asks for a retry`);
+        await this.#operate(intent);
       }
-      // A clock that is ahead holds a lease for longer.
       const waits = word === '200' || word === '409 request_in_progress';
       const seconds = waits ? INCOMPLETE_SECONDS : Number(last?.headers['retry-after'] ?? 1);
       await this.world.clock.pass(seconds * 1_000);
     }
-    throw new Error(`${intent.name}: never answered; in the end ${last?.status} ${last?.body.type}`);
+    throw new Error(`${intent.name}: never answered, or never complete; in the end ${word}`);
   }
 
-  async #isComplete(intent: Intent): Promise<boolean> {
-    const open = await this.world.openOperations();
-    const { accounts } = this.#accountsOf(intent);
-    return !isDepositOpen(this.#sight(intent), intent) && !accounts.some(({ comment }) => open.has(comment));
-  }
-
-  /** What our own table knows must not be left to an operator. */
-  async #checkBlind(intent: Intent): Promise<void> {
-    const records = await this.world.records(intent.call.userId ?? '');
-    // Those of an earlier use of the key were answered.
-    if (records.length > intent.answers.length)
-      throw new Error(`${intent.name}: 409, and our own table knows its account`);
+  /** Nothing is missing, except a payment that may have been lost. */
+  #isComplete(intent: Intent): boolean {
+    const life = this.#operations(intent).at(-1)?.life;
+    return life?.at === 'done' || (life?.at === 'open' && life.recorded && life.published && life.deposit === 'sent');
   }
 
   #server({ shape }: Intent) {
     return this.world.servers[CONNECTIONS[shape.connection].server];
   }
 
-  #sight(intent: Intent): Momentary {
-    const { accounts, all } = this.#accountsOf(intent);
+  #operations({ client }: Intent) {
+    return this.watch.of(({ plan }) => plan?.user_id === client.id);
+  }
+
+  #holder({ shape: { connection } }: Intent, login: number): string | undefined {
+    return this.watch.holders.get(`${isKeyed(connection) ? CONNECTIONS[connection].version : connection}#${login}`);
+  }
+
+  #sight(intent: Intent): Sight {
+    const { accounts, all } = this.#accounts(intent);
     return {
       accounts,
       account: (login) => all.find((one) => one.login === login),
       access: (login, password) => this.#server(intent).access(login, password),
-      payments: (login) => this.#payments.of(login),
-      isTold: (login) => this.#isLogged(login, '"DepositFailed"'),
-      mayLackDeposit: this.#mayLackDeposit(intent),
+      holder: (login) => this.#holder(intent, login),
+      operations: this.#operations(intent),
+      current: this.#operations(intent).findLast(({ pk, operation_id }) => this.watch.stored.get(pk) === operation_id)
+        ?.operation_id,
+      payments: (login) => this.#payments.get(login) ?? 0,
     };
   }
 
-  #accountsOf(intent: Intent) {
+  #accounts(intent: Intent) {
     const all = this.#server(intent).accounts();
-    return { all, accounts: all.filter(({ email }) => email === intent.email) };
+    return { all, accounts: all.filter(({ email }) => email === intent.client.email) };
   }
 
-  #mayLackDeposit(intent: Intent): boolean {
-    const { server } = CONNECTIONS[intent.shape.connection];
-    if (intent.befallen) return true;
-    const { accounts } = this.#accountsOf(intent);
-    const empty = accounts.filter(({ balance }) => balance === 0);
-    return empty.every(({ login }) => {
-      const isExcused = isDepositExcused(this.#linesAbout(login));
-      return isExcused ?? (this.faulty.has(server) || (this.#isLossy && this.#isNoteLost(intent)));
-    });
-  }
-
-  /** Whether it may be noted that the command leaves, and nobody knows. */
-  #isNoteLost(intent: Intent): boolean {
-    const { accounts } = this.#accountsOf(intent);
-    return accounts.some(({ login }) => this.#isLogged(login, '"OperationNotSettled"', '"step":"deposit"'));
-  }
-
-  #isLogged(login: number, ...words: string[]): boolean {
-    return this.#linesAbout(login).some((line) => words.every((word) => line.includes(word)));
-  }
-
-  #linesAbout(login: number): string[] {
+  #isLogged(login: number, word: string): boolean {
     const log = this.world.environments.log.slice(this.#logFrom).join('').split('\n');
-    return log.filter((line) => line.includes(`"login":${login},`) && !line.includes('LeaseLost'));
+    return log.some((line) => line.includes(`"login":${login},`) && line.includes(word));
   }
 }

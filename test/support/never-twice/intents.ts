@@ -1,22 +1,23 @@
 import { type AccountAnswer, type AccountCall, accountBody, CALLER } from '../account-calls.ts';
-import { CONNECTIONS, type ConnectionId } from '../account-connections.ts';
+import { CONNECTIONS, type ConnectionId, firstRange, isKeyed } from '../account-connections.ts';
+import type { WorldClient } from '../account-world.ts';
 import { type Tried, unused } from './rounds.ts';
 
 /** What a request asks for. */
 export interface Shape {
   connection: ConnectionId;
-  /** With an `Idempotency-Key`: without one it is sent once. */
+  /** With an `Idempotency-Key`. A request without one is sent once. */
   keyed: boolean;
-  /** Its caller comes back until it is answered. */
+  /** Its caller repeats it until it is answered. */
   returns: boolean;
-  /** A login of the caller's own, of the connection's range or not. */
+  /** A login of the caller's own, inside or outside of the connection's range. */
   login: 'none' | 'outside' | 'inside';
   given: boolean;
   readonly: boolean;
   notices: boolean;
 }
 
-/** With a key and nothing beside what it must have. */
+/** With a key and only the required fields. */
 export const PLAIN_SHAPE: Omit<Shape, 'connection'> = {
   keyed: true,
   returns: true,
@@ -26,21 +27,21 @@ export const PLAIN_SHAPE: Omit<Shape, 'connection'> = {
   notices: false,
 };
 
-/** A request for an account; its accounts are those with its client's e-mail address. */
+/** A request for an account, with its retries. Each has a client of its own. */
 export interface Intent extends Tried {
   shape: Shape;
-  email: string;
+  client: WorldClient;
   call: AccountCall;
-  /** Its own login may be another's. */
-  mayBeTaken: boolean;
-  /** What became of a lost answer nobody can tell, so that it is left to an operator. */
-  isBlind: boolean;
-  /** The same where the caller does not come back: with a password of its own nobody else can ask for it. */
-  isBlindAlone: boolean;
+  /** The caller's own login. */
+  login: number | undefined;
   /** Every 200 that differs. */
   answers: AccountAnswer[];
-  /** What was answered last. */
+  /** The last answer. */
   lastWord: string | undefined;
+  /** Its account was given the comment of another operation. */
+  isContradicted: boolean;
+  /** Its server was restored from a backup without its account. */
+  isRestored: boolean;
 }
 
 let logins = 0;
@@ -48,61 +49,32 @@ let logins = 0;
 export function newLogin({ connection, login }: Shape): number | undefined {
   if (login === 'none') return undefined;
   logins += 1;
-  return login === 'outside' ? 700_000 + logins : (RANGES[connection] ?? 0) + (logins % 2_000);
+  return login === 'inside' && isKeyed(connection) ? firstRange(connection).from + (logins % 2_000) : 700_000 + logins;
 }
 
-/** Where their ranges begin. */
-const RANGES: Partial<Record<ConnectionId, number>> = {
-  'tp5-range': 500_000,
-  'tp5-range-demo': 502_000,
-  'gw-range': 510_000,
-  'gw-range-demo': 512_000,
-};
-
 /** @param now on the world's clock */
-export function newIntent(
-  shape: Shape,
-  client: { id: string; email: string },
-  {
-    login,
-    isContested,
-    knowsPasswords,
-    now,
-  }: { login: number | undefined; isContested: boolean; knowsPasswords: boolean; now: number },
-): Intent {
-  const { connection, keyed } = shape;
-  const isGateway = connection.startsWith('gw');
-  const isOfRange = connection.includes('range') && shape.login !== 'outside';
-  const isAsked = shape.login === 'outside' && knowsPasswords;
-  const isBlind = connection.startsWith('reg') || (isGateway && !isOfRange && !isAsked);
-  const returns = keyed && shape.returns;
+export function newIntent(shape: Shape, client: WorldClient, login: number | undefined, now: number): Intent {
+  const { connection, keyed, given, readonly, notices } = shape;
   const key = keyed ? `key-${client.id}` : undefined;
+  const fields = {
+    ...(login === undefined ? {} : { login }),
+    ...(given ? { master_password: `Ma5#${client.id}`, investor_password: `Iv6!${client.id}` } : {}),
+    ...(readonly ? { enable_readonly: true } : {}),
+    ...(notices ? { send_email: true, send_pop_up: true } : {}),
+  };
   return {
     key,
     scope: key === undefined ? undefined : [CONNECTIONS[connection].version, CALLER, client.id, key],
-    returns,
+    returns: keyed && shape.returns,
     name: `${client.id} ${JSON.stringify(shape)}`,
     shape,
-    email: client.email,
-    call: {
-      userId: client.id,
-      ...(key === undefined ? {} : { key }),
-      body: accountBody(connection, fields(shape, client.id, login)),
-    },
-    mayBeTaken: isContested || shape.login === 'inside',
-    isBlind,
-    isBlindAlone: isBlind || (isGateway && !isOfRange && shape.given),
+    client,
+    call: { userId: client.id, ...(key === undefined ? {} : { key }), body: accountBody(connection, fields) },
+    login,
     answers: [],
     lastWord: undefined,
+    isContradicted: false,
+    isRestored: false,
     ...unused(now),
-  };
-}
-
-function fields({ given, readonly, notices }: Shape, id: string, login: number | undefined): Record<string, unknown> {
-  return {
-    ...(login === undefined ? {} : { login }),
-    ...(given ? { master_password: `Ma5#${id}`, investor_password: `Iv6!${id}` } : {}),
-    ...(readonly ? { enable_readonly: true } : {}),
-    ...(notices ? { send_email: true, send_pop_up: true } : {}),
   };
 }

@@ -4,14 +4,14 @@ import type { Faults, IncomingCall } from '../../../infra/local/faults.ts';
 import type { Run } from '../environments.ts';
 
 /**
- * When something befalls a function: after some time, or when the n-th call of a kind comes in, right then: what was asked
- * for is done, and the function does not know it yet.
+ * When something happens to a function: after some time, or when the n-th call of a kind comes in. That call is executed,
+ * and the function does not know it yet.
  */
 export interface Moment {
-  /** `time`: steps of 25 ms. `put`: a new item: the operation, a reservation, the record. `note`: a later write to an operation. */
+  /** `time`: steps of 25 ms. `put`: the claim or the record. `note`: a later write to an operation. */
   of: 'time' | 'database' | 'put' | 'note' | 'command';
   count: number;
-  /** It is stopped for so long, in milliseconds of the world's time, and then goes on; absent: it is killed. */
+  /** How long it is stopped, in milliseconds of the world's time; absent: it is killed. */
   stopMs?: number | undefined;
 }
 
@@ -33,6 +33,8 @@ export function listenTo(faults: Faults, listener: Listener): () => void {
   return () => all.delete(listener);
 }
 
+const NOTES = ['UpdateItem', 'TransactWriteItems'];
+
 /** Has it befall the function, unless it has ended before. @returns whether it did */
 export async function befall(
   { of, count, stopMs }: Moment,
@@ -51,7 +53,7 @@ export async function befall(
   let stopListening = () => {};
   const struck = new Promise<boolean>((resolve) => {
     stopListening = listenTo(of === 'command' ? server : database, async ({ name }) => {
-      if ((of === 'note' && name !== 'UpdateItem') || (of === 'put' && name !== 'PutItem')) return;
+      if ((of === 'note' && !NOTES.includes(name)) || (of === 'put' && name !== 'PutItem')) return;
       seen += 1;
       if (seen === count) resolve(await strike());
     });

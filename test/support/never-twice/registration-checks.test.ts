@@ -15,7 +15,6 @@ function anIntent(more: Partial<Registration> = {}): Registration {
     running: 0,
     befallen: false,
     begunAt: 0,
-    keptUntil: 0,
     uses: 1,
     ...more,
   };

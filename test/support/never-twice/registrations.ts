@@ -1,4 +1,5 @@
 import type { Faults } from '../../../infra/local/faults.ts';
+import { keyOf } from '../../../lib/openings/ledger.ts';
 import { type AccountAnswer, accountEvent, CALLER } from '../account-calls.ts';
 import type { Outcome } from '../environments.ts';
 import { checkAnswer as checkDocumented } from '../openapi.ts';
@@ -49,6 +50,14 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
     ];
   }
 
+  /** Without a key nothing is kept of it, and it is sent once. */
+  protected usesOf({ scope }: Registration): number {
+    const pk = scope && keyOf(scope);
+    return Math.max(1, this.watch.of((one) => one.pk === pk).length);
+  }
+
+  protected async edit(): Promise<void> {}
+
   protected send({ email, source, key }: Pick<Registration, 'email' | 'source' | 'key'>, ms: number) {
     const run = this.world.environments.run('request-registration', registrationEvent(email, source, key), ms);
     return { ...run, answer: run.outcome.then(toAnswer) };
@@ -96,7 +105,8 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
   async #checkRepeat(intent: Registration): Promise<void> {
     const { clock } = this.world;
     await clock.pass(PLACES_LAST_MS);
-    if (clock.now() + LAST_MS > intent.keptUntil) return;
+    const kept = intent.scope && (await this.world.operationOf(intent.scope));
+    if (clock.now() + LAST_MS > Number(kept?.expires_at ?? 0) * 1_000) return;
     const repeated = await this.send(intent, LAST_MS).answer;
     const areAll = await this.#areLeft(OF_A_SOURCE, intent);
     if (repeated?.status === 204 && !areAll)

@@ -1,16 +1,16 @@
 import type { Fault, Faults } from '../../../infra/local/faults.ts';
 import type { AccountAnswer } from '../account-calls.ts';
-import type { AccountWorld } from '../account-world.ts';
+import type { AccountWorld, Target } from '../account-world.ts';
 import type { Run } from '../environments.ts';
-import { type Circumstances, KEPT_MS } from './circumstances.ts';
+import { KEPT_MS } from './circumstances.ts';
 import { Diary } from './diary.ts';
-import { noteUse, type Used, use } from './keys.ts';
+import type { LedgerWatch } from './ledger-watch.ts';
 import { befall, type Moment } from './moments.ts';
-import type { Round, Step, Target } from './steps.ts';
+import type { Edit, Round, Step } from './steps.ts';
 
 /** How long API Gateway waits for a function, in milliseconds. */
 const GATEWAY_WAITS_MS = 30_000;
-/** Longer than whatever may still happen, in milliseconds. */
+/** Longer than anything may still take, in milliseconds. */
 const ALL_IS_OVER_MS = 400_000;
 
 export interface Counts {
@@ -21,18 +21,22 @@ export interface Counts {
   faults: number;
   accounts: number;
   messages: number;
-  /** Keys that were used anew after their 24 hours. */
-  keysUsedAnew: number;
+  /** Writes of operations and reservations. */
+  writes: number;
+  /** Operations that an operator decided. */
+  decided: number;
   /** Answers by status and type. */
   answers: Record<string, number>;
   passwords: number;
 }
 
 /** One request with all its retries. */
-export interface Tried extends Used {
+export interface Tried {
   name: string;
   /** Without a key it is sent once. */
   key: string | undefined;
+  /** What its key is unique within, and the key itself. */
+  scope: string[] | undefined;
   /** In the end its caller repeats it until it is answered; never without a key. */
   returns: boolean;
   /** Every answer that ended it and differs. */
@@ -43,37 +47,36 @@ export interface Tried extends Used {
   befallen: boolean;
   /** When its key was first used, on the world's clock. */
   begunAt: number;
-  /** What its key is unique within, and the key itself; undefined without one. */
-  scope: string[] | undefined;
+  /** How many of its operations may have acted: a key that has expired starts another one. */
+  uses: number;
 }
 
 /** A request that is still to be sent. @param now on the world's clock */
-export function unused(now: number): Pick<Tried, 'running' | 'befallen' | 'begunAt' | 'keptUntil' | 'uses'> {
-  return { running: 0, befallen: false, begunAt: now, keptUntil: 0, uses: 0 };
+export function unused(now: number): Pick<Tried, 'running' | 'befallen' | 'begunAt' | 'uses'> {
+  return { running: 0, befallen: false, begunAt: now, uses: 0 };
 }
 
-/** Requests, and what befalls them, in one world. */
+/** Requests in one world, and what happens to them. */
 export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'status' | 'body'>, S> {
   protected readonly world: AccountWorld;
   protected readonly counts: Counts;
+  protected readonly watch: LedgerWatch;
   protected readonly intents: I[] = [];
   readonly #diary: Diary;
   /** Where something went wrong. */
   protected readonly faulty = new Set<Target>();
-  /** The function's time, in milliseconds; it works for all of it but four seconds. */
+  /** The function's time, in milliseconds. It stops working four seconds earlier. */
   protected abstract readonly ms: number;
-  /** For how long a key is certainly kept: of two clocks that are wrong one may be ahead, and the other behind. */
-  readonly #keptMs: number;
-  /** Functions that were stopped go on behind the backs of the others. */
+  /** Functions that were stopped go on while others work. */
   readonly #stopped: Promise<unknown>[] = [];
   #failure: unknown;
   #tries = 0;
 
-  constructor(world: AccountWorld, counts: Counts, circumstances: Circumstances) {
+  constructor(world: AccountWorld, watch: LedgerWatch, counts: Counts) {
     this.world = world;
+    this.watch = watch;
     this.#diary = new Diary(world);
     this.counts = counts;
-    this.#keptMs = KEPT_MS - 2 * circumstances.skewMs;
   }
 
   /** New requests: one, or two that want the same. */
@@ -81,28 +84,29 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
   protected abstract send(intent: I, ms: number): Run & { answer: Promise<A | undefined> };
   /** Where its commands go. */
   protected abstract serverOf(intent: I): Faults;
-  /** After each try. @throws Error when a promise was broken */
+  protected abstract usesOf(intent: I): number;
+  /** After each try. @throws Error if a promise was broken */
   protected abstract see(intent: I, answer: A | undefined): void;
   /** Nothing is in the way any more: the request comes to its end. */
   protected abstract finish(intent: I): Promise<void>;
-  /** When all is over. */
+  /** What people do to the CRM, to the server or to an operation. */
+  protected abstract edit(edit: Edit, intent: I): Promise<unknown>;
+  /** When everything is over. */
   protected abstract checkEnd(): Promise<void>;
 
-  /** @throws Error when a promise was broken, which tells what happened */
+  /** @throws Error if a promise was broken, with what happened */
   async play(steps: readonly Step<S>[]): Promise<void> {
     const { clock } = this.world;
     this.counts.histories += 1;
     try {
       for (const step of steps) await this.#take(step);
       this.world.clearFaults();
-      for (const intent of this.intents) {
-        if (intent.returns) await this.finish(intent);
-        await this.#checkKey(intent);
-      }
+      for (const intent of this.intents) if (intent.returns) await this.finish(intent);
       await clock.pass(ALL_IS_OVER_MS);
       await Promise.all(this.#stopped);
       if (this.#failure !== undefined) throw this.#failure;
       await this.checkEnd();
+      this.watch.check();
     } catch (error) {
       const what = error instanceof Error ? error.message : String(error);
       throw new Error(`${what}\n${this.#diary.tell()}`);
@@ -112,13 +116,8 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
       this.world.clearFaults();
       await clock.pass(ALL_IS_OVER_MS);
       await Promise.allSettled(this.#stopped);
+      this.watch.violations.length = 0;
     }
-  }
-
-  /** What the checks of later answers rest on. */
-  async #checkKey({ name, scope, answers, uses }: I): Promise<void> {
-    if (scope === undefined || answers.length === 0 || uses > 1) return;
-    if ((await this.world.operationOf(scope)) === undefined) throw new Error(`${name}: nothing is kept of its key`);
   }
 
   async #take(step: Step<S>): Promise<void> {
@@ -126,8 +125,12 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
       case 'begin': {
         const intents = await this.begin(step.shape, step.rivals);
         this.intents.push(...intents);
-        for (const { target, fault } of step.faults) this.setFault(target, fault);
-        for (const round of step.rounds) await this.#askAll(intents, round);
+        for (const { target, fault } of step.faults) this.#setFault(target, fault);
+        const [first] = intents;
+        for (const round of step.rounds) {
+          await this.#askAll(intents, round);
+          if (round.edit !== undefined && first !== undefined) await this.#edit(round.edit, first);
+        }
         return;
       }
       case 'retry': {
@@ -135,10 +138,14 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
         const intent = keyed[step.which % keyed.length];
         return intent === undefined ? undefined : this.#askAll([intent], step.round);
       }
+      case 'edit': {
+        const intent = this.intents[step.which % this.intents.length];
+        return intent === undefined ? undefined : this.#edit(step.edit, intent);
+      }
       case 'fault':
-        return this.setFault(step.target, step.fault);
+        return this.#setFault(step.target, step.fault);
       case 'heal':
-        return this.world.clearFaults();
+        return void this.world.clearFaults();
       case 'settle':
         return this.#settle(step.moment);
       case 'retire':
@@ -146,6 +153,11 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
       case 'jump':
         return this.world.environments.jump(step.ms);
     }
+  }
+
+  async #edit(edit: Edit, intent: I): Promise<void> {
+    this.#diary.write(`${intent.name.split(' {')[0]}: ${JSON.stringify(edit)}`);
+    await this.edit(edit, intent);
   }
 
   async #settle(moment: Moment | null): Promise<void> {
@@ -157,7 +169,7 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
     if (struck) this.counts[moment?.stopMs === undefined ? 'kills' : 'stops'] += 1;
   }
 
-  protected setFault(target: Target, fault: Fault): void {
+  #setFault(target: Target, fault: Fault): void {
     this.counts.faults += 1;
     this.faulty.add(target);
     this.world.faults[target].set(fault);
@@ -186,14 +198,11 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
     await clock.pass(passMs);
   }
 
-  /** Sends a request, and lets that befall the function when it is still at work then. */
+  /** Sends a request, and lets that befall the function if it is still at work then. */
   protected async ask(intent: I, moment: Moment | null, ms = this.ms): Promise<A | undefined> {
-    const { scope } = intent;
-    const kept = async () => scope && this.world.operationOf(scope);
     const name = `${intent.name.split(' {')[0]}, try ${++this.#tries}`;
     this.#diary.write(`${name} begins${moment === null ? '' : `, befallen: ${JSON.stringify(moment)}`}`);
-    const began = { at: this.world.clock.now(), kept: await kept() };
-    if (use(intent, began.at, this.#keptMs) && intent.uses > 1) this.counts.keysUsedAnew += 1;
+    const began = this.world.clock.now();
     this.counts.requests += 1;
     intent.running += 1;
     const pending = this.send(intent, ms);
@@ -202,7 +211,6 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
     const answer = await pending.answer;
     const { kind } = await pending.outcome;
     const struck = await befalling;
-    const ended = { at: this.world.clock.now(), kept: await kept() };
     this.#diary.write(`${name} ends: ${kind}${inShort(answer)}`);
     intent.running -= 1;
     if (kind === 'crash') throw new Error(`${intent.name}: the function crashed`);
@@ -210,8 +218,10 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
     if (kind === 'killed' || kind === 'timed out') this.counts.kills += 1;
     else if (struck) this.counts.stops += 1;
     if (struck || kind !== 'answer') intent.befallen = true;
-    noteUse(intent, began, ended, this.#keptMs);
-    const received = receivedOf(answer, ended.at - began.at);
+    intent.uses = this.usesOf(intent);
+    // A function that was stopped answers after the gateway has answered in its place.
+    const received = this.world.clock.now() - began > GATEWAY_WAITS_MS ? undefined : answer;
+    this.watch.check();
     this.see(intent, received);
     return received;
   }
@@ -219,11 +229,6 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
   protected count(word: string): void {
     this.counts.answers[word] = (this.counts.answers[word] ?? 0) + 1;
   }
-}
-
-/** What the caller gets of it: a function that was stopped answers when the gateway has long answered in its place. */
-export function receivedOf<A>(answer: A | undefined, tookMs: number): A | undefined {
-  return tookMs > GATEWAY_WAITS_MS ? undefined : answer;
 }
 
 /** Without passwords. */

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
-import { registrationEnvironment } from '../account-surroundings.ts';
 import type { AccountWorld } from '../account-world.ts';
 import { WorldPool } from '../world-pool.ts';
-import { KINDS, type Kind, SETTLE_SECONDS } from './circumstances.ts';
+import { KINDS, type Kind } from './circumstances.ts';
 import { History } from './history.ts';
+import { LedgerWatch } from './ledger-watch.ts';
 import { Registrations } from './registrations.ts';
 import type { Counts } from './rounds.ts';
 import { registrationStoriesOf, type Step, type Story, storiesOf } from './steps.ts';
 
 /**
- * Histories of requests, retries, kills, stops and faults, made up by fast-check and driven against the functions as they
- * are deployed, each in a process of its own, with a database and trading servers that keep count: however it goes, no
- * request has two accounts, two deposits, or a stranger's account.
+ * Random histories of requests, retries, kills, pauses, faults, edits and operators' commands, against the functions as
+ * they are deployed, each in a process of its own. No request has two accounts, two deposits or a stranger's account, and
+ * every write of an operation is a transition of `LIFE`.
  */
 
 type Told = Story | Step<boolean>[];
@@ -63,8 +63,6 @@ export async function runHistories(options: HistoriesOptions): Promise<Summary> 
   let started = 0;
   const pool = new WorldPool(lanes, {
     bundles,
-    settleSeconds: SETTLE_SECONDS,
-    environment: registrationEnvironment(),
     skewMs: () => skews[started++ % skews.length] ?? 0,
   });
   const stories: fc.Arbitrary<Told> =
@@ -72,7 +70,6 @@ export async function runHistories(options: HistoriesOptions): Promise<Summary> 
   const one = (story: Told, index: number) =>
     pool.use(async (world) => {
       if ((untilFirst === true && violations.length > 0) || (only !== undefined && only !== index)) return;
-      if (kind === 'ranges') crowd(world);
       try {
         await playIn(world, kind, story, counts);
       } catch (error) {
@@ -91,30 +88,31 @@ export async function runHistories(options: HistoriesOptions): Promise<Summary> 
   return { kind, seed, counts, violations, seconds: (Date.now() - began) / 1_000 };
 }
 
-/** Plays one history. @throws Error when a promise was broken, which tells what happened */
-export async function playIn(world: AccountWorld, kind: Kind, story: Told, counts = noCounts()): Promise<void> {
-  const circumstances = KINDS[kind];
-  if (Array.isArray(story)) return new Registrations(world, counts, circumstances).play(story);
-  const history = new History(world, counts, circumstances, story.passwordCheck);
-  return history.play(story.steps).finally(() => history.end());
+const watches = new WeakMap<AccountWorld, LedgerWatch>();
+function watchOf(world: AccountWorld, skewMs: number): LedgerWatch {
+  let watch = watches.get(world);
+  if (watch === undefined) {
+    watch = new LedgerWatch((seconds) => seconds * 1_000 <= world.clock.now() + skewMs);
+    watch.listenTo(world.database);
+    watches.set(world, watch);
+  }
+  return watch;
 }
 
-/** Half of a range is taken by others, on a server that shows whose an account is. */
-function crowd({ servers }: AccountWorld): void {
-  servers.tp5.populate({ group: 'real\\standard', from: 502_000, count: 1_000 });
+/** Plays one history. @throws Error if a promise was broken, with what happened */
+async function playIn(world: AccountWorld, kind: Kind, story: Told, counts = noCounts()): Promise<void> {
+  const watch = watchOf(world, KINDS[kind].skewMs);
+  const before = watch.writes;
+  try {
+    if (Array.isArray(story)) return await new Registrations(world, watch, counts).play(story);
+    const history = new History(world, watch, counts, story.passwordCheck);
+    await history.play(story.steps).finally(() => history.end());
+  } finally {
+    counts.writes += watch.writes - before;
+  }
 }
 
 function noCounts(): Counts {
-  return {
-    histories: 0,
-    requests: 0,
-    kills: 0,
-    stops: 0,
-    faults: 0,
-    accounts: 0,
-    messages: 0,
-    keysUsedAnew: 0,
-    answers: {},
-    passwords: 0,
-  };
+  const none = { histories: 0, requests: 0, kills: 0, stops: 0, faults: 0, accounts: 0, messages: 0 };
+  return { ...none, writes: 0, decided: 0, answers: {}, passwords: 0 };
 }

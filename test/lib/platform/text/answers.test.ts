@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { atOnce } from '../../../support/departures.ts';
 import {
+  ANY_TIME,
   anOrder,
   answering,
   aScript,
@@ -26,7 +26,7 @@ describe.each(DIALECTS)('answers of %s', (protocol) => {
     ['without end, closed', 'OK\r\nLOGIN=123\r\n'],
   ])('%s: the account is open', async (_, text) => {
     const server = await answering(text);
-    await expect(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever)).resolves.toEqual({
+    await expect(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever)).resolves.toEqual({
       login: 123,
     });
   });
@@ -34,7 +34,7 @@ describe.each(DIALECTS)('answers of %s', (protocol) => {
   it('without end, on a connection that stays open: the account is open, without waiting for the end', async () => {
     const server = await answering('OK\r\nLOGIN=123\r\n', { close: false });
     const platform = textPlatform(protocol, server.port, PATIENT);
-    await expect(platform.open(anOrder(), atOnce, forever)).resolves.toEqual({ login: 123 });
+    await expect(platform.open(anOrder(), ANY_TIME, forever)).resolves.toEqual({ login: 123 });
   });
 });
 
@@ -54,7 +54,7 @@ describe.each(DIALECTS)('what %s says and nobody understands', (protocol) => {
     ['more than any answer', 'A'.repeat(20_000)],
   ])('%s: the outcome is unknown', async (_, text) => {
     const server = await answering(text);
-    const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
+    const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));
     expect(kind).toBe('account_outcome_unknown');
   });
 
@@ -67,21 +67,21 @@ describe.each(DIALECTS)('what %s says and nobody understands', (protocol) => {
       pour();
     });
     const platform = textPlatform(protocol, server.port);
-    const { kind } = await failureOf(platform.open(anOrder(), atOnce, forever));
+    const { kind } = await failureOf(platform.open(anOrder(), ANY_TIME, forever));
     expect(kind).toBe('account_outcome_unknown');
   });
 
   it('silence: the outcome is unknown when the time is up', async () => {
     const server = await aScript(() => {});
     const platform = textPlatform(protocol, server.port, HASTY);
-    const { kind, options } = await failureOf(platform.open(anOrder(), atOnce, forever));
+    const { kind, options } = await failureOf(platform.open(anOrder(), ANY_TIME, forever));
     expect(kind).toBe('account_outcome_unknown');
     expect(options).toMatchObject({ reason: 'no_answer' });
   });
 
   it('a reset after the write: the outcome is unknown', async () => {
     const server = await aScript((socket) => socket.resetAndDestroy());
-    const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
+    const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));
     expect(kind).toBe('account_outcome_unknown');
   });
 
@@ -89,7 +89,7 @@ describe.each(DIALECTS)('what %s says and nobody understands', (protocol) => {
     const caller = new AbortController();
     const server = await aScript(() => caller.abort());
     const platform = textPlatform(protocol, server.port, PATIENT);
-    const { kind } = await failureOf(platform.open(anOrder(), atOnce, caller.signal));
+    const { kind } = await failureOf(platform.open(anOrder(), ANY_TIME, caller.signal));
     expect(kind).toBe('account_outcome_unknown');
   });
 });
@@ -115,33 +115,33 @@ describe.each(DIALECTS)('errors of %s', (protocol) => {
     ['account was created, deposit failed', 'account_outcome_unknown', 'unknown_error'],
   ])('%s', async (text, kind, reason) => {
     const server = await answering(`ERROR\r\n${text}\r\nend\r\n`);
-    const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
+    const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));
     expect(failure).toMatchObject({ kind, options: { reason } });
     expect(JSON.stringify(failure)).not.toContain('ann@');
   });
 
   it('a blocked address says when to come back', async () => {
     const server = await answering('ERROR\r\nIP is blocked. Please wait 37 secs and try again.\r\nend\r\n');
-    const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
+    const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));
     expect(failure).toMatchObject({ kind: 'platform_unavailable', options: { retryAfterSeconds: 37 } });
   });
 
   it('a refused leverage names the field', async () => {
     const server = await answering('ERROR\r\ninvalid LEVERAGE\r\nend\r\n');
-    const { options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
+    const { options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));
     expect(options.errors).toMatchObject([{ pointer: '#/leverage', rule: 'not_offered' }]);
   });
 
   it('an error without a reason says nothing of what was done', async () => {
     const server = await answering('ERROR\r\nend\r\n');
-    const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
+    const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));
     expect(kind).toBe('account_outcome_unknown');
   });
 
   it('a wrong master password is an operator’s matter', async () => {
     const server = await aServer({ dialect: protocol });
     const platform = textPlatform(protocol, server.port, { master: 'wrong' });
-    const { kind } = await failureOf(platform.open(anOrder(), atOnce, forever));
+    const { kind } = await failureOf(platform.open(anOrder(), ANY_TIME, forever));
     expect(kind).toBe('platform_refused');
   });
 
@@ -150,14 +150,14 @@ describe.each(DIALECTS)('errors of %s', (protocol) => {
       dialect: protocol,
       groups: GROUPS.map((name) => ({ name, minPasswordLength: 9 })),
     });
-    const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
+    const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));
     expect(kind).toBe('password_rejected');
   });
 
   it('an unknown group', async () => {
     const server = await aServer({ dialect: protocol });
     for (const group of ['nope', 'constructor', 'a group of more than 15 bytes', 'standard|', '']) {
-      const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder({ group }), atOnce, forever));
+      const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder({ group }), ANY_TIME, forever));
       expect(kind).toBe('group_not_found');
     }
     expect(server.accounts()).toEqual([]);

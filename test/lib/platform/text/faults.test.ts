@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { atOnce } from '../../../support/departures.ts';
-import { anOrder, aServer, DIALECTS, failureOf, forever, HASTY, textPlatform } from '../../../support/text-protocol.ts';
+import {
+  ANY_TIME,
+  anOrder,
+  aServer,
+  DIALECTS,
+  failureOf,
+  forever,
+  HASTY,
+  textPlatform,
+} from '../../../support/text-protocol.ts';
 
 describe.each(DIALECTS)('faults of a simulated %s', (protocol) => {
   it.each([
@@ -24,9 +32,9 @@ describe.each(DIALECTS)('faults of a simulated %s', (protocol) => {
     const waits = kind === 'slow' || kind === 'silence';
     const platform = textPlatform(protocol, server.port, waits ? HASTY : {});
     server.faults.set({ kind, times: 1, ...more });
-    expect((await failureOf(platform.open(anOrder(), atOnce, forever))).kind).toBe(expected);
+    expect((await failureOf(platform.open(anOrder(), ANY_TIME, forever))).kind).toBe(expected);
     await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(accounts);
-    await expect(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever)).resolves.toEqual({
+    await expect(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever)).resolves.toEqual({
       login: 100_001 + accounts,
     });
   });
@@ -34,13 +42,15 @@ describe.each(DIALECTS)('faults of a simulated %s', (protocol) => {
   it('a leverage that is not offered can be brought about', async () => {
     const server = await aServer({ dialect: protocol });
     server.faults.set({ kind: 'retcode', code: 9001, times: 1 });
-    const { options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
+    const { options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));
     expect(options.errors).toMatchObject([{ pointer: '#/leverage', rule: 'not_offered' }]);
   });
 
   it('a slow answer that still comes in time is an account', async () => {
     const server = await aServer({ dialect: protocol });
     server.faults.set({ kind: 'slow', times: 1, ms: 150 });
-    await expect(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever)).resolves.toHaveProperty('login');
+    await expect(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever)).resolves.toHaveProperty(
+      'login',
+    );
   });
 });

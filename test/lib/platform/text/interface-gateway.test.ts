@@ -1,8 +1,6 @@
-import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { atOnce } from '../../../support/departures.ts';
 import {
+  ANY_TIME,
   anOrder,
   aScript,
   aServer,
@@ -14,13 +12,6 @@ import {
 } from '../../../support/text-protocol.ts';
 
 const gateway = 'interface-gateway';
-
-/** What a server on this port answers to a command. */
-async function exchange(port: number, command: string): Promise<string> {
-  const socket = connect({ host: '127.0.0.1', port });
-  socket.write(command);
-  return text(socket);
-}
 
 describe('interface-gateway', () => {
   it('the whole command, word for word', async () => {
@@ -53,7 +44,7 @@ describe('interface-gateway', () => {
   it('login, read-only and deposit take effect', async () => {
     const server = await aServer({ dialect: gateway });
     const order = anOrder({ login: 777, readonly: true, deposit: 2_500 });
-    await expect(textPlatform(gateway, server.port).open(order, atOnce, forever)).resolves.toEqual({ login: 777 });
+    await expect(textPlatform(gateway, server.port).open(order, ANY_TIME, forever)).resolves.toEqual({ login: 777 });
     expect(server.accounts()).toMatchObject([{ login: 777, readonly: true, balance: 2_500 }]);
   });
 });
@@ -62,8 +53,8 @@ describe('an opening with a login', () => {
   it('is one command, as without', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
-    await platform.open(anOrder(), atOnce, forever);
-    await platform.open(anOrder({ login: 777 }), atOnce, forever);
+    await platform.open(anOrder(), ANY_TIME, forever);
+    await platform.open(anOrder({ login: 777 }), ANY_TIME, forever);
     expect(server.commands).toBe(2);
   });
 
@@ -71,35 +62,21 @@ describe('an opening with a login', () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
     const order = anOrder({ login: 777 });
-    await platform.open(order, atOnce, forever);
+    await platform.open(order, ANY_TIME, forever);
     for (let time = 0; time < 3; time += 1) {
-      expect((await failureOf(platform.open(order, atOnce, forever))).kind).toBe('login_taken');
+      expect((await failureOf(platform.open(order, ANY_TIME, forever))).kind).toBe('login_taken');
     }
-    expect(server.accounts()).toHaveLength(1);
-  });
-
-  it('that the gateway reports as failed, and has opened all the same, is ours where nobody else can have the login', async () => {
-    const server = await aServer({ dialect: gateway });
-    const relay = await aScript(async (socket, command) => {
-      const answer = await exchange(server.port, command);
-      socket.end(command.startsWith('WNEW') ? 'ERROR\r\naccount create failed\r\nend' : answer);
-    });
-    const platform = textPlatform(gateway, relay.port);
-    const order = anOrder({ login: 777, reserved: true });
-    await expect(platform.open(order, atOnce, forever)).resolves.toEqual({ login: 777 });
-    const stranger = anOrder({ login: 777, reserved: true, masterPassword: 'Another11' });
-    expect((await failureOf(platform.open(stranger, atOnce, forever))).kind).toBe('login_taken');
     expect(server.accounts()).toHaveLength(1);
   });
 
   it('a login in use is told from other reasons of a failed opening by asking for it', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
-    await platform.open(anOrder({ login: 777 }), atOnce, forever);
-    expect((await failureOf(platform.open(anOrder({ login: 777 }), atOnce, forever))).kind).toBe('login_taken');
+    await platform.open(anOrder({ login: 777 }), ANY_TIME, forever);
+    expect((await failureOf(platform.open(anOrder({ login: 777 }), ANY_TIME, forever))).kind).toBe('login_taken');
     expect(server.commands).toBe(3);
     server.faults.set({ kind: 'retcode', code: 3004, times: 1 });
-    expect(await failureOf(platform.open(anOrder({ login: 778 }), atOnce, forever))).toMatchObject({
+    expect(await failureOf(platform.open(anOrder({ login: 778 }), ANY_TIME, forever))).toMatchObject({
       kind: 'platform_refused',
       options: { reason: 'account_create_failed' },
     });
@@ -111,46 +88,46 @@ describe('an opening with a login', () => {
         text.startsWith('WNEW') ? 'ERROR\r\naccount create failed\r\nend' : 'Disable\r\nuser check successful\r\nend',
       );
     });
-    const { kind } = await failureOf(textPlatform(gateway, server.port).open(anOrder({ login: 7 }), atOnce, forever));
+    const { kind } = await failureOf(textPlatform(gateway, server.port).open(anOrder({ login: 7 }), ANY_TIME, forever));
     expect(kind).toBe('login_taken');
   });
 
   it('a gateway without WCHKACCOUNT opens accounts with a login all the same', async () => {
     const server = await aServer({ dialect: gateway, accountCheck: 'refused' });
     const platform = textPlatform(gateway, server.port);
-    await expect(platform.open(anOrder({ login: 777 }), atOnce, forever)).resolves.toEqual({ login: 777 });
-    expect((await failureOf(platform.open(anOrder({ login: 777 }), atOnce, forever))).kind).toBe('platform_refused');
-    await expect(platform.find(anOrder({ login: 777 }), forever)).resolves.toEqual({ kind: 'cannot_tell' });
+    await expect(platform.open(anOrder({ login: 777 }), ANY_TIME, forever)).resolves.toEqual({ login: 777 });
+    expect((await failureOf(platform.open(anOrder({ login: 777 }), ANY_TIME, forever))).kind).toBe('platform_refused');
   });
 
-  it.each(['silence', 'session_dropped', 'garbage', 'throttled', 'refused', 'down'] as const)(
-    'when asking for the login after a failed opening comes to %s, the opening stays failed',
-    async (kind) => {
-      const server = await aServer({ dialect: gateway });
-      const platform = textPlatform(gateway, server.port, kind === 'silence' ? HASTY : {});
-      await platform.open(anOrder({ login: 777 }), atOnce, forever);
-      server.faults.set({ kind, times: 1, after: 1 });
-      expect(await failureOf(platform.open(anOrder({ login: 777 }), atOnce, forever))).toMatchObject({
-        kind: 'platform_refused',
-        options: { reason: 'account_create_failed' },
-      });
-    },
-  );
+  it.each([
+    ['silence', 'platform_refused'],
+    ['session_dropped', 'platform_refused'],
+    ['garbage', 'platform_refused'],
+    ['throttled', 'account_outcome_unknown'],
+    ['refused', 'account_outcome_unknown'],
+    ['down', 'account_outcome_unknown'],
+  ] as const)('that failed, after which asking for the login comes to %s, is %s', async (kind, expected) => {
+    const server = await aServer({ dialect: gateway });
+    const platform = textPlatform(gateway, server.port, kind === 'silence' ? HASTY : {});
+    await platform.open(anOrder({ login: 777 }), ANY_TIME, forever);
+    server.faults.set({ kind, times: 1, after: 1 });
+    expect(await failureOf(platform.open(anOrder({ login: 777 }), ANY_TIME, forever))).toMatchObject({
+      kind: expected,
+      options: { reason: 'account_create_failed' },
+    });
+  });
 });
 
 describe('looking at a gateway without creating anything', () => {
-  it('a range of logins is looked at in twenty places, its ends among them', async () => {
+  it('operators see whether a login exists, if the gateway knows WCHKACCOUNT, and no list of logins', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
-    for (const login of [500_000, 599_999]) await platform.open(anOrder({ login }), atOnce, forever);
-    const inspection = await platform.inspectRange({ from: 500_000, to: 599_999 }, forever);
-    expect(inspection).toEqual({ looked: 20, taken: 2 });
-  });
-
-  it('a gateway without WCHKACCOUNT tells nothing of a range of logins', async () => {
-    const server = await aServer({ dialect: gateway, accountCheck: 'refused' });
-    const inspection = await textPlatform(gateway, server.port).inspectRange({ from: 1, to: 1_000 }, forever);
-    expect(inspection).toEqual({ looked: 0, taken: 0 });
+    await platform.open(anOrder({ login: 500_000 }), ANY_TIME, forever);
+    expect(await platform.exists(500_000, forever)).toBe(true);
+    expect(await platform.exists(500_001, forever)).toBe(false);
+    expect(await platform.logins()).toBeUndefined();
+    const silent = await aServer({ dialect: gateway, accountCheck: 'refused' });
+    expect(await textPlatform(gateway, silent.port).exists(500_000, forever)).toBeUndefined();
   });
 
   it('a check needs the right master password and a listed address', async () => {

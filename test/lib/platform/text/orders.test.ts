@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { atOnce, noting } from '../../../support/departures.ts';
 import { scriptedTcp } from '../../../support/scripted-tcp.ts';
 import {
+  ANY_TIME,
   anOrder,
   answering,
   aServer,
@@ -15,7 +15,7 @@ describe.each(DIALECTS)('%s', (protocol) => {
   it('an account is opened with group, leverage, names, passwords and the operation id in the comment', async () => {
     const server = await aServer({ dialect: protocol, firstLogin: 5_001 });
     const order = anOrder({ leverage: 500, group: 'standard', name: 'Zoë Ærø', phone: '+447400123456', country: 'GB' });
-    await expect(textPlatform(protocol, server.port).open(order, atOnce, forever)).resolves.toEqual({ login: 5_001 });
+    await expect(textPlatform(protocol, server.port).open(order, ANY_TIME, forever)).resolves.toEqual({ login: 5_001 });
     expect(server.accounts()).toEqual([
       {
         login: 5_001,
@@ -35,7 +35,7 @@ describe.each(DIALECTS)('%s', (protocol) => {
 
   it('a client without phone and country has an account all the same', async () => {
     const server = await aServer({ dialect: protocol });
-    const { login } = await textPlatform(protocol, server.port).open(anOrder(), atOnce, forever);
+    const { login } = await textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever);
     expect(server.details(login)).toEqual({ country: '', phone: '', sendReports: true });
   });
 
@@ -43,15 +43,15 @@ describe.each(DIALECTS)('%s', (protocol) => {
     const server = await aServer({ dialect: protocol });
     const platform = textPlatform(protocol, server.port);
     const order = anOrder({ deposit: 10_000.5 });
-    const { login } = await platform.open(order, atOnce, forever);
-    await platform.fund(order, login, atOnce, forever);
+    await platform.open(order, ANY_TIME, forever);
+    await platform.fund();
     expect(server.accounts()[0]?.balance).toBe(10_000.5);
     expect(server.commands).toBe(1);
   });
 
   it('a command is one line and QUIT, in one connection', async () => {
     const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
-    await textPlatform(protocol, server.port).open(anOrder(), atOnce, forever);
+    await textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever);
     expect(server.received).toHaveLength(1);
     expect(server.received[0]).toMatch(/^WNEWACCOUNT MASTER=[^|\n]+\|IP=10\.\d+\.\d+\.\d+\|GROUP=[^\n]+\nQUIT\n$/);
   });
@@ -59,7 +59,7 @@ describe.each(DIALECTS)('%s', (protocol) => {
   it('every key stands once, and before each key that ends with it', async () => {
     const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
     const login = protocol === 'interface-gateway' ? { login: 7_777, readonly: true } : {};
-    await textPlatform(protocol, server.port).open(anOrder({ deposit: 5, ...login }), atOnce, forever);
+    await textPlatform(protocol, server.port).open(anOrder({ deposit: 5, ...login }), ANY_TIME, forever);
     expect(server.received).toHaveLength(1);
     for (const line of server.received) {
       const keys = [...line.matchAll(/[ |]([A-Z_]+)=/g)].map((match) => match[1] ?? '');
@@ -68,49 +68,15 @@ describe.each(DIALECTS)('%s', (protocol) => {
     }
   });
 
-  it('the departure is noted when the connection stands and before any byte has left', async () => {
-    const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
-    let receivedBefore: number | undefined;
-    await textPlatform(protocol, server.port).open(
-      anOrder(),
-      noting(async () => {
-        await new Promise((resolve) => setTimeout(resolve, 30));
-        receivedBefore = server.received.join('').length;
-      }),
-      forever,
-    );
-    expect(receivedBefore).toBe(0);
-    expect(server.received.join('')).not.toBe('');
-  });
-
-  it('when the note throws, nothing is sent', async () => {
+  it('a command whose deadline has passed on the wall clock is not sent', async () => {
     const server = await aServer({ dialect: protocol });
-    const stop = new Error('stop');
-    const opening = textPlatform(protocol, server.port).open(
-      anOrder(),
-      noting(() => Promise.reject(stop)),
-      forever,
-    );
-    await expect(opening).rejects.toBe(stop);
-    expect(server.commands).toBe(0);
-  });
-
-  it('a process that was paused after its last check sends nothing, if its time is over by the wall clock', async () => {
-    const server = await aServer({ dialect: protocol });
-    let time = 1_000_000;
-    const platform = textPlatform(protocol, server.port, { now: () => time });
-    const pausedFor = (ms: number) => ({
-      note: async () => {
-        time += ms;
-      },
-      notAfter: time + 17_000,
-    });
-    expect(await failureOf(platform.open(anOrder(), pausedFor(150_000), forever))).toMatchObject({
+    const platform = textPlatform(protocol, server.port, { now: () => 1_000 });
+    expect(await failureOf(platform.open(anOrder(), 999, forever))).toMatchObject({
       kind: 'platform_unavailable',
       options: { reason: 'too_late_to_send' },
     });
-    expect({ commands: server.commands, accounts: server.accounts().length }).toEqual({ commands: 0, accounts: 0 });
-    await platform.open(anOrder(), pausedFor(17_000), forever);
+    expect(server.commands).toBe(0);
+    await platform.open(anOrder(), 1_000, forever);
     expect(server.accounts()).toHaveLength(1);
   });
 
@@ -119,7 +85,7 @@ describe.each(DIALECTS)('%s', (protocol) => {
     const platform = textPlatform(protocol, server.port);
     const logins = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
-        const { login } = await platform.open(anOrder({ leverage: index + 1 }), atOnce, forever);
+        const { login } = await platform.open(anOrder({ leverage: index + 1 }), ANY_TIME, forever);
         expect(server.accounts().find((account) => account.login === login)?.leverage).toBe(index + 1);
         return login;
       }),
@@ -132,40 +98,26 @@ describe.each(DIALECTS)('nothing is sent to %s', (protocol) => {
   it('connection refused', async () => {
     const server = await scriptedTcp(() => {});
     await server.close();
-    const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), atOnce, forever));
+    const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));
     expect(failure).toMatchObject({
       kind: 'platform_unavailable',
       options: { reason: 'connect_ECONNREFUSED', retryAfterSeconds: 10 },
     });
   });
 
-  it('the server closes before the command', async () => {
-    const server = await aServer({ dialect: protocol });
-    const closeServer = async () => {
-      await server.close();
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    };
-    const opening = textPlatform(protocol, server.port).open(anOrder(), noting(closeServer), forever);
-    expect(await failureOf(opening)).toMatchObject({
-      kind: 'platform_unavailable',
-      options: { reason: 'closed_before_sending' },
-    });
-  });
-
-  it('the time is up before connecting, or before sending', async () => {
+  it('the time is up before connecting', async () => {
     const server = await aServer({ dialect: protocol });
     const platform = textPlatform(protocol, server.port);
-    expect((await failureOf(platform.open(anOrder(), atOnce, AbortSignal.abort()))).kind).toBe('platform_unavailable');
-    const controller = new AbortController();
-    const abort = noting(async () => controller.abort());
-    expect((await failureOf(platform.open(anOrder(), abort, controller.signal))).kind).toBe('platform_unavailable');
+    expect((await failureOf(platform.open(anOrder(), ANY_TIME, AbortSignal.abort()))).kind).toBe(
+      'platform_unavailable',
+    );
     expect(server.commands).toBe(0);
   });
 
   it.each(['utf-16', 'utf7', 'hex', 'base64', 'no-such-page'])('the code page %s cannot be used', async (page) => {
     const server = await aServer({ dialect: protocol });
     const platform = textPlatform(protocol, server.port, { code_page: page });
-    expect(await failureOf(platform.open(anOrder(), atOnce, forever))).toMatchObject({
+    expect(await failureOf(platform.open(anOrder(), ANY_TIME, forever))).toMatchObject({
       kind: 'platform_refused',
       options: { reason: 'unknown_code_page' },
     });
@@ -182,7 +134,7 @@ describe.each(DIALECTS)('nothing is sent to %s', (protocol) => {
   ])('a master password that no command can carry: %j', async (master, reason) => {
     const server = await aServer({ dialect: protocol });
     const platform = textPlatform(protocol, server.port, { master });
-    expect(await failureOf(platform.open(anOrder(), atOnce, forever))).toMatchObject({
+    expect(await failureOf(platform.open(anOrder(), ANY_TIME, forever))).toMatchObject({
       kind: 'platform_refused',
       options: { reason },
     });
@@ -201,7 +153,7 @@ describe.each(DIALECTS)('nothing is sent to %s', (protocol) => {
         { pointer: '#/investor_password', rule },
       ];
       expect(platform.unsupported(order)).toMatchObject(errors);
-      expect(await failureOf(platform.open(order, atOnce, forever))).toMatchObject({
+      expect(await failureOf(platform.open(order, ANY_TIME, forever))).toMatchObject({
         kind: 'validation_failed',
         options: { errors },
       });

@@ -1,165 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { atOnce, noting } from '../../../support/departures.ts';
-import { anOrder, failure, noSignal, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
+import {
+  ANY_TIME,
+  anOrder,
+  failure,
+  noSignal,
+  platformOn,
+  scriptedServer,
+  testServer,
+} from '../../../support/web-api.ts';
 
-describe('the deposit of a demo account', () => {
-  const deposit = 10_000.5;
+const DEPOSIT = 10_000.5;
 
-  it('is put on the account', async () => {
-    const server = await testServer();
-    const platform = platformOn(server);
-    const order = anOrder({ deposit });
-    const { login } = await platform.open(order, atOnce, noSignal);
-    await platform.fund(order, login, atOnce, noSignal);
-    expect(server.accounts()[0]?.balance).toBe(deposit);
+/** An account on a simulated server, and the answer to a deposit. */
+async function account(limits: Parameters<typeof platformOn>[1] = {}) {
+  const server = await testServer();
+  const platform = platformOn(server, limits);
+  const { login } = await platform.open(anOrder(), ANY_TIME, noSignal);
+  const fund = () => platform.fund(login, DEPOSIT, ANY_TIME, noSignal);
+  return { server, platform, login, fund, balance: () => server.accounts()[0]?.balance };
+}
+
+/** A server whose account has this balance, and which gives this answer to a deposit. */
+async function bank(balance: string, deposit = '{"retcode":"0 Done"}') {
+  const server = await scriptedServer(({ path }, response) => {
+    if (path.startsWith('/api/trade/balance')) response.end(deposit);
+    else if (balance === 'unreadable') response.destroy();
+    else response.end(JSON.stringify({ retcode: '0 Done', answer: { Login: '42', Balance: balance } }));
+  });
+  const deposits = () => server.requests.filter(({ path }) => path.startsWith('/api/trade/balance')).length;
+  return { platform: platformOn(server), deposits };
+}
+
+describe('A deposit', () => {
+  it('is one command', async () => {
+    const { server, fund, balance } = await account();
+    await fund();
+    expect(balance()).toBe(DEPOSIT);
     expect(server.commands).toBe(2);
   });
 
-  it('is not put twice when the answer is lost: the balance tells that it arrived', async () => {
-    const server = await testServer();
-    const platform = platformOn(server);
-    const order = anOrder({ deposit });
-    const { login } = await platform.open(order, atOnce, noSignal);
+  it('whose answer is lost is not paid again: the balance shows that it arrived', async () => {
+    const { server, platform, login, fund, balance } = await account();
     expect(await platform.holdsFunds(login, noSignal)).toBe(false);
     server.faults.set({ kind: 'reply_lost', times: 1 });
-    expect(await failure(platform.fund(order, login, atOnce, noSignal))).toMatchObject({
-      kind: 'account_outcome_unknown',
-    });
+    expect(await failure(fund())).toMatchObject({ kind: 'account_outcome_unknown' });
     expect(await platform.holdsFunds(login, noSignal)).toBe(true);
-    expect(server.accounts()[0]?.balance).toBe(deposit);
+    expect(balance()).toBe(DEPOSIT);
   });
 
-  it('that met a connection which the server had ended is not sent again before it is settled', async () => {
-    const server = await testServer();
-    const platform = platformOn(server);
-    const order = anOrder({ deposit });
-    const { login } = await platform.open(order, atOnce, noSignal);
-    server.faults.set({ kind: 'session_dropped', times: 1 });
-    expect(await failure(platform.fund(order, login, atOnce, noSignal))).toMatchObject({
-      kind: 'account_outcome_unknown',
-      options: { reason: 'connection_closed' },
-    });
-    expect(server.accounts()[0]?.balance).toBe(0);
-  });
-
-  it('that may still arrive fails, and is not tried again by itself', async () => {
-    const server = await testServer();
-    const platform = platformOn(server, { commandMs: 300 });
-    const order = anOrder({ deposit });
-    const { login } = await platform.open(order, atOnce, noSignal);
-    server.faults.set({ kind: 'silence', times: 1 });
-    expect(await failure(platform.fund(order, login, atOnce, noSignal))).toMatchObject({
-      kind: 'account_outcome_unknown',
-      options: { reason: 'answer_timeout' },
-    });
-    expect(server.accounts()[0]?.balance).toBe(0);
-  });
-
-  it('that the server refuses fails', async () => {
-    const platform = platformOn(await testServer());
-    expect(await failure(platform.fund(anOrder({ deposit }), 1, atOnce, noSignal))).toMatchObject({
-      kind: 'platform_refused',
-      options: { reason: 'retcode_13' },
-    });
-  });
-
-  it('of nothing asks nothing', async () => {
-    const server = await testServer();
-    await platformOn(server).fund(anOrder(), 1, atOnce, noSignal);
-    expect({ sessions: server.sessions, commands: server.commands }).toEqual({ sessions: 0, commands: 0 });
-  });
-});
-
-describe('a deposit that fails', () => {
-  const order = anOrder({ deposit: 10_000 });
-
-  /** A server whose account has so much on it, and which answers a deposit so. */
-  async function bank(balance: string, deposit: string) {
-    const server = await scriptedServer(({ path }, response) => {
-      if (path.startsWith('/api/trade/balance')) response.end(deposit);
-      else if (balance === 'unreadable') response.destroy();
-      else response.end(JSON.stringify({ retcode: '0 Done', answer: { Login: '42', Balance: balance } }));
-    });
-    const deposits = () => server.requests.filter(({ path }) => path.startsWith('/api/trade/balance')).length;
-    return { platform: platformOn(server), deposits };
-  }
-
-  it.each(['throttled', 'down'] as const)('because the server was %s is made after a pause', async (kind) => {
-    const server = await testServer();
-    const platform = platformOn(server);
-    const { login } = await platform.open(order, atOnce, noSignal);
+  it.each([
+    ['session_dropped', {}, 'connection_closed'],
+    ['silence', { commandMs: 300 }, 'answer_timeout'],
+  ] as const)('that may still arrive has an unknown outcome: %s', async (kind, limits, reason) => {
+    const { server, fund, balance } = await account(limits);
     server.faults.set({ kind, times: 1 });
-    await platform.fund(order, login, atOnce, noSignal);
-    expect(server.accounts()[0]?.balance).toBe(10_000);
+    expect(await failure(fund())).toMatchObject({ kind: 'account_outcome_unknown', options: { reason } });
+    expect(balance()).toBe(0);
   });
 
-  it('three times, because the server is busy, fails, and was noted once', async () => {
-    const { platform, deposits } = await bank('0.00', '{"retcode":"12 Too frequent"}');
-    let notes = 0;
-    const note = async () => {
-      notes += 1;
-    };
-    expect(await failure(platform.fund(order, 42, noting(note), noSignal))).toMatchObject({
-      kind: 'platform_unavailable',
-      options: { reason: 'retcode_12' },
-    });
-    expect({ deposits: deposits(), notes }).toEqual({ deposits: 3, notes: 1 });
+  it.each([
+    ['a code that leaves the outcome open', '{"retcode":"7 Network"}', 'retcode_7'],
+    ['an undocumented code', '{"retcode":"4005 ?"}', 'retcode_4005'],
+    ['no answer of the protocol', 'OK', 'malformed_answer'],
+  ])('with %s has an unknown outcome, and is not sent again', async (_what, answer, reason) => {
+    const { platform, deposits } = await bank('0.00', answer);
+    const failed = await failure(platform.fund(42, DEPOSIT, ANY_TIME, noSignal));
+    expect(failed).toMatchObject({ kind: 'account_outcome_unknown', options: { reason } });
+    expect(deposits()).toBe(1);
+  });
+
+  it.each(['throttled', 'down'] as const)('to a server that is %s is paid after a pause', async (kind) => {
+    const { server, fund, balance } = await account();
+    server.faults.set({ kind, times: 1 });
+    await fund();
+    expect(balance()).toBe(DEPOSIT);
+  });
+
+  it.each([
+    ['{"retcode":"12 Too frequent"}', 'platform_unavailable', 'retcode_12', 3],
+    ['{"retcode":"8 Not enough permissions"}', 'platform_refused', 'retcode_8', 1],
+    ['{"retcode":"13 Not found"}', 'platform_refused', 'retcode_13', 1],
+  ])('answered with %s is certainly not paid', async (answer, kind, reason, tries) => {
+    const { platform, deposits } = await bank('0.00', answer);
+    const failed = await failure(platform.fund(42, DEPOSIT, ANY_TIME, noSignal));
+    expect(failed).toMatchObject({ kind, options: { reason } });
+    expect(deposits()).toBe(tries);
   });
 
   it('is not tried again when the time is up', async () => {
     const { platform, deposits } = await bank('0.00', '{"retcode":"12 Too frequent"}');
     const abort = new AbortController();
-    const paying = failure(platform.fund(order, 42, atOnce, abort.signal));
+    const paying = failure(platform.fund(42, DEPOSIT, ANY_TIME, abort.signal));
     await expect.poll(deposits).toBe(1);
+    // The answer has come, and the next try waits.
+    await sleep(100);
     abort.abort();
     expect(await paying).toMatchObject({ kind: 'platform_unavailable' });
     expect(deposits()).toBe(1);
   });
+});
 
-  it('because it was refused is not tried again', async () => {
-    const { platform, deposits } = await bank('0.00', '{"retcode":"8 Not enough permissions"}');
-    expect(await failure(platform.fund(order, 42, atOnce, noSignal))).toMatchObject({ kind: 'platform_refused' });
-    expect(deposits()).toBe(1);
-  });
+it.each([
+  ['10000.00', true],
+  ['0.01', true],
+  ['-5.00', true],
+  ['0.00', false],
+])('An account with the balance %s holds money: %s', async (balance, holds) => {
+  expect(await (await bank(balance)).platform.holdsFunds(42, noSignal)).toBe(holds);
+});
 
-  it.each([
-    ['a code that leaves the outcome open', '{"retcode":"7 Network"}', 'retcode_7'],
-    ['a code that nobody documented', '{"retcode":"4005 ?"}', 'retcode_4005'],
-    ['something that is no answer', 'OK', 'malformed_answer'],
-  ])('with %s has an unknown outcome, and is never sent again', async (_what, answer, reason) => {
-    const { platform, deposits } = await bank('0.00', answer);
-    expect(await failure(platform.fund(order, 42, atOnce, noSignal))).toMatchObject({
-      kind: 'account_outcome_unknown',
-      options: { reason },
-    });
-    expect(deposits()).toBe(1);
-  });
-
-  it.each(['10000.00', '0.01', '-5.00'])('may have arrived on an account that holds %s', async (balance) => {
-    const { platform } = await bank(balance, '{"retcode":"0 Done"}');
-    expect(await platform.holdsFunds(42, noSignal)).toBe(true);
-  });
-
-  it('has not arrived on an account that holds nothing', async () => {
-    const { platform } = await bank('0.00', '{"retcode":"0 Done"}');
-    expect(await platform.holdsFunds(42, noSignal)).toBe(false);
-  });
-
-  it('cannot be looked for where the balance cannot be read', async () => {
-    const { platform } = await bank('unreadable', '{"retcode":"0 Done"}');
-    expect(await failure(platform.holdsFunds(42, noSignal))).toMatchObject({ kind: 'platform_unavailable' });
-  });
-
-  it('in what comes before the sending is not sent', async () => {
-    const { platform, deposits } = await bank('0.00', '{"retcode":"0 Done"}');
-    const unsettled = new Error('may be on its way');
-    const paying = platform.fund(
-      order,
-      42,
-      noting(() => Promise.reject(unsettled)),
-      noSignal,
-    );
-    expect(await failure(paying)).toBe(unsettled);
-    expect(deposits()).toBe(0);
-  });
+it('A balance that cannot be read says nothing', async () => {
+  const { platform } = await bank('unreadable');
+  expect(await failure(platform.holdsFunds(42, noSignal))).toMatchObject({ kind: 'platform_unavailable' });
 });

@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { ManagerRights } from '../../../../infra/local/platforms/web-api-accounts.ts';
 import type { Rights } from '../../../../lib/platform/platform.ts';
-import { atOnce } from '../../../support/departures.ts';
-import { anOrder, failure, noSignal, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
+import {
+  ANY_TIME,
+  anOrder,
+  failure,
+  noSignal,
+  platformOn,
+  scriptedServer,
+  testServer,
+} from '../../../support/web-api.ts';
 
 const ALL: Rights = { openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' };
-const UNSAID: Rights = { openAccounts: 'unsaid', seePersonalData: 'unsaid', changeBalances: 'unsaid' };
+const UNKNOWN: Rights = { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
 
 describe('The rights of the manager', () => {
   it.each<[string, ManagerRights, Partial<Rights>]>([
@@ -14,34 +21,34 @@ describe('The rights of the manager', () => {
     ['no balances', { changeBalances: false }, { changeBalances: 'denied' }],
     ['no personal data', { personalData: false }, { seePersonalData: 'denied' }],
     // On an older server that is all personal data: the same list of rights.
-    ['names alone', { personalData: 'names' }, { seePersonalData: 'unsaid' }],
-    ['all of an older server', { older: true }, { seePersonalData: 'unsaid' }],
-    ['no look at its own record', { ownRecord: false }, UNSAID],
+    ['names alone', { personalData: 'names' }, { seePersonalData: 'unknown' }],
+    ['all of an older server', { older: true }, { seePersonalData: 'unknown' }],
+    ['no look at its own record', { ownRecord: false }, UNKNOWN],
   ])('are read from its own record: %s', async (_, rights, expected) => {
     const server = await testServer({ rights });
     expect(await platformOn(server).rights(noSignal)).toEqual({ ...ALL, ...expected });
     expect(server.commands).toBe(1);
   });
 
-  it('on a server that does not let us ask are unsaid, and its groups not shown; the session goes on', async () => {
+  it('on a server that does not let us ask are unknown, and its groups not shown; the session goes on', async () => {
     const server = await testServer({ forbiddenPaths: ['/api/manager/get', '/api/group/get'] });
     const platform = platformOn(server, {}, { groups: ['real\\standard'] });
-    expect(await platform.rights(noSignal)).toEqual(UNSAID);
+    expect(await platform.rights(noSignal)).toEqual(UNKNOWN);
     expect(await platform.closedGroups(noSignal)).toEqual({ unknown: [], notShown: ['real\\standard'] });
-    expect(await platform.open(anOrder(), atOnce, noSignal)).toEqual({ login: 5_001 });
+    expect(await platform.open(anOrder(), ANY_TIME, noSignal)).toEqual({ login: 5_001 });
   });
 
   it('on a server that answers 404 are unknown, and its groups not shown: the service is logged in all the same', async () => {
     const server = await scriptedServer((_, response) => response.writeHead(404).end('Not Found'));
     const platform = platformOn(server, {}, { groups: ['real\\standard'] });
-    expect(await platform.rights(noSignal)).toEqual(UNSAID);
+    expect(await platform.rights(noSignal)).toEqual(UNKNOWN);
     expect(await platform.closedGroups(noSignal)).toEqual({ unknown: [], notShown: ['real\\standard'] });
   });
 
   it.each([
     ['{"Right":[1,1]}', 'denied'],
-    ['{"Rights":"all"}', 'unsaid'],
-    ['{"Login":"1000"}', 'unsaid'],
+    ['{"Rights":"all"}', 'unknown'],
+    ['{"Login":"1000"}', 'unknown'],
   ])('are read of %s as far as it says them', async (record, openAccounts) => {
     const server = await scriptedServer((_, response) => response.end(`{"retcode":"0 Done","answer":${record}}`));
     expect(await platformOn(server).rights(noSignal)).toMatchObject({ openAccounts });
@@ -58,7 +65,7 @@ describe('The rights of the manager', () => {
     });
   });
 
-  it('are not made up where the server does not answer', async () => {
+  it('are not invented if the server does not answer', async () => {
     const server = await testServer();
     server.faults.set({ kind: 'throttled', times: 1 });
     expect(await failure(platformOn(server).rights(noSignal))).toMatchObject({ kind: 'platform_unavailable' });
@@ -66,7 +73,7 @@ describe('The rights of the manager', () => {
 });
 
 describe('The groups of a connection', () => {
-  it('that the server does not have, or does not show to us, are told', async () => {
+  it('that the server does not have, or does not show, are listed', async () => {
     const groups = ['real\\standard', 'real\\closed', 'real\\none'];
     const platform = platformOn(await testServer(), {}, { groups });
     expect(await platform.closedGroups(noSignal)).toEqual({ unknown: ['real\\none'], notShown: ['real\\closed'] });

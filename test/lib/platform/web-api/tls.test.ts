@@ -1,12 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { certificate } from '../../../../infra/local/platforms/certificate.ts';
-import { noting } from '../../../support/departures.ts';
 import { issuedCertificate } from '../../../support/private-authority.ts';
 import {
-  anOrder,
   failure,
   localCertificate,
   noSignal,
@@ -159,13 +157,10 @@ describe('a server that cannot be reached', () => {
   it('refuses the connection: unavailable, and nothing was sent', async () => {
     const server = await testServer();
     await server.close();
-    const note = vi.fn(async () => {});
-    const opening = platformOn(server).open(anOrder(), noting(note), noSignal);
-    expect(await failure(opening)).toMatchObject({
+    expect(await failure(platformOn(server).check(noSignal))).toMatchObject({
       kind: 'platform_unavailable',
       options: { reason: 'connect_econnrefused' },
     });
-    expect(note).not.toHaveBeenCalled();
   });
 
   it('never finishes the handshake: unavailable within the limit', async () => {

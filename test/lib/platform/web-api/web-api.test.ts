@@ -1,12 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { atOnce, noting } from '../../../support/departures.ts';
-import { anOrder, failure, noSignal, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
+import {
+  ANY_TIME,
+  anOrder,
+  failure,
+  noSignal,
+  platformOn,
+  scriptedServer,
+  testServer,
+} from '../../../support/web-api.ts';
 
 describe('opening an account over the Web API', () => {
   it('the account stands on the server with everything that was ordered', async () => {
     const server = await testServer();
     const order = anOrder({ leverage: 500, name: 'Zoë Müller', email: 'zoe@example.com', phone: '+447400123456' });
-    const { login } = await platformOn(server).open(order, atOnce, noSignal);
+    const { login } = await platformOn(server).open(order, ANY_TIME, noSignal);
 
     expect(login).toBe(5_001);
     expect(server.accounts()).toEqual([
@@ -30,19 +37,19 @@ describe('opening an account over the Web API', () => {
     'the new login is read where the server names it: %s',
     async (loginPlacement) => {
       const server = await testServer({ loginPlacement, firstLogin: 77 });
-      expect(await platformOn(server).open(anOrder(), atOnce, noSignal)).toEqual({ login: 77 });
+      expect(await platformOn(server).open(anOrder(), ANY_TIME, noSignal)).toEqual({ login: 77 });
     },
   );
 
   it('a login of the caller is used', async () => {
     const server = await testServer();
-    expect(await platformOn(server).open(anOrder({ login: 123_456 }), atOnce, noSignal)).toEqual({ login: 123_456 });
+    expect(await platformOn(server).open(anOrder({ login: 123_456 }), ANY_TIME, noSignal)).toEqual({ login: 123_456 });
   });
 
   it('a read-only account has trading disabled, and every other right', async () => {
     const server = await testServer();
     const platform = platformOn(server);
-    await platform.open(anOrder({ readonly: true }), atOnce, noSignal);
+    await platform.open(anOrder({ readonly: true }), ANY_TIME, noSignal);
     expect(server.accounts()[0]?.readonly).toBe(true);
   });
 
@@ -50,8 +57,8 @@ describe('opening an account over the Web API', () => {
     const server = await scriptedServer((_request, response) => response.end('{"retcode":"0 Done","login":"1"}'));
     const platform = platformOn(server);
     const order = anOrder({ readonly: true, country: 'GB', phone: '+447400123456', login: 1 });
-    await platform.open(order, atOnce, noSignal);
-    await platform.open({ ...order, readonly: false }, atOnce, noSignal);
+    await platform.open(order, ANY_TIME, noSignal);
+    await platform.open({ ...order, readonly: false }, ANY_TIME, noSignal);
 
     expect(server.requests.map(({ path }) => path)).toEqual(['/api/user/add', '/api/user/add']);
     expect(server.requests[0]?.headers).toMatchObject({
@@ -80,103 +87,66 @@ describe('opening an account over the Web API', () => {
   it('a name is cut at 127 units, between characters, and has no control characters', async () => {
     const server = await testServer();
     const platform = platformOn(server);
-    await platform.open(anOrder({ name: `${'a'.repeat(120)}👩‍👩‍👧‍👦!` }), atOnce, noSignal);
-    await platform.open(anOrder({ name: 'Ann\r\nLeverage: 500' }), atOnce, noSignal);
+    await platform.open(anOrder({ name: `${'a'.repeat(120)}👩‍👩‍👧‍👦!` }), ANY_TIME, noSignal);
+    await platform.open(anOrder({ name: 'Ann\r\nLeverage: 500' }), ANY_TIME, noSignal);
     expect(server.accounts().map(({ name }) => name)).toEqual(['a'.repeat(120), 'Ann Leverage: 500']);
-  });
-
-  it('what happens before sending is awaited, once, right before the bytes leave', async () => {
-    const server = await testServer();
-    let commandsBefore = -1;
-    let calls = 0;
-    await platformOn(server).open(
-      anOrder(),
-      noting(async () => {
-        calls += 1;
-        commandsBefore = server.commands;
-        expect(server.sessions).toBe(1);
-      }),
-      noSignal,
-    );
-    expect({ calls, commandsBefore, commands: server.commands }).toEqual({ calls: 1, commandsBefore: 0, commands: 1 });
-  });
-
-  it('when it throws, nothing is sent', async () => {
-    const server = await testServer();
-    const lost = new Error('lease lost');
-    const opening = platformOn(server).open(
-      anOrder(),
-      noting(() => Promise.reject(lost)),
-      noSignal,
-    );
-    expect(await failure(opening)).toBe(lost);
-    expect(server.commands).toBe(0);
-  });
-
-  it('a signal that aborts meanwhile keeps the bytes from leaving', async () => {
-    const server = await testServer();
-    const abort = new AbortController();
-    const opening = platformOn(server).open(
-      anOrder(),
-      noting(async () => abort.abort()),
-      abort.signal,
-    );
-    expect(await failure(opening)).toMatchObject({ kind: 'platform_unavailable' });
-    expect(server.commands).toBe(0);
   });
 
   it('a warm session opens an account with one round trip', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     await platform.check(noSignal);
-    await platform.open(anOrder(), atOnce, noSignal);
-    await platform.open(anOrder(), atOnce, noSignal);
+    await platform.open(anOrder(), ANY_TIME, noSignal);
+    await platform.open(anOrder(), ANY_TIME, noSignal);
     expect({ sessions: server.sessions, commands: server.commands }).toEqual({ sessions: 1, commands: 2 });
   });
 });
 
-describe('a process that was paused after its last check', () => {
-  const order = anOrder({ deposit: 10_000 });
+describe('A command whose deadline has passed on the wall clock', () => {
   let time = 1_000_000;
-  const departure = (pauseMs: number) => ({
-    note: async () => {
-      time += pauseMs;
-    },
-    notAfter: time + 17_000,
-  });
+  const deadline = time + 17_000;
+  const now = () => time;
+  const order = anOrder();
   const late = { kind: 'platform_unavailable', options: { reason: 'too_late_to_send' } };
 
-  it('sends no opening and no deposit, if its time is over by the wall clock', async () => {
+  it('is not sent, whether it opens or pays', async () => {
     const server = await testServer();
-    const platform = platformOn(server, { now: () => time });
-    expect(await failure(platform.open(order, departure(150_001), noSignal))).toMatchObject(late);
-    expect({ commands: server.commands, accounts: server.accounts() }).toEqual({ commands: 0, accounts: [] });
-    const { login } = await platform.open(order, departure(17_000), noSignal);
-    expect(await failure(platform.fund(order, login, departure(17_001), noSignal))).toMatchObject(late);
+    const platform = platformOn(server, { now });
+    time = deadline;
+    const { login } = await platform.open(order, deadline, noSignal);
+    time = deadline + 1;
+    expect(await failure(platform.open(order, deadline, noSignal))).toMatchObject(late);
+    expect(await failure(platform.fund(login, 10_000, deadline, noSignal))).toMatchObject(late);
     expect(server.commands).toBe(1);
-    await platform.fund(order, login, departure(17_000), noSignal);
-    expect(server.accounts()).toMatchObject([{ balance: 10_000 }]);
   });
 
-  it('nor does it send again what met a session that was gone', async () => {
+  it('is not sent again on a new session', async () => {
+    time = deadline;
     const server = await scriptedServer((_request, response) => {
-      time += 17_001;
+      time += 1;
       response.writeHead(403).end('403 Forbidden');
     });
-    const platform = platformOn(server, { now: () => time });
-    expect(await failure(platform.open(order, departure(0), noSignal))).toMatchObject(late);
+    expect(await failure(platformOn(server, { now }).open(order, deadline, noSignal))).toMatchObject(late);
     expect(server.requests).toHaveLength(1);
   });
 
-  it('nor what had to wait for its turn', async () => {
+  it('is not sent after it has waited for its turn', async () => {
+    time = deadline;
     const server = await scriptedServer((_request, response) => {
-      time += 17_001;
+      time += 1;
       response.end('{"retcode":"0 Done","login":"1"}');
     });
-    const platform = platformOn(server, { now: () => time });
-    const openings = [1, 2, 3].map(() => platform.open(order, departure(0), noSignal));
-    const outcomes = await Promise.allSettled(openings);
+    const platform = platformOn(server, { now });
+    const outcomes = await Promise.allSettled([1, 2, 3].map(() => platform.open(order, deadline, noSignal)));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
     expect(server.requests).toHaveLength(1);
   });
+});
+
+it('A signal that has aborted keeps a command from being sent', async () => {
+  const server = await testServer();
+  expect(await failure(platformOn(server).open(anOrder(), ANY_TIME, AbortSignal.abort()))).toMatchObject({
+    kind: 'platform_unavailable',
+  });
+  expect(server.commands).toBe(0);
 });

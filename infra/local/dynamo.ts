@@ -1,0 +1,154 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import dynalite from 'dynalite';
+
+/** The part of a request that DynamoDB's protocol reads. */
+type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'httpVersion'>;
+
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export type Attributes = Record<string, unknown>;
+/** One write of a transaction, as its request has it. */
+interface TransactWrite extends Attributes {
+  TableName: string;
+  Key?: Attributes;
+  Item?: Attributes;
+}
+type TransactItem = Partial<Record<'Put' | 'Update' | 'Delete', TransactWrite>>;
+
+/** What one write of a call did: the item before and after, in the format of the protocol. */
+export interface Change {
+  table: string;
+  before: Attributes | undefined;
+  after: Attributes | undefined;
+}
+
+const WRITES = /\.(Put|Update|Delete)Item$/;
+const CONDITION_FAILED = 'ConditionalCheckFailedException';
+
+/**
+ * Dynalite, with `TransactWriteItems`: while a transaction runs no other call does, and the writes before a failed one are
+ * undone. A token that was used answers again, as on AWS.
+ */
+export class Dynamo {
+  readonly #dynalite = dynalite({ createTableMs: 0 });
+  readonly #tokens = new Set<string>();
+  /** The sort key of each table that has one. */
+  readonly #sortKeys: Readonly<Record<string, string>>;
+  /** Ends when the transactions that have come in so far are over. */
+  #transaction: Promise<unknown> = Promise.resolve();
+  readonly #running = new Set<Promise<Reply>>();
+  /** Called after each call that has written, with all its writes. While it is set, writes run one at a time. */
+  onWritten: ((changes: readonly Change[]) => void) | undefined;
+
+  constructor(sortKeys: Readonly<Record<string, string>>) {
+    this.#sortKeys = sortKeys;
+  }
+
+  async run(head: Head, body: Buffer): Promise<Reply> {
+    const target = String(head.headers['x-amz-target']);
+    const write = this.onWritten === undefined ? undefined : WRITES.exec(target)?.[1];
+    if (write === undefined && !target.endsWith('.TransactWriteItems')) {
+      for (let seen: unknown; seen !== this.#transaction; ) {
+        seen = this.#transaction;
+        await seen;
+      }
+      const reply = this.#dispatch(head, body);
+      this.#running.add(reply);
+      return reply.finally(() => this.#running.delete(reply));
+    }
+    const reply = this.#transaction.then(async () => {
+      await Promise.all(this.#running);
+      const input = JSON.parse(body.toString('utf8'));
+      return write === undefined ? this.#transact(head, input) : this.#write(head, write, input, this.#report);
+    });
+    this.#transaction = reply.catch(() => {});
+    return reply;
+  }
+
+  async #transact(
+    head: Head,
+    { TransactItems = [], ClientRequestToken }: { TransactItems?: TransactItem[]; ClientRequestToken?: string },
+  ): Promise<Reply> {
+    if (ClientRequestToken !== undefined && this.#tokens.has(ClientRequestToken)) return json(200, {});
+    const changes: Change[] = [];
+    for (const [index, item] of TransactItems.entries()) {
+      const [action, write] = Object.entries(item)[0] as [string, TransactWrite];
+      const reply = await this.#write(head, action, write, (change) => void changes.push(...change));
+      if (reply.status === 200) continue;
+      for (const change of changes.reverse()) await this.#undo(head, change);
+      return reply.body.includes(CONDITION_FAILED) ? cancelled(TransactItems.length, index) : reply;
+    }
+    if (ClientRequestToken !== undefined) this.#tokens.add(ClientRequestToken);
+    this.#report(changes);
+    return json(200, {});
+  }
+
+  readonly #report = (changes: readonly Change[]) => this.onWritten?.(changes);
+
+  async #write(
+    head: Head,
+    action: string,
+    write: TransactWrite,
+    done: (changes: readonly Change[]) => void,
+  ): Promise<Reply> {
+    const { TableName, Key = this.#keyOf(TableName, write.Item ?? {}) } = write;
+    const get = async () => {
+      const { body } = await this.#call(head, 'GetItem', { TableName, Key, ConsistentRead: true });
+      return (JSON.parse(body) as { Item?: Attributes }).Item;
+    };
+    const before = await get();
+    const reply = await this.#call(head, `${action}Item`, write);
+    if (reply.status === 200) done([{ table: TableName, before, after: await get() }]);
+    return reply;
+  }
+
+  #undo(head: Head, { table: TableName, before, after = {} }: Change): Promise<Reply> {
+    if (before !== undefined) return this.#call(head, 'PutItem', { TableName, Item: before });
+    return this.#call(head, 'DeleteItem', { TableName, Key: this.#keyOf(TableName, after) });
+  }
+
+  #keyOf(table: string, attributes: Attributes): Attributes {
+    const sortKey = this.#sortKeys[table];
+    return { pk: attributes.pk, ...(sortKey === undefined ? {} : { [sortKey]: attributes[sortKey] }) };
+  }
+
+  #call(head: Head, operation: string, input: Attributes): Promise<Reply> {
+    const headers = { ...head.headers, 'x-amz-target': `DynamoDB_20120810.${operation}` };
+    return this.#dispatch({ ...pick(head), headers }, Buffer.from(JSON.stringify(input)));
+  }
+
+  #dispatch(head: Head, body: Buffer): Promise<Reply> {
+    return new Promise((resolve) => {
+      const headers: Reply['headers'] = {};
+      const response = {
+        statusCode: 200,
+        setHeader: (name: string, value: string) => {
+          headers[name] = String(value);
+        },
+        end: (text = '') => resolve({ status: response.statusCode, headers, body: text }),
+      };
+      this.#dynalite.emit('request', Object.assign(Readable.from([body]), pick(head)), response);
+    });
+  }
+}
+
+function pick({ method, url, headers, httpVersion }: Head): Head {
+  return { method, url, headers, httpVersion } as Head;
+}
+
+function json(status: number, body: object): Reply {
+  return { status, headers: { 'content-type': 'application/x-amz-json-1.0' }, body: JSON.stringify(body) };
+}
+
+function cancelled(writes: number, failed: number): Reply {
+  const CancellationReasons = Array.from({ length: writes }, (_, index) => ({
+    Code: index === failed ? 'ConditionalCheckFailed' : 'None',
+  }));
+  const __type = 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException';
+  return json(400, { __type, Message: 'Transaction cancelled.', CancellationReasons });
+}

@@ -1,0 +1,134 @@
+import type { KeyObject } from 'node:crypto';
+import { databaseClient, table, transactions } from '../aws/dynamodb.ts';
+import { parsedSecret, secretReader } from '../aws/secrets.ts';
+import type { AccountConfig } from '../config.ts';
+import { stoppable, within } from '../deadline.ts';
+import { fingerprintKey } from '../http/idempotency.ts';
+import type { AccountNotices, NoticeSettings } from '../messages/notices.ts';
+import { platformConnections } from '../platform/connections.ts';
+import { derivePasswords, parsePasswordKey } from '../platform/passwords.ts';
+import type { PasswordRole, TradingPlatform } from '../platform/platform.ts';
+import { type AccountDirectory, accountDirectoryIn } from '../records/account-directory.ts';
+import { type Accounts, accountsIn } from '../records/accounts.ts';
+import type { Connection } from '../records/crm-records.ts';
+import { type Events, eventsOn } from '../records/events.ts';
+import type { PlatformVersion } from '../validators/trading-account.ts';
+import { type Ledger, ledgerIn } from './ledger.ts';
+
+/** Keys made of the deployment's password secret. */
+export interface AccountKeys {
+  /** Generated passwords are derived from it. */
+  passwords: KeyObject;
+  /** For the fingerprints of requests. */
+  fingerprints: KeyObject;
+}
+
+/** What accounts are opened with; tests pass fakes. */
+export interface AccountDependencies {
+  directory: AccountDirectory;
+  ledger: Ledger;
+  accounts: Accounts;
+  notices: AccountNotices;
+  events: Events;
+  platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
+  keys(signal: AbortSignal): Promise<AccountKeys>;
+  passwords(from: { key: KeyObject; nonce: string; version: PlatformVersion }): Record<PasswordRole, string>;
+  now(): number;
+}
+
+/** When everything must be over, in epoch milliseconds. */
+export interface Times {
+  /** No byte that opens an account leaves later. */
+  openingEndsAt: number;
+  /** The last call to the platform. */
+  platformEndsAt: number;
+  platformSignal: AbortSignal;
+  /** Ends what still runs on the platform. */
+  leavePlatform(): void;
+  /** Everything but the last write. */
+  signal: AbortSignal;
+}
+
+/** After the start of the request, in milliseconds, so that it is answered within 25 seconds. */
+const OPENING_ENDS_MS = 17_000;
+const PLATFORM_ENDS_MS = 20_000;
+const WORK_ENDS_MS = 22_500;
+
+/** @param stopsAt when the caller stops waiting, in epoch milliseconds; `signal` aborts then */
+export function timesFrom(startedAt: number, stopsAt: number, signal: AbortSignal): Times {
+  const platform = stoppable(PLATFORM_ENDS_MS, signal);
+  return {
+    openingEndsAt: Math.min(startedAt + OPENING_ENDS_MS, stopsAt),
+    platformEndsAt: Math.min(startedAt + PLATFORM_ENDS_MS, stopsAt),
+    platformSignal: platform.signal,
+    leavePlatform: () => platform.stopIn(0),
+    signal: within(WORK_ENDS_MS, signal),
+  };
+}
+
+/** How each notice is opened. */
+export type NoticeOpeners = {
+  [notice in keyof AccountNotices]: (settings: NoticeSettings) => Promise<AccountNotices[notice]>;
+};
+
+const NOTICE_OPENERS: NoticeOpeners = {
+  async email(settings) {
+    const [{ mailNotice }, { sesMailer }] = await Promise.all([
+      import('../messages/notices.ts'),
+      import('../aws/ses.ts'),
+    ]);
+    return mailNotice(settings, sesMailer());
+  },
+  async popUp(settings) {
+    const [{ popUpNotice }, { snsPublisher }] = await Promise.all([
+      import('../messages/notices.ts'),
+      import('../aws/sns.ts'),
+    ]);
+    return popUpNotice(settings, snsPublisher());
+  },
+};
+
+/** Most accounts are opened without a notice: each kind is loaded on first use, outside of the cold start. */
+export function accountNotices(settings: NoticeSettings, openers: NoticeOpeners = NOTICE_OPENERS): AccountNotices {
+  let email: Promise<AccountNotices['email']> | undefined;
+  let popUp: Promise<AccountNotices['popUp']> | undefined;
+  return {
+    async email(...notice) {
+      email ??= openers.email(settings);
+      return (await email)(...notice);
+    },
+    async popUp(...notice) {
+      popUp ??= openers.popUp(settings);
+      return (await popUp)(...notice);
+    },
+  };
+}
+
+/** @throws Error, which says nothing of the secret, if it has another shape */
+export function accountKeys(secret: string): AccountKeys {
+  const key = parsePasswordKey(secret);
+  return { passwords: key, fingerprints: fingerprintKey(key) };
+}
+
+/** What the functions of accounts use in production; made once, at cold start. */
+export function accountDependencies(config: AccountConfig): AccountDependencies {
+  const database = databaseClient();
+  const readSecret = secretReader({ ahead: 1 });
+  const names = { operations: config.operationsTable, logins: config.loginsTable };
+  return {
+    directory: accountDirectoryIn(table(database, config.crmTable)),
+    ledger: ledgerIn({
+      operations: table(database, names.operations),
+      logins: table(database, names.logins),
+      names,
+      transact: transactions(database),
+    }),
+    accounts: accountsIn(table(database, config.accountsTable)),
+    notices: accountNotices(config),
+    events: eventsOn(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
+    platform: platformConnections({ readSecret }),
+    keys: parsedSecret(readSecret, config.passwordSecret, accountKeys),
+    passwords: derivePasswords,
+    now: Date.now,
+  };
+}

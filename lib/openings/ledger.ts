@@ -1,0 +1,399 @@
+import { hash, randomUUID } from 'node:crypto';
+import * as v from 'valibot';
+import { ConditionFailed, DatabaseFailure, type Item, type Table, type Transact, type Write } from '../aws/dynamodb.ts';
+import type { AccountDetails } from '../records/accounts.ts';
+import { assignments } from '../records/assignments.ts';
+import { DUE_ATTRIBUTES, due, dueUntil, OPERATOR_ONLY, readDue } from '../records/due.ts';
+import type { Life } from './life.ts';
+
+/**
+ * The ledger of openings: one item for each operation, with its state and one version, and one item for each reserved
+ * login. Every write is conditional on the version that was read; a write that reserves a login also writes the state
+ * `sent`, in one transaction. So a reservation exists if and only if its operation may have sent the login.
+ */
+
+/** How the client wants to hear about the account. */
+interface AskedNotices {
+  send_email?: boolean | undefined;
+  send_pop_up?: boolean | undefined;
+  /** BCP 47; absent: the client's own. */
+  language?: string | undefined;
+}
+
+/** What is needed to finish an operation without its caller; nothing personal, no password. */
+export interface Plan extends AccountDetails, AskedNotices {
+  /** The protocol names the login, and the platform refuses one that exists. */
+  keyed: boolean;
+  /** What the account is funded with, in units of its currency; in the command that opens it, or after the opening. */
+  deposit?: number | undefined;
+  deposit_with_opening: boolean;
+  /** The caller gave the master password, so it cannot be derived. */
+  master_given: boolean;
+}
+
+/** An operation that this worker holds. Its version is the lease with the revision; every write raises the revision. */
+export interface Held {
+  readonly pk: string;
+  readonly operationId: string;
+  /** Absent passwords and logins are derived from it. A random UUID, deleted with the operation. */
+  readonly nonce: string;
+  readonly lease: string;
+  readonly leaseUntil: number;
+  revision: number;
+  life: Life;
+  /** Present in the state `sent` and later. */
+  plan: Plan | undefined;
+  /** When the first command was about to leave, in epoch milliseconds. */
+  since: number | undefined;
+}
+
+export type Claim =
+  | { kind: 'held'; held: Held }
+  /** Another worker holds it. */
+  | { kind: 'busy'; life: Life; operationId: string; nonce: string; retryAfterSeconds: number }
+  /** The key was used with another body. */
+  | { kind: 'reused' };
+
+/** An operation that has not ended, as operators see it. */
+export interface Listed {
+  held: Held;
+  /** Epoch milliseconds, or `OPERATOR_ONLY`. */
+  dueAt: number;
+}
+
+/** Another worker has acquired the operation. */
+export class Overtaken extends Error {
+  override readonly name = 'Overtaken';
+}
+
+/** Another operation holds the login; nothing was written. */
+export class LoginReserved extends Error {
+  override readonly name = 'LoginReserved';
+}
+
+export interface Ledger {
+  /**
+   * @param scope what the idempotency key is unique within, and the key itself; undefined for a request without one
+   * @param fingerprint of the body
+   * @param leaseMs how long this worker lasts at most
+   */
+  claim(
+    scope: readonly string[] | undefined,
+    fingerprint: string,
+    leaseMs: number,
+    signal: AbortSignal,
+  ): Promise<Claim>;
+  /** The keys of the operations that are due, oldest first. What was written a moment ago may be missing. */
+  due(signal: AbortSignal): Promise<string[]>;
+  /** All operations that have not ended, oldest first; last those that only an operator can end. */
+  open(signal: AbortSignal): Promise<Listed[]>;
+  /** @returns undefined if another worker holds it, or, for the settler, if it is not due */
+  acquire(pk: string, worker: 'settler' | 'operator', leaseMs: number, signal: AbortSignal): Promise<Held | undefined>;
+  /**
+   * Writes a new state, with the plan of `held`.
+   * @throws Overtaken, LoginReserved, DatabaseFailure
+   */
+  write(held: Held, to: Life, signal: AbortSignal): Promise<void>;
+  /**
+   * Gives the lease up.
+   * @param until when the settler acts next, in epoch milliseconds, or `OPERATOR_ONLY`; undefined: only a retry acts
+   * @throws Overtaken, DatabaseFailure
+   */
+  rest(held: Held, until: number | undefined, signal: AbortSignal): Promise<void>;
+  /** The operations that hold these logins, by login. */
+  holders(
+    version: AccountDetails['version'],
+    logins: readonly number[],
+    signal: AbortSignal,
+  ): Promise<Map<number, string>>;
+}
+
+/** How long the key of a finished operation, or of one that has sent nothing, is kept: 24 hours. */
+const KEPT_SECONDS = 24 * 60 * 60;
+/** The settler takes this many of a shard in one run. */
+const MAX_DUE = 100;
+/** Operators see this many of a shard. */
+const MAX_LISTED = 1_000;
+/** DynamoDB reads this many items at once. */
+const BATCH = 100;
+
+const login = v.pipe(v.number(), v.integer(), v.minValue(1));
+const LifeSchema: v.GenericSchema<Life> = v.variant('at', [
+  v.object({ at: v.literal('claimed') }),
+  v.object({ at: v.literal('sent'), login: v.optional(login), commands: v.picklist(['one', 'many']) }),
+  v.object({
+    at: v.literal('open'),
+    login,
+    opened_at: v.string(),
+    recorded: v.boolean(),
+    deposit: v.picklist(['none', 'due', 'sent', 'made', 'failed']),
+    published: v.boolean(),
+  }),
+  v.object({ at: v.literal('done'), login, opened_at: v.string(), unpaid: v.boolean() }),
+  v.object({ at: v.literal('undecided'), login: v.optional(login) }),
+]);
+const PlanSchema = v.object({
+  user_id: v.string(),
+  version: v.picklist(['tp5', 'tp4']),
+  connection_id: v.string(),
+  group: v.string(),
+  leverage: v.number(),
+  account_type_id: v.optional(v.string()),
+  enable_readonly: v.boolean(),
+  enable_rebate: v.boolean(),
+  rebate_user_id: v.optional(v.string()),
+  operation_id: v.string(),
+  caller: v.string(),
+  send_email: v.optional(v.boolean()),
+  send_pop_up: v.optional(v.boolean()),
+  language: v.optional(v.string()),
+  keyed: v.boolean(),
+  deposit: v.optional(v.number()),
+  deposit_with_opening: v.boolean(),
+  master_given: v.boolean(),
+});
+const StoredSchema = v.object({
+  pk: v.string(),
+  operation_id: v.string(),
+  nonce: v.string(),
+  fingerprint: v.string(),
+  lease: v.string(),
+  lease_until: v.number(),
+  revision: v.number(),
+  life: LifeSchema,
+  plan: v.optional(PlanSchema),
+  since: v.optional(v.number()),
+});
+
+export interface LedgerTables {
+  operations: Table;
+  logins: Table;
+  /** Their names, for transactions. */
+  names: { operations: string; logins: string };
+  transact: Transact;
+}
+
+/** The ledger in DynamoDB. */
+export function ledgerIn(tables: LedgerTables, now: () => number = Date.now): Ledger {
+  const { operations, logins } = tables;
+  return {
+    claim: (scope, fingerprint, leaseMs, signal) =>
+      claim({ operations, now, leaseMs, signal }, newOperation(scope, now() + leaseMs), fingerprint),
+
+    due: (signal) => dueUntil(operations, now(), MAX_DUE, signal),
+
+    async open(signal) {
+      const items = await readDue(operations, OPERATOR_ONLY, MAX_LISTED, signal);
+      return items
+        .map((item) => ({ held: toHeld(item), dueAt: Number(item.due_at) }))
+        .toSorted((one, other) => one.dueAt - other.dueAt);
+    },
+
+    acquire(pk, worker, leaseMs, signal) {
+      const isFree = worker === 'settler' ? 'due_at <= :now' : 'attribute_exists(due_at)';
+      return acquire({ operations, now, leaseMs, signal }, pk, randomUUID(), isFree);
+    },
+
+    write: (held, to, signal) => write(tables, now(), held, to, signal),
+
+    async rest(held, until, signal) {
+      const next = { ...held, revision: held.revision + 1 };
+      await underVersion(held, () => single(operations, stateWrite('', next, now(), until), signal));
+    },
+
+    async holders(version, wanted, signal) {
+      const found = new Map<number, string>();
+      for (let at = 0; at < wanted.length; at += BATCH) {
+        const keys = wanted.slice(at, at + BATCH).map((one) => ({ pk: `${version}#${one}` }));
+        for (const item of await logins.getMany(keys, signal)) {
+          found.set(Number(String(item.pk).split('#')[1]), String(item.operation_id));
+        }
+      }
+      return found;
+    },
+  };
+}
+
+interface Call {
+  operations: Table;
+  now: () => number;
+  leaseMs: number;
+  signal: AbortSignal;
+}
+
+function newOperation(scope: readonly string[] | undefined, leaseUntil: number): Held {
+  const operationId = randomUUID();
+  return {
+    pk: scope === undefined ? `operation#${operationId}` : keyOf(scope),
+    operationId,
+    nonce: randomUUID(),
+    lease: randomUUID(),
+    leaseUntil,
+    revision: 0,
+    life: { at: 'claimed' },
+    plan: undefined,
+    since: undefined,
+  };
+}
+
+/** Puts a new operation, or acquires the one that has the key. */
+async function claim(call: Call, held: Held, fingerprint: string): Promise<Claim> {
+  const { operations, now, signal } = call;
+  const { pk, operationId: operation_id, nonce, lease, leaseUntil: lease_until, revision, life } = held;
+  const at = now();
+  const seconds = Math.floor(at / 1_000);
+  const item = { pk, operation_id, nonce, fingerprint, lease, lease_until, revision, life, expires_at: expiry(at) };
+  try {
+    await operations.put(item, signal, {
+      condition:
+        'attribute_not_exists(pk) OR (lease = :lease AND revision = :first) ' +
+        'OR (expires_at <= :seconds AND lease_until <= :now)',
+      values: { ':lease': lease, ':first': 0, ':seconds': seconds, ':now': at },
+    });
+    return { kind: 'held', held };
+  } catch (error) {
+    if (!(error instanceof ConditionFailed)) throw error;
+  }
+  const isKept = '(attribute_not_exists(expires_at) OR expires_at > :seconds) AND fingerprint = :fingerprint';
+  const taken = await acquire(call, pk, lease, isKept, { ':seconds': seconds, ':fingerprint': fingerprint });
+  if (taken !== undefined) return { kind: 'held', held: taken };
+  return toBusy(await operations.get({ pk }, signal), fingerprint, now());
+}
+
+async function acquire(
+  { operations, now, leaseMs, signal }: Call,
+  pk: string,
+  lease: string,
+  isFree: string,
+  values: Item = {},
+): Promise<Held | undefined> {
+  const at = now();
+  const expression = {
+    // The revision never starts again, so a late duplicate of an earlier write finds a later one.
+    update: 'SET lease = :lease, lease_until = :until, revision = revision + :one',
+    // Our own write counts, if its answer was lost and the SDK repeated it.
+    condition: `lease = :lease OR (lease_until <= :now AND ${isFree})`,
+    values: { ':lease': lease, ':until': at + leaseMs, ':one': 1, ':now': at, ...values },
+  };
+  try {
+    return toHeld(await operations.update({ pk }, expression, signal));
+  } catch (error) {
+    if (error instanceof ConditionFailed) return undefined;
+    throw error;
+  }
+}
+
+async function write(tables: LedgerTables, at: number, held: Held, to: Life, signal: AbortSignal): Promise<void> {
+  const { operations, names, transact } = tables;
+  const since = held.since ?? (to.at === 'sent' ? at : undefined);
+  const next = { ...held, revision: held.revision + 1, life: to, since };
+  const state = stateWrite(names.operations, next, at);
+  const reservations = reservationWrites(names.logins, held, next);
+  await underVersion(held, () =>
+    reservations.length > 0 ? transact([state, ...reservations], signal) : single(operations, state, signal),
+  );
+  Object.assign(held, { life: to, since });
+}
+
+/** Raises the revision of `held`, whether the write arrived or not. @throws Overtaken, LoginReserved, DatabaseFailure */
+async function underVersion(held: Held, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof ConditionFailed)) throw error;
+    if (error.index > 0) throw new LoginReserved('Another operation holds the login.', { cause: error });
+    throw new Overtaken('Another worker has acquired the operation.', { cause: error });
+  } finally {
+    held.revision += 1;
+  }
+}
+
+/** What the item of an operation becomes. @param rest when the settler acts next; absent: the worker keeps its lease */
+function stateWrite(table: string, next: Held, at: number, ...rest: [until?: number | undefined]): Write {
+  const { pk, life, lease, revision, plan, since, leaseUntil, operationId } = next;
+  const isHeld = 'lease = :lease AND revision <= :revision';
+  if (life.at === 'gone') {
+    // Our own delete counts, if its answer was lost and the SDK repeated it.
+    const condition = `attribute_not_exists(pk) OR (${isHeld})`;
+    return { table, delete: { pk }, expression: { condition, values: { ':lease': lease, ':revision': revision } } };
+  }
+  const isEnd = life.at === 'done' || life.at === 'undecided';
+  const isOperators = life.at === 'undecided' || (life.at === 'done' && life.unpaid);
+  const dueAt = isOperators ? OPERATOR_ONLY : life.at === 'done' ? undefined : rest.length > 0 ? rest[0] : leaseUntil;
+  const isFinished = life.at === 'done' && !life.unpaid;
+  const set: Item = {
+    life,
+    plan,
+    since,
+    revision,
+    ...(isEnd || rest.length > 0 ? { lease_until: 0 } : {}),
+    ...(dueAt === undefined ? {} : due(operationId, dueAt)),
+    ...(isFinished ? { expires_at: expiry(at) } : {}),
+  };
+  const remove = [...(dueAt === undefined ? DUE_ATTRIBUTES : []), ...(isFinished ? [] : ['expires_at'])];
+  const { update, names, values } = assignments(set, remove);
+  values[':lease'] = lease;
+  return { table, update: { pk }, expression: { update, condition: isHeld, names, values } };
+}
+
+/** A login is reserved with the state that names it, and released with the state that gives it up. */
+function reservationWrites(table: string, before: Held, next: Held): Write[] {
+  const { plan, operationId } = next;
+  const [from, to] = [before.life, next.life];
+  if (plan === undefined) return [];
+  const isOurs = {
+    condition: 'attribute_not_exists(pk) OR operation_id = :operation',
+    values: { ':operation': operationId },
+  };
+  const key = (name: number) => `${plan.keyed ? plan.version : plan.connection_id}#${name}`;
+  const earlier = from.at === 'sent' ? from.login : undefined;
+  // A protocol that cannot name logins tells the login with the answer.
+  const isNamed = to.at === 'sent' || (to.at === 'open' && !plan.keyed && from.at !== 'open');
+  const later = isNamed ? to.login : undefined;
+  const writes: Write[] = [];
+  if (later !== undefined && later !== earlier) {
+    const { connection_id } = plan;
+    writes.push({ table, put: { pk: key(later), operation_id: operationId, connection_id }, expression: isOurs });
+  }
+  if (earlier !== undefined && (to.at === 'gone' || (to.at === 'sent' && later !== earlier))) {
+    writes.push({ table, delete: { pk: key(earlier) }, expression: isOurs });
+  }
+  return writes;
+}
+
+async function single(table: Table, write: Write, signal: AbortSignal): Promise<void> {
+  if ('update' in write) await table.update(write.update, write.expression, signal);
+  if ('delete' in write) await table.delete(write.delete, signal, write.expression);
+}
+
+/** Not sooner, by no part of a second. */
+function expiry(at: number): number {
+  return Math.ceil(at / 1_000) + KEPT_SECONDS;
+}
+
+/** The partition key of an idempotency key. @param scope as in `claim` */
+export function keyOf(scope: readonly string[]): string {
+  return `key#${hash('sha256', JSON.stringify(scope), 'base64url')}`;
+}
+
+function parse(item: Item): v.InferOutput<typeof StoredSchema> {
+  const result = v.safeParse(StoredSchema, item);
+  if (!result.success) throw new DatabaseFailure('OperationMalformed');
+  return result.output;
+}
+
+function toHeld(item: Item): Held {
+  const { pk, operation_id, nonce, lease, lease_until, revision, life, plan, since } = parse(item);
+  return { pk, operationId: operation_id, nonce, lease, leaseUntil: lease_until, revision, life, plan, since };
+}
+
+function toBusy(item: Item | undefined, fingerprint: string, at: number): Claim {
+  // It ended between the calls: the caller may try again at once.
+  if (item === undefined)
+    return { kind: 'busy', life: { at: 'gone' }, operationId: '', nonce: '', retryAfterSeconds: 1 };
+  const stored = parse(item);
+  if (stored.fingerprint !== fingerprint) return { kind: 'reused' };
+  const retryAfterSeconds = Math.min(5, Math.max(1, Math.ceil((stored.lease_until - at) / 1_000)));
+  const { life, operation_id: operationId, nonce } = stored;
+  return { kind: 'busy', life, operationId, nonce, retryAfterSeconds };
+}

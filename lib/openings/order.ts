@@ -1,0 +1,131 @@
+import { hash } from 'node:crypto';
+import type { AccountOrder, TradingPlatform } from '../platform/platform.ts';
+import { invalid, Problem } from '../problem.ts';
+import type { AccountClient, AccountDirectory } from '../records/account-directory.ts';
+import type { AccountDetails } from '../records/accounts.ts';
+import { type AccountType, type Connection, isManagerGroup, loginRanges } from '../records/crm-records.ts';
+import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
+
+/** The records that a request names, as far as the CRM has them. */
+export type FoundRecords = Awaited<ReturnType<AccountDirectory['forAccount']>>;
+
+/** The records of the CRM that an order is made of. */
+export interface NamedRecords {
+  client: AccountClient;
+  connection: Connection;
+  accountType: AccountType | undefined;
+}
+
+/** The records that the request names, in the contract's order; @throws Problem for the first that is missing or of the other version */
+export function findRecords(
+  version: PlatformVersion,
+  body: TradingAccountRequest,
+  records: FoundRecords,
+): NamedRecords {
+  const { client, connection, accountType, rebateUser } = records;
+  if (client === undefined) throw new Problem('user_not_found');
+  if (connection === undefined || connection.platform !== version) throw new Problem(`${version}_connection_not_found`);
+  if (body.account_type_id === undefined) {
+    if (connection.demo) throw new Problem('account_type_required');
+  } else if (accountType === undefined || accountType.platform !== version) {
+    throw new Problem('account_type_not_found');
+  }
+  if (body.rebate_user_id !== undefined && rebateUser === undefined) throw new Problem('rebate_user_not_found');
+  return { client, connection, accountType };
+}
+
+/**
+ * Whether the connection takes this order. An order that has been sent is not judged again, whatever the connection offers
+ * by now.
+ * @throws Problem
+ */
+export function judgeOrder(
+  order: AccountOrder,
+  connection: Connection,
+  platform: Pick<TradingPlatform, 'unsupported'>,
+) {
+  if (!offers(connection, order.group)) throw new Problem('group_not_found');
+  const { max_leverage: max } = connection;
+  if (max !== undefined && order.leverage > max) {
+    throw invalid([{ pointer: '#/leverage', rule: 'maximum', detail: `must be at most ${max} on this connection` }]);
+  }
+  const errors = platform.unsupported(order);
+  if (errors.length > 0) throw new Problem('not_supported_by_connection', { errors });
+}
+
+function offers({ groups }: Connection, group: string): boolean {
+  if (isManagerGroup(group)) return false;
+  if (groups === undefined) return true;
+  return Array.isArray(groups) ? groups.includes(group) : Object.hasOwn(groups, group);
+}
+
+/** After this many logins that are taken, the range counts as used up. */
+const MAX_CHOICES = 16;
+
+/**
+ * The logins that an operation asks for, one after the other: the caller's own, or logins of the connection's first range,
+ * uniform over it, so that two operations seldom meet.
+ */
+export function chosenLogins(nonce: string, own: number | undefined, connection: Connection): number[] {
+  if (own !== undefined) return [own];
+  const [range] = loginRanges(connection);
+  if (range === undefined) return [];
+  const size = BigInt(range.to - range.from + 1);
+  const digests = Array.from({ length: MAX_CHOICES }, (_, index) =>
+    hash('sha256', `account-login\n${index}\n${nonce}`),
+  );
+  return [...new Set(digests.map((digest) => range.from + Number(BigInt(`0x${digest}`) % size)))];
+}
+
+/** What a new account is funded with; on a demo connection only. */
+export function depositFor({ connection, accountType }: NamedRecords): number | undefined {
+  const deposit = accountType?.deposit ?? 0;
+  return connection.demo && deposit > 0 ? deposit : undefined;
+}
+
+/** What the platform is asked for. @param login the one to open the account at; absent: the caller's own, if any */
+export function toOrder(
+  body: TradingAccountRequest,
+  client: AccountClient,
+  operation: { operationId: string },
+  passwords: { master_password: string; investor_password: string },
+  deposit: number | undefined,
+  login: number | undefined = body.login,
+): AccountOrder {
+  return {
+    operationId: operation.operationId,
+    group: body.group,
+    leverage: body.leverage,
+    ...(login === undefined ? {} : { login }),
+    loginGiven: body.login !== undefined,
+    masterPassword: passwords.master_password,
+    investorPassword: passwords.investor_password,
+    name: client.name,
+    email: client.email,
+    ...(client.phone === undefined ? {} : { phone: client.phone }),
+    ...(client.country === undefined ? {} : { country: client.country }),
+    readonly: body.enable_readonly ?? false,
+    ...(deposit === undefined ? {} : { deposit }),
+  };
+}
+
+/** The account's record, as far as it is known before the account is open. */
+export function toDetails(
+  request: { version: PlatformVersion; userId: string; body: TradingAccountRequest; caller: string },
+  operationId: string,
+): AccountDetails {
+  const { version, userId, body, caller } = request;
+  return {
+    user_id: userId,
+    version,
+    connection_id: body.connection_id,
+    group: body.group,
+    leverage: body.leverage,
+    account_type_id: body.account_type_id,
+    enable_readonly: body.enable_readonly ?? false,
+    enable_rebate: body.enable_rebate ?? false,
+    rebate_user_id: body.rebate_user_id,
+    operation_id: operationId,
+    caller,
+  };
+}

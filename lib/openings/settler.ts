@@ -1,0 +1,116 @@
+import { within } from '../deadline.ts';
+import { describeError, type Telemetry } from '../telemetry.ts';
+import { type AccountDependencies, timesFrom } from './dependencies.ts';
+import { drive, type End, type Learned } from './drive.ts';
+import { reportRefusal, type Server, settlerEffects, type Work } from './effects.ts';
+import type { Held, Plan } from './ledger.ts';
+
+/** This many operations are worked on at a time. */
+const AT_ONCE = 8;
+/** An operation is acquired only if at least this much time is left, in milliseconds. */
+const MIN_MS = 10_000;
+/** Kept for the last writes of a run, in milliseconds. */
+const LAST_WRITES_MS = 3_000;
+
+/** One run over what is due. */
+interface Run {
+  dependencies: AccountDependencies;
+  telemetry: Telemetry;
+  /** When the function ends, in epoch milliseconds. */
+  endsAt: number;
+  /** The servers of this run, by connection; undefined for one that cannot be asked. */
+  servers: Map<string, Promise<Server | undefined>>;
+}
+
+/**
+ * Takes every operation that is due and that nobody works on, oldest first, as far as the time allows. It looks and
+ * completes, and never sends a command that opens an account.
+ * @param endsAt when the function ends, in epoch milliseconds
+ * @throws DatabaseFailure if what is due cannot be read
+ */
+export async function settleOperations(
+  dependencies: AccountDependencies,
+  telemetry: Telemetry,
+  endsAt: number,
+): Promise<void> {
+  const { ledger, now } = dependencies;
+  const run: Run = { dependencies, telemetry, endsAt, servers: new Map() };
+  const waiting = await ledger.due(within(endsAt - now()));
+  const work = async () => {
+    for (let pk = waiting.shift(); pk !== undefined && now() + MIN_MS < endsAt; pk = waiting.shift()) {
+      await settle(run, pk).catch((error: unknown) => {
+        telemetry.event('OperationNotSettled', { step: 'settle', ...describeError(error) });
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: string): Promise<void> {
+  const { ledger, now } = dependencies;
+  const stopsAt = endsAt - LAST_WRITES_MS;
+  const held = await ledger.acquire(pk, 'settler', endsAt - now(), within(stopsAt - now()));
+  if (held !== undefined)
+    await driveWithoutCaller({ worker: 'settler', dependencies, telemetry, held, stopsAt, servers });
+}
+
+/** Drives an operation for the settler or an operator. */
+async function driveWithoutCaller(
+  run: Pick<Run, 'dependencies' | 'telemetry' | 'servers'> & {
+    worker: 'settler' | 'operator';
+    held: Held;
+    /** Epoch milliseconds. */
+    stopsAt: number;
+  },
+  first?: Learned,
+): Promise<End> {
+  const { dependencies, held, worker, stopsAt, servers } = run;
+  const { plan } = held;
+  if (plan === undefined) throw new Error('An operation that is due has a plan.');
+  const { now, ledger } = dependencies;
+  const times = timesFrom(now(), stopsAt, within(stopsAt - now()));
+  const { user_id, version, connection_id } = plan;
+  const telemetry = run.telemetry.with({ operation_id: held.operationId, user_id, version, connection_id });
+  const work: Work = {
+    dependencies,
+    held,
+    times,
+    telemetry,
+    server: () => serverFor(dependencies, servers, plan, times.platformSignal, telemetry),
+    async master() {
+      if (plan.master_given) return { password: undefined, given: true };
+      const { passwords: key } = await dependencies.keys(times.platformSignal);
+      return { password: dependencies.passwords({ key, nonce: held.nonce, version }).master, given: false };
+    },
+  };
+  const { platformEndsAt, signal } = times;
+  const effects = settlerEffects(work);
+  return drive({ worker, ledger, effects, telemetry, now, platformEndsAt, signal }, held, first);
+}
+
+/** A connection whose server does not answer is asked once in a run. */
+async function serverFor(
+  { directory, platform: connect }: AccountDependencies,
+  servers: Run['servers'],
+  { user_id, connection_id, version }: Plan,
+  signal: AbortSignal,
+  telemetry: Telemetry,
+): Promise<Server | undefined> {
+  const { client, connection } = await directory.forAccount({ userId: user_id, connectionId: connection_id }, signal);
+  if (connection === undefined || connection.platform !== version) return undefined;
+  let server = servers.get(connection_id);
+  if (server === undefined) {
+    const open = async () => {
+      const platform = await connect(connection, signal);
+      await platform.ready(signal);
+      return { platform, connection, client };
+    };
+    server = open().catch((error: unknown) => {
+      reportRefusal(error, telemetry);
+      return undefined;
+    });
+    servers.set(connection_id, server);
+  }
+  const found = await server;
+  return found && { ...found, client };
+}

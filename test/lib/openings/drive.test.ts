@@ -1,0 +1,374 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { DatabaseFailure } from '../../../lib/aws/dynamodb.ts';
+import { drive, type Effects, type End, type Learned } from '../../../lib/openings/drive.ts';
+import type { Held, Ledger, Plan } from '../../../lib/openings/ledger.ts';
+import type { Context, Life } from '../../../lib/openings/life.ts';
+import { PlatformFailure } from '../../../lib/platform/platform.ts';
+import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
+import type { EventFields, EventName } from '../../../lib/telemetry.ts';
+import { testDatabase } from '../../support/database.ts';
+import { LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
+
+let world: LedgerWorld;
+const closing: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  world = new LedgerWorld(await testDatabase((close) => closing.push(close)));
+  return () => Promise.all(closing.map((close) => close()));
+});
+
+const DAY_MS = 24 * 3_600_000;
+const HOUR_MS = 60 * 60_000;
+let logins = 800_000;
+
+/** One operation with effects that a test scripts. */
+class Scene {
+  readonly login: number;
+  readonly calls: string[] = [];
+  readonly events: { name: EventName; fields: EventFields }[] = [];
+  /** What the next commands and look-ups come to; the last one again after them. */
+  sends: Learned[];
+  looks: Learned[] = [{ on: 'absent' }];
+  completed: Learned = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
+  prepared: { plan?: Partial<Plan>; fails?: Error } = {};
+  hasNext = true;
+  ledger: Ledger = world.ledger;
+  recorded = true;
+
+  constructor() {
+    logins += 10;
+    this.login = logins;
+    this.sends = [{ on: 'opened', login: this.login }];
+  }
+
+  run(held: Held, worker: Context['worker'] = 'request', first?: Learned): Promise<End> {
+    const telemetry = recordingTelemetry(this.events);
+    const { now } = world;
+    // The time of the world stands still: a drive that pauses comes to its end after one look-up.
+    const run = { worker, ledger: this.ledger, effects: this.#effects(held), telemetry, now: () => world.now };
+    return drive({ ...run, platformEndsAt: now + 20_000, signal: world.signal() }, held, first);
+  }
+
+  #effects({ operationId }: Held): Effects {
+    const next = (name: string, list: Learned[]): Learned => {
+      this.calls.push(name);
+      return (list.length > 1 ? list.shift() : list[0]) ?? { on: 'lost' };
+    };
+    return {
+      prepare: async () => {
+        if (this.prepared.fails !== undefined) throw this.prepared.fails;
+        return {
+          plan: planFor(operationId, this.prepared.plan),
+          login: this.prepared.plan?.keyed === false ? undefined : this.login,
+        };
+      },
+      nextLogin: (login) => (this.hasNext && login < this.login + 5 ? login + 1 : undefined),
+      noLogin: () => new PlatformFailure('login_range_exhausted', { reason: 'login_exists' }),
+      send: async (login) => next(`send ${login ?? ''}`, this.sends),
+      look: async (login) => next(`look ${login}`, this.looks),
+      record: async () => {
+        this.calls.push('record');
+        return this.recorded;
+      },
+      complete: async (_, pay) => next(pay ? 'pay' : 'complete', [this.completed]) as Learned & { on: 'completed' },
+      notify: async () => void this.calls.push('notify'),
+    };
+  }
+}
+
+/** An operation that an earlier worker left in this state. */
+async function left(scene: Scene, life: Life, changes: Partial<Plan> = {}): Promise<Held> {
+  const held = await world.claimed(undefined, changes);
+  await world.ledger.write(
+    held,
+    { at: 'sent', login: 'login' in life ? life.login : undefined, commands: 'one' },
+    world.signal(),
+  );
+  if (life.at !== 'sent' || life.commands === 'many') await world.ledger.write(held, life, world.signal());
+  expect(scene.login).toBeGreaterThan(0);
+  return held;
+}
+
+const lost: Learned = {
+  on: 'lost',
+  failure: new PlatformFailure('account_outcome_unknown', { reason: 'answer_timeout' }),
+};
+const refusal = (on: 'refused' | 'rejected'): Learned => ({
+  on,
+  failure: new PlatformFailure('platform_refused', { reason: 'retcode_8' }),
+});
+
+describe('A first request', () => {
+  it('reserves, sends, records and publishes, and ends', async () => {
+    const scene = new Scene();
+    const held = await world.claimed();
+    expect(await scene.run(held)).toEqual({ kind: 'opened', login: scene.login, replayed: false });
+    expect(scene.calls).toEqual([`send ${scene.login}`, 'record', 'notify', 'complete']);
+    expect(await world.item(held)).toMatchObject({
+      life: { at: 'done', login: scene.login, unpaid: false },
+      lease_until: 0,
+    });
+    expect(scene.events.map(({ name }) => name)).toEqual(['AccountOpened']);
+  });
+
+  it.each<[string, (scene: Scene) => void, string, Life['at'] | undefined, string[]]>([
+    [
+      'is refused before anything is sent',
+      (scene) => (scene.prepared.fails = new Error('no')),
+      'failed',
+      undefined,
+      [],
+    ],
+    ['is refused by the platform', (scene) => (scene.sends = [refusal('refused')]), 'failed', undefined, ['send 0']],
+    ['is refused for its content', (scene) => (scene.sends = [refusal('rejected')]), 'failed', undefined, ['send 0']],
+    [
+      'finds its login taken, and chooses the next',
+      (scene) => {
+        scene.sends = [{ on: 'exists' }, { on: 'opened', login: scene.login + 1 }];
+        scene.looks = [{ on: 'foreign' }];
+      },
+      'opened',
+      'done',
+      ['send 0', 'look 0', 'send 1', 'record', 'notify', 'complete'],
+    ],
+    [
+      'finds its login taken, and has no other',
+      (scene) => {
+        Object.assign(scene, { hasNext: false, sends: [{ on: 'exists' }], looks: [{ on: 'unmarked' }] });
+      },
+      'failed',
+      undefined,
+      ['send 0', 'look 0'],
+    ],
+    [
+      'hears that its login exists, and finds its own mark there',
+      (scene) => Object.assign(scene, { sends: [{ on: 'exists' }], looks: [{ on: 'ours' }] }),
+      'opened',
+      'done',
+      ['send 0', 'look 0', 'record', 'notify', 'complete'],
+    ],
+    [
+      'loses the answer, and finds the account at its login, whatever the server shows',
+      (scene) => Object.assign(scene, { sends: [lost], looks: [{ on: 'unmarked' }] }),
+      'opened',
+      'done',
+      ['send 0', 'look 0', 'record', 'notify', 'complete'],
+    ],
+    [
+      'loses the answer, finds nothing, and sends the same login again',
+      (scene) => (scene.sends = [lost, { on: 'opened', login: scene.login }]),
+      'opened',
+      'done',
+      ['send 0', 'look 0', 'send 0', 'record', 'notify', 'complete'],
+    ],
+    [
+      "loses the answer, and finds another operation's mark",
+      (scene) => Object.assign(scene, { sends: [lost], looks: [{ on: 'foreign' }] }),
+      'undecided',
+      'undecided',
+      ['send 0', 'look 0'],
+    ],
+    [
+      'loses the answer of a protocol that cannot name logins',
+      (scene) => Object.assign(scene, { sends: [lost], prepared: { plan: { keyed: false } } }),
+      'undecided',
+      'undecided',
+      ['send '],
+    ],
+    [
+      'is refused for the content when it repeats a lost command: it keeps its login',
+      (scene) => (scene.sends = [lost, refusal('rejected')]),
+      'failed',
+      'sent',
+      ['send 0', 'look 0', 'send 0'],
+    ],
+  ])('%s', async (_, arrange, end, at, calls) => {
+    const scene = new Scene();
+    arrange(scene);
+    const held = await world.claimed();
+    expect((await scene.run(held)).kind).toBe(end);
+    const relative = scene.calls.map((call) => call.replace(/\d+/, (login) => String(Number(login) - scene.login)));
+    expect(relative).toEqual(calls);
+    expect(((await world.item(held)) as { life?: Life } | undefined)?.life?.at).toBe(at);
+    // A login that was given up is free for others.
+    if (at === undefined) expect(await world.holder(`tp5#${scene.login}`)).toBeUndefined();
+  });
+
+  it('chooses the next login if another operation holds the first', async () => {
+    const scene = new Scene();
+    const other = await world.claimed();
+    await world.ledger.write(other, { at: 'sent', login: scene.login, commands: 'one' }, world.signal());
+    scene.sends = [{ on: 'opened', login: scene.login + 1 }];
+    expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'opened', login: scene.login + 1 });
+    expect(scene.calls[0]).toBe(`send ${scene.login + 1}`);
+    expect(scene.events.map(({ name }) => name)).toEqual(['AccountOpened']);
+  });
+
+  it('reports an account in its range that the ledger does not know', async () => {
+    const scene = new Scene();
+    scene.sends = [{ on: 'exists' }, { on: 'opened', login: scene.login + 1 }];
+    scene.looks = [{ on: 'absent' }];
+    await scene.run(await world.claimed());
+    expect(scene.events[0]).toEqual({ name: 'LoginNotOurs', fields: { login: scene.login } });
+  });
+});
+
+describe('A worker that was overtaken', () => {
+  it.each(['refused', 'lost', 'exists'] as const)('ends without a write after it heard %s', async (on) => {
+    const scene = new Scene();
+    const held = await world.claimed();
+    const overtaken = { ...world.ledger, write: overtakeAfter(1) };
+    scene.ledger = overtaken;
+    scene.sends = [{ on }];
+    expect(await scene.run(held)).toEqual({ kind: 'overtaken' });
+    expect(await world.item(held)).toMatchObject({ life: { at: 'sent', login: scene.login, commands: 'one' } });
+  });
+
+  it('still answers with the account that it has opened', async () => {
+    const scene = new Scene();
+    scene.ledger = { ...world.ledger, write: overtakeAfter(1) };
+    expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'opened', login: scene.login });
+    expect(scene.calls).toEqual([`send ${scene.login}`, 'record']);
+  });
+
+  /** Another worker acquires the operation after this many writes. */
+  function overtakeAfter(writes: number): Ledger['write'] {
+    let left = writes;
+    return async (held, to, signal) => {
+      if (left === 0) {
+        world.now = Math.max(world.now, held.leaseUntil);
+        await world.ledger.acquire(held.pk, 'settler', 1_000, signal);
+      }
+      left -= 1;
+      return world.ledger.write(held, to, signal);
+    };
+  }
+});
+
+describe('A database that fails', () => {
+  const failing = (at: number): Ledger['write'] => {
+    let left = at;
+    return async (held, to, signal) => {
+      left -= 1;
+      if (left === 0) throw new DatabaseFailure('ServiceUnavailable');
+      return world.ledger.write(held, to, signal);
+    };
+  };
+
+  it.each<[string, number, Learned[], string, string[], Life['at'] | undefined]>([
+    ['before the command: nothing is sent, and the key is free', 1, [], 'failed', [], undefined],
+    ['after the account is open: 200, and the settler completes it', 2, [], 'opened', ['send', 'record'], 'sent'],
+    ['after a refusal: the caller hears it', 2, [refusal('refused')], 'failed', ['send'], 'sent'],
+    ['after a lost answer: unknown', 2, [lost], 'unknown', ['send'], 'sent'],
+    ['at the end: 200', 3, [], 'opened', ['send', 'record', 'notify', 'complete'], 'open'],
+  ])('%s', async (_, at, sends, end, calls, state) => {
+    const scene = new Scene();
+    scene.ledger = { ...world.ledger, write: failing(at) };
+    if (sends.length > 0) scene.sends = sends;
+    const held = await world.claimed();
+    expect((await scene.run(held)).kind).toBe(end);
+    expect(scene.calls.map((call) => call.split(' ')[0])).toEqual(calls);
+    expect(((await world.item(held)) as { life?: Life } | undefined)?.life?.at).toBe(state);
+  });
+});
+
+describe('A later worker', () => {
+  it.each<[string, Context['worker'], Learned, string, string[]]>([
+    ['request that finds nothing sends the same login again', 'request', { on: 'absent' }, 'opened', ['look', 'send']],
+    ['request that finds the account completes it', 'request', { on: 'ours' }, 'opened', ['look']],
+    ['settler that finds nothing sends nothing', 'settler', { on: 'absent' }, 'unknown', ['look']],
+    ['settler that finds the account completes it', 'settler', { on: 'unmarked' }, 'opened', ['look']],
+    ["settler that finds another operation's account escalates", 'settler', { on: 'foreign' }, 'undecided', ['look']],
+    ['settler whose server is away waits', 'settler', { on: 'unclear' }, 'unknown', ['look']],
+  ])('%s', async (_, worker, sighting, end, calls) => {
+    const scene = new Scene();
+    scene.looks = [sighting];
+    const held = await left(scene, { at: 'sent', login: scene.login, commands: 'one' });
+    expect((await scene.run(held, worker)).kind).toBe(end);
+    expect(scene.calls.map((call) => call.split(' ')[0]).slice(0, calls.length)).toEqual(calls);
+    expect(scene.calls.filter((call) => call.startsWith('send'))).toHaveLength(calls.includes('send') ? 1 : 0);
+  });
+
+  it.each<[string, Learned, number | undefined, EventName[]]>([
+    ['a login that is still free waits for a retry', { on: 'absent' }, undefined, []],
+    ['a server that is away is reported, and looked at again', { on: 'unclear' }, HOUR_MS, ['AccountOutcomeUnknown']],
+  ])('after a day: %s', async (_, sighting, backoffMs, events) => {
+    const scene = new Scene();
+    scene.looks = [sighting];
+    const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
+    world.now += DAY_MS + 1;
+    await scene.run(held, 'settler');
+    expect((await world.item(held))?.due_at).toBe(backoffMs && world.now + backoffMs);
+    expect(scene.events.map(({ name }) => name)).toEqual(events);
+  });
+
+  it('checks again with backoff, at first after a minute and later after an hour', async () => {
+    const scene = new Scene();
+    const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
+    for (const [ageMs, backoffMs] of [
+      [0, 60_000],
+      [600_000, 600_000],
+      [6 * 3_600_000, 3_600_000],
+    ] as const) {
+      world.now = (held.since ?? 0) + ageMs;
+      await scene.run(held, 'settler');
+      expect((await world.item(held))?.due_at).toBe(world.now + backoffMs);
+    }
+  });
+
+  it('answers from a state that is known', async () => {
+    const scene = new Scene();
+    const opened_at = '2026-11-22T00:00:00.000Z';
+    const done: Life = { at: 'done', login: scene.login, opened_at, unpaid: false };
+    expect(await scene.run(await left(scene, done))).toEqual({ kind: 'opened', login: scene.login, replayed: true });
+    const undecided = await left(scene, { at: 'undecided' }, { keyed: false });
+    expect(await scene.run(undecided)).toEqual({ kind: 'undecided', keyed: false, first: false });
+    expect(scene.calls).toEqual([]);
+  });
+});
+
+describe('A deposit', () => {
+  const funded = { deposit: 10_000 };
+  const completed = (deposit: 'made' | 'refused' | 'unknown'): Learned => ({
+    ...{ on: 'completed', recorded: true, published: true },
+    deposit,
+  });
+
+  it.each<[string, 'made' | 'refused' | 'unknown', object]>([
+    ['is made', 'made', { at: 'done', unpaid: false }],
+    ['that is refused is due again', 'refused', { at: 'open', deposit: 'due' }],
+    ['whose answer is lost is looked for', 'unknown', { at: 'open', deposit: 'sent' }],
+  ])('%s', async (_, outcome, life) => {
+    const scene = new Scene();
+    Object.assign(scene, { prepared: { plan: funded }, completed: completed(outcome) });
+    const held = await world.claimed();
+    expect((await scene.run(held)).kind).toBe('opened');
+    expect(scene.calls).toContain('pay');
+    expect(await world.item(held)).toMatchObject({ life });
+    if (outcome !== 'unknown') return;
+    await scene.run(held, 'settler');
+    expect(scene.calls.filter((call) => call === 'pay')).toHaveLength(1);
+  });
+
+  it.each(['refused', 'unknown'] as const)(
+    'that is %s for a day is reported, and an operator pays',
+    async (outcome) => {
+      const scene = new Scene();
+      Object.assign(scene, { prepared: { plan: funded }, completed: completed(outcome) });
+      const held = await world.claimed();
+      await scene.run(held);
+      world.now += DAY_MS + 1;
+      await scene.run(held, 'settler');
+      expect(scene.events.map(({ name }) => name)).toEqual(['AccountOpened', 'DepositFailed']);
+      expect(await world.item(held)).toMatchObject({ life: { at: 'done', unpaid: true }, due_at: OPERATOR_ONLY });
+      await scene.run(held, 'operator', { on: 'operator_paid' });
+      expect(await world.item(held)).toMatchObject({ life: { at: 'done', unpaid: false } });
+    },
+  );
+
+  it('that travels with the opening is not paid again', async () => {
+    const scene = new Scene();
+    scene.prepared = { plan: { ...funded, deposit_with_opening: true } };
+    await scene.run(await world.claimed());
+    expect(scene.calls).not.toContain('pay');
+  });
+});

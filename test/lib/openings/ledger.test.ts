@@ -1,0 +1,216 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { LoginReserved, Overtaken } from '../../../lib/openings/ledger.ts';
+import type { Life } from '../../../lib/openings/life.ts';
+import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { LedgerWorld } from '../../support/openings.ts';
+
+let database: TestDatabase;
+let world: LedgerWorld;
+const closing: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  database = await testDatabase((close) => closing.push(close));
+  world = new LedgerWorld(database);
+  return () => Promise.all(closing.map((close) => close()));
+});
+
+const sent = (login: number | undefined, commands: 'one' | 'many' = 'one'): Life => ({ at: 'sent', login, commands });
+const open = (login: number): Life => ({
+  ...{ at: 'open', login, opened_at: '2026-11-22T00:00:00.000Z' },
+  ...{ recorded: true, deposit: 'none', published: false },
+});
+const done = (login: number, unpaid = false): Life => ({
+  at: 'done',
+  login,
+  opened_at: '2026-11-22T00:00:00.000Z',
+  unpaid,
+});
+const gone: Life = { at: 'gone' };
+const write = (held: Parameters<LedgerWorld['ledger']['write']>[0], to: Life) =>
+  world.ledger.write(held, to, world.signal());
+let keys = 0;
+const newKey = () => {
+  keys += 1;
+  return `key-${keys}`;
+};
+let logins = 700_000;
+const newLogin = () => {
+  logins += 10;
+  return logins;
+};
+
+describe('An idempotency key', () => {
+  it('is held by one worker at a time, and is refused with another body', async () => {
+    const key = newKey();
+    const first = await world.claimed(key);
+    expect(await world.claim(key)).toMatchObject({
+      kind: 'busy',
+      operationId: first.operationId,
+      retryAfterSeconds: 5,
+    });
+    expect(await world.claim(key, 'another body')).toEqual({ kind: 'reused' });
+  });
+
+  it('goes to a retry with its state when the lease has ended', async () => {
+    const key = newKey();
+    const first = await world.claimed(key);
+    const login = newLogin();
+    await write(first, sent(login));
+    world.now += 30_001;
+    const claim = await world.claim(key);
+    expect(claim).toMatchObject({ kind: 'held', held: { operationId: first.operationId, life: sent(login) } });
+    await expect(write(first, sent(login, 'many'))).rejects.toThrow(Overtaken);
+  });
+
+  it('is free 24 hours after the end, and never while the account may exist', async () => {
+    const [finished, unknown] = [newKey(), newKey()];
+    const one = await world.claimed(finished);
+    const [first, second] = [newLogin(), newLogin()];
+    await write(one, sent(first));
+    await write(one, done(first));
+    const other = await world.claimed(unknown);
+    await write(other, sent(second));
+    world.now += 24 * 3_600_000 + 1_000;
+    expect(await world.claim(finished, 'a new body')).toMatchObject({
+      kind: 'held',
+      held: { life: { at: 'claimed' } },
+    });
+    expect(await world.claim(unknown, 'a new body')).toEqual({ kind: 'reused' });
+    expect(await world.item(other)).not.toHaveProperty('expires_at');
+  });
+
+  it('is free at once after the state gone', async () => {
+    const key = newKey();
+    const held = await world.claimed(key);
+    await write(held, gone);
+    const claim = await world.claim(key, 'another body');
+    expect(claim).toMatchObject({ kind: 'held', held: { life: { at: 'claimed' } } });
+  });
+});
+
+describe('A login', () => {
+  it('is reserved with the state sent, for one operation of the platform version', async () => {
+    const login = newLogin();
+    const [one, other] = [await world.claimed(), await world.claimed(undefined, { connection_id: 'tp5-live-2' })];
+    await write(one, sent(login));
+    expect(await world.holder(`tp5#${login}`)).toBe(one.operationId);
+    await expect(write(other, sent(login))).rejects.toThrow(LoginReserved);
+    expect(await world.item(other)).toMatchObject({ life: { at: 'claimed' } });
+    const version4 = await world.claimed(undefined, { version: 'tp4' });
+    await write(version4, sent(login));
+    expect(await world.holder(`tp4#${login}`)).toBe(version4.operationId);
+  });
+
+  it('is given up with the next login, and with the only command that was refused', async () => {
+    const login = newLogin();
+    const held = await world.claimed();
+    await write(held, sent(login));
+    await write(held, sent(login + 1));
+    expect([await world.holder(`tp5#${login}`), await world.holder(`tp5#${login + 1}`)]).toEqual([
+      undefined,
+      held.operationId,
+    ]);
+    await write(held, gone);
+    expect(await world.holder(`tp5#${login + 1}`)).toBeUndefined();
+  });
+
+  it('stays with the operation in every other state', async () => {
+    const login = newLogin();
+    const held = await world.claimed();
+    for (const state of [sent(login), sent(login, 'many'), open(login), done(login)] as const) {
+      await write(held, state);
+      expect(await world.holder(`tp5#${login}`)).toBe(held.operationId);
+    }
+    const escalated = await world.claimed();
+    await write(escalated, sent(login + 1));
+    await write(escalated, { at: 'undecided', login: login + 1 });
+    await write(escalated, gone);
+    expect(await world.holder(`tp5#${login + 1}`)).toBe(escalated.operationId);
+  });
+
+  it('of a protocol that cannot name one is reserved for its connection when it is known', async () => {
+    const login = newLogin();
+    const plugIn = { keyed: false, version: 'tp4', connection_id: 'tp4-live-1' } as const;
+    const [one, other] = [await world.claimed(undefined, plugIn), await world.claimed(undefined, plugIn)];
+    for (const held of [one, other]) await write(held, sent(undefined));
+    await write(one, open(login));
+    await expect(write(other, open(login))).rejects.toThrow(LoginReserved);
+    expect(await world.holder(`tp4-live-1#${login}`)).toBe(one.operationId);
+  });
+});
+
+describe('A write', () => {
+  it('that the network repeats late changes nothing that came after it', async () => {
+    const login = newLogin();
+    const held = await world.claimed();
+    database.faults.set({ kind: 'repeated', times: 1, ms: 20 });
+    await write(held, sent(login));
+    await write(held, gone);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect([await world.item(held), await world.holder(`tp5#${login}`)]).toEqual([undefined, undefined]);
+  });
+
+  it('whose answer is lost is recognized when the SDK repeats it', async () => {
+    const login = newLogin();
+    database.faults.set({ kind: 'reply_lost', times: 1 });
+    const held = await world.claimed(newKey());
+    for (const state of [sent(login), sent(login, 'many'), open(login), gone]) {
+      database.faults.set({ kind: 'reply_lost', times: 1 });
+      await write(held, state);
+    }
+    expect(await world.item(held)).toBeUndefined();
+  });
+});
+
+describe('The list of what is due', () => {
+  const dueAt = async (held: Parameters<typeof write>[0]) => (await world.item(held))?.due_at;
+
+  it('has an operation from the moment when it may send until it ends', async () => {
+    const login = newLogin();
+    const held = await world.claimed();
+    expect(await dueAt(held)).toBeUndefined();
+    await write(held, sent(login));
+    expect(await dueAt(held)).toBe(held.leaseUntil);
+    await world.ledger.rest(held, world.now + 60_000, world.signal());
+    expect(await world.item(held)).toMatchObject({ due_at: world.now + 60_000, lease_until: 0 });
+    expect(await world.ledger.acquire(held.pk, 'settler', 1_000, world.signal())).toBeUndefined();
+    world.now += 60_000;
+    expect(await world.ledger.due(world.signal())).toContain(held.pk);
+    const settled = await world.ledger.acquire(held.pk, 'settler', 1_000, world.signal());
+    expect(settled).toMatchObject({ life: sent(login), plan: { user_id: 'CLIENT01' } });
+    if (settled === undefined) return;
+    await write(settled, done(login));
+    expect(await dueAt(settled)).toBeUndefined();
+  });
+
+  it('has what only an operator can end, last, and leaves out what waits for a retry', async () => {
+    const [undecided, unpaid, dormant] = [await world.claimed(), await world.claimed(), await world.claimed()];
+    const [first, second, third] = [newLogin(), newLogin(), newLogin()];
+    await write(undecided, sent(first));
+    await write(undecided, { at: 'undecided', login: first });
+    await write(unpaid, sent(second));
+    await write(unpaid, done(second, true));
+    await write(dormant, sent(third));
+    await world.ledger.rest(dormant, undefined, world.signal());
+    const open = await world.ledger.open(world.signal());
+    const last = open.slice(-2).map(({ held, dueAt }) => [held.operationId, dueAt]);
+    expect(new Map(last as [string, number][])).toEqual(
+      new Map([undecided, unpaid].map(({ operationId }) => [operationId, OPERATOR_ONLY])),
+    );
+    expect(open.map(({ held }) => held.operationId)).not.toContain(dormant.operationId);
+    expect(await world.ledger.acquire(undecided.pk, 'operator', 1_000, world.signal())).toBeDefined();
+    expect(await world.ledger.acquire(undecided.pk, 'operator', 1_000, world.signal())).toBeUndefined();
+  });
+});
+
+describe('The holders of logins', () => {
+  it('are found for any number of them', async () => {
+    const login = newLogin();
+    const held = await world.claimed();
+    await write(held, sent(login));
+    const asked = Array.from({ length: 250 }, (_, index) => login - index);
+    const holders = await world.ledger.holders('tp5', asked, world.signal());
+    expect(holders.get(login)).toBe(held.operationId);
+    expect(holders.has(login + 5)).toBe(false);
+  });
+});

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { chosenLogins, depositFor, findRecords, judgeOrder, toDetails, toOrder } from '../../../lib/openings/order.ts';
+import type { AccountClient } from '../../../lib/records/account-directory.ts';
+import type { AccountType, Connection } from '../../../lib/records/crm-records.ts';
+import type { Violation } from '../../../lib/validators/primitives.ts';
+import { ANN, BODY, DEMO, LIVE, PLUG_IN, RANGE } from '../../support/openings.ts';
+
+const OPERATION = { operationId: 'the-operation' };
+const FUNDED: AccountType = { id: 'ATDEMO01', name: 'Demo', platform: 'tp5', deposit: 10_000 };
+const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
+const ORDER = toOrder(BODY, ANN, OPERATION, PASSWORDS, undefined);
+const RECORDS = { client: ANN, connection: LIVE, accountType: undefined, rebateUser: undefined };
+const { groups: _groups, ...anyGroup } = LIVE;
+describe('The records that a request names', () => {
+  it('are the client, the connection and the account type', () => {
+    const records = { ...RECORDS, accountType: FUNDED };
+    expect(findRecords('tp5', { ...BODY, account_type_id: 'ATDEMO01' }, records)).toEqual({
+      client: ANN,
+      connection: LIVE,
+      accountType: FUNDED,
+    });
+  });
+
+  it('may leave the account type out on a live connection, and may name one', () => {
+    expect(findRecords('tp5', BODY, RECORDS).accountType).toBeUndefined();
+    expect(() => findRecords('tp5', BODY, { ...RECORDS, connection: DEMO })).toThrow('account_type_required');
+  });
+
+  it('are refused in the order of the contract, the client first', () => {
+    expect(() => findRecords('tp5', BODY, { ...RECORDS, client: undefined })).toThrow('user_not_found');
+    expect(() => findRecords('tp4', BODY, RECORDS)).toThrow('tp4_connection_not_found');
+    expect(() => findRecords('tp5', { ...BODY, rebate_user_id: 'CLIENT02' }, RECORDS)).toThrow('rebate_user_not_found');
+    expect(() => findRecords('tp5', { ...BODY, account_type_id: 'ATDEMO01' }, RECORDS)).toThrow(
+      'account_type_not_found',
+    );
+  });
+});
+
+describe('A connection takes', () => {
+  it.each([
+    ['a group that the connection offers', LIVE, 'real\\standard', true],
+    ['a group that it does not offer', LIVE, 'real\\raw', false],
+    ['a group in another case', LIVE, 'REAL\\standard', false],
+    ['any group where the connection names none', anyGroup, 'whatever', true],
+    ['no group where the connection offers none', { ...LIVE, groups: [] }, 'real\\standard', false],
+    ['a group that has an index', PLUG_IN, 'standard', true],
+    ['a group that has no index', PLUG_IN, 'raw', false],
+    ['a group named like a member of every object', PLUG_IN, 'constructor', false],
+    ['no group of managers, whatever the connection names', anyGroup, 'Managers\\dealers', false],
+    ['no group of managers though it is named', { ...LIVE, groups: ['manager'] }, 'manager', false],
+    ['no group of managers with spaces around it', anyGroup, ' Managers \\dealers', false],
+    ['a group that only begins like one of managers', anyGroup, 'managers-club', true],
+  ] as const)('%s', (title, connection, group, allowed) => {
+    const judge = () => judgeOrder({ ...ORDER, group }, connection as Connection, { unsupported: () => [] });
+    if (allowed) expect(judge, title).not.toThrow();
+    else expect(judge, title).toThrow('group_not_found');
+  });
+
+  it.each([
+    ['at the limit', 500, undefined],
+    ['above it', 501, 'validation_failed'],
+  ])('a leverage %s of the connection', (_, leverage, type) => {
+    const judge = () => judgeOrder({ ...ORDER, leverage }, { ...LIVE, max_leverage: 500 }, { unsupported: () => [] });
+    if (type === undefined) return expect(judge).not.toThrow();
+    const errors = [{ pointer: '#/leverage', rule: 'maximum', detail: 'must be at most 500 on this connection' }];
+    expect(judge).toThrow(expect.objectContaining({ type, options: expect.objectContaining({ errors }) }));
+  });
+
+  it('what its protocol can do, and names the fields of what it cannot', () => {
+    const errors: Violation[] = [{ pointer: '#/login', rule: 'not_supported', detail: 'cannot be chosen' }];
+    expect(() => judgeOrder(ORDER, LIVE, { unsupported: () => errors })).toThrow(
+      expect.objectContaining({ type: 'not_supported_by_connection', options: { errors } }),
+    );
+  });
+});
+
+describe('The logins that an operation asks for', () => {
+  const range = RANGE;
+  const candidates = (nonce: string, of = range) => chosenLogins(nonce, undefined, { ...LIVE, logins: of });
+
+  it("are the caller's own, or of the first range, or none where the protocol cannot name one", () => {
+    const connection = { ...LIVE, logins: [{ from: 1, to: 9_999 }, RANGE] };
+    expect(chosenLogins('a nonce', 77, connection)).toEqual([77]);
+    for (const login of chosenLogins('a nonce', undefined, connection)) expect(login).toBeLessThan(10_000);
+    expect(chosenLogins('a nonce', undefined, PLUG_IN)).toEqual([]);
+  });
+
+  it('are a few of the range, always the same ones, and others for another operation', () => {
+    const logins = candidates('a nonce');
+    expect(logins).toEqual(candidates('a nonce'));
+    expect(logins.length).toBeGreaterThan(10);
+    expect(logins.length).toBeLessThanOrEqual(16);
+    for (const login of logins) expect(login).toSatisfy((one: number) => one >= range.from && one <= range.to);
+    expect(candidates('another nonce')).not.toEqual(logins);
+  });
+
+  it('are never asked for twice, however small the range is', () => {
+    const logins = candidates('a nonce', { from: 1, to: 8 });
+    expect(new Set(logins).size).toBe(logins.length);
+  });
+
+  it('are uniform over the range, so that its ends are as likely as its middle', () => {
+    const counts = Array.from({ length: 10 }, () => 0);
+    const nonces = Array.from({ length: 5_000 }, (_, index) => `nonce-${index}`);
+    for (const nonce of nonces) {
+      const [first = 0] = candidates(nonce);
+      const tenth = Math.floor((first - range.from) / 10_000);
+      counts[tenth] = (counts[tenth] ?? 0) + 1;
+    }
+    // Chi-squared of nine degrees of freedom: beyond 33.7 once in ten thousand times.
+    const chiSquared = counts.reduce((sum, count) => sum + (count - 500) ** 2 / 500, 0);
+    expect(chiSquared).toBeLessThan(33.7);
+  });
+
+  it('are exact where the platform can hold more than 32 bits', () => {
+    const wide = { from: 2 ** 40, to: Number.MAX_SAFE_INTEGER };
+    for (const login of candidates('a nonce', wide)) {
+      expect(Number.isSafeInteger(login)).toBe(true);
+      expect(login).toBeGreaterThanOrEqual(wide.from);
+    }
+  });
+});
+
+describe('What the platform is asked for', () => {
+  const order = (changes: object = {}, client: AccountClient = ANN, deposit?: number) =>
+    toOrder({ ...BODY, ...changes }, client, OPERATION, PASSWORDS, deposit);
+
+  it('is the request, the client and the operation', () => {
+    expect(order()).toEqual({
+      operationId: 'the-operation',
+      group: 'real\\standard',
+      leverage: 100,
+      loginGiven: false,
+      masterPassword: 'Ma5ter#word',
+      investorPassword: 'Inve5tor#wd',
+      name: 'Ann Lee',
+      email: 'ann@example.com',
+      phone: '+447400123456',
+      country: 'GB',
+      readonly: false,
+    });
+  });
+
+  it('leaves out what the client’s record does not say', () => {
+    const client = { id: 'CLIENT06', email: 'kim@example.org', name: 'Kim' };
+    const { phone, country } = order({}, client);
+    expect([phone, country]).toEqual([undefined, undefined]);
+  });
+
+  it.each([
+    ['a demo connection and a type with a deposit', DEMO, FUNDED, 10_000],
+    ['a demo connection and a type without one', DEMO, { ...FUNDED, deposit: undefined }, undefined],
+    ['a demo connection and a deposit of nothing', DEMO, { ...FUNDED, deposit: 0 }, undefined],
+    ['a live connection, whatever the type', LIVE, FUNDED, undefined],
+  ])('has, with %s, its deposit', (_, connection, accountType, deposit) => {
+    expect(depositFor({ client: ANN, connection, accountType: accountType as AccountType })).toBe(deposit);
+    expect(order({}, ANN, deposit).deposit).toBe(deposit);
+  });
+
+  it('is read-only and has a login of its own where that was asked for', () => {
+    expect(order({ enable_readonly: true, login: 700_123 })).toMatchObject({
+      readonly: true,
+      login: 700_123,
+      loginGiven: true,
+    });
+  });
+});
+
+describe('The record of an account', () => {
+  it('says what was asked for, flags that were left out as false, and no password', () => {
+    const body = { ...BODY, ...PASSWORDS, rebate_user_id: 'CLIENT02', account_type_id: 'ATLIVE05' };
+    expect(toDetails({ version: 'tp5', userId: 'CLIENT01', body, caller: 'iam:caller' }, 'the-operation')).toEqual({
+      user_id: 'CLIENT01',
+      version: 'tp5',
+      connection_id: 'tp5-live-1',
+      group: 'real\\standard',
+      leverage: 100,
+      account_type_id: 'ATLIVE05',
+      enable_readonly: false,
+      enable_rebate: false,
+      rebate_user_id: 'CLIENT02',
+      operation_id: 'the-operation',
+      caller: 'iam:caller',
+    });
+  });
+});

@@ -1,0 +1,88 @@
+import {
+  Broken,
+  checkWorld,
+  firstWorld,
+  isEnd,
+  keyOf,
+  type Mistake,
+  type Scenario,
+  Steps,
+  type World,
+} from './world.ts';
+
+export interface Exploration {
+  states: number;
+  transitions: number;
+  /** Absent if every promise holds. */
+  broken?: { promise: string; story: string[] };
+}
+
+/** Explores every history of a scenario, the shortest first, until a promise is broken. */
+export function explore(scenario: Scenario, mistake: Mistake = { name: 'none' }): Exploration {
+  const first = firstWorld(scenario);
+  const numbers = new Map<string, number>([[keyOf(first, scenario), 0]]);
+  const worlds: (World | null)[] = [first];
+  const actions: string[] = ['The request comes.'];
+  const parents: number[] = [-1];
+  /** For each state the states that lead to it. */
+  const sources: number[][] = [[]];
+  let transitions = 0;
+
+  const storyOf = (state: number): string[] => {
+    const story: string[] = [];
+    for (let at = state; at > 0; at = parents[at] ?? 0) story.unshift(actions[at] ?? '');
+    return story;
+  };
+  const report = (state: number, promise: string, last: string[] = []): Exploration => ({
+    states: worlds.length,
+    transitions,
+    broken: { promise, story: [...storyOf(state), ...last] },
+  });
+
+  for (let state = 0; state < worlds.length; state += 1) {
+    const world = worlds[state];
+    if (!world) continue;
+    try {
+      checkWorld(world, scenario);
+      new Steps(world, scenario, mistake, (action, next) => {
+        transitions += 1;
+        const key = keyOf(next, scenario);
+        let number = numbers.get(key);
+        if (number === undefined) {
+          number = worlds.push(next) - 1;
+          numbers.set(key, number);
+          actions.push(action);
+          parents.push(state);
+          sources.push([]);
+        }
+        sources[number]?.push(state);
+      }).all();
+    } catch (error) {
+      if (!(error instanceof Broken)) throw error;
+      return report(state, error.message);
+    }
+  }
+  const stuck = unending(worlds as World[], sources);
+  if (stuck !== undefined) return report(stuck, 'From here no end can be reached.');
+  return { states: worlds.length, transitions };
+}
+
+/** The first state from which no end can be reached. */
+function unending(worlds: readonly World[], sources: readonly number[][]): number | undefined {
+  const ends = new Uint8Array(worlds.length);
+  const waiting: number[] = [];
+  for (const [state, world] of worlds.entries()) {
+    if (!isEnd(world)) continue;
+    ends[state] = 1;
+    waiting.push(state);
+  }
+  for (let state = waiting.pop(); state !== undefined; state = waiting.pop()) {
+    for (const source of sources[state] ?? []) {
+      if (ends[source] === 1) continue;
+      ends[source] = 1;
+      waiting.push(source);
+    }
+  }
+  const found = ends.indexOf(0);
+  return found === -1 ? undefined : found;
+}

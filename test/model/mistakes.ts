@@ -1,0 +1,99 @@
+import { LIFE, type Life, type Step } from '../../lib/openings/life.ts';
+import type { Mistake } from './world.ts';
+
+/** The table without one of its transitions. */
+function without(state: Life['at'], index: number): Mistake {
+  return {
+    name: `without ${state} ${index + 1}`,
+    table: { ...LIFE, [state]: LIFE[state].filter((_, at) => at !== index) },
+  };
+}
+
+/** Each transition of the table taken away, one at a time. */
+export const REMOVALS: readonly Mistake[] = (Object.keys(LIFE) as Life['at'][]).flatMap((state) =>
+  LIFE[state].map((_, index) => without(state, index)),
+);
+
+interface Rule {
+  on: readonly string[];
+  if?: (...args: never[]) => boolean;
+  to?: (life: never, ...rest: never[]) => Life;
+  step: Step;
+}
+
+/** The table with rules that come before those of a state. */
+function first(name: string, state: Life['at'], ...rules: Rule[]): Mistake {
+  return { name, table: { ...LIFE, [state]: [...rules, ...LIFE[state]] } as typeof LIFE };
+}
+
+const gone = (): Life => ({ at: 'gone' });
+const isMany = (life: Life) => life.at === 'sent' && life.commands === 'many';
+const open = (life: Life): Life => ({
+  at: 'open',
+  login: 'login' in life ? (life.login ?? 0) : 0,
+  opened_at: '',
+  recorded: false,
+  deposit: 'none',
+  published: false,
+});
+const next = (_: Life, context: { next?: number }): Life => ({ at: 'sent', login: context.next, commands: 'one' });
+
+/** Mistakes that somebody might make, or that an earlier version made. */
+export const MISTAKES: readonly Mistake[] = [
+  { name: 'A write does not compare the version.', ignoresVersion: true },
+  { name: 'The login is reserved before the state is written.', reservesFirst: true },
+  first('Absence ends an operation that has sent.', 'sent', { on: ['absent'], to: gone, step: 'stop' }),
+  first('A repeated command that is refused frees the key.', 'sent', {
+    on: ['rejected', 'refused'],
+    to: gone,
+    step: 'stop',
+  }),
+  first('A retry does not note that a second command may be under way.', 'sent', { on: ['resume'], step: 'look' }),
+  first('A lost answer does not note that the command may be under way.', 'sent', { on: ['lost'], step: 'look' }),
+  first('A lost answer leads to the next login.', 'sent', {
+    on: ['absent'],
+    if: (life: Life, context: { next?: number }) => isMany(life) && context.next !== undefined,
+    to: next,
+    step: 'send',
+  } as Rule),
+  first('A lost answer of web-registration is looked up and sent again.', 'sent', {
+    on: ['lost', 'resume'],
+    to: (life: Life) => ({ ...life, commands: 'many' }) as Life,
+    step: 'look',
+  } as Rule),
+  first("Another operation's mark is not compared.", 'sent', {
+    on: ['foreign'],
+    if: isMany,
+    to: open,
+    step: 'resume',
+  } as Rule),
+  first('A login that exists is ours, although the command was refused.', 'sent', {
+    on: ['exists'],
+    to: open,
+    step: 'resume',
+  } as Rule),
+  first('The operator may name any login.', 'undecided', {
+    on: ['operator_found'],
+    to: (_: Life, __: unknown, fact: { login?: number }) => ({
+      ...open({ at: 'sent', login: fact.login, commands: 'one' }),
+    }),
+    step: 'resume',
+  } as Rule),
+  first('The operator frees a key while a retry opens the account.', 'sent', {
+    on: ['unclear'],
+    to: gone,
+    step: 'stop',
+  }),
+  first('A deposit is paid before that is written.', 'open', {
+    on: ['resume'],
+    if: (life: Life) => life.at === 'open' && life.deposit === 'sent',
+    to: (life: Life) => ({ ...life, deposit: 'sent' }) as Life,
+    step: 'pay',
+  } as Rule),
+  first('A payment whose answer is lost is due again.', 'open', {
+    on: ['completed'],
+    if: (_: Life, __: unknown, fact: { deposit?: string }) => fact.deposit === 'unknown',
+    to: (life: Life) => ({ ...life, deposit: 'due' }) as Life,
+    step: 'rest',
+  } as Rule),
+];

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { pageWithDiagram } from './diagram.ts';
+import { explore } from './explore.ts';
+import { MISTAKES, REMOVALS } from './mistakes.ts';
+import { findBroken } from './model.ts';
+import { SMALL } from './scenarios.ts';
+
+describe('The life of an operation', () => {
+  it.each(SMALL.map((scenario) => [scenario.name, scenario] as const))('keeps every promise: %s', (_, scenario) => {
+    const { states, broken } = explore(scenario);
+    expect(broken).toBeUndefined();
+    expect(states).toBeGreaterThan(100);
+  });
+
+  it.each(REMOVALS.map((removal) => [removal.name, removal] as const))('breaks a promise %s', (_, removal) => {
+    expect(findBroken(removal)?.broken?.promise).toBeDefined();
+  });
+
+  it.each(MISTAKES.map((mistake) => [mistake.name, mistake] as const))(
+    'breaks a promise with a mistake: %s',
+    (_, mistake) => {
+      expect(findBroken(mistake)?.broken?.story.length).toBeGreaterThan(3);
+    },
+  );
+
+  it('is drawn in lib/README.md as it is', () => {
+    const page = readFileSync(new URL('../../lib/README.md', import.meta.url), 'utf8');
+    expect(pageWithDiagram()).toBe(page);
+    expect(page).toContain('claimed --> sent: ready');
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import type { Attributes, Change } from '../../../infra/local/dynamo.ts';
+import type { Life } from '../../../lib/openings/life.ts';
+import { isTransition, LedgerWatch } from './ledger-watch.ts';
+
+const SENT: Life = { at: 'sent', login: 7, commands: 'one' };
+const OPEN: Life = { at: 'open', login: 7, opened_at: '2026', recorded: false, deposit: 'due', published: false };
+const DONE: Life = { at: 'done', login: 7, opened_at: '2026', unpaid: false };
+
+/** A value in the format of the protocol. */
+function wire(value: unknown): Attributes {
+  if (typeof value === 'number') return { N: String(value) };
+  if (typeof value === 'boolean') return { BOOL: value };
+  return typeof value === 'object' ? { M: wireItem(value as object) } : { S: value };
+}
+const wireItem = (item: object): Attributes =>
+  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, wire(value)]));
+
+interface Stored {
+  life: Life;
+  operation_id?: string;
+  lease?: string;
+  revision?: number;
+  expires_at?: number;
+}
+const operation = (stored: Stored | undefined) =>
+  stored &&
+  wireItem({
+    ...{ pk: 'key#1', operation_id: '1', lease: 'a', revision: 0 },
+    plan: { user_id: 'CLIENT01', version: 'tp5', connection_id: 'tp5-live', keyed: true },
+    ...stored,
+  });
+const written = (before: Stored | undefined, after: Stored | undefined): Change => ({
+  table: 'operations',
+  before: operation(before),
+  after: operation(after),
+});
+const reserved = (holder: string): Change => ({
+  table: 'logins',
+  before: undefined,
+  after: wireItem({ pk: 'tp5#7', operation_id: holder }),
+});
+const released: Change = { table: 'logins', before: reserved('1').after, after: undefined };
+
+const CLAIM = [written(undefined, { life: { at: 'claimed' } })];
+const RESERVATION = [written({ life: { at: 'claimed' } }, { life: SENT, revision: 1 }), reserved('1')];
+
+function violations(...calls: Change[][]): string[] {
+  const watch = new LedgerWatch((seconds) => seconds <= 100);
+  for (const changes of calls) watch.see(changes);
+  return watch.violations;
+}
+
+describe('The watch of the ledger', () => {
+  it('accepts an opening from its claim to its end, and the next one under the same key when that has expired', () => {
+    const open = [written({ life: SENT, revision: 1 }, { life: OPEN, revision: 2 })];
+    const paying = [
+      written({ life: OPEN, revision: 2 }, { life: { ...OPEN, recorded: true, deposit: 'sent' }, revision: 3 }),
+    ];
+    const done = [written({ life: { ...OPEN, deposit: 'sent' }, revision: 3 }, { life: DONE, revision: 4 })];
+    const next = [written({ life: DONE, expires_at: 100 }, { life: { at: 'claimed' }, operation_id: '2' })];
+    expect(violations(CLAIM, RESERVATION, open, paying, done, next)).toEqual([]);
+  });
+
+  it('accepts an operation that ends with its reservation', () => {
+    expect(violations(CLAIM, RESERVATION, [written({ life: SENT, revision: 1 }, undefined), released])).toEqual([]);
+  });
+
+  it.each<[string, Change[][], string]>([
+    ['a state that does not follow', [[written({ life: { at: 'claimed' } }, { life: OPEN })]], 'no transition'],
+    ['an end after two commands', [[written({ life: { ...SENT, commands: 'many' } }, undefined)]], 'no transition'],
+    ['an operation that does not begin at its begin', [[written(undefined, { life: DONE })]], 'no transition'],
+    [
+      'a key that is used before it has expired',
+      [[written({ life: DONE, expires_at: 101 }, { life: { at: 'claimed' }, operation_id: '2' })]],
+      'replaced',
+    ],
+    [
+      'a write under another lease',
+      [CLAIM, [written({ life: { at: 'claimed' } }, { life: SENT, lease: 'b' }), reserved('1')]],
+      'without the lease',
+    ],
+    [
+      'a write over a later revision',
+      [CLAIM, [written({ life: { at: 'claimed' }, revision: 2 }, { life: SENT, revision: 1 }), reserved('1')]],
+      'later revision',
+    ],
+    ['a command without a reservation', [CLAIM, RESERVATION.slice(0, 1)], 'without a reservation'],
+    ['a reservation without a command', [CLAIM, RESERVATION.slice(1)], 'without naming it'],
+    [
+      'a reservation that is taken from its holder',
+      [CLAIM, RESERVATION, [{ ...reserved('2'), before: reserved('1').after }]],
+      'lost its reservation',
+    ],
+    ['a reservation that is deleted', [CLAIM, RESERVATION, [released]], 'lost its reservation'],
+  ])('finds %s', (_, calls, what) => {
+    expect(violations(...calls).join()).toContain(what);
+  });
+});
+
+it('No state follows from two commands but the same login’s', () => {
+  const many: Life = { ...SENT, commands: 'many' };
+  expect(isTransition(many, { ...SENT, login: 8 })).toBe(false);
+  expect(isTransition(many, SENT)).toBe(false);
+  expect(isTransition(many, OPEN)).toBe(true);
+});

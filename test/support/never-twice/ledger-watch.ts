@@ -1,0 +1,211 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Database, TABLES } from '../../../infra/local/database.ts';
+import type { Attributes, Change } from '../../../infra/local/dynamo.ts';
+import type { Item } from '../../../lib/aws/dynamodb.ts';
+import { type Context, decide, type Fact, type FactName, LIFE, type Life } from '../../../lib/openings/life.ts';
+
+/** An operation as the database has it. Operations of registrations have a `state`, those of accounts a `life`. */
+export interface WatchedOperation extends Item {
+  pk: string;
+  operation_id: string;
+  lease: string;
+  revision: number;
+  expires_at?: number;
+  state?: string;
+  life?: Life;
+  plan?: { user_id: string; version: string; connection_id: string; keyed: boolean };
+}
+
+/**
+ * Watches every write to the ledger. Each write of an operation must be a transition of `LIFE`, and a reservation must
+ * exist exactly as long as its operation names the login.
+ */
+export class LedgerWatch {
+  /** What was wrong. */
+  readonly violations: string[] = [];
+  /** How many writes of operations and reservations there were. */
+  writes = 0;
+  /** The newest state of every operation, by its id. Absent: it was never written. */
+  readonly operations = new Map<string, WatchedOperation>();
+  /** The operation that is stored under each key. */
+  readonly stored = new Map<string, string>();
+  /** The operation that holds each login. The key of a login is that of its item. */
+  readonly holders = new Map<string, string>();
+  /** Operations that were deleted: certainly nothing was opened. */
+  readonly gone = new Set<string>();
+  readonly #isExpired: (seconds: number) => boolean;
+
+  /** @param isExpired whether a worker's clock may have passed this time, in epoch seconds */
+  constructor(isExpired: (seconds: number) => boolean) {
+    this.#isExpired = isExpired;
+  }
+
+  listenTo(database: Database): void {
+    database.onWritten((changes) => this.see(changes));
+  }
+
+  /** @throws Error for the first violation */
+  check(): void {
+    const [first] = this.violations;
+    if (first !== undefined) throw new Error(first);
+  }
+
+  /** The operations of a key or a client that may have done something, oldest first. */
+  of(matches: (one: WatchedOperation) => boolean): WatchedOperation[] {
+    const hasActed = ({ life, state }: WatchedOperation) => (life?.at ?? state) !== 'claimed' && state !== 'running';
+    const all = [...this.operations.values()];
+    return all.filter((one) => hasActed(one) && !this.gone.has(one.operation_id) && matches(one));
+  }
+
+  /** All writes of one call. */
+  see(changes: readonly Change[]): void {
+    const operations: WatchedOperation[] = [];
+    for (const { table, before, after } of changes) {
+      const [earlier, later] = [before && plain(before), after && plain(after)];
+      if (table === TABLES.operations || table === TABLES.logins) this.writes += 1;
+      if (table === TABLES.operations) this.#seeOperation(earlier as WatchedOperation, later as WatchedOperation);
+      if (table === TABLES.operations) operations.push((later ?? earlier) as WatchedOperation);
+      if (table === TABLES.logins) this.#seeReservation(earlier, later);
+    }
+    for (const one of operations) this.#checkReservation(one);
+    for (const { table, after } of changes) {
+      if (table === TABLES.logins && after !== undefined) this.#checkHolder(plain(after));
+    }
+  }
+
+  #seeOperation(before: WatchedOperation | undefined, after: WatchedOperation | undefined): void {
+    if (before !== undefined && before.operation_id !== after?.operation_id) {
+      if (before.state === 'finished' && after === undefined)
+        this.violations.push(`${before.operation_id}: deleted after it has finished`);
+      if (after === undefined) this.gone.add(before.operation_id);
+      else if (before.expires_at === undefined || !this.#isExpired(before.expires_at))
+        this.violations.push(`${before.operation_id}: replaced before its key has expired`);
+    }
+    if (after !== undefined) this.operations.set(after.operation_id, after);
+    if (after !== undefined) this.stored.set(after.pk, after.operation_id);
+    else if (before !== undefined) this.stored.delete(before.pk);
+    const [from, to] = [before?.life, after?.life];
+    if (before === undefined || before.operation_id !== after?.operation_id) {
+      const isEnd = after === undefined && from !== undefined;
+      if (isEnd && !isTransition(from, { at: 'gone' })) this.#violation(before, from, { at: 'gone' });
+      if (to !== undefined && to.at !== 'claimed') this.#violation(after, from, to);
+      return;
+    }
+    if (from === undefined || to === undefined || isDeepStrictEqual(from, to)) return;
+    if (!isTransition(from, to)) this.#violation(after, from, to);
+    if (before.lease !== after.lease || before.revision > after.revision)
+      this.violations.push(`${after.operation_id}: ${to.at} was written without the lease or over a later revision`);
+  }
+
+  #violation(
+    { operation_id }: { operation_id: string } = { operation_id: '' },
+    from: Life | undefined,
+    to: Life,
+  ): void {
+    this.violations.push(`${operation_id}: no transition from ${JSON.stringify(from)} to ${JSON.stringify(to)}`);
+  }
+
+  #seeReservation(before: Item | undefined, after: Item | undefined): void {
+    const [earlier, later] = [before?.operation_id, after?.operation_id];
+    if (later !== undefined) this.holders.set(String(after?.pk), String(later));
+    else this.holders.delete(String(before?.pk));
+    const holder = this.operations.get(String(earlier));
+    const isReleased = earlier !== later && holder !== undefined && !this.gone.has(holder.operation_id);
+    if (isReleased && reservationKey(holder) === before?.pk)
+      this.violations.push(`${earlier}: lost its reservation of ${before?.pk}`);
+  }
+
+  #checkReservation(operation: WatchedOperation): void {
+    const { operation_id } = operation;
+    const key = this.gone.has(operation_id) ? undefined : reservationKey(operation);
+    if (key !== undefined && this.holders.get(key) !== operation_id)
+      this.violations.push(`${operation_id}: ${operation.life?.at} without a reservation of ${key}`);
+  }
+
+  /** A reservation is written with the state that names its login. */
+  #checkHolder({ pk, operation_id }: Item): void {
+    const holder = this.operations.get(String(operation_id));
+    if (holder === undefined || this.gone.has(holder.operation_id) || reservationKey(holder) !== pk)
+      this.violations.push(`${operation_id}: reserved ${pk} without naming it`);
+  }
+}
+
+/** The reservation that an operation must have in its state. */
+function reservationKey({ life, plan }: WatchedOperation): string | undefined {
+  if (life === undefined || plan === undefined || !('login' in life) || life.login === undefined) return undefined;
+  return `${plan.keyed ? plan.version : plan.connection_id}#${life.login}`;
+}
+
+const FACTS = [...new Set(Object.values(LIFE).flatMap((row) => row.flatMap(({ on }) => on)))];
+
+const known = new Map<string, boolean>();
+
+/** Whether a row of `LIFE` leads from one state to the other. A worker may write two steps of an open account at once. */
+export function isTransition(from: Life, to: Life): boolean {
+  // Only whether logins and times are the same counts.
+  const seen: unknown[] = [];
+  const key = JSON.stringify([from, to], (name, value) => {
+    if (name !== 'login' && name !== 'opened_at') return value;
+    if (!seen.includes(value)) seen.push(value);
+    return seen.indexOf(value);
+  });
+  const result = known.get(key) ?? followsFrom(from, to);
+  known.set(key, result);
+  return result;
+}
+
+function followsFrom(from: Life, to: Life): boolean {
+  const nexts = targets(from, to);
+  if (nexts.some((one) => isDeepStrictEqual(one, to))) return true;
+  if (from.at !== 'open') return false;
+  return nexts.some((one) => one.at === 'open' && targets(one, to).some((last) => isDeepStrictEqual(last, to)));
+}
+
+/** The states that follow from any fact, in any context. */
+function targets(from: Life, to: Life): Life[] {
+  const login = 'login' in to ? to.login : undefined;
+  const now = 'opened_at' in to ? to.opened_at : '';
+  const found = new Map<string, Life>();
+  for (const fact of FACTS.flatMap((name) => factsOf(name, login)))
+    for (const worker of ['request', 'settler', 'operator'] as const)
+      for (const keyed of [true, false])
+        for (const next of [undefined, login])
+          for (const deposit of ['none', 'due'] as const)
+            for (const old of [true, false]) {
+              const target = targetOf(from, fact, { worker, keyed, next, deposit, now, old });
+              // As the database has it: without members that are undefined.
+              if (target !== undefined) found.set(JSON.stringify(target), JSON.parse(JSON.stringify(target)));
+            }
+  return [...found.values()];
+}
+
+function targetOf(from: Life, fact: Fact, context: Context): Life | undefined {
+  try {
+    return decide(from, fact, context).to;
+  } catch {
+    // The state has no transition for the fact.
+    return undefined;
+  }
+}
+
+function factsOf(on: FactName, login: number | undefined): Fact[] {
+  if (on !== 'completed') return [{ on, login } as Fact];
+  return [true, false].flatMap((recorded) =>
+    [true, false].flatMap((published) =>
+      (['made', 'refused', 'unknown', 'kept'] as const).map((deposit): Fact => ({ on, recorded, deposit, published })),
+    ),
+  );
+}
+
+/** An item in the format of the protocol, as JSON. */
+function plain(item: Attributes): Item {
+  return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, plainValue(value as Attributes)]));
+}
+
+function plainValue(value: Attributes): unknown {
+  const [[type, content] = []] = Object.entries(value);
+  if (type === 'N') return Number(content);
+  if (type === 'M') return plain(content as Attributes);
+  if (type === 'L') return (content as Attributes[]).map(plainValue);
+  return type === 'NULL' ? null : content;
+}

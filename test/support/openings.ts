@@ -1,0 +1,118 @@
+import { transactions } from '../../lib/aws/dynamodb.ts';
+import { type Claim, type Held, type Ledger, ledgerIn, type Plan } from '../../lib/openings/ledger.ts';
+import type { AccountClient } from '../../lib/records/account-directory.ts';
+import type { Connection, WebApiConnection } from '../../lib/records/crm-records.ts';
+import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
+import type { TradingAccountRequest } from '../../lib/validators/trading-account.ts';
+import type { TestDatabase } from './database.ts';
+
+/** Fixtures of openings. */
+export const ANN: AccountClient = {
+  id: 'CLIENT01',
+  email: 'ann@example.com',
+  name: 'Ann Lee',
+  phone: '+447400123456',
+  country: 'GB',
+  language: 'de',
+};
+export const RANGE = { from: 500_000, to: 599_999 };
+export const LIVE: WebApiConnection = {
+  id: 'tp5-live-1',
+  platform: 'tp5',
+  protocol: 'web-api',
+  host: 'mt5.example.com',
+  port: 443,
+  demo: false,
+  groups: ['real\\standard'],
+  logins: RANGE,
+  secret: 'platform/tp5-live-1',
+};
+export const DEMO: WebApiConnection = { ...LIVE, demo: true };
+export const PLUG_IN: Connection = {
+  id: 'tp4-live-1',
+  platform: 'tp4',
+  protocol: 'web-registration',
+  host: 'mt4.example.com',
+  port: 443,
+  demo: false,
+  groups: { standard: 1 },
+  code_page: 'windows-1252',
+  secret: 'platform/tp4-live-1',
+};
+export const BODY: TradingAccountRequest = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
+
+/** A ledger in a test database, with a clock that a test moves. */
+export class LedgerWorld {
+  readonly ledger: Ledger;
+  now = Date.UTC(2026, 10, 22);
+  readonly #database: TestDatabase;
+
+  constructor(database: TestDatabase) {
+    this.#database = database;
+    this.ledger = ledgerIn(
+      {
+        operations: database.tables.operations,
+        logins: database.tables.logins,
+        names: { operations: 'operations', logins: 'logins' },
+        transact: transactions(database.client),
+      },
+      () => this.now,
+    );
+  }
+
+  signal = () => AbortSignal.timeout(60_000);
+
+  claim(key: string | undefined, fingerprint = 'body', leaseMs = 30_000): Promise<Claim> {
+    return this.ledger.claim(
+      key === undefined ? undefined : ['tp5', 'caller', key],
+      fingerprint,
+      leaseMs,
+      this.signal(),
+    );
+  }
+
+  /** An operation that was claimed now, with its plan. */
+  async claimed(key?: string, changes: Partial<Plan> = {}): Promise<Held> {
+    const claim = await this.claim(key);
+    if (claim.kind !== 'held') throw new Error(`It is ${claim.kind}.`);
+    claim.held.plan ??= planFor(claim.held.operationId, changes);
+    return claim.held;
+  }
+
+  async item(held: Held): Promise<Record<string, unknown> | undefined> {
+    return this.#database.tables.operations.get({ pk: held.pk }, this.signal());
+  }
+
+  async holder(key: string): Promise<unknown> {
+    return (await this.#database.tables.logins.get({ pk: key }, this.signal()))?.operation_id;
+  }
+}
+
+export function planFor(operationId: string, changes: Partial<Plan> = {}): Plan {
+  return {
+    user_id: 'CLIENT01',
+    version: 'tp5',
+    connection_id: 'tp5-live-1',
+    group: 'real\\standard',
+    leverage: 100,
+    enable_readonly: false,
+    enable_rebate: false,
+    operation_id: operationId,
+    caller: 'iam:caller',
+    keyed: true,
+    deposit_with_opening: false,
+    master_given: false,
+    ...changes,
+  };
+}
+
+/** A telemetry that keeps its events. */
+export function recordingTelemetry(
+  events: { name: EventName; fields: EventFields }[],
+  base: EventFields = {},
+): Telemetry {
+  return {
+    event: (name, fields = {}) => void events.push({ name, fields: { ...base, ...fields } }),
+    with: (fields) => recordingTelemetry(events, { ...base, ...fields }),
+  };
+}

@@ -1,0 +1,45 @@
+import { CommandError, type Terminal } from '../../infra/crm/command.ts';
+import { crmTable } from '../../infra/crm/crm-table.ts';
+import { settleOperation } from '../../infra/crm/operations.ts';
+import type { Target } from '../../infra/crm/target.ts';
+import { settlementConfig } from '../../lib/config.ts';
+import type { OperatorFinding } from './account-world.ts';
+
+const {
+  crmTable: records,
+  operationsTable: operations,
+  accountsTable: accounts,
+  loginsTable: logins,
+} = settlementConfig();
+const target: Target = {
+  name: 'the tables of a test',
+  table: crmTable(records),
+  client: {},
+  objects: {},
+  database: {},
+  tables: async () => ({ operations, accounts, logins }),
+};
+const terminal: Terminal = {
+  print: () => {},
+  tell: () => {},
+  input: (async function* () {})(),
+  cdkJson: '',
+  addressesOf: async () => [],
+  wait: async () => {},
+};
+
+/** The operators' command in a process of its own: `settle ID --login N`, or `--none`. @returns why it was refused */
+export async function handler({ operationId, login }: OperatorFinding): Promise<string | undefined> {
+  try {
+    await settleOperation(
+      target,
+      operationId,
+      login === undefined ? { none: true } : { login: String(login) },
+      terminal,
+    );
+    return undefined;
+  } catch (error) {
+    if (error instanceof CommandError) return error.message;
+    throw error;
+  }
+}
