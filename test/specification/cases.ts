@@ -30,12 +30,6 @@ export function breaks(row: string, rule: string, sentence: string, run: Run): C
   return { title: `${row}: ${rule} — ${sentence}`, stands: [{ row, rule, kept: false }], run };
 }
 
-/** It goes up to a number of a row, and beyond it. */
-export function exceeds(row: string, limit: string, sentence: string, run: Run): Case {
-  const stands = [true, false].map((kept) => ({ row, rule: limit, kept }));
-  return { title: `${row}: ${limit} — ${sentence}`, stands, run };
-}
-
 /** It stands for no row of the specification: what was decided where that is silent. */
 export function decided(title: string, run: Run): Case {
   return { title, stands: [], run };

@@ -1,5 +1,4 @@
 import { ACCOUNT_SECTIONS } from './account-cases.ts';
-import { CLOCK } from './clock-cases.ts';
 import { ENDPOINT_SECTIONS } from './endpoint-cases.ts';
 import { choosyPlatform, ERROR_SECTIONS } from './error-cases.ts';
 import { KEY_SECTIONS } from './key-cases.ts';
@@ -19,5 +18,5 @@ export const PARTS: Readonly<Record<'registration' | 'accounts' | 'answers' | 's
   registration: [installed(REGISTRATION_SECTIONS)],
   accounts: [installed(ACCOUNT_SECTIONS), choosyPlatform()],
   answers: [installed([...ENDPOINT_SECTIONS, ...LIMIT_SECTIONS, ...ERROR_SECTIONS, ...KEY_SECTIONS])],
-  sending: [installed(SENDING_SECTIONS), CLOCK, ...WITH_SETTINGS],
+  sending: [installed(SENDING_SECTIONS), ...WITH_SETTINGS],
 };

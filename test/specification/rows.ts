@@ -210,18 +210,6 @@ export const ROWS: readonly Row[] = [
     limits: ['tp5: length 8 to 15', 'tp4: length 5 to 15'],
   })),
   {
-    id: '8 rate limits',
-    rules: [],
-    limits: [
-      'decided: to a recipient again after 60, 120, 300 and 900 s',
-      'decided: to a recipient 5 an hour',
-      'decided: to a recipient 10 in 24 hours',
-      'decided: from a source 5 in 10 minutes',
-      'decided: from a source 20 an hour',
-      'decided: to a phone prefix 10 an hour',
-    ],
-  },
-  {
     id: '8 size limits',
     rules: [],
     limits: [

@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
 import { DOOR } from '../support/door.ts';
-import { call, newEmail, newSource } from './caller.ts';
-import { type Case, decided, keeps, ofError } from './cases.ts';
+import { call } from './caller.ts';
+import { decided, keeps, ofError } from './cases.ts';
 import { accepted } from './promises.ts';
-import { checkLimited, limited } from './sending-cases.ts';
 import { PHONE_CHANNELS } from './table.ts';
 import type { Part } from './walk.ts';
 
@@ -24,25 +23,10 @@ const NOT_INSTALLED = PHONE_CHANNELS.map((otp_type) =>
   }),
 );
 
-const FEW = { resendSeconds: [1], recipientPerHour: 1, sourcePerHour: 3, sourcePer10Minutes: 100 };
-
-const OVER_FEW: readonly Case[] = [
-  limited('more to a recipient than an hour allows', async (world) => {
-    const body = { email: newEmail() };
-    expect((await call(world, { operation, body })).status).toBe(204);
-    checkLimited(await call(world, { operation, body }), 3_501, 3_600);
-  }),
-  limited('more from a source than an hour allows', async (world) => {
-    const source = newSource();
-    for (let n = 0; n < 3; n += 1) expect((await call(world, { operation }, { source })).status).toBe(204);
-    checkLimited(await call(world, { operation }, { source }), 3_501, 3_600);
-  }),
-];
-
-/** With e-mail as the only channel and tighter limits. */
+/** With email as the only channel. */
 const EMAIL_ALONE: Part = {
-  title: 'The specification, with e-mail as the only channel and tighter limits',
-  begin: () => ({ environment: { CHANNELS: 'email', LIMITS: JSON.stringify(FEW) } }),
+  title: 'The specification, with email as the only channel',
+  begin: () => ({ environment: { CHANNELS: 'email' } }),
   sections: [
     {
       title: '2.1: the channels',
@@ -51,7 +35,6 @@ const EMAIL_ALONE: Part = {
         ...NOT_INSTALLED,
       ],
     },
-    { title: 'Limits of sending that the deployment sets', cases: OVER_FEW },
   ],
 };
 

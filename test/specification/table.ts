@@ -10,8 +10,8 @@
  *    specification. They are never imported from `lib`, or a wrong number there would pass.
  * 3. That is all. `fields.test.ts` runs every value on the schemas, in milliseconds. `overHttp` sends some of them to
  *    the running service as well: the first good value of each row and promise, and the first bad one for each rule.
- * 4. What a single value cannot show (a message, an account, a limit) is a case over HTTP: `keeps`, `breaks`, `exceeds`
- *    or `meets` of `cases.ts`, in a `*-cases.ts` file.
+ * 4. What a single value cannot show (a message, an account, a limit) is a case over HTTP: `keeps`, `breaks` or
+ *    `meets` of `cases.ts`, in a `*-cases.ts` file.
  * `coverage.test.ts` fails for a row without a good case, a rule that nothing breaks, and an error that no case meets.
  * To see the cases by row: `npm run specification`.
  */
