@@ -4,7 +4,7 @@ import { Alias } from 'aws-cdk-lib/aws-kms';
 import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { Alarms } from './constructs/alarms.ts';
-import { callsWithin, countryRules } from './constructs/country-rules.ts';
+import { countryRules } from './constructs/country-rules.ts';
 import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
 import { ServiceEvents } from './constructs/event-bus.ts';
@@ -32,7 +32,7 @@ export class ServiceStack extends Stack {
     Tags.of(this).add('service', 'broker-api');
     Tags.of(this).add('stage', given.stage);
 
-    const around = this.surroundings({ ...given, call: callsWithin(countryRules(this, given), given.call) });
+    const around = this.surroundings(given);
     const extensions = EXTENSIONS.filter(({ setting }) => given[setting]);
     const functions = [...ROUTES, ...extensions].map((route) => ({ route, ...functionOf(route, around) }));
     const scheduled = SCHEDULED.map((one) => ({ scheduled: one, ...settlement(one, around) }));
@@ -79,6 +79,7 @@ export class ServiceStack extends Stack {
       mail: new MailSender(this, 'Mail', settings),
       notifications: this.clientNotifications(),
       events: new ServiceEvents(this, 'Events'),
+      protectConfiguration: countryRules(this, settings)?.protectConfiguration,
       egress: settings.vpc ? new FixedEgress(this, 'Egress', { settings, logRetention, removalPolicy }) : undefined,
       logRetention,
       removalPolicy,
@@ -98,9 +99,9 @@ export class ServiceStack extends Stack {
     const monitored = { ...service, undelivered: events.undelivered };
     const alarms = new Alarms(this, 'Alarms', monitored);
     new Dashboard(this, 'Dashboard', { ...monitored, alarms });
-    if (settings.release !== 'all') {
+    if (settings.release === 'canary') {
       const released = functions.map(({ route, live }) => ({ name: route.name, live }));
-      new Release(this, 'Release', { steps: settings.release, functions: released, alarms });
+      new Release(this, 'Release', { functions: released, alarms });
     }
     return alarms;
   }

@@ -1,11 +1,22 @@
 import { isIPv4 } from 'node:net';
 import * as v from 'valibot';
-import { deploymentEntries, domainOf, missingByChannels } from '../lib/validators/deployment.ts';
+import {
+  AccountEnvironment,
+  ConfirmationEnvironment,
+  deploymentEntries,
+  domainOf,
+  environmentOf,
+  missingByChannels,
+  RegistrationEnvironment,
+  SettlementEnvironment,
+  variableOf,
+} from '../lib/validators/deployment.ts';
 import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
 import type { Channel } from '../lib/validators/otp-types.ts';
 import { closedObject, isObject } from '../lib/validators/primitives.ts';
 import { amount, count, flag, HOST_NAME, HOST_NAME_MUST, list, text } from '../lib/validators/setting-types.ts';
 import { fromJson, fromText, leavesOf, readTexts } from '../lib/validators/texts.ts';
+import type { DeployedFunction } from './routes.ts';
 
 /**
  * What differs between deployments. A setting stands in the `context` of cdk.json or on the command line, where a dot
@@ -106,7 +117,7 @@ export const SettingsSchema = closedObject({
   concurrency: v.optional(ConcurrencySchema, {}),
   provisioned: v.optional(ProvisionedSchema, {}),
   /** How a new version of a function takes over: a tenth of the calls for five minutes, a tenth more each minute, at once. */
-  release: v.optional(v.picklist(['canary', 'linear', 'all'], 'must be canary, linear or all'), 'all'),
+  release: v.optional(v.picklist(['canary', 'all'], 'must be canary or all'), 'all'),
   customDomain: v.optional(CustomDomainSchema),
   /** False: the API is reached by its own domain alone. */
   defaultEndpoint: v.optional(flag, true),
@@ -168,7 +179,11 @@ export class SettingsError extends Error {
 export function readSettings(context: Record<string, unknown>) {
   const given = gather(context);
   const { values, faults } = readTexts(SettingsSchema, given);
-  const all = [...faults, ...contradictions(given), ...(values === undefined ? [] : tooManyWarm(values))];
+  const all = [
+    ...faults,
+    ...contradictions(given),
+    ...(values === undefined ? [] : [...tooManyWarm(values), ...tooLarge(values)]),
+  ];
   if (values === undefined || all.length > 0) throw new SettingsError(all);
   const { stage, senderAddress, platformSecrets = stage === 'prod' ? 'platform/' : `${stage}/platform/` } = values;
   return { ...values, senderDomain: domainOf(senderAddress), platformSecrets };
@@ -201,6 +216,48 @@ function withoutEmpty(group: Record<string, unknown>): Record<string, unknown> {
 function isEmpty(group: object): boolean {
   return Object.keys(group).length === 0;
 }
+
+/** Lambda's limit for the variables of a function, as JSON. */
+const MAX_ENVIRONMENT_BYTES = 4_096;
+
+const ENVIRONMENTS = {
+  'request-registration': RegistrationEnvironment,
+  'confirm-registration': ConfirmationEnvironment,
+  'create-tp5-account': AccountEnvironment,
+  'create-tp4-account': AccountEnvironment,
+  'settle-operations': SettlementEnvironment,
+} as const satisfies Record<DeployedFunction, v.ObjectSchema<v.ObjectEntries, undefined>>;
+
+/** What Lambda would refuse when the function is deployed. */
+function tooLarge(values: v.InferOutput<typeof SettingsSchema>): string[] {
+  const faults = Object.entries(ENVIRONMENTS).flatMap(([name, schema]) => {
+    const variables = variablesOf(schema, values);
+    const bytes = Buffer.byteLength(JSON.stringify(variables));
+    if (bytes <= MAX_ENVIRONMENT_BYTES) return [];
+    const sizes = Object.keys(deploymentEntries).map((setting) => ({
+      setting,
+      bytes: Buffer.byteLength(variables[variableOf(setting)] ?? ''),
+    }));
+    const largest = sizes.reduce((a, b) => (b.bytes > a.bytes ? b : a));
+    return [
+      `${largest.setting}: is the largest with ${largest.bytes} bytes; the variables of ${name} are ${bytes} bytes, and Lambda accepts ${MAX_ENVIRONMENT_BYTES}`,
+    ];
+  });
+  return faults.slice(0, 1);
+}
+
+/** The variables of a function, with names of its resources that are as long as AWS makes them. */
+function variablesOf(
+  schema: v.ObjectSchema<v.ObjectEntries, undefined>,
+  values: v.InferOutput<typeof SettingsSchema>,
+): Record<string, string> {
+  const resources = Object.keys(schema.entries).filter((name) => !Object.hasOwn(deploymentEntries, name));
+  const named = resources.map((name) => [name, 'x'.repeat(/(Secret|Arn)$/.test(name) ? ARN_BYTES : NAME_BYTES)]);
+  return environmentOf(schema, { ...values, ...Object.fromEntries(named) });
+}
+
+const NAME_BYTES = 64;
+const ARN_BYTES = 130;
 
 /** Settings that say nothing without another one. */
 const BELONGS_TO: readonly (readonly [string, string])[] = [

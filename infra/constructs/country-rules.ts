@@ -1,6 +1,6 @@
 import { CfnProtectConfiguration } from 'aws-cdk-lib/aws-smsvoice';
 import { Construct } from 'constructs';
-import { ALL_COUNTRIES, type CallSettings } from '../../lib/validators/deployment.ts';
+import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
 import { output } from './stack-names.ts';
 
@@ -41,10 +41,4 @@ export function countryRules(scope: Construct, { channels, phone }: Settings): C
   if (!channels.includes('sms') && !channels.includes('call')) return undefined;
   if (phone === undefined || phone.countries.includes(ALL_COUNTRIES)) return undefined;
   return new CountryRules(scope, 'CountryRules', phone.countries);
-}
-
-/** The settings of calls, which obey the rules of the deployment unless they name others. */
-export function callsWithin(rules: CountryRules | undefined, call: CallSettings | undefined): CallSettings | undefined {
-  if (rules === undefined || call === undefined) return call;
-  return { protectConfiguration: rules.protectConfiguration, ...call };
 }

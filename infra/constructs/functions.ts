@@ -37,6 +37,8 @@ export interface Surroundings {
   mail: MailSender;
   notifications: Topic;
   events: ServiceEvents;
+  /** The country rules that calls obey; absent: all countries are served. */
+  protectConfiguration: string | undefined;
   /** Of the account functions; absent: outside of any network of ours. */
   egress: FixedEgress | undefined;
   logRetention: RetentionDays;
@@ -72,7 +74,7 @@ function registration(route: DeployedRoute, around: Surroundings): ServiceFuncti
     ...sharedProps(around, 'registration'),
     rights: [
       mail.right,
-      ...rightsOfChannels(stack, settings),
+      ...rightsOfChannels(stack, settings, around.protectConfiguration),
       onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
       onTable(data.registrations, 'KeepRegistrations', ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
       onTable(data.limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
@@ -88,6 +90,7 @@ function registration(route: DeployedRoute, around: Surroundings): ServiceFuncti
       limitsTable: data.limits.tableName,
       documentsBucket: data.documents.bucketName,
       pepperSecret: data.pepper.secretArn,
+      protectConfiguration: settings.call && around.protectConfiguration,
     }),
   });
   acknowledgeDocuments(made);

@@ -5,17 +5,12 @@ import { Construct } from 'constructs';
 import type { DeployedFunction } from '../routes.ts';
 import type { Alarms } from './alarms.ts';
 
-const STEPS = {
-  canary: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
-  linear: LambdaDeploymentConfig.LINEAR_10PERCENT_EVERY_1MINUTE,
-};
-
 /** New versions of the functions take over step by step. An alarm of a function rolls the whole deployment back. */
 export class Release extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    props: { steps: keyof typeof STEPS; functions: readonly { name: DeployedFunction; live: Alias }[]; alarms: Alarms },
+    props: { functions: readonly { name: DeployedFunction; live: Alias }[]; alarms: Alarms },
   ) {
     super(scope, id);
     const application = new LambdaApplication(this, 'Application');
@@ -23,7 +18,7 @@ export class Release extends Construct {
       const group = new LambdaDeploymentGroup(this, name, {
         application,
         alias: live,
-        deploymentConfig: STEPS[props.steps],
+        deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
         alarms: props.alarms.rollingBack(name),
       });
       Validations.of(group).acknowledge({

@@ -67,10 +67,14 @@ export function readSecrets(sid: string, ...resources: string[]): PolicyStatemen
 }
 
 /** To send by the channels that are installed, and by no other. */
-export function rightsOfChannels(stack: Stack, { channels, call, whatsapp }: Settings): PolicyStatement[] {
+export function rightsOfChannels(
+  stack: Stack,
+  { channels, call, whatsapp }: Settings,
+  protectConfiguration: string | undefined,
+): PolicyStatement[] {
   return [
     ...(channels.includes('sms') ? [sendTexts()] : []),
-    ...(call === undefined ? [] : [sendCalls(stack, call)]),
+    ...(call === undefined ? [] : [sendCalls(stack, call, protectConfiguration)]),
     ...(whatsapp === undefined ? [] : [sendWhatsApp(stack, whatsapp)]),
   ];
 }
@@ -84,8 +88,8 @@ function sendTexts(): PolicyStatement {
   });
 }
 
-function sendCalls(stack: Stack, call: CallSettings): PolicyStatement {
-  const { originationIdentity: identity, configurationSet, protectConfiguration } = call;
+function sendCalls(stack: Stack, call: CallSettings, protectConfiguration: string | undefined): PolicyStatement {
+  const { originationIdentity: identity } = call;
   const arn = (resource: string, resourceName: string) =>
     stack.formatArn({ service: 'sms-voice', resource, resourceName });
   return new PolicyStatement({
@@ -93,7 +97,6 @@ function sendCalls(stack: Stack, call: CallSettings): PolicyStatement {
     actions: ['sms-voice:SendVoiceMessage'],
     resources: [
       identity.startsWith('arn:') ? identity : arn(identity.startsWith('pool-') ? 'pool' : 'phone-number', identity),
-      ...(configurationSet === undefined ? [] : [arn('configuration-set', configurationSet)]),
       ...(protectConfiguration === undefined ? [] : [arn('protect-configuration', protectConfiguration)]),
     ],
   });

@@ -75,7 +75,11 @@ export async function startAws(resources: AwsResources): Promise<LocalAws> {
       configurationSets: [variables.SES_CONFIGURATION_SET ?? ''],
     }),
     startSns({ ...standIn('sns'), topics: [resources.topicArn] }),
-    startVoice({ ...standIn('voice'), originationIdentities: call === undefined ? [] : [call.originationIdentity] }),
+    startVoice({
+      ...standIn('voice'),
+      originationIdentities: call === undefined ? [] : [call.originationIdentity],
+      protectConfigurations: [variables.PROTECT_CONFIGURATION ?? ''],
+    }),
     startSocial({ ...standIn('whatsapp'), ...namesOf(linked) }),
     startS3({ ...standIn('s3'), buckets: [resources.bucket] }),
     startSecrets({ ...standIn('secrets'), secrets: resources.secrets }),

@@ -7,10 +7,13 @@ import type { DeliveryFailureKind } from '../messages/message.ts';
 import type { SendWhatsApp } from '../messages/providers.ts';
 import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
 
+/** The newest version of Meta's API that AWS has in every region. */
+const META_API_VERSION = 'v20.0';
+
 /** Sends WhatsApp messages through AWS End User Messaging Social, each at most once. */
 export function whatsAppSender(config: SocialMessagingClientConfig = {}): SendWhatsApp {
   const client = new SocialMessagingClient({ ...AT_MOST_ONCE, ...config });
-  return ({ to, phoneNumberId, apiVersion, template }, signal) => {
+  return ({ to, phoneNumberId, template }, signal) => {
     const message = {
       messaging_product: 'whatsapp',
       recipient_type: 'individual',
@@ -21,7 +24,7 @@ export function whatsAppSender(config: SocialMessagingClientConfig = {}): SendWh
     return deliver(
       new SendWhatsAppMessageCommand({
         originationPhoneNumberId: phoneNumberId,
-        metaApiVersion: apiVersion,
+        metaApiVersion: META_API_VERSION,
         message: Buffer.from(JSON.stringify(message)),
       }),
       async (command, options) => (await client.send(command, options)).messageId,

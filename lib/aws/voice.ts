@@ -19,10 +19,7 @@ export function voiceCaller(config: PinpointSMSVoiceV2ClientConfig = {}): PlaceC
         MessageBodyTextType: 'SSML',
         VoiceId: call.voiceId,
         TimeToLive: call.timeToLiveSeconds,
-        ConfigurationSetName: call.configurationSet,
         ProtectConfigurationId: call.protectConfiguration,
-        // The service takes an amount with a point only.
-        MaxPricePerMinute: call.maxPricePerMinute && Number(call.maxPricePerMinute).toFixed(4),
       }),
       async (command, options) => (await client.send(command, options)).MessageId,
       meaning,

@@ -10,7 +10,11 @@ import { type CallTranslation, fill, minutesIn, type Translation } from './trans
 const NOTICE_LIFE_SECONDS = 600;
 
 /** The channel `call`: a voice reads the code out, through AWS End User Messaging. */
-export function callChannel(settings: CallSettings, brand: Brand, placeCall: PlaceCall): OtpChannel {
+export function callChannel(
+  settings: CallSettings & { protectConfiguration?: string | undefined },
+  brand: Brand,
+  placeCall: PlaceCall,
+): OtpChannel {
   return {
     async send(to, message, language, signal) {
       const translation = await translationFor(language);
@@ -22,8 +26,6 @@ export function callChannel(settings: CallSettings, brand: Brand, placeCall: Pla
           voiceId: translation.voice,
           // Without it the service would retry for 72 hours, with a code that has expired.
           timeToLiveSeconds: message.kind === 'code' ? message.validMinutes * 60 : NOTICE_LIFE_SECONDS,
-          configurationSet: settings.configurationSet,
-          maxPricePerMinute: settings.maxPricePerMinute,
           protectConfiguration: settings.protectConfiguration,
         },
         signal,

@@ -10,6 +10,8 @@ export interface ChannelSettings {
   email: EmailSettings;
   sms: SmsSettings;
   call?: CallSettings | undefined;
+  /** The country rules that calls obey. */
+  protectConfiguration?: string | undefined;
   whatsapp?: WhatsAppSettings | undefined;
 }
 

@@ -43,10 +43,8 @@ interface VoiceCall {
   voiceId: VoiceId;
   /** The seconds after which the call is no longer tried. */
   timeToLiveSeconds: number;
-  configurationSet?: string | undefined;
+  /** The country rules that the call obeys. */
   protectConfiguration?: string | undefined;
-  /** US dollars, such as `0.30`. */
-  maxPricePerMinute?: string | undefined;
 }
 
 /** @throws DeliveryFailure */
@@ -89,8 +87,6 @@ interface WhatsAppMessage {
   to: string;
   /** `phone-number-id-…` of the sending number. */
   phoneNumberId: string;
-  /** Of Meta's API, such as `v20.0`. */
-  apiVersion: string;
   template: WhatsAppTemplate;
 }
 

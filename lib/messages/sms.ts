@@ -11,8 +11,6 @@ export function smsChannel(settings: SmsSettings, brand: Brand, publish: Publish
     'AWS.SNS.SMS.SenderID': { type: 'String', value: settings.senderId },
     'AWS.SNS.SMS.MaxPrice': { type: 'Number', value: settings.maxPrice },
     'AWS.MM.SMS.OriginationNumber': { type: 'String', value: settings.originationNumber },
-    'AWS.MM.SMS.EntityId': { type: 'String', value: settings.entityId },
-    'AWS.MM.SMS.TemplateId': { type: 'String', value: settings.templateId },
   } as const;
   return {
     async send(to, message, language, signal) {

@@ -5,12 +5,12 @@ import { translationFor } from './translations/languages.ts';
 
 /** The channel `whatsapp`: template messages through AWS End User Messaging. Meta's templates hold their text. */
 export function whatsAppChannel(settings: WhatsAppSettings, sendWhatsApp: SendWhatsApp): OtpChannel {
-  const { phoneNumberId, apiVersion } = settings;
+  const { phoneNumberId } = settings;
   return {
     async send(to, message, language, signal) {
       const { whatsapp } = await translationFor(language);
       const template = templateOf(message, whatsapp, settings);
-      return sendWhatsApp({ to, phoneNumberId, apiVersion, template }, signal);
+      return sendWhatsApp({ to, phoneNumberId, template }, signal);
     },
   };
 }

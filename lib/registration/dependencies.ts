@@ -28,12 +28,12 @@ export const CHANNEL_OPENERS: Openers = {
     ]);
     return smsChannel(sms, brand, snsPublisher());
   },
-  async call({ call, brand }) {
+  async call({ call, protectConfiguration, brand }) {
     const [{ callChannel }, { voiceCaller }] = await Promise.all([
       import('../messages/call.ts'),
       import('../aws/voice.ts'),
     ]);
-    return callChannel(installed(call), brand, voiceCaller());
+    return callChannel({ ...installed(call), protectConfiguration }, brand, voiceCaller());
   },
   async whatsapp({ whatsapp }) {
     const [{ whatsAppChannel }, { whatsAppSender }] = await Promise.all([

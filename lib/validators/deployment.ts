@@ -3,20 +3,7 @@ import { hasPhoneNumbers } from './countries.ts';
 import { asciiEmail, EmailSchema } from './email.ts';
 import { type Channel, OTP_TYPES } from './otp-types.ts';
 import { closedObject } from './primitives.ts';
-import {
-  amount,
-  count,
-  E164,
-  flag,
-  HOST_NAME,
-  HOST_NAME_MUST,
-  list,
-  minutePrice,
-  noneOr,
-  price,
-  text,
-  word,
-} from './setting-types.ts';
+import { amount, count, E164, flag, HOST_NAME, HOST_NAME_MUST, list, noneOr, price, text } from './setting-types.ts';
 
 /**
  * The settings of a deployment that reach a function, with their rules and defaults. Each is declared only here.
@@ -59,15 +46,12 @@ function isCountry(code: string): boolean {
   return code === ALL_COUNTRIES || hasPhoneNumbers(code);
 }
 
-/** `sms` by SNS. */
+/** `sms` by SNS. India's DLT registers every text by itself: a broker that serves India sends through its own provider. */
 const SmsSchema = closedObject({
   /** The sender's name, in countries that allow names. */
   senderId: v.optional(text(/^(?=.*[A-Za-z])[A-Za-z0-9]{1,11}$/, 'must be 1 to 11 letters and digits, one a letter')),
   /** The sender's number, of this account. */
   originationNumber: v.optional(text(E164, 'must be a phone number such as +15550100123')),
-  /** India's registrations of the sender and of the text. */
-  entityId: v.optional(word('must be the id of a registered entity')),
-  templateId: v.optional(word('must be the id of a registered template')),
   /** The maximum price of one text in US dollars. A more expensive one is not sent. */
   maxPrice: v.optional(price, '0.50'),
   /** The registration page's domain, on which browsers fill in the code (WebOTP). */
@@ -82,10 +66,6 @@ const CallSchema = closedObject({
     /^(arn:aws[\w-]*:sms-voice:[\w-]+:\d{12}:(phone-number|pool)\/(phone|pool)-\w+|(phone|pool)-\w+)$/,
     'must be the id or ARN of a number (phone-…) or of a pool (pool-…)',
   ),
-  configurationSet: v.optional(text(/^[\w-]{1,64}$/, 'must be the name of a configuration set')),
-  protectConfiguration: v.optional(text(/^protect-\w+$/, 'must be the id of a protect configuration (protect-…)')),
-  /** The maximum price of a minute in US dollars. A more expensive call is not made. */
-  maxPricePerMinute: v.optional(minutePrice),
 });
 export type CallSettings = v.InferOutput<typeof CallSchema>;
 
@@ -96,8 +76,6 @@ const WhatsAppSchema = closedObject({
   codeTemplate: template,
   /** An approved utility template without parameters: the notice to an owner of the address. */
   noticeTemplate: template,
-  /** Of Meta's API. */
-  apiVersion: v.optional(text(/^v\d{1,3}\.\d{1,2}$/, 'must be a version such as v20.0'), 'v20.0'),
 });
 export type WhatsAppSettings = v.InferOutput<typeof WhatsAppSchema>;
 
@@ -275,6 +253,8 @@ export const RegistrationEnvironment = v.object({
   limitsTable: resource,
   documentsBucket: resource,
   pepperSecret: resource,
+  /** The country rules that calls obey; absent: all countries are served. */
+  protectConfiguration: v.optional(resource),
   /** The address for checking captchas. Not a setting of a deployment: the local service simulates a provider. */
   captchaUrl: v.optional(resource),
 });

@@ -6,9 +6,6 @@ export function text(pattern: RegExp, must: string) {
   return v.pipe(v.string(must), v.regex(pattern, must));
 }
 
-/** A text that is not empty. */
-export const word = (must: string) => text(/^\S.{0,254}$/, must);
-
 /** A whole number within bounds. */
 export function count(least: number, most: number) {
   const must = `must be a whole number from ${least} to ${most}`;
@@ -17,10 +14,6 @@ export function count(least: number, most: number) {
 
 /** US dollars as a text such as `0.25`, as the AWS services expect them. */
 export const price = text(/^(?=.*[1-9])\d{1,6}(\.\d{1,5})?$/, 'must be an amount in US dollars such as 0.25');
-export const minutePrice = text(
-  /^(?=.*[1-9])\d{1,2}(\.\d{1,5})?$/,
-  'must be an amount below 100 US dollars such as 0.25',
-);
 
 export const E164 = /^\+[1-9]\d{6,14}$/;
 export const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;

@@ -14,6 +14,9 @@ function faultsOf(context: Record<string, unknown>): readonly string[] {
   }
 }
 
+/** Together longer than the 4 KB that Lambda accepts. */
+const HOSTS = Array.from({ length: 150 }, (_, index) => `www${100 + index}.pages.acme.example`);
+
 describe('The settings of a deployment', () => {
   it('need nothing but the sender address', () => {
     expect(readSettings(SENDER)).toEqual({
@@ -58,7 +61,7 @@ describe('The settings of a deployment', () => {
       jwtIssuer: 'https://login.acme.example/',
       jwtAudience: ['accounts'],
       phone: { countries: ['GB', 'DE'] },
-      sms: { senderId: 'ACME', maxPrice: 0.25, entityId: 1101 },
+      sms: { senderId: 'ACME', maxPrice: 0.25 },
       call: { originationIdentity: 'pool-0a1b' },
       limits: { resendSeconds: [30, 60], countryPerHour: 'none', recipientPerHour: 3 },
       brand: {
@@ -79,7 +82,6 @@ describe('The settings of a deployment', () => {
       jwtAudience: 'accounts',
       'phone.countries': 'GB, DE',
       sms: '{"senderId": "ACME", "maxPrice": "0.25"}',
-      'sms.entityId': '1101',
       call: '{"originationIdentity": "pool-0a1b"}',
       'limits.resendSeconds': '30,60',
       'limits.countryPerHour': 'none',
@@ -204,6 +206,11 @@ describe('Faulty settings', () => {
       { captcha: { provider: 'turnstile', secret: 'captcha', hostnames: 'https://acme.example' } },
       'captcha.hostnames: must be a domain',
     ],
+    [
+      'more than fits into the variables of a function',
+      { 'captcha.provider': 'turnstile', 'captcha.secret': 'captcha', 'captcha.hostnames': HOSTS },
+      'captcha: is the largest with 42',
+    ],
     ['a header that is none', { front: { header: 'X: y', secret: 'front' } }, 'front.header: must be the name'],
     [
       'two ways to say who may open accounts',
@@ -226,7 +233,7 @@ describe('Faulty settings', () => {
       { egressAllocationId: 'eipalloc-0a1b2c3d' },
       'egressAllocationId: is given, but vpc',
     ],
-    ['another way of release', { release: 'slowly' }, 'release: must be canary, linear or all'],
+    ['another way of release', { release: 'linear' }, 'release: must be canary or all'],
     ['calls without what calls', { channels: 'email,call' }, 'call: is required by the channel call'],
     [
       'calls from a plain number, to which no right can be limited',

@@ -11,6 +11,12 @@ export const DOOR = {
   FRONT: JSON.stringify({ header: HEADER, secret: 'front/key' }),
 };
 
+/** A deployment that serves one country, and whose calls obey the rules of the stack. */
+export const ONE_COUNTRY = {
+  PHONE: JSON.stringify({ countries: ['GB'] }),
+  PROTECT_CONFIGURATION: 'protect-0a1b',
+};
+
 /** What a request brings that has passed the proxy: the address of its person, and where a captcha is asked for a token of it. */
 export function throughDoor({ captcha }: Pick<LocalService, 'captcha'>): Record<string, string> {
   return {

@@ -133,15 +133,15 @@ describe('Every function', () => {
       pepperSecret: '<PepperSecret>',
     });
     const told = environmentOf(full, 'RequestRegistration');
-    const call = told.CALL?.replace(/<ProtectConfiguration[^>]*>/, 'protect-0a1b');
-    expect(registrationConfig({ ...told, CALL: call })).toMatchObject({
+    expect(registrationConfig(told)).toMatchObject({
       stage: 'full',
       brand: EVERYTHING.brand,
       email: { senderAddress: 'no-reply@acme.example', configurationSet: '<MailConfigurationSet>' },
       channels: EVERYTHING.channels,
       limits: { resendSeconds: [30, 60], recipientPerHour: 3 },
       sms: { senderId: 'ACME', maxPrice: '0.25', originationNumber: '+15550100123', webOtpDomain: 'www.acme.example' },
-      call: { originationIdentity: 'phone-0a1b', configurationSet: 'calls', maxPricePerMinute: '0.30' },
+      call: { originationIdentity: 'phone-0a1b' },
+      protectConfiguration: '<ProtectConfiguration.ProtectConfigurationId>',
       whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code', noticeTemplate: 'notice' },
       documentsBucket: '<DocumentsBucket>',
       confirmation: true,

@@ -87,8 +87,8 @@ describe('Texts and calls', () => {
 
   it('know the rules: calls by naming them, texts once a person has made them the default of the account', () => {
     const made = synthesize({ channels: 'email,sms,call', 'phone.countries': 'GB', call: CALL });
-    const { CALL: told = '' } = environmentOf(made, 'RequestRegistration');
-    expect(JSON.parse(told)).toMatchObject({ protectConfiguration: '<ProtectConfiguration.ProtectConfigurationId>' });
+    const { PROTECT_CONFIGURATION: rules } = environmentOf(made, 'RequestRegistration');
+    expect(rules).toBe('<ProtectConfiguration.ProtectConfigurationId>');
     const { SendCalls } = rightsOf(made, 'RequestRegistration');
     expect(SendCalls).toMatchObject({
       on: expect.arrayContaining([
@@ -105,15 +105,6 @@ describe('Texts and calls', () => {
     synthesize(calls).hasResourceProperties(role, { AWSServiceName: 'sms-voice.amazonaws.com' });
     synthesize({ ...calls, voiceMetricsRole: false }).resourceCountIs(role, 0);
     template.resourceCountIs(role, 0);
-  });
-
-  it('go by other rules where the settings name some', () => {
-    const call = { ...CALL, protectConfiguration: 'protect-0a1b' };
-    const { CALL: told = '' } = environmentOf(
-      synthesize({ channels: 'email,call', 'phone.countries': 'GB', call }),
-      'RequestRegistration',
-    );
-    expect(JSON.parse(told)).toMatchObject({ protectConfiguration: 'protect-0a1b' });
   });
 
   it('have no rules where nothing is sent, or to all countries', () => {

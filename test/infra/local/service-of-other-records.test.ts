@@ -3,6 +3,7 @@ import type { CrmFile } from '../../../infra/crm/crm-file.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../../infra/local/service.ts';
+import { ONE_COUNTRY } from '../../support/door.ts';
 import { get, openAccount, PHONE, put, register } from '../../support/local-service.ts';
 
 describe('a local service of other records', () => {
@@ -28,6 +29,14 @@ describe('a local service of other records', () => {
     await during({ environment: { CHANNELS: 'email,sms' } }, async (service) => {
       const answer = await register(service, { otp_type: 'call', phone: PHONE });
       expect(await answer.json()).toMatchObject({ type: 'otp_type_unavailable', available: ['email', 'sms'] });
+    });
+  });
+
+  it('places calls by the country rules of the stack, where it serves some countries', async () => {
+    await during({ environment: ONE_COUNTRY }, async (service) => {
+      expect((await register(service, { otp_type: 'call', phone: PHONE })).status).toBe(204);
+      const { ProtectConfigurationId } = JSON.parse(service.standIns.voice.lastBody) as Record<string, unknown>;
+      expect(ProtectConfigurationId).toBe(ONE_COUNTRY.PROTECT_CONFIGURATION);
     });
   });
 

@@ -5,7 +5,6 @@ import { answering, clientOf, failureOf, patient } from '../../support/senders.t
 const MESSAGE = {
   to: '+447400123456',
   phoneNumberId: 'phone-number-id-0a1b2c',
-  apiVersion: 'v20.0',
   template: { name: 'one_time_password', language: 'en_US', components: [] },
 };
 

@@ -14,15 +14,12 @@ const NOTICE = { kind: 'owner_notice' } as const;
 const TO = '+447400123456';
 const SETTINGS = {
   originationIdentity: '+441234567890',
-  configurationSet: 'calls',
-  maxPricePerMinute: '1',
   protectConfiguration: 'protect-1',
 };
 
 async function call() {
   const service = await started(startVoice, {
     originationIdentities: ['+441234567890'],
-    configurationSets: ['calls'],
     protectConfigurations: ['protect-1'],
     optedOut: ['+447400000000'],
     blockedCountries: ['+99'],

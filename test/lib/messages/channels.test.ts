@@ -15,7 +15,7 @@ function settings(channels: Channel[]) {
     email: { senderAddress: 'no-reply@example.com' },
     sms: { maxPrice: '0.50' },
     call: { originationIdentity: '+441234567890' },
-    whatsapp: { phoneNumberId: '', codeTemplate: '', noticeTemplate: '', apiVersion: 'v20.0' },
+    whatsapp: { phoneNumberId: '', codeTemplate: '', noticeTemplate: '' },
   };
 }
 

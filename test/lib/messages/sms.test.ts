@@ -38,14 +38,12 @@ describe('The channel sms', () => {
     expect(outbox[0]?.text).toMatch(/\n@example\.com #012345$/);
   });
 
-  it('is transactional, with the sender id, price cap and registrations of the settings', async () => {
+  it('is transactional, with the sender id, number and price cap of the settings', async () => {
     const published: unknown[] = [];
     const settings = {
       senderId: 'EXMARKETS',
       maxPrice: '0.25',
       originationNumber: '+441234567890',
-      entityId: '1101234567890',
-      templateId: '1107012345678',
     };
     const channel = smsChannel(settings, BRAND, async (publication) => {
       published.push(publication);
@@ -60,8 +58,6 @@ describe('The channel sms', () => {
           'AWS.SNS.SMS.SenderID': { type: 'String', value: 'EXMARKETS' },
           'AWS.SNS.SMS.MaxPrice': { type: 'Number', value: '0.25' },
           'AWS.MM.SMS.OriginationNumber': { type: 'String', value: '+441234567890' },
-          'AWS.MM.SMS.EntityId': { type: 'String', value: '1101234567890' },
-          'AWS.MM.SMS.TemplateId': { type: 'String', value: '1107012345678' },
         },
       },
     ]);

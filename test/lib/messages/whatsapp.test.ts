@@ -12,7 +12,6 @@ const SETTINGS = {
   phoneNumberId: 'phone-number-id-0a1b2c3d4e5f60718293a4b5c6d7e8f9',
   codeTemplate: 'one_time_password',
   noticeTemplate: 'registration_attempt',
-  apiVersion: 'v20.0',
 };
 
 async function whatsapp(settings = SETTINGS) {
