@@ -31,13 +31,12 @@ interface Property {
 
 type FixedField = (typeof FIXED_FIELDS)[number];
 
-/** How a page shows the fixed fields. */
-const FIXED: Readonly<Record<FixedField, { title: string; ui: Schema }>> = {
-  email: { title: 'Email', ui: { 'ui:widget': 'email', 'ui:autocomplete': 'email' } },
-  type: { title: 'Type', ui: { 'ui:widget': 'hidden' } },
-  name: { title: 'Name', ui: { 'ui:autocomplete': 'name' } },
+/** How a page shows the fixed fields that need more than their name as a label. */
+const FIXED: Partial<Record<FixedField, { title?: string; ui: Schema }>> = {
+  email: { ui: { 'ui:widget': 'email', 'ui:autocomplete': 'email' } },
+  type: { ui: { 'ui:widget': 'hidden' } },
+  name: { ui: { 'ui:autocomplete': 'name' } },
   phone: {
-    title: 'Phone',
     ui: {
       country_code: { 'ui:autocomplete': 'tel-country-code', 'ui:options': { inputType: 'tel' } },
       number: { 'ui:autocomplete': 'tel-national', 'ui:options': { inputType: 'tel' } },
@@ -47,11 +46,11 @@ const FIXED: Readonly<Record<FixedField, { title: string; ui: Schema }>> = {
     title: 'Send my code by',
     ui: { 'ui:widget': 'radio', 'ui:enumNames': ['Email', 'SMS', 'Call', 'WhatsApp'] },
   },
-  password: { title: 'Password', ui: { 'ui:widget': 'password', 'ui:autocomplete': 'new-password' } },
-  repeat_password: { title: 'Repeat password', ui: { 'ui:widget': 'password', 'ui:autocomplete': 'new-password' } },
-  form_id: { title: 'Form', ui: { 'ui:widget': 'hidden' } },
+  password: { ui: { 'ui:widget': 'password', 'ui:autocomplete': 'new-password' } },
+  repeat_password: { ui: { 'ui:widget': 'password', 'ui:autocomplete': 'new-password' } },
+  form_id: { ui: { 'ui:widget': 'hidden' } },
   referrer_id: { title: 'Referral code', ui: {} },
-  language: { title: 'Language', ui: { 'ui:widget': 'hidden' } },
+  language: { ui: { 'ui:widget': 'hidden' } },
 };
 
 /** The fixed fields before and after those of the form. */
@@ -108,8 +107,8 @@ function fixedProperties(formId: string): Record<FixedField, Property> {
   };
   const values: Schemas = { form_id: { const: formId, default: formId }, type: { default: 'trader' } };
   const entries = FIXED_FIELDS.map((name) => {
-    const schema = { ...properties[name], ...values[name], title: FIXED[name].title };
-    return [name, { schema, ui: FIXED[name].ui, required: required.includes(name) }];
+    const { title = titleOf(name), ui = {} } = FIXED[name] ?? {};
+    return [name, { schema: { ...properties[name], ...values[name], title }, ui, required: required.includes(name) }];
   });
   return Object.fromEntries(entries) as Record<FixedField, Property>;
 }
@@ -170,5 +169,10 @@ function withTitles({ examples: _, ...schema }: Schema): Schema {
 
 function titled([name, member]: [string, Schema]): [string, Schema] {
   const { description: _, ...rest } = withTitles(member);
-  return [name, { title: `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`, ...rest }];
+  return [name, { title: titleOf(name), ...rest }];
+}
+
+/** `repeat_password` is labeled `Repeat password`. */
+function titleOf(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`;
 }

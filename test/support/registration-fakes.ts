@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import * as v from 'valibot';
 import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
 import { registrationConfig } from '../../lib/config.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
@@ -13,11 +14,15 @@ import type { RegistrationDependencies } from '../../lib/registration/work.ts';
 import { sealCode } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
-import { environmentOf, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
+import { ALL_COUNTRIES, environmentOf, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
 import type { Form } from '../../lib/validators/form.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import type { Violation } from '../../lib/validators/primitives.ts';
-import type { Recipient, RegistrationRequest } from '../../lib/validators/registration.ts';
+import {
+  type Recipient,
+  type RegistrationRequest,
+  registrationRequestSchema,
+} from '../../lib/validators/registration.ts';
 
 /** The steps that a fake notes, and can be told to fail at. */
 export type Step =
@@ -278,7 +283,17 @@ export const RECIPIENTS = {
   whatsapp: { channel: 'whatsapp', key: '+447400123456', to: '+447400123456', country: 'GB' },
 } as const satisfies Record<Channel, Recipient>;
 
-/** A request that keeps every rule, as the endpoint hands it over. */
+const PARSED = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), {
+  email: 'Bob@Example.com',
+  type: 'trader',
+  name: 'Bob',
+  phone: { country_code: '44', number: '7400123456' },
+  password: 'correct horse battery',
+  repeat_password: 'correct horse battery',
+  form_id: 'FORM0001',
+});
+
+/** A valid request, as the endpoint passes it on. */
 export function registrationRequest(
   body: Partial<RegistrationRequest> = {},
   request: Partial<Omit<Request<RegistrationRequest>, 'body'>> = {},
@@ -293,16 +308,7 @@ export function registrationRequest(
     endsAt: NOW + 20_000,
     ...request,
     body: {
-      email: 'Bob@Example.com',
-      emailKey: 'bob@example.com',
-      type: 'trader',
-      name: 'Bob',
-      phoneE164: '+447400123456',
-      recipient: RECIPIENTS.email,
-      password: 'correct horse battery',
-      form_id: 'FORM0001',
-      referrer_id: undefined,
-      language: undefined,
+      ...PARSED,
       members: {},
       ...body,
     },
