@@ -196,7 +196,7 @@ export const FIXED_FIELDS: Field[] = [
     type: 'string',
     required: true,
     values: {
-      'decided: 1 to 128 characters': {
+      'decided: a maximum length': {
         good: [
           'A',
           "Jean-Luc O'Neil",

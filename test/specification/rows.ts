@@ -107,7 +107,7 @@ export const ROWS: readonly Row[] = [
       'decided: no invisible characters, and none that change the direction',
       'decided: a letter or a digit',
     ],
-    limits: ['decided: 1 to 128 characters'],
+    limits: ['decided: a maximum length'],
   },
   { id: '2.1 phone', rules: ['object', 'decided: no other members'], promises: ['not required'] },
   {
