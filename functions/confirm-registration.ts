@@ -9,7 +9,7 @@ import { ConfirmationRequestSchema, MAX_CONFIRMATION_BYTES } from '../lib/valida
 
 const config = confirmationConfig();
 const readSecret = secretReader();
-const parts = confirmationDependencies(config, readSecret);
+const dependencies = confirmationDependencies(config, readSecret);
 
 /** `POST /public/v1/account/register/confirm`: confirms the registration that a one-time password was sent for → 204. */
 export const handler = endpoint({
@@ -17,5 +17,5 @@ export const handler = endpoint({
   front: frontOf(config.front, readSecret),
   maxBodyBytes: MAX_CONFIRMATION_BYTES,
   telemetry: telemetry('confirm-registration', config.stage),
-  handle: (request, telemetry, signal) => confirmRegistration(parts, request, telemetry, signal),
+  handle: (request, telemetry, signal) => confirmRegistration(dependencies, request, telemetry, signal),
 });

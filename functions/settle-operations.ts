@@ -4,7 +4,7 @@ import { within } from '../lib/deadline.ts';
 import { accountDependencies } from '../lib/openings/dependencies.ts';
 import { settleOperations } from '../lib/openings/settler.ts';
 import { registrationsIn } from '../lib/records/registrations.ts';
-import { tellUntold } from '../lib/registration/confirmation.ts';
+import { publishPending } from '../lib/registration/confirmation.ts';
 import { telemetry } from '../lib/telemetry.ts';
 
 const config = settlementConfig();
@@ -17,6 +17,6 @@ const PUBLISHING_MS = 10_000;
 /** Each minute: publishes confirmed registrations that were not published, and completes what no client retries. */
 export async function handler(_event: unknown, context: { getRemainingTimeInMillis(): number }): Promise<void> {
   const endsAt = Date.now() + context.getRemainingTimeInMillis();
-  await tellUntold({ events: dependencies.events, registrations }, log, within(PUBLISHING_MS));
+  await publishPending({ events: dependencies.events, registrations }, log, within(PUBLISHING_MS));
   await settleOperations(dependencies, log, endsAt);
 }

@@ -1,5 +1,4 @@
 import type * as v from 'valibot';
-import { MAX_SIDE_BY_SIDE } from '../../lib/records/registrations.ts';
 import { CODE_VALID_MINUTES, MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
 import { MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
@@ -51,7 +50,7 @@ function registration(): JsonObject {
     tags: ['Registration'],
     summary: 'Send registration request for OTP',
     description: [
-      `Accepts a registration request for a new user and sends a one-time password through the channel named by \`otp_type\`: six digits, valid for ${CODE_VALID_MINUTES} minutes. The ${MAX_SIDE_BY_SIDE} newest registrations of a channel and address are kept, each with its own code, password and fields.`,
+      `Accepts a registration request for a new user and sends a one-time password through the channel named by \`otp_type\`: six digits, valid for ${CODE_VALID_MINUTES} minutes. All registrations of a channel and address are kept for 24 hours, each with its own code, password and fields.`,
       'Fields of the registration form are at the root of the body, next to the fixed fields, each under its key in the form.',
       'The answer does not reveal whether the address already belongs to a client. The owner of such an address gets a notice and no code.',
       'Pages of the configured origins may call it (CORS).',
@@ -79,7 +78,7 @@ function confirmation(): JsonObject {
     description: [
       'An extension: only deployments with the setting `confirmation` have it. On others the gateway answers 404 `Not Found`.',
       'Confirms a registration by its one-time password. The broker then makes the person a client.',
-      `Code and password must belong to one of the ${MAX_SIDE_BY_SIDE} newest registrations of this channel and address. A code allows ${MAX_GUESSES} guesses. A wrong password uses no guess.`,
+      `Code and password must belong to a registration of this channel and address. A code allows ${MAX_GUESSES} different guesses. A wrong password uses no guess.`,
       'Every refusal is the same `code_not_accepted`. It does not reveal whether there is a registration, or whether the address belongs to a client.',
       'After a lost answer, send the same body again: for 24 hours the answer is 204 again. No `Idempotency-Key` is needed.',
       `At most ${DEFAULT_LIMITS.confirmationsPer10Minutes} requests in 10 minutes from a source address, right or wrong (a setting). The body may have ${bytes(MAX_CONFIRMATION_BYTES)}.`,

@@ -4,6 +4,7 @@ import type { CheckedDocument } from '../validators/custom-fields.ts';
 import { DOCUMENTS_FOLDER, PENDING_DOCUMENT } from '../validators/deployment.ts';
 import type { Violation } from '../validators/primitives.ts';
 import { toPointer } from '../validators/primitives.ts';
+import { allEnded } from './all-ended.ts';
 
 /** Where a document went, as the registration's record keeps it. */
 export interface StoredDocument {
@@ -13,7 +14,7 @@ export interface StoredDocument {
   id: string;
   /** Of the object in the bucket. */
   key: string;
-  /** Told from its content. */
+  /** As the content shows it. */
   media_type: string;
   bytes: number;
   /** Base64. */
@@ -21,23 +22,23 @@ export interface StoredDocument {
 }
 
 export interface Documents {
-  /** The faults of documents whose content is of no media type that their form field accepts. */
+  /** A violation for each document whose content has no media type that its form field accepts. */
   inspect(documents: readonly CheckedDocument[]): Promise<Violation[]>;
   /**
-   * Stores documents that were found without fault, under the registration's id. What was stored of a registration that
-   * fails later is found by nobody, and expires with the bucket's objects.
+   * Stores documents that passed `inspect`, under the registration's id. If the registration fails later, they expire
+   * like all others.
    * @throws StorageFailure
    */
   store(registrationId: string, documents: readonly CheckedDocument[], signal: AbortSignal): Promise<StoredDocument[]>;
   /**
-   * Keeps stored documents for as long as the bucket keeps anything, instead of a day; also those that are kept already.
+   * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated.
    * @throws StorageFailure
    */
   keep(documents: readonly Pick<StoredDocument, 'key'>[], signal: AbortSignal): Promise<void>;
 }
 
 interface DocumentOptions {
-  /** Documents that nobody keeps disappear after a day, by a tag; else all of them disappear alike. */
+  /** True: documents have a tag by which they disappear after a day, until they are kept. */
   tagged?: boolean;
   open?: (bucket: string) => Promise<ObjectStore>;
 }
@@ -52,7 +53,7 @@ export function documentsIn(
 
   return {
     async inspect(documents) {
-      const faults = documents.map(async (document): Promise<Violation[]> => {
+      const violations = documents.map(async (document): Promise<Violation[]> => {
         if ((await mediaType(document)) !== undefined) return [];
         return [
           {
@@ -62,7 +63,7 @@ export function documentsIn(
           },
         ];
       });
-      return (await Promise.all(faults)).flat();
+      return (await Promise.all(violations)).flat();
     },
 
     async store(registrationId, documents, signal) {
@@ -84,15 +85,6 @@ export function documentsIn(
       await allEnded(documents.map(({ key }) => store.deleteTags(key, signal)));
     },
   };
-}
-
-/** Fails only when all have ended: no call goes on behind the answer. */
-async function allEnded<T>(calls: readonly Promise<T>[]): Promise<T[]> {
-  const results = await Promise.allSettled(calls);
-  return results.map((result) => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  });
 }
 
 async function put(

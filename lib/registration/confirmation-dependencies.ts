@@ -6,15 +6,15 @@ import { documentsIn } from '../records/documents.ts';
 import { eventsOn } from '../records/events.ts';
 import { registrationDirectoryIn } from '../records/registration-directory.ts';
 import { registrationsIn } from '../records/registrations.ts';
-import { isPasswordOf } from '../secrets/password-hash.ts';
+import { hashPassword } from '../secrets/password-hash.ts';
 import { parsePepper } from '../secrets/pepper.ts';
-import type { ConfirmationParts } from './confirmation.ts';
+import type { ConfirmationDependencies } from './confirmation.ts';
 
 /** What a confirmation is given in production; made once, at cold start. */
 export function confirmationDependencies(
   config: ReturnType<typeof confirmationConfig>,
   readSecret: ReadSecret,
-): ConfirmationParts {
+): ConfirmationDependencies {
   const database = databaseClient();
   const limitsTable = table(database, config.limitsTable);
   return {
@@ -25,7 +25,7 @@ export function confirmationDependencies(
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
     // Confirmations are never taken back.
     limits: limitsIn(limitsTable, () => limitsTable, config.limits),
-    isPassword: isPasswordOf,
+    hashPassword,
     now: Date.now,
   };
 }

@@ -1,131 +1,145 @@
 import type { Answer, Request } from '../http/endpoint.ts';
 import type { RegistrationLimits } from '../limits/limits.ts';
 import { Problem } from '../problem.ts';
+import { allEnded } from '../records/all-ended.ts';
 import type { Documents } from '../records/documents.ts';
 import type { Events } from '../records/events.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
-import { MAX_SIDE_BY_SIDE, type Registrations, type StoredRegistration, TELLING_MS } from '../records/registrations.ts';
-import { isSealedCode } from '../secrets/one-time-code.ts';
+import { PUBLISHING_MS, type Registrations, type StoredRegistration } from '../records/registrations.ts';
+import { isSameSeal, isSealedPassword, passwordSalt, sealGuess } from '../secrets/one-time-code.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import type { ConfirmationRequest } from '../validators/confirmation.ts';
 import { refuseReached } from './work.ts';
 
 /** What a confirmation needs; tests pass fakes. */
-export interface ConfirmationParts {
+export interface ConfirmationDependencies {
   directory: Pick<RegistrationDirectory, 'isClient'>;
   registrations: Registrations;
   documents: Pick<Documents, 'keep'>;
   events: Events;
-  pepper(signal: AbortSignal): Promise<Pepper>;
   limits: Pick<RegistrationLimits, 'countConfirmation'>;
-  /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
-  isPassword(hash: string | undefined, password: string): Promise<boolean>;
+  pepper(signal: AbortSignal): Promise<Pepper>;
+  /** @returns its PHC string */
+  hashPassword(password: string, salt: Buffer): Promise<string>;
   now(): number;
 }
 
-/** How long the answer to a confirmation is given again, in milliseconds. */
+/** How long a confirmation may be repeated, in milliseconds. */
 const REPEATED_MS = 24 * 60 * 60_000;
 
 /**
- * Confirms the registration whose password and code these are. Every refusal has the same answer, the same calls and
- * as many hashes: it tells neither whether there is a registration nor whose address it is. Who does not know the
- * password uses up no guess.
+ * Confirms the registration that this password and code belong to. Every refusal has the same answer, after the same
+ * calls and as many hashes: it reveals neither whether there is a registration nor whose address it is.
  * @throws Problem for every outcome but 204
  */
 export async function confirmRegistration(
-  parts: ConfirmationParts,
+  dependencies: ConfirmationDependencies,
   { body, source }: Request<ConfirmationRequest>,
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const pepper = await parts.pepper(signal);
-  const limit = await parts.limits.countConfirmation(source, pepper, signal);
+  const pepper = await dependencies.pepper(signal);
+  const limit = await dependencies.limits.countConfirmation(source, pepper, signal);
   refuseReached(limit, body.channel, telemetry);
   if (limit.kind === 'unchecked') telemetry.event('LimitUncheckable', { channel: body.channel });
 
-  const registration = await guess(parts, body, pepper, signal);
+  const registration = await guessed(dependencies, body, pepper, signal);
   if (registration === undefined) throw new Problem('code_not_accepted');
-  const confirmed = registration.confirmation === undefined ? await confirm(parts, registration, signal) : registration;
-  const own = confirmed !== registration;
-  if (own || isUntold(registration, parts.now())) {
-    await bestEffort(telemetry, 'event', (settling) => tellConfirmed(parts, confirmed, settling));
+  const isFirst = registration.confirmation === undefined;
+  const confirmed = isFirst ? await confirm(dependencies, registration, signal) : registration;
+  // Of simultaneous requests the one that confirmed it publishes.
+  if (confirmed !== registration || isOverdue(registration, dependencies.now())) {
+    await bestEffort(telemetry, 'event', (settling) => publish(dependencies, confirmed, settling));
   }
   return { body: undefined };
 }
 
-/** Whether whoever confirmed it has failed to tell it, or died before. */
-function isUntold({ confirmation }: StoredRegistration, now: number): boolean {
-  return confirmation?.told === false && Date.parse(confirmation.confirmed_at) < now - TELLING_MS;
+/** Whether the request that confirmed it has failed to publish the event, or died before. */
+function isOverdue({ confirmation }: StoredRegistration, now: number): boolean {
+  return confirmation?.published === false && Date.parse(confirmation.confirmed_at) < now - PUBLISHING_MS;
 }
 
-/** Guesses at those of the registrations that have this password. @returns the one whose code it is */
-async function guess(
-  parts: ConfirmationParts,
+/**
+ * Finds the registration of this password and code. The password is compared first, so a stranger's guess counts for no
+ * registration. The guess is counted before it is compared, so five different codes can be guessed, however many at once.
+ * The same guess again is free: a right one whose confirmation failed can be repeated.
+ */
+async function guessed(
+  { registrations, hashPassword, now }: ConfirmationDependencies,
   { channel, address, code, password }: ConfirmationRequest,
   pepper: Pepper,
   signal: AbortSignal,
 ): Promise<StoredRegistration | undefined> {
-  const standing = await parts.registrations.newest(channel, address, signal);
-  const places = Array.from({ length: MAX_SIDE_BY_SIDE }, (_, place) => standing[place]);
-  const known = await Promise.all(places.map((one) => parts.isPassword(one?.password_hash, password)));
-  const counted = await Promise.all(
-    places.map((one, place) => parts.registrations.countGuess(one?.registration_id, known[place] === true, signal)),
-  );
-  const now = parts.now();
-  return counted.find((one, place) => {
-    if (one === undefined || known[place] !== true || one.delivery?.kind === 'owner_notice') return false;
+  const place = { otp_type: channel, address };
+  // The address has one salt for each key of the pepper: one, or two while it is rotated.
+  const [listed, ...hashes] = await allEnded([
+    registrations.list(place, signal),
+    ...pepper.keys.map((key) => hashPassword(password, passwordSalt(key, channel, address))),
+  ]);
+  const guesses = listed.flatMap((one) => {
     const binding = { registrationId: one.registration_id, channel, address };
-    if (!isSealedCode(code, binding, one.code, pepper)) return false;
-    const { confirmation } = one;
-    return confirmation === undefined
-      ? one.code.expires_at_ms > now
-      : Date.parse(confirmation.confirmed_at) > now - REPEATED_MS;
+    const guess = sealGuess(code, binding, one, pepper);
+    const hash = hashes[pepper.versions.indexOf(one.pepper_version)] ?? '';
+    return guess !== undefined && isSealedPassword(hash, binding, one, pepper)
+      ? [{ ...binding, guess, seals: one }]
+      : [];
   });
+  const counted = await registrations.countGuesses(place, guesses, listed, signal);
+  const right = guesses.find((one) => counted.has(one.registrationId) && isSameSeal(one.guess, one.seals.code));
+  // Also read where there is none, so that every refusal makes the same calls.
+  const registration = await registrations.get(right?.registrationId ?? 'none', signal);
+  if (registration === undefined || right === undefined || registration.delivery?.kind === 'owner_notice')
+    return undefined;
+  const { confirmation } = registration;
+  const validUntil =
+    confirmation === undefined ? right.seals.expires_at_ms : Date.parse(confirmation.confirmed_at) + REPEATED_MS;
+  return validUntil > now() ? registration : undefined;
 }
 
 /**
- * Of right guesses that race one writes this; the others are answered alike. The documents are kept before: wherever this
- * breaks off, a confirmed registration has all of its documents.
+ * Of simultaneous right guesses one writes the confirmation; the others get the same answer. The documents are kept first:
+ * wherever this fails, a confirmed registration has all its documents.
+ * @returns the registration with this request's confirmation, or as it was
  */
 async function confirm(
-  parts: ConfirmationParts,
+  { directory, documents, registrations, now }: ConfirmationDependencies,
   registration: StoredRegistration,
   signal: AbortSignal,
 ): Promise<StoredRegistration> {
-  const [looked, kept] = await Promise.allSettled([
-    parts.directory.isClient({ emailKey: registration.email_key }, signal),
-    parts.documents.keep(registration.documents, signal),
+  const [known] = await allEnded([
+    directory.isClient({ emailKey: registration.email_key }, signal),
+    documents.keep(registration.documents, signal),
   ]);
-  if (looked.status === 'rejected') throw looked.reason;
-  if (kept.status === 'rejected') throw kept.reason;
   const confirmation = {
-    confirmed_at: new Date(parts.now()).toISOString(),
-    email_taken: looked.value.email || registration.delivery?.email_taken === true,
-    told: false,
+    confirmed_at: new Date(now()).toISOString(),
+    email_taken: known.email || registration.delivery?.email_taken === true,
+    published: false,
   };
-  const won = await parts.registrations.confirm(registration.registration_id, confirmation, signal);
+  const won = await registrations.confirm(registration, confirmation, signal);
   return won ? { ...registration, confirmation } : registration;
 }
 
-/** Tells of the registrations that were confirmed and not told by whoever confirmed them; what fails is told later. */
-export async function tellUntold(
-  parts: Pick<ConfirmationParts, 'events' | 'registrations'>,
+/** Publishes the events of confirmed registrations that are overdue. What fails is published later. */
+export async function publishPending(
+  dependencies: Pick<ConfirmationDependencies, 'events' | 'registrations'>,
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<void> {
   const failed = (error: unknown) => telemetry.event('EventFailed', describeError(error));
   try {
-    // One after the other, each on its own: none that fails holds up those behind it.
-    for (const one of await parts.registrations.untold(signal)) await tellConfirmed(parts, one, signal).catch(failed);
+    // One after another, each on its own: one that fails does not stop the next.
+    for (const one of await dependencies.registrations.unpublished(signal)) {
+      await publish(dependencies, one, signal).catch(failed);
+    }
   } catch (error) {
     failed(error);
   }
 }
 
-/** Tells of a confirmed registration, and notes that it was told; what fails here can be told again. */
-async function tellConfirmed(
-  parts: Pick<ConfirmationParts, 'events' | 'registrations'>,
+/** Publishes that a registration is confirmed, and notes it. May be repeated. */
+async function publish(
+  { events, registrations }: Pick<ConfirmationDependencies, 'events' | 'registrations'>,
   { confirmation, ...registration }: StoredRegistration,
   signal: AbortSignal,
 ): Promise<void> {
@@ -140,6 +154,6 @@ async function tellConfirmed(
     requested_at: registration.requested_at,
     confirmed_at: confirmation.confirmed_at,
   };
-  await parts.events.publish('RegistrationConfirmed', detail, signal);
-  await parts.registrations.noteTold(registration.registration_id, signal);
+  await events.publish('RegistrationConfirmed', detail, signal);
+  await registrations.notePublished(registration.registration_id, signal);
 }

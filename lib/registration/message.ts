@@ -4,7 +4,7 @@ import { DeliveryFailure, type Message, type OtpChannel } from '../messages/mess
 import { Problem } from '../problem.ts';
 import { allEnded } from '../records/all-ended.ts';
 import type { Delivery, PendingRegistration } from '../records/registrations.ts';
-import { CODE_VALID_MINUTES, sealCode } from '../secrets/one-time-code.ts';
+import { CODE_VALID_MINUTES, passwordSalt, type Seals, sealSecrets } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError } from '../telemetry.ts';
 import type { CheckedCustomFields, RegistrationRequest } from '../validators/registration.ts';
 import { type AdmittedWork, finish, noted, passLimit, type Work } from './work.ts';
@@ -18,11 +18,11 @@ export async function keepAndSend(
   custom: CheckedCustomFields,
   referrerUserId: string | undefined,
 ): Promise<void> {
-  const { dependencies, request, done, signal } = work;
+  const { dependencies, request, pepper, done, signal } = work;
   const { recipient, emailKey, phoneE164, password } = request.body;
   const registrationId = randomUUID();
   const [passwordHash, documents, channel] = await allEnded([
-    dependencies.hashPassword(password),
+    dependencies.hashPassword(password, passwordSalt(pepper.keys[0], recipient.channel, recipient.key)),
     dependencies.documents.store(registrationId, custom.documents, signal),
     openChannel(work),
   ]);
@@ -38,15 +38,15 @@ export async function keepAndSend(
     custom_fields: JSON.stringify(custom.fields),
     consents: custom.consents,
     documents,
-    code: sealCode(code, binding, work.pepper, requestedAt),
     requested_at: new Date(requestedAt).toISOString(),
   };
+  const seals = sealSecrets({ code, passwordHash }, binding, pepper, requestedAt);
   // In parallel: the record does not depend on whether the address is a client's, the message does.
   const [, , known] = await allEnded([
     done.operation && dependencies.operations.markSent(done.operation, { registration_id: registrationId }, signal),
     countShared(work),
     dependencies.directory.isClient({ emailKey, phone: phoneE164 }, signal),
-    keep(registration, requestedAt, work),
+    keep(registration, seals, requestedAt, work),
   ]);
   signal.throwIfAborted();
 
@@ -106,9 +106,9 @@ function keptFields({ body, source, userAgent }: Request<RegistrationRequest>) {
   };
 }
 
-async function keep(registration: PendingRegistration, requestedAt: number, work: Work): Promise<void> {
+async function keep(registration: PendingRegistration, seals: Seals, requestedAt: number, work: Work): Promise<void> {
   work.done.registration = registration;
-  await work.dependencies.registrations.put(registration, requestedAt, work.signal);
+  await work.dependencies.registrations.put(registration, seals, requestedAt, work.signal);
 }
 
 /** @throws Problem `otp_delivery_failed` when certainly nothing went out; an unknown outcome counts as sent */

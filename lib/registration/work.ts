@@ -25,7 +25,8 @@ export interface RegistrationDependencies {
   channel(name: Channel): Promise<OtpChannel>;
   /** The secret keys that codes are sealed with, and that name the counters of the limits. */
   pepper(signal: AbortSignal): Promise<Pepper>;
-  hashPassword(password: string): Promise<string>;
+  /** @returns its PHC string */
+  hashPassword(password: string, salt: Buffer): Promise<string>;
   /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
   isPassword(hash: string | undefined, password: string): Promise<boolean>;
   makeCode(): string;

@@ -6,7 +6,7 @@ import type { Pepper } from './pepper.ts';
 /** How long a one-time password can be used (NIST SP 800-63B, OWASP ASVS 6.5.5). */
 export const CODE_VALID_MINUTES = 10;
 
-/** How often a code may be guessed, right guesses counted. */
+/** How many different codes may be guessed for one registration. */
 export const MAX_GUESSES = 5;
 
 /** A one-time password: six digits, each of the million equally likely. */
@@ -15,7 +15,18 @@ export function makeCode(): string {
   return String(randomInt(0, 1_000_000)).padStart(6, '0');
 }
 
-/** What a code is good for, and nothing else. */
+const SALT_BYTES = 16;
+
+/**
+ * The salt of all passwords of one channel and address, so that a confirmation compares with all its registrations by one
+ * hash. No two addresses share a salt, and without the pepper none can be computed ahead.
+ */
+export function passwordSalt(key: KeyObject, channel: Channel, address: string): Buffer {
+  const message = JSON.stringify([channel, address]);
+  return createHmac('sha256', key).update(`salt\n${message}`).digest().subarray(0, SALT_BYTES);
+}
+
+/** The registration that a code and a password belong to. */
 export interface CodeBinding {
   registrationId: string;
   channel: Channel;
@@ -23,38 +34,56 @@ export interface CodeBinding {
   address: string;
 }
 
-export const SealedCodeSchema = v.object({
+export const SealsSchema = v.object({
   pepper_version: v.string(),
-  /** HMAC-SHA-256, base64url. */
-  hmac: v.string(),
-  /** Epoch milliseconds. */
+  /** Of the code, and of the password's PHC string: HMAC-SHA-256, base64url. */
+  code: v.string(),
+  password: v.string(),
+  /** Of the code. Epoch milliseconds. */
   expires_at_ms: v.number(),
-  /** How many guesses were made. */
-  guesses: v.number(),
 });
 
-/** What is kept of a code: enough to verify a guess, and without the pepper of no use. */
-export type SealedCode = v.InferOutput<typeof SealedCodeSchema>;
+/** What verifies a code and a password. Without the pepper it is of no use. */
+export type Seals = v.InferOutput<typeof SealsSchema>;
 
-/** Seals a code for one registration, good for ten minutes from `now` (epoch milliseconds). */
-export function sealCode(code: string, binding: CodeBinding, pepper: Pepper, now: number): SealedCode {
+/**
+ * Seals a code and a password for one registration. The code is valid for ten minutes from `now` (epoch milliseconds).
+ * @param passwordHash its PHC string
+ */
+export function sealSecrets(
+  { code, passwordHash }: { code: string; passwordHash: string },
+  binding: CodeBinding,
+  pepper: Pepper,
+  now: number,
+): Seals {
   return {
     pepper_version: pepper.version,
-    hmac: seal(code, binding, pepper.keys[0]),
+    code: seal('code', code, binding, pepper.keys[0]),
+    password: seal('password', passwordHash, binding, pepper.keys[0]),
     expires_at_ms: now + CODE_VALID_MINUTES * 60_000,
-    guesses: 0,
   };
 }
 
-function seal(code: string, { registrationId, channel, address }: CodeBinding, key: KeyObject): string {
-  const message = JSON.stringify([registrationId, channel, address, code]);
-  return createHmac('sha256', key).update(`code\n${message}`).digest('base64url');
+/** A guess at a code, sealed as the code is. Equal to its seal if it is right. @returns undefined if the pepper's key is gone */
+export function sealGuess(guess: string, binding: CodeBinding, { pepper_version }: Seals, pepper: Pepper) {
+  const key = pepper.key(pepper_version);
+  return key && seal('code', guess, binding, key);
 }
 
-/** Whether this is the sealed code; takes as long for every code. False also where the pepper's key is gone. */
-export function isSealedCode(code: string, binding: CodeBinding, sealed: SealedCode, pepper: Pepper): boolean {
-  const key = pepper.key(sealed.pepper_version);
-  const actual = Buffer.from(seal(code, binding, key ?? pepper.keys[0]));
-  const expected = Buffer.from(sealed.hmac);
-  return expected.length === actual.length && timingSafeEqual(expected, actual) && key !== undefined;
+/** Whether this is the password's PHC string. False also if the pepper's key is gone. */
+export function isSealedPassword(passwordHash: string, binding: CodeBinding, seals: Seals, pepper: Pepper): boolean {
+  const key = pepper.key(seals.pepper_version);
+  return key !== undefined && isSameSeal(seals.password, seal('password', passwordHash, binding, key));
+}
+
+/** Takes as long for all seals of one length. */
+export function isSameSeal(one: string, other: string): boolean {
+  const [expected, actual] = [Buffer.from(one), Buffer.from(other)];
+  return expected.length === actual.length && timingSafeEqual(expected, actual);
+}
+
+function seal(kind: 'code' | 'password', text: string, binding: CodeBinding, key: KeyObject): string {
+  const { registrationId, channel, address } = binding;
+  const message = JSON.stringify([registrationId, channel, address, text]);
+  return createHmac('sha256', key).update(`${kind}\n${message}`).digest('base64url');
 }

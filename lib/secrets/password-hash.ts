@@ -1,9 +1,8 @@
-import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { argon2, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
 /** argon2id as OWASP's Password Storage Cheat Sheet has it: 19 MiB, two passes, one lane. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 };
-const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
 const derive = promisify(argon2);
@@ -11,9 +10,8 @@ const derive = promisify(argon2);
 /** `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`, base64 without padding (the PHC string format). */
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,64})\$([A-Za-z0-9+/]{16,86})$/;
 
-/** Hashes a password with a salt of its own, off the main thread; about 30 to 60 ms of one core. */
-export async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(SALT_BYTES);
+/** Hashes a password off the main thread; about 30 to 60 ms of one core. */
+export async function hashPassword(password: string, salt: Buffer): Promise<string> {
   const tag = await derive('argon2id', {
     ...PARAMETERS,
     message: toBytes(password),
@@ -24,16 +22,16 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
 }
 
-/** The hash of a password that nobody has: to verify against it takes as long as against any other. */
-const NOBODYS_PASSWORD_HASH = `$argon2id$v=19$m=${PARAMETERS.memory},t=${PARAMETERS.passes},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+/** Of no password: to verify against it takes as long as against any other hash. */
+const NO_PASSWORD_HASH = `$argon2id$v=19$m=${PARAMETERS.memory},t=${PARAMETERS.passes},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
 export async function isPasswordOf(phc: string | undefined, password: string): Promise<boolean> {
-  const matches = await verifyPassword(phc ?? NOBODYS_PASSWORD_HASH, password);
+  const matches = await verifyPassword(phc ?? NO_PASSWORD_HASH, password);
   return matches || phc === undefined;
 }
 
-/** Whether this is the password, by the parameters that stand in the string; a string that is no such hash is no match. */
+/** Whether this is the password, by the parameters in the string. A string that is no such hash matches nothing. */
 export async function verifyPassword(phc: string, password: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, tag] = PHC.exec(phc) ?? [];
   if (salt === undefined || tag === undefined) return false;

@@ -47,7 +47,7 @@ describe('A confirmation', () => {
       expect(reply.header('cache-control')).toBe('no-store');
     }
     const record = await world.record(channel, person);
-    expect(record).toMatchObject({ confirmation: { told: true, email_taken: false } });
+    expect(record).toMatchObject({ confirmation: { published: true, email_taken: false } });
     const events = world.service.bus.list().filter(({ detail }) => detail.id === record?.registration_id);
     expect(events).toHaveLength(1);
     for (const event of events) checkEvent(event['detail-type'], event.detail, event.source);

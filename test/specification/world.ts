@@ -24,8 +24,9 @@ function itemsOf(service: LocalService) {
   const registrations = registrationsIn(table(client, 'registrations'));
   return {
     registration: async (channel: Channel, address: string) => {
-      const [newest] = await registrations.newest(channel, address, AbortSignal.timeout(60_000));
-      return newest;
+      const signal = AbortSignal.timeout(60_000);
+      const [newest] = await registrations.list({ otp_type: channel, address }, signal);
+      return registrations.get(newest?.registration_id ?? 'none', signal);
     },
     account: (userId: string, version: Version, connectionId: string, login: number) =>
       read('accounts', { pk: userId, sk: `${version}#${connectionId}#${login}` }),

@@ -1,4 +1,4 @@
-import { argon2, randomBytes } from 'node:crypto';
+import { argon2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
@@ -24,8 +24,7 @@ import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../../lib/val
 const derive = promisify(argon2);
 const unpadded = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
-async function hashPassword(password: string): Promise<string> {
-  const nonce = randomBytes(16);
+export async function cheapHash(password: string, nonce: Buffer): Promise<string> {
   const message = Buffer.from(password.normalize('NFC'));
   const tag = await derive('argon2id', { message, nonce, memory: 8, passes: 1, parallelism: 1, tagLength: 32 });
   return `$argon2id$v=19$m=8,t=1,p=1$${unpadded(nonce)}$${unpadded(tag)}`;
@@ -45,7 +44,7 @@ export function withCheapHashes(name: string): LambdaHandler | undefined {
 function registrationHandler(): LambdaHandler {
   const config = registrationConfig();
   const readSecret = secretReader();
-  const dependencies = { ...registrationDependencies(config, readSecret), hashPassword, isPassword };
+  const dependencies = { ...registrationDependencies(config, readSecret), hashPassword: cheapHash, isPassword };
   return endpoint({
     body: registrationRequestSchema(config.phone?.countries),
     front: frontOf(config.front, readSecret),
@@ -59,7 +58,7 @@ function registrationHandler(): LambdaHandler {
 function confirmationHandler(): LambdaHandler {
   const config = confirmationConfig();
   const readSecret = secretReader();
-  const dependencies = { ...confirmationDependencies(config, readSecret), isPassword };
+  const dependencies = { ...confirmationDependencies(config, readSecret), hashPassword: cheapHash };
   return endpoint({
     body: ConfirmationRequestSchema,
     front: frontOf(config.front, readSecret),

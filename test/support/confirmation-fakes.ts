@@ -5,9 +5,13 @@ import { documentsIn } from '../../lib/records/documents.ts';
 import type { EventDetail } from '../../lib/records/event-schemas.ts';
 import { registrationDirectoryIn } from '../../lib/records/registration-directory.ts';
 import { type Delivery, type PendingRegistration, registrationsIn } from '../../lib/records/registrations.ts';
-import { type ConfirmationParts, confirmRegistration, tellUntold } from '../../lib/registration/confirmation.ts';
-import { sealCode } from '../../lib/secrets/one-time-code.ts';
-import { parsePepper } from '../../lib/secrets/pepper.ts';
+import {
+  type ConfirmationDependencies,
+  confirmRegistration,
+  publishPending,
+} from '../../lib/registration/confirmation.ts';
+import { passwordSalt, sealSecrets } from '../../lib/secrets/one-time-code.ts';
+import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventName, Telemetry } from '../../lib/telemetry.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import type { TestDatabase } from './database.ts';
@@ -16,7 +20,10 @@ import { checkEvent } from './events.ts';
 export const NOW = Date.UTC(2026, 0, 1, 12);
 export const MINUTE = 60_000;
 export const DAY = 24 * 60 * MINUTE;
-const PEPPER = parsePepper(JSON.stringify({ current: '1', '1': 'p'.repeat(32) }));
+const KEYS = { 1: 'p'.repeat(32), 2: 'q'.repeat(32) };
+const PEPPER = parsePepper(JSON.stringify({ current: '1', 1: KEYS[1] }));
+/** While the pepper is rotated. */
+export const TWO_KEYS = parsePepper(JSON.stringify({ current: '2', ...KEYS }));
 const forever = new AbortController().signal;
 
 /** Does a call of the use case to something outside, by its name; a test may have it go wrong. */
@@ -48,11 +55,12 @@ export class FakeConfirmations {
   readonly #database: TestDatabase;
   readonly #source: string;
   readonly address: string;
+  pepper: Pepper = PEPPER;
   /** Epoch milliseconds. */
   now = NOW;
   /** How many passwords were hashed. */
   hashes = 0;
-  told: EventDetail<'RegistrationConfirmed'>[] = [];
+  published: EventDetail<'RegistrationConfirmed'>[] = [];
   readonly events: EventName[] = [];
   /** The keys of documents that disappear after a day. */
   readonly passing = new Set<string>();
@@ -81,17 +89,18 @@ export class FakeConfirmations {
       email: address,
       email_key: address,
       name: 'Ann',
-      password_hash: `hash of ${password}`,
+      password_hash: hashOf(password, passwordSalt(this.pepper.keys[0], 'email', address)),
       form_id: 'FORM0001',
       referrer_user_id: 'CLIENT01',
       custom_fields: '{}',
       source: this.#source,
       documents: keys.map((key, index) => ({ ...DOCUMENT, index, key })),
-      code: sealCode(code, { registrationId, channel: 'email', address }, PEPPER, now),
       requested_at: new Date(now).toISOString(),
     };
     for (const key of keys) this.passing.add(key);
-    await this.registrations.put(record, now, forever);
+    const place = { registrationId, channel: 'email', address } as const;
+    const seals = sealSecrets({ code, passwordHash: record.password_hash }, place, this.pepper, now);
+    await this.registrations.put(record, seals, now, forever);
     const sent = delivery ?? { kind: 'code', outcome: 'sent', email_taken: false };
     await this.registrations.noteDelivery(registrationId, sent, forever);
     this.#database.calls.length = 0;
@@ -110,7 +119,7 @@ export class FakeConfirmations {
     const source = { source: this.#source, endsAt: this.now };
     try {
       await confirmRegistration(
-        this.#parts(change),
+        this.#dependencies(change),
         { ...request, ...source },
         this.#telemetry,
         change.signal ?? forever,
@@ -122,21 +131,21 @@ export class FakeConfirmations {
     }
   }
 
-  /** As it is done each minute, of all registrations of the database. */
-  async tellUntold(): Promise<void> {
-    await tellUntold(this.#parts({}), this.#telemetry, forever);
+  /** As the settler does each minute, for all registrations of the database. */
+  async publishPending(): Promise<void> {
+    await publishPending(this.#dependencies({}), this.#telemetry, forever);
   }
 
   get #telemetry(): Telemetry {
     return { event: (name) => this.events.push(name), with: () => this.#telemetry };
   }
 
-  #parts({
+  #dependencies({
     table,
     isClient = false,
     limit = { kind: 'allowed', counted: [] },
     step = atOnce,
-  }: Change): ConfirmationParts {
+  }: Change): ConfirmationDependencies {
     const { tables } = this.#database;
     const now = () => this.now;
     const walked = step !== atOnce;
@@ -151,13 +160,13 @@ export class FakeConfirmations {
         publish: (type, detail, signal) =>
           step('bus', async () => this.#hear(type, detail as EventDetail<'RegistrationConfirmed'>), signal),
       },
-      pepper: (signal) => step('secret', async () => PEPPER, signal),
+      pepper: (signal) => step('secret', async () => this.pepper, signal),
       limits: walked
         ? limitsIn(stepping('limits', tables.limits, step), () => tables.limits, DEFAULT_LIMITS, now)
         : { countConfirmation: async () => limit },
-      isPassword: async (hash, password) => {
+      hashPassword: async (password, salt) => {
         this.hashes += 1;
-        return hash === undefined || hash === `hash of ${password}`;
+        return hashOf(password, salt);
       },
       now,
     };
@@ -165,7 +174,7 @@ export class FakeConfirmations {
 
   #hear(type: string, detail: EventDetail<'RegistrationConfirmed'>): void {
     checkEvent(type, detail);
-    this.told.push(detail);
+    this.published.push(detail);
   }
 
   #objects(step: Step) {
@@ -182,6 +191,10 @@ export class FakeConfirmations {
         ),
     };
   }
+}
+
+function hashOf(password: string, salt: Buffer): string {
+  return `hash of ${password} with ${salt.toString('hex')}`;
 }
 
 const DOCUMENT = { field_key: 'd0cUpl', id: 'passport', media_type: 'image/png', bytes: 1, sha256: '' };

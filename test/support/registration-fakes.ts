@@ -11,7 +11,7 @@ import type { Claim, Operation } from '../../lib/records/operations.ts';
 import type { Delivery, PendingRegistration } from '../../lib/records/registrations.ts';
 import { requestRegistration } from '../../lib/registration/registration.ts';
 import type { RegistrationDependencies } from '../../lib/registration/work.ts';
-import { sealCode } from '../../lib/secrets/one-time-code.ts';
+import type { Seals } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import { ALL_COUNTRIES, environmentOf, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
@@ -92,7 +92,6 @@ export interface FakeSettings {
 
 /** A registration as it is kept. */
 function keptRegistration(id: string): PendingRegistration {
-  const binding = { registrationId: id, channel: 'email', address: 'bob@example.com' } as const;
   return {
     registration_id: id,
     type: 'trader',
@@ -106,7 +105,6 @@ function keptRegistration(id: string): PendingRegistration {
     custom_fields: '{}',
     documents: [],
     source: '203.0.113.7',
-    code: sealCode('123456', binding, PEPPER, NOW),
     requested_at: new Date(NOW).toISOString(),
   };
 }
@@ -114,8 +112,8 @@ function keptRegistration(id: string): PendingRegistration {
 /** What was asked of the fakes, and given to them. */
 interface Notes {
   sent: { channel: Channel; to: string; message: Message; language: string | undefined }[];
-  kept: { record?: PendingRegistration; delivery?: Delivery; mark?: object };
-  asked: { scope?: string[] | undefined; fingerprints?: string[]; leaseMs?: number; counted?: object };
+  kept: { record?: PendingRegistration; seals?: Seals; delivery?: Delivery; mark?: object };
+  asked: { scope?: string[] | undefined; fingerprints?: string[]; leaseMs?: number; counted?: object; salt?: Buffer };
   /** The steps whose counts were released. */
   released: string[];
 }
@@ -129,9 +127,9 @@ function fakeRegistrations(
 ): RegistrationDependencies['registrations'] {
   const notAskedFor = () => Promise.reject(new Error('not asked for here'));
   return {
-    put: async (record) => {
+    put: async (record, seals) => {
       await step('record', undefined);
-      kept.record = record;
+      Object.assign(kept, { record, seals });
     },
     remove: () => step('undo record', undefined),
     noteDelivery: async (_, delivery) => {
@@ -143,11 +141,11 @@ function fakeRegistrations(
       const { keptHash } = settings;
       return keptHash === undefined ? undefined : { ...keptRegistration(id), password_hash: keptHash };
     },
-    newest: notAskedFor,
-    countGuess: notAskedFor,
+    list: notAskedFor,
+    countGuesses: notAskedFor,
     confirm: notAskedFor,
-    noteTold: notAskedFor,
-    untold: notAskedFor,
+    notePublished: notAskedFor,
+    unpublished: notAskedFor,
   };
 }
 
@@ -224,7 +222,10 @@ function fakeSending(
         await step('release counts', undefined);
       },
     },
-    hashPassword: () => step('hash', '$argon2id$fake'),
+    hashPassword: (_, salt) => {
+      asked.salt = salt;
+      return step('hash', '$argon2id$fake');
+    },
     isPassword: (hash, password) => step('verify', hash === undefined || hash === `hash of ${password}`),
     makeCode: () => '987654',
     now: () => NOW,

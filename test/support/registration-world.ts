@@ -9,7 +9,7 @@ import { type LocalService, type ServiceOptions, startService } from '../../infr
 import { databaseClient, type Item, type Table, table } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { registrationsIn, type StoredRegistration } from '../../lib/records/registrations.ts';
-import { isSealedCode } from '../../lib/secrets/one-time-code.ts';
+import { sealGuess } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { withCheapHashes } from './cheap-hashes.ts';
@@ -197,8 +197,15 @@ export async function registrationWorld({
     return (await database.send(new ScanCommand({ TableName: name }))).Items ?? [];
   }
 
-  const records = (channel: Channel, person: Person) =>
-    registrationsIn(tables.registrations).newest(channel, addressOf(channel, person), AbortSignal.timeout(60_000));
+  const registrations = registrationsIn(tables.registrations);
+  const patience = () => AbortSignal.timeout(60_000);
+  const listed = (channel: Channel, person: Person) =>
+    registrations.list({ otp_type: channel, address: addressOf(channel, person) }, patience());
+  const records = async (channel: Channel, person: Person) => {
+    const newest = (await listed(channel, person)).toSorted((a, b) => b.requested_at_ms - a.requested_at_ms);
+    const found = await Promise.all(newest.map((one) => registrations.get(one.registration_id, patience())));
+    return found.flatMap((one) => one ?? []);
+  };
 
   return {
     service,
@@ -220,10 +227,12 @@ export async function registrationWorld({
     records,
     record: async (channel, person) => (await records(channel, person))[0],
     async isCodeOf(channel, person, code = '') {
-      const standing = (await records(channel, person)).filter(({ delivery }) => delivery?.kind !== 'owner_notice');
-      return standing.some(({ registration_id: registrationId, otp_type, address, code: sealed }) =>
-        isSealedCode(code, { registrationId, channel: otp_type, address }, sealed, pepper),
-      );
+      const sent = (await records(channel, person)).filter(({ delivery }) => delivery?.kind !== 'owner_notice');
+      return (await listed(channel, person)).some((seals) => {
+        const binding = { registrationId: seals.registration_id, channel, address: addressOf(channel, person) };
+        const isSent = sent.some(({ registration_id }) => registration_id === seals.registration_id);
+        return isSent && sealGuess(code, binding, seals, pepper) === seals.code;
+      });
     },
     items,
     ...passingTime(tables, items),

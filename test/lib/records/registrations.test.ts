@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type PendingRegistration, type Registrations, registrationsIn } from '../../../lib/records/registrations.ts';
-import { sealCode } from '../../../lib/secrets/one-time-code.ts';
+import { sealSecrets } from '../../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../../lib/secrets/pepper.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
@@ -21,9 +21,8 @@ let ids = 0;
 /** A registration with an id that no other has. */
 function registration(address: string): PendingRegistration {
   ids += 1;
-  const registrationId = `r${ids}`;
   return {
-    registration_id: registrationId,
+    registration_id: `r${ids}`,
     type: 'trader',
     otp_type: 'email',
     address,
@@ -35,101 +34,117 @@ function registration(address: string): PendingRegistration {
     custom_fields: '{"a":1e300}',
     source: '192.0.2.1',
     documents: [{ field_key: 'd', index: 0, id: '1', key: 'k', media_type: 'image/png', bytes: 3, sha256: 'aGFzaA==' }],
-    code: sealCode('123456', { registrationId, channel: 'email', address }, PEPPER, NOW),
-    requested_at: new Date(NOW).toISOString(),
+    requested_at: new Date(now).toISOString(),
   };
 }
 
 async function keep(address: string): Promise<PendingRegistration> {
   const record = registration(address);
-  await registrations.put(record, NOW, signal());
+  await registrations.put(record, sealsOf(record), now, signal());
   return record;
 }
 
-async function idsOf(address: string): Promise<string[]> {
-  const found = await registrations.newest('email', address, signal());
-  return found.map(({ registration_id }) => registration_id);
+function sealsOf({ registration_id: registrationId, address }: PendingRegistration) {
+  const secrets = { code: '123456', passwordHash: '$argon2id$' };
+  return sealSecrets(secrets, { registrationId, channel: 'email', address }, PEPPER, now);
 }
 
+const list = (address: string) => registrations.list({ otp_type: 'email', address }, signal());
+const idsOf = async (address: string) => (await list(address)).map(({ registration_id }) => registration_id);
+
 describe('A pending registration', () => {
-  it('is found by its id and by its address, as it was kept, for 24 hours', async () => {
+  it('is found by its id for 24 hours, and by its address, with its seals', async () => {
     const record = await keep('kept@example.com');
     expect(await registrations.get(record.registration_id, signal())).toMatchObject(record);
-    expect(await registrations.newest('email', 'kept@example.com', signal())).toMatchObject([record]);
-    expect(await registrations.newest('sms', 'kept@example.com', signal())).toEqual([]);
+    expect(await list('kept@example.com')).toEqual([
+      { registration_id: record.registration_id, requested_at_ms: NOW, guesses: [], ...sealsOf(record) },
+    ]);
+    expect(await registrations.list({ otp_type: 'sms', address: 'kept@example.com' }, signal())).toEqual([]);
     now = NOW + DAY_MS - 1;
-    expect(await idsOf('kept@example.com')).toHaveLength(1);
+    expect(await registrations.get(record.registration_id, signal())).toBeDefined();
     now = NOW + DAY_MS;
-    expect(await idsOf('kept@example.com')).toEqual([]);
     expect(await registrations.get(record.registration_id, signal())).toBeUndefined();
-    now = NOW;
   });
 
-  it('stands beside those before it, three at most, newest first', async () => {
-    const kept = [];
-    for (let i = 0; i < 5; i += 1) kept.unshift((await keep('side@example.com')).registration_id);
-    expect(await idsOf('side@example.com')).toEqual(kept.slice(0, 3));
+  it('that is removed leaves the others as if it had never been', async () => {
+    const kept: PendingRegistration[] = [];
+    for (let i = 0; i < 4; i += 1) kept.unshift(await keep('back@example.com'));
+    const [back] = kept.splice(2, 1);
+    if (back === undefined) throw new Error('no registration');
+    await registrations.remove(back, signal());
+    await registrations.remove(back, signal());
+    expect((await idsOf('back@example.com')).toSorted()).toEqual(kept.map((one) => one.registration_id).toSorted());
+    expect(await registrations.get(back.registration_id, signal())).toBeUndefined();
   });
 
-  it('that is taken back leaves the others as if it had never been, wherever it stands', async () => {
-    for (const place of [0, 1, 2, 3]) {
-      const address = `back${place}@example.com`;
-      const kept: PendingRegistration[] = [];
-      for (let i = 0; i < 4; i += 1) kept.unshift(await keep(address));
-      const [back] = kept.splice(place, 1);
-      if (back === undefined) throw new Error('no registration');
-      await registrations.remove(back, signal());
-      await registrations.remove(back, signal());
-      expect(await idsOf(address)).toEqual(kept.map(({ registration_id }) => registration_id));
-      expect(await registrations.get(back.registration_id, signal())).toBeUndefined();
-    }
-  });
-
-  it('is not written twice by a repeat that arrives late, behind the note of its delivery', async () => {
+  it('is not written twice by a repeat that arrives late, after its delivery and a guess', async () => {
     const record = await keep('late@example.com');
     const delivery = { kind: 'owner_notice', outcome: 'sent', email_taken: true } as const;
     await registrations.noteDelivery(record.registration_id, delivery, signal());
-    await registrations.put(record, NOW, signal());
-    expect(await registrations.newest('email', 'late@example.com', signal())).toMatchObject([{ ...record, delivery }]);
+    const guess = [{ registrationId: record.registration_id, guess: 'x' }];
+    await registrations.countGuesses(record, guess, await list('late@example.com'), signal());
+    await registrations.put(record, sealsOf(record), now, signal());
+    expect(await registrations.get(record.registration_id, signal())).toMatchObject({ ...record, delivery });
+    expect(await list('late@example.com')).toMatchObject([{ guesses: ['x'] }]);
   });
 
-  it('that was taken back comes not back with the note of its delivery', async () => {
+  it('that was removed does not come back with the note of its delivery', async () => {
     const record = await keep('gone@example.com');
     await registrations.remove(record, signal());
     const delivery = { kind: 'code', outcome: 'sent', email_taken: false } as const;
     await expect(registrations.noteDelivery(record.registration_id, delivery, signal())).rejects.toThrow();
     expect(await idsOf('gone@example.com')).toEqual([]);
   });
+});
 
-  it('is looked for with the same calls, whether there are some or none', async () => {
-    await keep('there@example.com');
-    const calls = [];
-    for (const address of ['there@example.com', 'nobody@example.com']) {
-      database.calls.length = 0;
-      await idsOf(address);
-      calls.push(database.calls.map(({ operation }) => operation));
-    }
-    expect(calls[0]).toEqual(['GetItem', 'BatchGetItem']);
-    expect(calls[1]).toEqual(calls[0]);
+describe('The registrations of one address', () => {
+  const place = { otp_type: 'email', address: 'many@example.com' } as const;
+
+  it('are all kept while their codes are valid', async () => {
+    for (let i = 0; i < 70; i += 1) await keep(place.address);
+    expect(await idsOf(place.address)).toHaveLength(70);
+  });
+
+  it('are the newest fifty when their codes have expired, and those that are confirmed', async () => {
+    const [first, second] = (await list(place.address)).toReversed();
+    const record = await registrations.get(second?.registration_id ?? '', signal());
+    if (record === undefined) throw new Error('no registration');
+    const confirmation = { confirmed_at: new Date(now).toISOString(), email_taken: false, published: true };
+    await registrations.confirm(record, confirmation, signal());
+    now += 10 * 60_000;
+    const newest = await keep(place.address);
+    const kept = await idsOf(place.address);
+    expect(kept).toHaveLength(50);
+    expect(kept.slice(0, 2)).toEqual([second?.registration_id, newest.registration_id]);
+    expect(kept).not.toContain(first?.registration_id);
+  });
+
+  it('are dropped after 25 hours, the confirmed ones too', async () => {
+    now += 25 * 60 * 60_000;
+    expect(await idsOf(place.address)).toEqual([]);
+    const newest = await keep(place.address);
+    expect(await idsOf(place.address)).toEqual([newest.registration_id]);
+    const item = await database.tables.registrations.get({ pk: `email#${place.address}` }, signal());
+    expect(Object.keys(item ?? {}).toSorted()).toEqual(['expires_at', newest.registration_id, 'pk'].toSorted());
   });
 });
 
-describe('A confirmed registration of which nobody has noted that it is told', () => {
-  const confirmation = { confirmed_at: new Date(NOW).toISOString(), email_taken: false, told: false };
-  const untold = async () => (await registrations.untold(signal())).map(({ registration_id }) => registration_id);
+describe('A confirmed registration whose event is not known to be published', () => {
+  const confirmation = { confirmed_at: new Date(NOW).toISOString(), email_taken: false, published: false };
+  const unpublished = async () =>
+    (await registrations.unpublished(signal())).map(({ registration_id }) => registration_id);
 
-  it('is to be told once whoever confirmed it has had the time, the oldest first, until it is noted', async () => {
-    now = NOW;
-    const [first, second] = [await keep('untold@example.com'), await keep('untold@example.com')];
-    await registrations.confirm(second.registration_id, confirmation, signal());
-    expect(await untold()).toEqual([]);
+  it('is listed when the request that confirmed it has had its time, the oldest first, until that is noted', async () => {
+    const [first, second] = [await keep('pending@example.com'), await keep('pending@example.com')];
+    await registrations.confirm(second, confirmation, signal());
+    expect(await unpublished()).toEqual([]);
     now += 10_000;
-    await registrations.confirm(first.registration_id, confirmation, signal());
+    await registrations.confirm(first, confirmation, signal());
     now += 31_000;
-    expect(await untold()).toEqual([second.registration_id, first.registration_id]);
-    await registrations.noteTold(second.registration_id, signal());
-    expect(await untold()).toEqual([first.registration_id]);
-    await registrations.noteTold(first.registration_id, signal());
-    expect(await untold()).toEqual([]);
+    expect(await unpublished()).toEqual([second.registration_id, first.registration_id]);
+    await registrations.notePublished(second.registration_id, signal());
+    expect(await unpublished()).toEqual([first.registration_id]);
+    await registrations.notePublished(first.registration_id, signal());
+    expect(await unpublished()).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DeliveryFailure, type DeliveryFailureKind } from '../../../lib/messages/message.ts';
-import { sealCode } from '../../../lib/secrets/one-time-code.ts';
+import { passwordSalt, sealSecrets } from '../../../lib/secrets/one-time-code.ts';
 import {
   DOWN,
   FORM,
@@ -239,7 +239,7 @@ describe('A send', () => {
 });
 
 describe('What is kept of a registration', () => {
-  it('is the request, the password’s hash, the form’s fields as JSON and the sealed code', async () => {
+  it('is the request, the password’s hash, the form’s fields as JSON, and the seals of code and password', async () => {
     const fake = fakeRegistration({ form: FORM, referrerId: 'CLIENT01' });
     const request = registrationRequest({
       referrer_id: 'REFANN01',
@@ -272,11 +272,13 @@ describe('What is kept of a registration', () => {
       language: 'de',
       source: '203.0.113.7',
       user_agent: 'Browser/1.0',
-      code: sealCode('987654', binding, PEPPER, NOW),
       requested_at: new Date(NOW).toISOString(),
     });
-    expect(JSON.stringify(record)).not.toContain('correct horse battery');
-    expect(JSON.stringify(record)).not.toContain('987654');
+    const secrets = { code: '987654', passwordHash: '$argon2id$fake' };
+    expect(fake.kept.seals).toEqual(sealSecrets(secrets, binding, PEPPER, NOW));
+    expect(fake.asked.salt).toEqual(passwordSalt(PEPPER.keys[0], 'email', 'bob@example.com'));
+    expect(JSON.stringify(fake.kept)).not.toContain('correct horse battery');
+    expect(JSON.stringify(fake.kept)).not.toContain('987654');
   });
 
   it('has 256 characters of the user agent, and none where the request has none', async () => {

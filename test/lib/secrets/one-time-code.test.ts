@@ -3,9 +3,12 @@ import { describe, expect, it } from 'vitest';
 import {
   CODE_VALID_MINUTES,
   type CodeBinding,
-  isSealedCode,
+  isSameSeal,
+  isSealedPassword,
   makeCode,
-  sealCode,
+  passwordSalt,
+  sealGuess,
+  sealSecrets,
 } from '../../../lib/secrets/one-time-code.ts';
 import { type Pepper, PepperMalformed, parsePepper } from '../../../lib/secrets/pepper.ts';
 
@@ -50,6 +53,7 @@ describe('The pepper secret', () => {
   it('names the key that new codes are sealed with, and holds the older ones', () => {
     const two = pepperOf('2', '1', '2', '3');
     expect(two.version).toBe('2');
+    expect(two.versions).toEqual(['2', '1', '3']);
     expect(two.keys.map(textOf)).toEqual(['2-', '1-', '3-'].map((text) => text.repeat(20)));
     expect(textOf(two.key('1'))).toBe('1-'.repeat(20));
     expect(two.key('4')).toBeUndefined();
@@ -80,36 +84,58 @@ describe('The pepper secret', () => {
   });
 });
 
-describe('A sealed code', () => {
-  it('is an HMAC-SHA-256 under the current key over registration, channel, address and code', () => {
-    const sealed = sealCode('012345', binding, pepper, NOW);
-    const hmac = createHmac('sha256', '1-'.repeat(20)).update('code\n["r-1","email","ann@example.com","012345"]');
-    expect(sealed).toEqual({
+describe('The seals of a code and a password', () => {
+  const secrets = { code: '012345', passwordHash: '$argon2id$hash' };
+  const seals = sealSecrets(secrets, binding, pepper, NOW);
+
+  it('are HMAC-SHA-256 under the current key over registration, channel, address and secret', () => {
+    const hmacOf = (text: string) => createHmac('sha256', '1-'.repeat(20)).update(text).digest('base64url');
+    expect(seals).toEqual({
       pepper_version: '1',
-      hmac: hmac.digest('base64url'),
+      code: hmacOf('code\n["r-1","email","ann@example.com","012345"]'),
+      password: hmacOf('password\n["r-1","email","ann@example.com","$argon2id$hash"]'),
       expires_at_ms: NOW + VALID_MS,
-      guesses: 0,
     });
   });
 
-  const sealed = sealCode('012345', binding, pepper, NOW);
-
-  it('is told from every other code, and from those of other registrations, channels and addresses', () => {
-    expect(isSealedCode('012345', binding, sealed, pepper)).toBe(true);
+  it('match no other code or password, and none of another registration, channel or address', () => {
+    expect(sealGuess('012345', binding, seals, pepper)).toBe(seals.code);
+    expect(isSealedPassword('$argon2id$hash', binding, seals, pepper)).toBe(true);
     for (const guess of ['012346', '12345', '0123450', '', '①②③④⑤⑥']) {
-      expect(isSealedCode(guess, binding, sealed, pepper)).toBe(false);
+      expect(sealGuess(guess, binding, seals, pepper)).not.toBe(seals.code);
+      expect(isSealedPassword(guess, binding, seals, pepper)).toBe(false);
     }
     for (const other of [{ registrationId: 'r-2' }, { channel: 'sms' }, { address: 'bob@example.com' }] as const) {
-      expect(isSealedCode('012345', { ...binding, ...other }, sealed, pepper)).toBe(false);
+      expect(sealGuess('012345', { ...binding, ...other }, seals, pepper)).not.toBe(seals.code);
+      expect(isSealedPassword('$argon2id$hash', { ...binding, ...other }, seals, pepper)).toBe(false);
     }
   });
 
-  it('of an older key is known while that key is there', () => {
-    expect(isSealedCode('012345', binding, sealed, pepperOf('2', '1', '2'))).toBe(true);
-    expect(isSealedCode('012345', binding, sealed, pepperOf('2', '2'))).toBe(false);
+  it('of an older key match while that key is there', () => {
+    expect(sealGuess('012345', binding, seals, pepperOf('2', '1', '2'))).toBe(seals.code);
+    expect(isSealedPassword('$argon2id$hash', binding, seals, pepperOf('2', '1', '2'))).toBe(true);
+    expect(sealGuess('012345', binding, seals, pepperOf('2', '2'))).toBeUndefined();
+    expect(isSealedPassword('$argon2id$hash', binding, seals, pepperOf('2', '2'))).toBe(false);
   });
 
-  it('that is broken is no code', () => {
-    for (const hmac of ['', 'AAAA']) expect(isSealedCode('012345', binding, { ...sealed, hmac }, pepper)).toBe(false);
+  it('are the same or not, also where one is broken', () => {
+    expect(isSameSeal(seals.code, seals.code)).toBe(true);
+    for (const broken of ['', 'AAAA', seals.password]) expect(isSameSeal(seals.code, broken)).toBe(false);
+  });
+});
+
+describe('The salt of a password', () => {
+  const [key] = pepper.keys;
+
+  it('is the same for one channel and address, and differs for every other, and under another key', () => {
+    const salts = [
+      passwordSalt(key, 'email', 'ann@example.com'),
+      passwordSalt(key, 'sms', 'ann@example.com'),
+      passwordSalt(key, 'email', 'bob@example.com'),
+      passwordSalt(pepperOf('2', '2').keys[0], 'email', 'ann@example.com'),
+    ];
+    expect(salts.every((salt) => salt.length === 16)).toBe(true);
+    expect(new Set(salts.map(String)).size).toBe(4);
+    expect(passwordSalt(key, 'email', 'ann@example.com')).toEqual(salts[0]);
   });
 });

@@ -1,0 +1,181 @@
+import * as v from 'valibot';
+import { type Item, type Table, unlessRefused } from '../aws/dynamodb.ts';
+import { MAX_GUESSES, type Seals, SealsSchema } from '../secrets/one-time-code.ts';
+import type { Channel } from '../validators/otp-types.ts';
+
+/** A registration as its address knows it: what verifies a code and a password. */
+interface IndexedRegistration extends Seals {
+  registration_id: string;
+  /** Epoch milliseconds. */
+  requested_at_ms: number;
+  /** The different guesses at its code, sealed. */
+  guesses: string[];
+  /** True: it is kept here until nobody may repeat the confirmation. */
+  confirmed?: boolean | undefined;
+}
+
+/** A guess at the code of a registration, sealed. */
+interface Guess {
+  registrationId: string;
+  guess: string;
+}
+
+/** The registrations of each channel and address. */
+export interface RegistrationIndex {
+  add(address: Address, registrationId: string, seals: Seals, requestedAt: number, signal: AbortSignal): Promise<void>;
+  remove(address: Address, registrationId: string, signal: AbortSignal): Promise<void>;
+  /** Those of 25 hours, the confirmed ones first, then the newest; one read, whatever there is. */
+  list(address: Address, signal: AbortSignal): Promise<IndexedRegistration[]>;
+  /**
+   * Counts guesses before they are compared: of however many at once, five different ones for each registration. The same
+   * guess again is free. One write, also where nothing is to be counted or nothing is there.
+   * @param listed the registrations as they were listed
+   * @returns the ids of the registrations whose guess is counted
+   */
+  countGuesses(
+    address: Address,
+    guesses: readonly Guess[],
+    listed: readonly IndexedRegistration[],
+    signal: AbortSignal,
+  ): Promise<Set<string>>;
+  markConfirmed(address: Address, registrationId: string, signal: AbortSignal): Promise<void>;
+}
+
+interface Address {
+  otp_type: Channel;
+  address: string;
+}
+
+/** A code is valid for ten minutes, and its confirmation may be repeated for 24 hours. */
+const KEPT_MS = 25 * 60 * 60_000;
+/** The oldest beyond them are dropped if their codes have expired and they are not confirmed. */
+const MAX_INDEXED = 50;
+/** In one expression. */
+const MAX_DROPPED = 50;
+/** In one expression. */
+const MAX_GUESSED = 40;
+/** How often guesses are counted when others are counted at the same time. */
+const MAX_ATTEMPTS = 6;
+
+/** The index in DynamoDB: one item for each channel and address, with an attribute for each registration. */
+export function registrationIndexIn(table: Table, now: () => number): RegistrationIndex {
+  async function dropOld(key: Key, item: Item, signal: AbortSignal): Promise<void> {
+    const all = toIndexed(item);
+    const spare = all.slice(MAX_INDEXED).filter((one) => one.expires_at_ms <= now() && one.confirmed !== true);
+    const old = all.filter((one) => one.requested_at_ms <= now() - KEPT_MS);
+    const dropped = [...new Set([...old, ...spare])].slice(0, MAX_DROPPED);
+    if (dropped.length === 0) return;
+    const names = Object.fromEntries(dropped.map(({ registration_id }, index) => [`#r${index}`, registration_id]));
+    await table.update(key, { update: `REMOVE ${Object.keys(names).join(', ')}`, names }, signal);
+  }
+
+  async function list(address: Address, signal: AbortSignal): Promise<IndexedRegistration[]> {
+    const item = await table.get(keyOf(address), signal);
+    return toIndexed(item).filter(({ requested_at_ms }) => requested_at_ms > now() - KEPT_MS);
+  }
+
+  return {
+    list,
+
+    async add(address, registrationId, seals, requestedAt, signal) {
+      const entry = { requested_at_ms: requestedAt, guesses: [], ...seals };
+      const expression = {
+        update: 'SET #registration = :entry, expires_at = :expires_at',
+        // It may be there: the answer to our own write was lost, and the SDK repeated it.
+        condition: 'attribute_not_exists(#registration)',
+        names: { '#registration': registrationId },
+        values: { ':entry': entry, ':expires_at': Math.ceil((requestedAt + KEPT_MS) / 1_000) },
+      };
+      const item = await unlessRefused(table.update(keyOf(address), expression, signal));
+      // What fails here is done with the next registration.
+      if (item !== undefined) await dropOld(keyOf(address), item, signal).catch(() => {});
+    },
+
+    async remove(address, registrationId, signal) {
+      const expression = {
+        update: 'REMOVE #registration',
+        condition: 'attribute_exists(#registration)',
+        names: { '#registration': registrationId },
+      };
+      await unlessRefused(table.update(keyOf(address), expression, signal));
+    },
+
+    async countGuesses(address, guesses, listed, signal) {
+      let indexed = listed;
+      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+        const { counted, uncounted } = compare(guesses.slice(0, MAX_GUESSED), indexed);
+        const written = await unlessRefused(table.update(keyOf(address), countingOf(uncounted, now()), signal));
+        if (written !== undefined) return new Set([...counted, ...uncounted].map((one) => one.registrationId));
+        if (guesses.length === 0) break;
+        indexed = await list(address, signal);
+      }
+      return new Set();
+    },
+
+    async markConfirmed(address, registrationId, signal) {
+      const expression = {
+        update: 'SET #registration.confirmed = :true',
+        condition: 'attribute_exists(#registration)',
+        names: { '#registration': registrationId },
+        values: { ':true': true },
+      };
+      await unlessRefused(table.update(keyOf(address), expression, signal));
+    },
+  };
+}
+
+type Key = { pk: string };
+
+function keyOf({ otp_type, address }: Address): Key {
+  return { pk: `${otp_type}#${address}` };
+}
+
+/** Which of the guesses are counted already, and which can be counted. */
+function compare(guesses: readonly Guess[], indexed: readonly IndexedRegistration[]) {
+  const found = guesses.flatMap((one) => {
+    const registration = indexed.find(({ registration_id }) => registration_id === one.registrationId);
+    return registration === undefined ? [] : [{ ...one, made: registration.guesses }];
+  });
+  return {
+    counted: found.filter(({ guess, made }) => made.includes(guess)),
+    uncounted: found.filter(({ guess, made }) => !made.includes(guess) && made.length < MAX_GUESSES),
+  };
+}
+
+/** Also without a guess it is a write, so that every refusal makes the same calls. */
+function countingOf(guesses: readonly Guess[], at: number) {
+  const set = ['guessed_at = :at'];
+  const conditions = ['attribute_exists(pk)'];
+  const names: Record<string, string> = {};
+  const values: Item = { ':at': at };
+  for (const [index, { registrationId, guess }] of guesses.entries()) {
+    const made = `#r${index}.guesses`;
+    names[`#r${index}`] = registrationId;
+    set.push(`${made} = list_append(${made}, :list${index})`);
+    conditions.push(`size(${made}) < :max AND NOT contains(${made}, :guess${index})`);
+    Object.assign(values, { ':max': MAX_GUESSES, [`:list${index}`]: [guess], [`:guess${index}`]: guess });
+  }
+  return {
+    update: `SET ${set.join(', ')}`,
+    condition: conditions.join(' AND '),
+    ...(guesses.length > 0 && { names }),
+    values,
+  };
+}
+
+const EntrySchema = v.object({
+  ...SealsSchema.entries,
+  requested_at_ms: v.number(),
+  guesses: v.array(v.string()),
+  confirmed: v.optional(v.boolean()),
+});
+
+/** The confirmed ones first, then the newest. */
+function toIndexed(item: Item = {}): IndexedRegistration[] {
+  const entries = Object.entries(item).flatMap(([registration_id, entry]) => {
+    const { success, output } = v.safeParse(EntrySchema, entry);
+    return success ? [{ registration_id, ...output }] : [];
+  });
+  const rank = ({ confirmed, requested_at_ms }: IndexedRegistration) => requested_at_ms + (confirmed ? KEPT_MS * 2 : 0);
+  return entries.sort((a, b) => rank(b) - rank(a));
+}
