@@ -107,7 +107,7 @@ function confirmation(route: DeployedRoute, around: Surroundings): ServiceFuncti
     rights: [
       events.right,
       onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
-      onTable(data.registrations, 'ConfirmRegistrations', ['GetItem', 'BatchGetItem', 'UpdateItem']),
+      onTable(data.registrations, 'ConfirmRegistrations', ['GetItem', 'UpdateItem']),
       onTable(data.limits, 'CountGuesses', ['GetItem', 'UpdateItem']),
       onDocuments(data, 'KeepDocuments', ['DeleteObjectTagging']),
       readSecrets('ReadPepper', data.pepper.secretArn),

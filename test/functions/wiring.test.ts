@@ -305,7 +305,10 @@ async function keptForNineDays(running: Running): Promise<void> {
   });
   const rows = table(client, running.service.environment.REGISTRATIONS_TABLE ?? '');
   const signal = AbortSignal.timeout(30_000);
-  const [{ registration_id } = { registration_id: '' }] = await registrationsIn(rows).newest('email', email, signal);
+  const [{ registration_id } = { registration_id: '' }] = await registrationsIn(rows).list(
+    { otp_type: 'email', address: email },
+    signal,
+  );
   const item = await rows.get({ pk: `registration#${registration_id}` }, signal);
   client.destroy();
   const days = (Number(item?.expires_at) - Date.now() / 1_000) / 86_400;
