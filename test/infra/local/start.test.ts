@@ -200,7 +200,10 @@ describe('CRM_FILE=crm.json npm start', () => {
       forms: [{ id: 'MYFORM01', fields: [{ key: 'q1', type: 'boolean', required: true }] }],
       clients: [{ id: 'MYCLIENT', email: 'me@example.com', name: 'Me' }],
       connections: [
-        { id: 'mine', platform: 'tp5', protocol: 'web-api', host: 'local', port: 443, demo: false, secret: 'any' },
+        {
+          ...{ id: 'mine', platform: 'tp5', protocol: 'web-api', host: 'local', port: 443, demo: false, secret: 'any' },
+          logins: { from: 500_000, to: 599_999 },
+        },
       ],
     });
     const run = await start({ CRM_FILE: file }, NPM);
