@@ -70,11 +70,18 @@ describe('Looking at a login', () => {
     expect(await failure(look())).toMatchObject({ kind: 'platform_unavailable' });
   });
 
-  it('does not take a server that refuses for an absent account', async () => {
-    const { server, look } = await opened({});
-    server.faults.set({ kind: 'throttled', times: 1 });
-    expect(await failure(look())).toMatchObject({ kind: 'platform_unavailable' });
-  });
+  it.each([
+    ['throttled', undefined, { kind: 'platform_unavailable', reason: 'retcode_12' }],
+    ['refused', undefined, { kind: 'platform_refused', reason: 'retcode_8' }],
+    ['retcode', 1_012, { kind: 'platform_refused', reason: 'retcode_1012' }],
+  ] as const)(
+    'does not take a refusal for an absent account, and keeps its code: %s %s',
+    async (kind, code, expected) => {
+      const { server, look } = await opened({});
+      server.faults.set({ kind, times: 1, ...(code === undefined ? {} : { code }) });
+      expect(await failure(look())).toMatchObject(expected);
+    },
+  );
 
   it.each([
     '{"retcode":"0 Done"}',
