@@ -32,8 +32,7 @@ export type Counted = NonNullable<Count['counted']>;
  * Counts a request where all windows have room, in one conditional write. Its form depends on which windows are over. If
  * the item is not as it was seen, the condition fails, and the next attempt is made for the item as it is then. A write
  * that the SDK repeated after a lost answer is recognized by the request's id.
- * @param seen the item as it was read a moment before; absent: the first attempt is made for a new item
- * @param early how the second attempt gets the item; absent: it reads it
+ * @param seen the item as it was read before; absent: a new one. `early` is how the second attempt gets it
  */
 export async function count(
   table: Table,
@@ -109,9 +108,8 @@ function increment({ windows, pauses, member }: Counter, item: Item = {}, id: st
 }
 
 /**
- * Takes a count back, if its window is still the same, and ends its pause.
+ * Takes a count back, if its window is still the same, and ends its pause. @throws DatabaseFailure
  * @param once repeats no write: it would take back another request's count
- * @throws DatabaseFailure
  */
 export async function release({ counter, id, item }: Counted, once: Table, signal: AbortSignal): Promise<void> {
   const { pk, windows, pauses, member } = counter;

@@ -17,7 +17,6 @@ export type Admission = Awaited<ReturnType<RegistrationLimits['admit']>>;
 /**
  * How often registration may be asked for, and how many messages may be sent, in DynamoDB. No count throws.
  * @param once makes the same table with a client that repeats no write
- * @param now epoch milliseconds
  */
 export function limitsIn(table: Table, once: () => Table, limits: Limits, now: () => number = Date.now) {
   const counters = countersOf(limits);
