@@ -5,8 +5,9 @@ import { CONNECTIONS, type ConnectionId, type KeyedConnectionId } from '../suppo
 import type { AccountWorld, WorldClient } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
 import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
+import { OTHERS_ID } from '../support/never-twice/history.ts';
 import { runHistories } from '../support/never-twice/run.ts';
-import { OTHERS_ID } from '../support/never-twice/steps.ts';
+
 import { newClient, WorldPool } from '../support/world-pool.ts';
 
 /** Never a second account, a second deposit or a stranger's account: directed cases, and a few random histories. */

@@ -19,7 +19,6 @@ const ALL = Object.keys(CONNECTIONS) as ConnectionId[];
 const KEYED = ALL.filter(isKeyed);
 /** One connection of each protocol. */
 const LIVE = ['tp5-live', 'reg-live', 'gw-live'] as const;
-const DEMO = ['tp5-demo', 'reg-demo', 'gw-demo'] as const;
 const GIVEN = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
 
 let world: AccountWorld;
@@ -132,111 +131,47 @@ describe.each(KEYED)('On %s', (on) => {
   });
 });
 
-describe('The client', () => {
-  it.each([
-    ['the request’s language', { language: 'fr-CA' }, 'fr'],
-    ['its own', {}, 'de'],
-  ])('gets a mail and a popup in %s, without passwords', async (_, more, language) => {
-    world.outbox.clear();
-    const { body } = await ask('tp5-live', { send_email: true, send_pop_up: true, ...more });
-    const sent = world.outbox.list();
-    expect(sent.map((one) => [one.kind, one.to, one.language]).toSorted()).toEqual([
-      ['email', 'annegret@mailbox.example', language],
-      ['popup', 'CLIENT01', language],
-    ]);
-    expect(JSON.stringify(sent)).toContain(String(body.login));
-  });
-
-  it('gets none that was not asked for', async () => {
-    world.outbox.clear();
-    await ask('tp5-live', { send_email: false, language: 'fr' });
-    expect(world.outbox.list()).toEqual([]);
-  });
+it('The client gets the mail and the popup that were asked for, in the request’s language', async () => {
+  world.outbox.clear();
+  await ask('tp5-live', { send_email: false, language: 'fr' });
+  expect(world.outbox.list()).toEqual([]);
+  const { body } = await ask('tp5-live', { send_email: true, send_pop_up: true, language: 'fr-CA' });
+  const sent = world.outbox.list();
+  expect(sent.map((one) => [one.kind, one.to, one.language]).toSorted()).toEqual([
+    ['email', 'annegret@mailbox.example', 'fr'],
+    ['popup', 'CLIENT01', 'fr'],
+  ]);
+  expect(JSON.stringify(sent)).toContain(String(body.login));
 });
 
-describe('The deposit', () => {
-  it.each(DEMO)('on %s is that of the account type, which is required', async (on) => {
-    const { account_type_id: _, ...body } = accountBody(on);
-    const answer = await world.ask({ body, version: CONNECTIONS[on].version });
-    expect(answer).toMatchObject({ status: 400, body: { type: 'account_type_required' } });
-    const empty = await ask(on, { account_type_id: on === 'tp5-demo' ? 'ATLIVE05' : 'ATLIVE04' });
-    expect(accountOf(on, empty)).toMatchObject({ balance: 0 });
-  });
-
-  it.each(LIVE)('is not made on %s, whatever the type', async (on) => {
-    const answer = await ask(on, { account_type_id: on === 'tp5-live' ? 'ATDEMO05' : 'ATDEMO04' });
-    expect(accountOf(on, answer)).toMatchObject({ balance: 0 });
-  });
+it.each(LIVE)('A live account on %s gets no deposit, whatever its type', async (on) => {
+  const answer = await ask(on, { account_type_id: on === 'tp5-live' ? 'ATDEMO05' : 'ATDEMO04' });
+  expect(accountOf(on, answer)).toMatchObject({ balance: 0 });
 });
 
 describe('A request is refused, and nothing is sent,', () => {
-  it.each<[string, ConnectionId, Record<string, unknown>, Partial<AccountCall>, number, string, object?]>([
+  const reserved = { login: 700_123, enable_readonly: true };
+  it.each<[string, ConnectionId, Record<string, unknown>, string, Partial<AccountCall>?, string[]?]>([
+    ['a connection of the other version', 'gw-live', {}, '400 tp5_connection_not_found', { version: 'tp5' }],
+    ['an unknown user', 'tp5-live', {}, '404 user_not_found', { userId: 'NOBODY00' }],
+    ['a group of managers', 'tp5-live', { group: ' Managers\\dealers' }, '400 group_not_found'],
+    ['a high leverage', 'tp5-live', { leverage: 1_001 }, '400 validation_failed', {}, ['#/leverage']],
     [
-      'an unknown connection',
-      'tp5-live',
-      { connection_id: 'nowhere' },
-      { version: 'tp5' },
-      400,
-      'tp5_connection_not_found',
-    ],
-    ['a connection of the other version', 'gw-live', {}, { version: 'tp5' }, 400, 'tp5_connection_not_found'],
-    ['a connection of the other version, tp4', 'tp5-live', {}, { version: 'tp4' }, 400, 'tp4_connection_not_found'],
-    ['an unknown user', 'tp5-live', {}, { userId: 'NOBODY00' }, 404, 'user_not_found'],
-    ['an unknown rebate user', 'tp5-live', { rebate_user_id: 'NOBODY00' }, {}, 400, 'rebate_user_not_found'],
-    ['an unknown account type', 'tp5-live', { account_type_id: 'NOTYPE00' }, {}, 400, 'account_type_not_found'],
-    [
-      'an account type of the other version',
-      'tp5-live',
-      { account_type_id: 'ATLIVE04' },
-      {},
-      400,
-      'account_type_not_found',
-    ],
-    ['a group of managers', 'tp5-live', { group: ' Managers\\dealers' }, {}, 400, 'group_not_found'],
-    ['a group that the plug-in does not have', 'reg-live', { group: 'nothing' }, {}, 400, 'group_not_found'],
-    [
-      'a leverage above the connection’s',
-      'tp5-live',
-      { leverage: 1_001 },
-      {},
-      400,
-      'validation_failed',
-      [{ pointer: '#/leverage', rule: 'maximum' }],
-    ],
-    [
-      'a login and enable_readonly on the plug-in',
+      'fields that the plug-in cannot carry',
       'reg-live',
-      { login: 700_123, enable_readonly: true },
+      reserved,
+      '400 not_supported_by_connection',
       {},
-      400,
-      'not_supported_by_connection',
-      [{ pointer: '#/login' }, { pointer: '#/enable_readonly' }],
+      ['#/login', '#/enable_readonly'],
     ],
-    [
-      'a deposit in a live group',
-      'reg-demo',
-      { group: 'standard' },
-      {},
-      400,
-      'not_supported_by_connection',
-      [{ pointer: '#/account_type_id' }],
-    ],
-    [
-      'passwords that the protocol cannot carry',
-      'gw-live',
-      { master_password: 'Ma5ter|word', investor_password: 'Inve5tor=wd' },
-      {},
-      400,
-      'not_supported_by_connection',
-      [{ pointer: '#/master_password' }, { pointer: '#/investor_password' }],
-    ],
-    ['no JSON', 'tp5-live', {}, { body: '{', version: 'tp5' }, 400, 'malformed_json'],
-  ])('for %s', async (_, on, more, call, status, type, errors) => {
+    ['no JSON', 'tp5-live', {}, '400 malformed_json', { body: '{', version: 'tp5' }],
+  ])('for %s', async (_, on, more, expected, call = {}, pointers = undefined) => {
     const { commands } = serverOf(on);
-    const answer = await ask(on, more, { key: `refused-${type}-${on}`, ...call });
-    expect(answer).toMatchObject({ status, body: { type, status, request_id: answer.headers['x-request-id'] } });
-    expect(answer.headers['content-type']).toBe('application/problem+json');
-    if (errors !== undefined) expect(answer.body.errors).toMatchObject(errors);
+    const { status, headers, body } = await ask(on, more, { key: `refused-${expected.slice(4)}`, ...call });
+    expect(`${status} ${body.type}`).toBe(expected);
+    expect(headers['content-type']).toBe('application/problem+json');
+    expect(body).toMatchObject({ status, request_id: headers['x-request-id'] });
+    if (pointers !== undefined) expect(body.errors).toMatchObject(pointers.map((pointer) => ({ pointer })));
     expect(serverOf(on).commands).toBe(commands);
   });
 

@@ -1,6 +1,7 @@
 import type { Faults, IncomingCall } from '../../../infra/local/faults.ts';
 import { UNHEARD_OF_CODE } from '../../../infra/local/platforms/simulated-server.ts';
 import type { Question } from '../../../infra/local/platforms/text-accounts.ts';
+import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS, isKeyed, type KeyedConnectionId, RANGES } from '../account-connections.ts';
 import type { AccountWorld } from '../account-world.ts';
@@ -10,7 +11,7 @@ import { type Intent, newIntent, newLogin, type Shape } from './intents.ts';
 import type { LedgerWatch } from './ledger-watch.ts';
 import { listenTo } from './moments.ts';
 import { type Counts, Rounds } from './rounds.ts';
-import { type Edit, OTHERS_ID } from './steps.ts';
+import type { Edit } from './steps.ts';
 
 const HOUR_MS = 60 * 60_000;
 /** The time that passes before each of the last runs of the settler, in milliseconds; in the end more than a day. */
@@ -24,6 +25,8 @@ const MAX_RETRIES = 25;
 const INCOMPLETE_SECONDS = 30;
 /** Return codes that do not say whether the command was executed. */
 const UNDECIDED = [2, 7, 9, 14, 16, 17, UNHEARD_OF_CODE];
+/** The comment of an operation that is none of these. */
+export const OTHERS_ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000000';
 /** Strangers' accounts in the range of `tp5-demo`. */
 const STRANGERS = { group: 'real\\standard', from: 502_000, count: 1_000 };
 
@@ -83,33 +86,35 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
 
   protected async edit(edit: Edit, intent: Intent): Promise<void> {
     const { client, shape } = intent;
+    const { world } = this;
     const server = this.#server(intent);
     const { accounts } = this.#accounts(intent);
-    switch (edit.kind) {
-      case 'rename':
-        return this.world.writeClients([{ ...client, name: edit.name }]);
-      case 'range':
-        if (!isKeyed(shape.connection)) return;
-        this.#editedRanges.add(shape.connection);
-        return this.world.writeLogins(shape.connection, edit.logins);
-      case 'comment':
-        if (edit.comment === OTHERS_ID) intent.isContradicted = true;
-        for (const { login, comment } of accounts)
-          server.edit(login, { comment: edit.comment ?? comment.slice(0, 31) });
-        return;
-      case 'group':
-        for (const { login } of accounts) server.edit(login, { group: 'vip' });
-        return;
-      case 'rights':
-        this.world.rights.personalData = edit.personalData;
-        return;
-      case 'restore':
-        intent.isRestored = true;
-        for (const { login } of accounts) server.remove(login);
-        return;
-      case 'operate':
-        return this.#operate(intent);
-    }
+    const editAll = (changes: (comment: string) => { comment?: string; group?: string }) => {
+      for (const { login, comment } of accounts) server.edit(login, changes(comment));
+    };
+    const writeRange = async (logins: LoginRange) => {
+      if (!isKeyed(shape.connection)) return;
+      this.#editedRanges.add(shape.connection);
+      await world.writeLogins(shape.connection, logins);
+    };
+    const edits: Record<Edit, () => unknown> = {
+      'client renamed': () => world.writeClients([{ ...client, name: 'Renatina Featherstone' }]),
+      'range edited': () => writeRange({ from: 506_000, to: 507_999 }),
+      'range shared': () => writeRange({ from: 500_000, to: 503_999 }),
+      'comment edited': () => editAll(() => ({ comment: 'VIP client' })),
+      'comment deleted': () => editAll(() => ({ comment: '' })),
+      'comment cut': () => editAll((comment) => ({ comment: comment.slice(0, 31) })),
+      'comment of another operation': () => editAll(() => ({ comment: OTHERS_ID })),
+      'group edited': () => editAll(() => ({ group: 'vip' })),
+      'data hidden': () => Object.assign(world.rights, { personalData: false }),
+      'names shown': () => Object.assign(world.rights, { personalData: 'names' }),
+      'data shown': () => Object.assign(world.rights, { personalData: true }),
+      'server restored': () => accounts.map(({ login }) => server.remove(login)),
+      'operator decides': () => this.#operate(intent),
+    };
+    intent.isContradicted ||= edit === 'comment of another operation';
+    intent.isRestored ||= edit === 'server restored';
+    await edits[edit]();
   }
 
   protected see(intent: Intent, answer: AccountAnswer | undefined): void {

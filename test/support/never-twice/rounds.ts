@@ -176,13 +176,14 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
   }
 
   /** Sends requests at once, and waits for those whose function is not to be stopped. */
-  async #askAll(intents: readonly I[], { tries, passMs, beforeKeyEndsMs }: Round): Promise<void> {
+  async #askAll(intents: readonly I[], { tries, passMs, beforeKeyEndsMs, fault }: Round): Promise<void> {
     const { clock } = this.world;
     const [first] = intents;
     if (beforeKeyEndsMs !== undefined && first !== undefined) {
       const until = first.begunAt + KEPT_MS - beforeKeyEndsMs;
       if (until > clock.now()) await clock.pass(until - clock.now());
     }
+    if (fault !== undefined && first !== undefined) this.serverOf(first).set(fault);
     const waited: Promise<unknown>[] = [];
     for (const [index, moment] of tries.entries()) {
       for (const intent of intents) {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { ENDINGS, type Fault, type FaultKind } from '../../../infra/local/faults.ts';
 import type { Question } from '../../../infra/local/platforms/text-accounts.ts';
-import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import { CONNECTIONS, type ConnectionId, isKeyed as isKeyedConnection } from '../account-connections.ts';
 import type { Target } from '../account-world.ts';
 import type { Circumstances } from './circumstances.ts';
@@ -15,24 +14,25 @@ export interface Round {
   passMs: number;
   /** Before it, time passes until the key has this many milliseconds left. */
   beforeKeyEndsMs?: number;
+  /** From now on this goes wrong with the server. */
+  fault?: Fault;
   edit?: Edit | undefined;
 }
 
-/** What people do to the records, to the server or to an operation of a request. */
-export type Edit =
-  /** Its client gets another name in the CRM. */
-  | { kind: 'rename'; name: string }
-  /** Its connection gets other logins. */
-  | { kind: 'range'; logins: LoginRange | LoginRange[] }
-  /** Its account gets another comment; absent: the first part of its own. */
-  | { kind: 'comment'; comment?: string }
-  | { kind: 'group' }
-  /** What the manager may see of all accounts. */
-  | { kind: 'rights'; personalData: boolean | 'names' }
-  /** Its server is restored from a backup that does not have its account. */
-  | { kind: 'restore' }
-  /** An operator decides. */
-  | { kind: 'operate' };
+/** What people do to the records, the server or the operation of a request. */
+export const EDITS = [
+  // The client gets another name in the CRM, or the connection another range: of its own, or of another connection.
+  ...['client renamed', 'range edited', 'range shared'],
+  // The account gets another comment or group.
+  ...['comment edited', 'comment deleted', 'comment cut', 'comment of another operation', 'group edited'],
+  // The manager sees no personal data, or names alone, or everything.
+  ...['data hidden', 'names shown', 'data shown'],
+  // The server is restored from a backup without the account.
+  'server restored',
+  // An operator looks at the server and decides.
+  'operator decides',
+] as const;
+export type Edit = (typeof EDITS)[number];
 
 export type Step<S = Shape> =
   /** A new request, or two that want the same, with faults in its way, and its retries, one round after the other. */
@@ -71,8 +71,7 @@ interface Making<S> extends ServerFaults {
   serverOf(shape: S): Target;
   targets: Target[];
   skewMs: number;
-  /** What people do. */
-  edits: fc.Arbitrary<Edit> | undefined;
+  edits: readonly Edit[];
 }
 
 function stepsOf<S>(making: Making<S>): fc.Arbitrary<Step<S>[]> {
@@ -80,45 +79,15 @@ function stepsOf<S>(making: Making<S>): fc.Arbitrary<Step<S>[]> {
   const { targets, fault, edits } = making;
   const onServer = fc.record({ kind: fc.constant('fault' as const), target: fc.constantFrom(...targets), fault });
   const others = [retry, onServer, onDatabase, onService, otherOf(making)];
-  const edited = edits && fc.record({ kind: fc.constant('edit' as const), which: fc.nat(9), edit: edits });
-  const one = fc.oneof(begin, begin, begin, begin, begin, ...others, ...(edited === undefined ? [] : [edited, edited]));
+  const edited = fc.record({ kind: fc.constant('edit' as const), which: fc.nat(9), edit: fc.constantFrom(...edits) });
+  const all = edits.length === 0 ? others : [...others, edited, edited];
+  const one = fc.oneof(begin, begin, begin, begin, begin, ...all);
   return fc.array(one, { minLength: 3, maxLength: 5, size: 'max' });
 }
-
-/** The comment of an operation that is none of these. */
-export const OTHERS_ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000000';
-
-const rename = fc
-  .constantFrom('Renatina Quillfeather', 'Zoelinde Featherstone')
-  .map((name): Edit => ({ kind: 'rename', name }));
-const range = fc
-  .constantFrom<(LoginRange | LoginRange[])[]>(
-    { from: 506_000, to: 507_999 },
-    // Of another connection to the same server.
-    { from: 500_000, to: 503_999 },
-    [
-      { from: 508_000, to: 509_999 },
-      { from: 500_000, to: 501_999 },
-    ],
-  )
-  .map((logins): Edit => ({ kind: 'range', logins }));
-const comment = fc.constantFrom<Edit[]>(
-  { kind: 'comment' },
-  { kind: 'comment', comment: '' },
-  { kind: 'comment', comment: 'VIP client' },
-  { kind: 'comment', comment: OTHERS_ID },
-);
-const rights = fc
-  .constantFrom<(boolean | 'names')[]>(false, false, 'names', true)
-  .map((personalData): Edit => ({ kind: 'rights', personalData }));
-const group = fc.constant<Edit>({ kind: 'group' });
-const restore = fc.constant<Edit>({ kind: 'restore' });
-const operate = fc.constant<Edit>({ kind: 'operate' });
 
 /** Anything that may happen to requests for accounts under these circumstances. */
 export function storiesOf(circumstances: Circumstances): fc.Arbitrary<Story> {
   const { connections, skewMs } = circumstances;
-  const isNamed = connections.some(isKeyedConnection);
   return fc.record({
     passwordCheck: fc.constantFrom<Question[]>('known', 'known', 'refused', 'silent'),
     steps: stepsOf({
@@ -132,9 +101,7 @@ export function storiesOf(circumstances: Circumstances): fc.Arbitrary<Story> {
       lateFault: lateFaultOf(circumstances),
       skewMs,
       // The plug-in can give a login that a restored server has forgotten to another client.
-      edits: isNamed
-        ? fc.oneof(rename, range, comment, comment, rights, group, restore, operate)
-        : fc.oneof(rename, operate),
+      edits: connections.some(isKeyedConnection) ? EDITS : ['client renamed', 'operator decides'],
     }),
   });
 }
@@ -158,7 +125,7 @@ export function registrationStoriesOf({ lateMs, skewMs }: Circumstances): fc.Arb
     fault: ses(lateMs, 'throttled', 'refused', 'down', 'slow'),
     lateFault: ses([20_000], 'slow'),
     skewMs,
-    edits: undefined,
+    edits: [],
   });
 }
 
@@ -246,6 +213,12 @@ function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
     afterMs(12_000, 130_000),
     calm,
   ]);
+  /** The first command is executed late, and a repeated one is refused before. */
+  const refusedLater = script(lateFault, [
+    struck(fc.constant({ of: 'command', count: 1 }), 14_000),
+    fc.record({ tries: fc.constant([null]), passMs, fault: refusal }),
+    calm,
+  ]);
   /** Something goes wrong with the command after the opening. */
   const lostPayment = script(
     fault.map((one) => ({ ...one, after: 1 })),
@@ -254,9 +227,26 @@ function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
   );
   return fc.oneof(
     ...[anything, anything, failing, failing, late, late, takenOver, takenOver, died, died, died, diedTooSoon],
-    ...[diedTooSoon, atKeysEnd(fault), atKeysEnd(none), failingNotes, failingNotes, lostPayment, overtaken],
+    ...[
+      diedTooSoon,
+      atKeysEnd(fault),
+      atKeysEnd(none),
+      failingNotes,
+      failingNotes,
+      lostPayment,
+      overtaken,
+      refusedLater,
+    ],
   );
 }
+
+const refusal = fc.record({
+  kind: fc.constantFrom<FaultKind[]>('throttled', 'retcode'),
+  // A refused password.
+  code: fc.constant(3006),
+  times: fc.constantFrom(1, 5),
+  after: fc.constant(1),
+});
 
 /** Retried right before its key expires, and right after. */
 function atKeysEnd(fault: fc.Arbitrary<Fault | null>): fc.Arbitrary<Script> {
@@ -269,8 +259,8 @@ function atKeysEnd(fault: fc.Arbitrary<Fault | null>): fc.Arbitrary<Script> {
 }
 
 function beginOf<S>(making: Making<S>): fc.Arbitrary<Step<S>> {
-  const { shapes, paying, isKeyed, mayHaveRival, serverOf, edits = none } = making;
-  const edit = fc.oneof(none, none, edits).map((one) => one ?? undefined);
+  const { shapes, paying, isKeyed, mayHaveRival, serverOf, edits } = making;
+  const edit = fc.constantFrom(...edits.map((): undefined => undefined), undefined, ...edits);
   const parts = fc.tuple(shapes, scriptsOf(making), fc.boolean(), fc.tuple(edit, edit, edit));
   return parts.map(([asked, { fault, databaseFault, rounds, pays }, wanted, edited]) => {
     const shape = pays === true ? paying(asked) : asked;
@@ -299,7 +289,7 @@ const settle = fc.oneof(none, moment).map<Step<never>>((one) => ({ kind: 'settle
 
 function otherOf({ skewMs, edits }: Pick<Making<unknown>, 'skewMs' | 'edits'>): fc.Arbitrary<Step<never>> {
   const ever = fc.constantFrom<Step<never>[]>({ kind: 'heal' }, { kind: 'retire' });
-  const always = edits === undefined ? ever : fc.oneof(ever, settle, settle);
+  const always = edits.length === 0 ? ever : fc.oneof(ever, settle, settle);
   const jump = fc.integer({ min: -skewMs, max: skewMs }).map<Step<never>>((ms) => ({ kind: 'jump', ms }));
   return skewMs === 0 ? always : fc.oneof(always, jump, jump);
 }
