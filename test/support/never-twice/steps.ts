@@ -20,7 +20,7 @@ export interface Round {
 }
 
 /** What people do to the records, the server or the operation of a request. */
-export const EDITS = [
+const EDITS = [
   // The client gets another name in the CRM, or the connection another range: of its own, or of another connection.
   ...['client renamed', 'range edited', 'range shared'],
   // The account gets another comment or group.
