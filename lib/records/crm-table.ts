@@ -45,13 +45,20 @@ export function readRecord<const S extends v.GenericSchema>(schema: S, value: un
   const strict = v.safeParse(schema, value);
   if (strict.success) return strict.output;
   const known = structuredClone(value);
-  for (const { expected, path = [] } of strict.issues) if (expected === 'never') removeMember(known, path);
+  for (const keys of unknownMembers(strict.issues)) removeMember(known, keys);
   const result = v.safeParse(schema, known);
   return result.success ? result.output : undefined;
 }
 
-function removeMember(value: unknown, path: readonly v.IssuePathItem[]): void {
-  const keys = path.map(({ key }) => key);
+/** The paths of unknown members, also of those that an option of a union does not know. */
+function unknownMembers(issues: readonly v.BaseIssue<unknown>[], before: readonly unknown[] = []): unknown[][] {
+  return issues.flatMap(({ expected, path = [], issues: ofOptions = [] }) => {
+    const keys = [...before, ...path.map(({ key }) => key)];
+    return expected === 'never' ? [keys] : unknownMembers(ofOptions, keys);
+  });
+}
+
+function removeMember(value: unknown, keys: unknown[]): void {
   const last = keys.pop();
   const owner = keys.reduce<unknown>((at, key) => Object(at)[key as string], value);
   if (isObject(owner)) delete owner[last as string];

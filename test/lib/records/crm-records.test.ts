@@ -31,7 +31,15 @@ const client = {
 };
 const accountType = { id: 'ATDEMO01', name: 'Demo', platform: 'tp5', deposit: 10000 };
 const server = { host: 'mt.example.com', port: 443, demo: false, secret: 'platform/x' };
-const webApi = { ...server, id: 'tp5-live-1', platform: 'tp5', protocol: 'web-api', groups: ['real\\standard'] };
+const logins = { from: 500_000, to: 599_999 };
+const webApi = {
+  ...server,
+  logins,
+  id: 'tp5-live-1',
+  platform: 'tp5',
+  protocol: 'web-api',
+  groups: ['real\\standard'],
+};
 const webRegistration = {
   ...server,
   id: 'tp4-live-1',
@@ -39,7 +47,14 @@ const webRegistration = {
   protocol: 'web-registration',
   groups: { standard: 1 },
 };
-const gateway = { ...server, id: 'tp4-gw-1', platform: 'tp4', protocol: 'interface-gateway', groups: ['demoforex'] };
+const gateway = {
+  ...server,
+  logins,
+  id: 'tp4-gw-1',
+  platform: 'tp4',
+  protocol: 'interface-gateway',
+  groups: ['demoforex'],
+};
 
 const rulesOf = (schema: v.GenericSchema, record: unknown) => {
   const result = v.safeParse(schema, record);
@@ -52,7 +67,7 @@ describe('The records of the contract', () => {
     ['client', ClientSchema, client],
     ['account type', AccountTypeSchema, accountType],
     ['web-api connection', ConnectionSchema, webApi],
-    ['connection with logins of its own', ConnectionSchema, { ...webApi, logins: { from: 500_000, to: 599_999 } }],
+    ['connection with several ranges', ConnectionSchema, { ...webApi, logins: [logins, { from: 1, to: 1_000 }] }],
     ['interface-gateway connection', ConnectionSchema, { ...gateway, code_page: 'windows-1251' }],
     ['web-registration connection', ConnectionSchema, { ...webRegistration, code_page: 'windows-1252' }],
   ] as const)('are accepted as they are: %s', (_, schema, record) => {
@@ -110,6 +125,7 @@ describe('A connection', () => {
     expect(rulesOf(ConnectionSchema, { ...webApi, protocol: 'fix' })).toEqual(['#/protocol one_of']);
     expect(rulesOf(ConnectionSchema, { ...webApi, protocol: undefined })).toEqual(['#/protocol required']);
     expect(rulesOf(ConnectionSchema, { ...webApi, platform: 'tp4' })).toEqual(['#/platform one_of']);
+    expect(rulesOf(ConnectionSchema, { ...webApi, max_leverage: 0 })).toEqual(['#/max_leverage minimum']);
   });
 
   it('has a port, and what its protocol knows only', () => {
@@ -133,7 +149,12 @@ describe('A connection', () => {
 describe('The logins of a connection', () => {
   const faultsOf = (connection: object, logins: unknown) => rulesOf(ConnectionSchema, { ...connection, logins });
 
-  it('are a range of at least 1,000', () => {
+  it('are required where the protocol names them', () => {
+    expect(faultsOf(webApi, undefined)).toEqual(['#/logins required']);
+    expect(faultsOf(gateway, [])).toEqual(['#/logins size']);
+  });
+
+  it('are ranges of at least 1,000', () => {
     expect(faultsOf(webApi, { from: 1, to: 1_000 })).toEqual([]);
     expect(faultsOf(webApi, { from: 1, to: 999 })).toEqual(['#/logins size']);
     expect(faultsOf(gateway, { from: 2_000, to: 1_000 })).toEqual(['#/logins size']);
@@ -143,7 +164,7 @@ describe('The logins of a connection', () => {
     expect(faultsOf(webApi, { from: 0, to: 10_000.5 })).toEqual(['#/logins/from minimum', '#/logins/to integer']);
     expect(faultsOf(webApi, { from: 2 ** 31, to: 2 ** 32 })).toEqual([]);
     expect(faultsOf(gateway, { from: 1, to: 2 ** 31 })).toEqual(['#/logins/to maximum']);
-    expect(faultsOf(webApi, { from: 1 })).toEqual(['#/logins/to required']);
+    expect(faultsOf(webApi, { from: 1 })).toEqual(['#/logins type']);
   });
 
   it('are not chosen on web-registration, where the server chooses every one', () => {
@@ -160,7 +181,12 @@ describe('The logins of a connection', () => {
     ['of the same host on another port', withLogins(2_000, 3_999, { port: 444 }), true],
     ['of the same host in other letters', withLogins(2_000, 3_999, { host: 'MT.example.com' }), true],
     ['of another host', withLogins(2_000, 3_999, { host: 'mt2.example.com' }), false],
-    ['of a connection without a range', { ...webApi } as Connection, false],
+    [
+      'of the second range of the host',
+      { ...webApi, logins: [logins, { from: 1_500, to: 2_500 }] } as Connection,
+      true,
+    ],
+    ['of a connection without logins', { ...webRegistration } as Connection, false],
   ])('overlap with those %s: %#', (_, other, overlap) => {
     const one = withLogins(1_001, 2_000);
     expect(loginsOverlap(one, other)).toBe(overlap);
@@ -184,9 +210,9 @@ describe('A group', () => {
 
 describe('A record that is read', () => {
   it('may have members that only a newer version of the service knows', () => {
-    expect(readRecord(ConnectionSchema, { ...webApi, shard: 3, logins: { from: 1, to: 2_000, step: 2 } })).toEqual({
+    expect(readRecord(ConnectionSchema, { ...webApi, shard: 3, logins: [{ from: 1, to: 2_000, step: 2 }] })).toEqual({
       ...webApi,
-      logins: { from: 1, to: 2_000 },
+      logins: [{ from: 1, to: 2_000 }],
     });
     const fields = form.fields.map((field) => ({ ...field, hint: 'Please choose.' }));
     expect(readRecord(FormSchema, { ...form, fields, version: 2 })).toEqual(form);
