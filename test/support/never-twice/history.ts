@@ -1,6 +1,5 @@
 import type { Faults, IncomingCall } from '../../../infra/local/faults.ts';
 import { UNHEARD_OF_CODE } from '../../../infra/local/platforms/simulated-server.ts';
-import type { Question } from '../../../infra/local/platforms/text-accounts.ts';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS, isKeyed, type KeyedConnectionId, RANGES } from '../account-connections.ts';
@@ -11,7 +10,7 @@ import { type Intent, newIntent, newLogin, type Shape } from './intents.ts';
 import type { LedgerWatch } from './ledger-watch.ts';
 import { listenTo } from './moments.ts';
 import { type Counts, Rounds } from './rounds.ts';
-import type { Edit } from './steps.ts';
+import type { Edit, Story } from './steps.ts';
 
 const HOUR_MS = 60 * 60_000;
 /** The time that passes before each of the last runs of the settler, in milliseconds; in the end more than a day. */
@@ -39,11 +38,10 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
   readonly #editedRanges = new Set<KeyedConnectionId>();
   readonly #logFrom: number;
 
-  /** @param passwordCheck how the gateway answers `WCHECKPASS` */
-  constructor(world: AccountWorld, watch: LedgerWatch, counts: Counts, passwordCheck: Question) {
+  constructor(world: AccountWorld, watch: LedgerWatch, counts: Counts, { passwordCheck, personalData }: Story) {
     super(world, watch, counts);
     world.gateway.passwordCheck = passwordCheck;
-    world.rights.personalData = true;
+    world.rights.personalData = personalData;
     world.servers.tp5.populate(STRANGERS);
     this.#logFrom = world.environments.log.length;
     this.#stopListening = listenTo(world.servers.tp5.faults, (call) => this.#countPayment(call));

@@ -105,7 +105,7 @@ async function playIn(world: AccountWorld, kind: Kind, story: Told, counts = noC
   const before = watch.writes;
   try {
     if (Array.isArray(story)) return await new Registrations(world, watch, counts).play(story);
-    const history = new History(world, watch, counts, story.passwordCheck);
+    const history = new History(world, watch, counts, story);
     await history.play(story.steps).finally(() => history.end());
   } finally {
     counts.writes += watch.writes - before;

@@ -52,6 +52,8 @@ export type Step<S = Shape> =
 export interface Story {
   /** How the gateway answers `WCHECKPASS`. */
   passwordCheck: Question;
+  /** What the manager of tp5 sees of accounts at the beginning. */
+  personalData: boolean | 'names';
   steps: Step[];
 }
 
@@ -90,6 +92,7 @@ export function storiesOf(circumstances: Circumstances): fc.Arbitrary<Story> {
   const { connections, skewMs } = circumstances;
   return fc.record({
     passwordCheck: fc.constantFrom<Question[]>('known', 'known', 'refused', 'silent'),
+    personalData: fc.constantFrom<(boolean | 'names')[]>(true, true, false, 'names'),
     steps: stepsOf({
       shapes: shapeOf(circumstances),
       paying: (shape) => (shape.connection.startsWith('reg') ? shape : { ...shape, connection: 'tp5-demo' }),
