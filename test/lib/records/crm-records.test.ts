@@ -186,7 +186,7 @@ describe('The logins of a connection', () => {
       { ...webApi, logins: [logins, { from: 1_500, to: 2_500 }] } as Connection,
       true,
     ],
-    ['of a connection without logins', { ...webRegistration } as Connection, false],
+    ['of a connection without logins', v.parse(ConnectionSchema, webRegistration), false],
   ])('overlap with those %s: %#', (_, other, overlap) => {
     const one = withLogins(1_001, 2_000);
     expect(loginsOverlap(one, other)).toBe(overlap);
