@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { OPERATOR_ONLY } from '../../lib/records/due.ts';
-import { DUE_INDEX } from '../../lib/validators/deployment.ts';
+import * as v from 'valibot';
+import { due, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, type TableName } from '../tables.ts';
 import { addRecords, readTable } from './change.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
@@ -25,14 +25,21 @@ interface Rule {
   leaveOut?(item: Item): string | undefined;
   /** The item as it is copied. */
   copied?(item: Item): Item;
-  /** What two items of one key have in common if they are the same thing. */
-  owner?: string;
+  /** Two items of one key are the same thing only if they have the same owner. */
+  owner?: 'operation_id';
+  /** The reservation that an item needs before it is copied. */
+  reservation?(item: Item): Item | undefined;
 }
 
 const RULES: Readonly<Record<string, Rule>> = {
-  accounts: { table: 'Accounts' },
   logins: { table: 'Logins', owner: 'operation_id' },
-  operations: { table: 'Operations', copied: leftToOperators, owner: 'operation_id' },
+  operations: {
+    table: 'Operations',
+    copied: leftToOperators,
+    owner: 'operation_id',
+    reservation: reservationOf,
+  },
+  accounts: { table: 'Accounts' },
   registrations: {
     table: 'Registrations',
     // Their guesses would be counted from an earlier state, and their codes have expired.
@@ -40,12 +47,56 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
 };
 
+/** The members of an operation that decide how it is copied. Operations of registrations have no `life`. */
+const OperationSchema = v.object({
+  operation_id: v.string(),
+  life: v.looseObject({ at: v.string(), login: v.optional(v.number()), deposit: v.optional(v.string()) }),
+  plan: v.optional(
+    v.looseObject({
+      version: v.string(),
+      connection_id: v.string(),
+      keyed: v.boolean(),
+      deposit: v.optional(v.number()),
+      deposit_with_opening: v.boolean(),
+    }),
+  ),
+});
+
 /**
- * Unfinished work may have been finished since, outside of what was restored: the settler must not touch it. An operator
- * looks at each.
+ * Unfinished work may have been done since, unseen by what was restored. So nothing is sent or paid for it any more: where
+ * the account is not known, an operator decides; where its money is not known, an operator looks.
  */
 function leftToOperators(item: Item): Item {
-  return item[DUE_INDEX.at] === undefined ? item : { ...item, [DUE_INDEX.at]: OPERATOR_ONLY };
+  const parsed = v.safeParse(OperationSchema, item);
+  if (!parsed.success) return item;
+  const { operation_id, life, plan } = parsed.output;
+  if (life.at === 'open') return { ...item, life: { ...life, deposit: unpaid(life.deposit) }, lease_until: 0 };
+  if (life.at !== 'claimed' && life.at !== 'sent') return item;
+  const { [EXPIRY_ATTRIBUTE]: _, ...kept } = item;
+  const undecided = { at: 'undecided', ...(life.login === undefined ? {} : { login: life.login }) };
+  return { ...kept, life: undecided, ...withoutDeposit(plan), lease_until: 0, ...due(operation_id, OPERATOR_ONLY) };
+}
+
+function unpaid(deposit: string | undefined): string | undefined {
+  return deposit === 'due' || deposit === 'sent' ? 'failed' : deposit;
+}
+
+function withoutDeposit(plan: Operation['plan']) {
+  if (plan === undefined || plan.deposit_with_opening) return {};
+  const { deposit: _, ...rest } = plan;
+  return { plan: rest };
+}
+
+type Operation = v.InferOutput<typeof OperationSchema>;
+
+/** An account at a login belongs to the operation that holds the reservation (lib/openings/ledger.ts). */
+function reservationOf(item: Item): Item | undefined {
+  const parsed = v.safeParse(OperationSchema, item);
+  if (!parsed.success || parsed.output.plan === undefined) return undefined;
+  const { operation_id, life, plan } = parsed.output;
+  const { connection_id, version, keyed } = plan;
+  if (life.login === undefined) return undefined;
+  return { pk: `${keyed ? version : connection_id}#${life.login}`, operation_id, connection_id };
 }
 
 /** Copies what a table lost from a table that AWS restored. */
@@ -60,22 +111,32 @@ export async function restore(
   if (name === 'crm') return restoreCrm(target, options, terminal);
   const rule = RULES[name];
   if (rule === undefined) throw wrong(`TABLE is crm, ${Object.keys(RULES).join(', ')}.`);
-  if (target.resource === undefined) throw new CommandError('Tables are found by --stack NAME or --local.');
-  const keys = keyAttributes(rule.table);
-  const live = tableItems(await target.resource(logicalId(rule.table)), keys, target.database);
-  const restored = tableItems(options.from, keys, target.database);
+  const { resource } = target;
+  if (resource === undefined) throw new CommandError('Tables are found by --stack NAME or --local.');
+  const open = async (table: TableName, physical?: string) =>
+    tableItems(physical ?? (await resource(logicalId(table))), keyAttributes(table), target.database);
+  const [live, restored, logins] = [await open(rule.table), await open(rule.table, options.from), await open('Logins')];
   const report = new Report();
+  const run = { live, logins, rule, report, dryRun: options.dryRun === true };
   for await (const page of restored.pages())
-    for (let at = 0; at < page.length; at += BATCH)
-      await copy(page.slice(at, at + BATCH), live, rule, report, options.dryRun === true);
-  terminal.print(report.text(name, options.dryRun === true));
+    for (let at = 0; at < page.length; at += BATCH) await copy(page.slice(at, at + BATCH), run);
+  terminal.print(report.text(name, run.dryRun));
   if (report.conflicts.length > 0) throw new CommandError(report.conflictText());
 }
 
 /** The keys that DynamoDB reads in one call. */
 const BATCH = 100;
 
-async function copy(items: Item[], live: TableItems, rule: Rule, report: Report, dryRun: boolean): Promise<void> {
+interface Run {
+  live: TableItems;
+  logins: TableItems;
+  rule: Rule;
+  report: Report;
+  dryRun: boolean;
+}
+
+async function copy(items: Item[], run: Run): Promise<void> {
+  const { live, rule, report } = run;
   const candidates = items.filter((item) => {
     const reason = isExpired(item) ? 'expired' : rule.leaveOut?.(item);
     if (reason !== undefined) report.leftOut.set(reason, (report.leftOut.get(reason) ?? 0) + 1);
@@ -84,15 +145,23 @@ async function copy(items: Item[], live: TableItems, rule: Rule, report: Report,
   if (candidates.length === 0) return;
   const existing = await live.get(candidates.map((item) => live.keyOf(item)));
   for (const item of candidates) {
-    const key = live.keyOf(item);
-    const current = existing.find((one) => isDeepStrictEqual(live.keyOf(one), key));
-    const added = current === undefined && (dryRun || (await live.add(rule.copied?.(item) ?? item)));
-    if (added) report.copied += 1;
-    else report.existing += 1;
-    const { owner } = rule;
-    if (owner !== undefined && current !== undefined && current[owner] !== item[owner])
-      report.conflicts.push(`${String(item.pk)}: restored ${String(item[owner])}, now ${String(current[owner])}`);
+    const current = existing.find((one) => isDeepStrictEqual(live.keyOf(one), live.keyOf(item)));
+    if (current !== undefined) {
+      report.existing += 1;
+      if (rule.owner !== undefined) report.compareOwners(item, current, rule.owner);
+    } else if (await add(item, run)) report.copied += 1;
   }
+}
+
+/** @returns false where another operation holds the login of this one, or the item was written meanwhile */
+async function add(item: Item, { live, logins, rule, report, dryRun }: Run): Promise<boolean> {
+  const reservation = rule.reservation?.(item);
+  if (reservation !== undefined) {
+    const reserved = !dryRun && (await logins.add(reservation));
+    const [holder] = reserved ? [reservation] : await logins.get([logins.keyOf(reservation)]);
+    if (holder !== undefined && report.compareOwners(reservation, holder, 'operation_id')) return false;
+  }
+  return dryRun || live.add(rule.copied?.(item) ?? item);
 }
 
 function isExpired({ [EXPIRY_ATTRIBUTE]: expiry }: Item): boolean {
@@ -110,6 +179,14 @@ class Report {
     const done = dryRun ? 'would be copied to' : 'copied to';
     const note = dryRun ? '; nothing was written' : '';
     return `${counted(this.copied, 'item')} ${done} ${name}; ${this.existing} exist there${leftOut.join('')}${note}.\n`;
+  }
+
+  /** @returns whether they differ, which is reported */
+  compareOwners(restored: Item, current: Item, owner: string): boolean {
+    const differ = restored[owner] !== current[owner];
+    if (differ)
+      this.conflicts.push(`${String(restored.pk)}: restored ${String(restored[owner])}, now ${String(current[owner])}`);
+    return differ;
   }
 
   conflictText(): string {

@@ -9,7 +9,7 @@ const operators = new Operators();
 const ORDER = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
 const SOON = Math.floor(Date.now() / 1_000) + 3_600;
 
-async function open(key: string) {
+async function openAccount(key: string) {
   const answer = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp5/accounts`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': key },
@@ -42,7 +42,7 @@ const restore = (table: string, ...more: string[]) =>
 describe('npm run crm -- restore', () => {
   it('brings back what was lost: a retry is answered with the same account, and no login is given twice', async () => {
     const key = randomUUID();
-    const first = await open(key);
+    const first = await openAccount(key);
     expect(first.status).toBe(200);
     const client = await operators.table.read('client#CLIENT01');
     await backUp();
@@ -53,15 +53,15 @@ describe('npm run crm -- restore', () => {
     for (const table of ['logins', 'operations', 'accounts', 'registrations', 'crm'])
       expect(await restore(table)).toMatchObject({ code: 0 });
 
-    expect(await open(key)).toEqual({ status: 200, login: first.login, replayed: 'true' });
+    expect(await openAccount(key)).toEqual({ status: 200, login: first.login, replayed: 'true' });
     expect(accounts()).toBe(count);
-    const other = await open(randomUUID());
+    const other = await openAccount(randomUUID());
     expect([other.status, other.login === first.login]).toEqual([200, false]);
     expect(await operators.table.read('client#CLIENT01')).toEqual(client);
   });
 
   it('shows with --dry-run what it would copy, and writes nothing', async () => {
-    await open(randomUUID());
+    await openAccount(randomUUID());
     await backUp();
     await lose('accounts');
     expect(await restore('accounts', '--dry-run')).toEqual({
@@ -82,15 +82,69 @@ describe('npm run crm -- restore', () => {
     expect(await operators.items('accounts')).toMatchObject([{ group: 'new' }]);
   });
 
-  it('leaves unfinished operations to operators: they may have been finished since', async () => {
-    const unfinished = { pk: 'op#1', operation_id: 'a', due_shard: 'due#0', due_at: 1, expires_at: SOON };
-    await write('operations', [unfinished, { pk: 'op#2', operation_id: 'b', expires_at: SOON }]);
+  const PLAN = { version: 'tp5', connection_id: 'tp5-demo-1', keyed: true, deposit: 100, deposit_with_opening: false };
+  const open = { at: 'open', login: 500_001, recorded: false, published: false };
+  it.each([
+    ['that had sent nothing, as far as is known', { at: 'claimed' }, { at: 'undecided' }],
+    ['that had sent a command', { at: 'sent', login: 500_001, commands: 'one' }, { at: 'undecided', login: 500_001 }],
+    ['whose money was not sent', { ...open, deposit: 'due' }, { ...open, deposit: 'failed' }],
+    ['whose money may have arrived', { ...open, deposit: 'sent' }, { ...open, deposit: 'failed' }],
+    ['without a deposit', { ...open, deposit: 'none' }, { ...open, deposit: 'none' }],
+    ['that waits for an operator', { at: 'undecided', login: 500_001 }, { at: 'undecided', login: 500_001 }],
+  ])(
+    'sends and pays nothing for an unfinished operation %s: it may have been finished since',
+    async (_, life, copied) => {
+      const stored = {
+        pk: 'key#1',
+        operation_id: 'a',
+        life,
+        plan: PLAN,
+        due_shard: 'due#0',
+        due_at: 1,
+        lease_until: 9,
+      };
+      await write('operations', [life.at === 'claimed' ? { ...stored, expires_at: SOON } : stored]);
+      await backUp();
+      await lose('operations');
+      expect((await restore('operations')).out).toBe('1 item copied to operations; 0 exist there.\n');
+      const [restored] = await operators.items('operations');
+      expect(restored?.life).toEqual(copied);
+      const isSettled = copied.at === 'undecided' && life.at !== 'undecided';
+      expect(restored?.due_at).toBe(isSettled ? OPERATOR_ONLY : 1);
+      expect((restored?.plan as object) ?? {}).toEqual(isSettled ? { ...PLAN, deposit: undefined } : PLAN);
+      expect(await operators.items('logins')).toEqual(
+        'login' in life ? [{ pk: 'tp5#500001', operation_id: 'a', connection_id: 'tp5-demo-1' }] : [],
+      );
+    },
+  );
+
+  it('lets an operator decide an operation whose earlier state was restored', async () => {
+    const key = randomUUID();
+    const first = await openAccount(key);
+    const [finished = {}] = await operators.items('operations');
+    const { login } = finished.life as { login: number };
+    await lose('operations');
+    await write('operations', [{ ...finished, life: { at: 'sent', login, commands: 'one' } }]);
     await backUp();
     await lose('operations');
-    expect((await restore('operations')).out).toBe('2 items copied to operations; 0 exist there.\n');
-    const restored = await operators.items('operations');
-    expect(restored.find(({ pk }) => pk === 'op#1')).toEqual({ ...unfinished, due_at: OPERATOR_ONLY });
-    expect(restored.find(({ pk }) => pk === 'op#2')).not.toHaveProperty('due_at');
+    await restore('operations');
+    expect((await openAccount(key)).status).toBe(504);
+    const settled = await operators.local('settle', String(finished.operation_id), '--login', String(login));
+    expect(settled).toMatchObject({ code: 0 });
+    expect(await openAccount(key)).toMatchObject({ status: 200, login: first.login });
+  });
+
+  it('copies no operation whose login another operation holds now', async () => {
+    const life = { at: 'sent', login: 500_001, commands: 'one' };
+    await write('operations', [{ pk: 'key#1', operation_id: 'old', life, plan: PLAN, due_shard: 'due#0', due_at: 1 }]);
+    await backUp();
+    await lose('operations');
+    await write('logins', [{ pk: 'tp5#500001', operation_id: 'new' }]);
+    for (const more of [['--dry-run'], []]) {
+      const { code, told } = await restore('operations', ...more);
+      expect([code, told]).toEqual([1, expect.stringContaining('tp5#500001: restored old, now new\n')]);
+    }
+    expect(await operators.items('operations')).toEqual([]);
   });
 
   it('reports a key that belongs to another operation now', async () => {
@@ -133,7 +187,7 @@ describe('npm run crm -- restore', () => {
 
   it.each([
     ['limits', 1, 'The limits are not restored: their windows begin again by themselves.'],
-    ['hats', 2, 'TABLE is crm, accounts, logins, operations, registrations.'],
+    ['hats', 2, 'TABLE is crm, logins, operations, accounts, registrations.'],
   ])('refuses the table %s', async (table, code, sentence) => {
     const refused = await operators.local('restore', table, '--from', 'x');
     expect(refused.code).toBe(code);
