@@ -8,7 +8,7 @@ import type { Channel } from '../../lib/validators/otp-types.ts';
 import type { DeployedFunction, DeployedRoute, ScheduledFunction } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 
-/** What the alarms and the dashboard look at. */
+/** The parts of the service that the alarms and the dashboard monitor. */
 export interface MonitoredService {
   stackName: string;
   settings: Settings;
@@ -46,11 +46,11 @@ type Condition = {
 } & ({ atLeast: number } | { fewerThan: number });
 
 type Severity =
-  /** A person acts at once, at night too. The commands stand in the alarm's text. */
+  /** A person acts at once, at night too. The alarm's text has the two commands. */
   | { severity: 'page'; show: string; fix: string }
   /** A person reads it on the next working day. */
   | { severity: 'notice' }
-  /** Nobody gets a message: the dashboard shows it. */
+  /** Sends no message: the dashboard shows it. */
   | { severity: 'dashboard' };
 
 /** Every alarm of the service. */
@@ -263,7 +263,7 @@ const EVENT_NOTICES: readonly { id: string; event: string; minutes: number; atLe
     event: 'OperationNotSettled',
     minutes: 15,
     atLeast: 3,
-    loss: 'Callers who retry are told to wait, because the end of a request could not be written.',
+    loss: 'Callers who retry must wait, because the end of a request could not be written.',
   },
 ];
 

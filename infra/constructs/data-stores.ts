@@ -72,7 +72,8 @@ export class DataStores extends Construct {
       description: 'What one-time passwords are sealed with: versions by number, and which of them is current.',
       template: { current: '1' },
       key: '1',
-      notRotated: 'Rotated by hand, a version beside the old one: by the clock, codes under way would be worthless.',
+      notRotated:
+        'Rotated by hand, with both versions valid: a rotation by schedule would invalidate codes that were just sent.',
     });
     this.passwordKey = this.secret('PasswordKey', {
       secretName: `${platformSecrets}password-derivation-${stage}-${ownEnding(this)}`,
@@ -156,5 +157,5 @@ function expiry({ confirmation, confirmedDays }: Settings): LifecycleRule[] {
   return [pending, { expiration: Duration.days(confirmedDays + 1), ...uploads }];
 }
 
-/** 64 letters and digits: 381 bits. A change of this makes Secrets Manager generate the value anew. */
+/** 64 letters and digits: 381 bits. A change here makes Secrets Manager generate another value. */
 const RANDOM = { passwordLength: 64, excludePunctuation: true };

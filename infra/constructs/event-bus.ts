@@ -5,17 +5,17 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { output } from './stack-names.ts';
 
-/** How long an event can be told again to a system that was not there, or forgot it. */
+/** How long an event can be replayed to a system that missed it. */
 const REPLAY_DAYS = 7;
-/** As long as SQS keeps anything. */
+/** The longest time that SQS keeps a message. */
 const KEPT_DAYS = 14;
 
-/** What other systems of the broker hear events on, and where those go that such a system did not take. */
+/** The bus that publishes events to other systems of the broker, and the queue of events that a target did not accept. */
 export class ServiceEvents extends Construct {
   readonly bus: EventBus;
-  /** The dead-letter queue for the targets of rules; the operators' page shows such a rule. */
+  /** The dead-letter queue for the targets of rules, such as infra/crm-rule.yaml. */
   readonly undelivered: Queue;
-  /** To tell of something. */
+  /** To publish events. */
   readonly right: PolicyStatement;
 
   constructor(scope: Construct, id: string) {
@@ -27,19 +27,19 @@ export class ServiceEvents extends Construct {
     });
     (this.bus.node.defaultChild as CfnEventBus).overrideLogicalId('EventBus');
     this.bus.archive('Archive', {
-      description: 'Every event, to be told again.',
+      description: 'Every event, for a replay.',
       eventPattern: { account: [account] },
       retention: Duration.days(REPLAY_DAYS),
     });
     this.right = new PolicyStatement({
-      sid: 'TellEvents',
+      sid: 'PublishEvents',
       actions: ['events:PutEvents'],
       resources: [this.bus.eventBusArn],
     });
     this.undelivered = this.queue();
     output(this, 'EventBusName', 'The bus of events, for the rules of other systems.', this.bus.eventBusName);
-    const told = 'The dead-letter queue for the targets of those rules.';
-    output(this, 'UndeliveredEventsQueueArn', told, this.undelivered.queueArn);
+    const text = 'The dead-letter queue for the targets of those rules.';
+    output(this, 'UndeliveredEventsQueueArn', text, this.undelivered.queueArn);
   }
 
   private queue(): Queue {

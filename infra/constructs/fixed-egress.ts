@@ -27,8 +27,8 @@ export interface FixedEgressProps {
 }
 
 /**
- * A network from which all calls go out by one address, for trading servers that admit listed addresses only. One NAT
- * gateway, and so one address: in an outage of its zone no account can be opened (lib/README.md, decision 80).
+ * A network with one outbound address, for trading servers that admit listed addresses only. It has one NAT gateway: in
+ * an outage of that zone no account can be opened (lib/README.md, decision 80).
  */
 export class FixedEgress extends Construct {
   readonly vpc: IVpc;
@@ -43,7 +43,7 @@ export class FixedEgress extends Construct {
 
     const group = new SecurityGroup(this, 'Functions', {
       vpc: this.vpc,
-      description: 'The account functions: call any server by TCP, are called by nobody.',
+      description: 'The account functions: outbound TCP to any server, nothing inbound.',
       allowAllOutbound: false,
     });
     group.addEgressRule(Peer.anyIpv4(), Port.allTcp(), 'Trading servers, each on the port of its connection, and AWS');
@@ -75,7 +75,7 @@ export class FixedEgress extends Construct {
         { name: 'Public', subnetType: SubnetType.PUBLIC, mapPublicIpOnLaunch: false },
         { name: 'Private', subnetType: SubnetType.PRIVATE_WITH_EGRESS },
       ],
-      // It would take a function of CDK's own with far-reaching rights; nothing of ours is in that group.
+      // CDK would add a function with wide rights to do it, and the default group is unused.
       restrictDefaultSecurityGroup: false,
     });
     vpc.addGatewayEndpoint('DynamoDb', { service: GatewayVpcEndpointAwsService.DYNAMODB });
@@ -89,13 +89,13 @@ export class FixedEgress extends Construct {
     return vpc;
   }
 
-  /** The trading servers list it: it stays the same whatever becomes of the network. */
+  /** The trading servers list it, so it outlives the network. */
   private address(removalPolicy: RemovalPolicy): string {
     const address = new CfnEIP(this, 'Address', { domain: 'vpc' });
     address.overrideLogicalId('EgressAddress');
     address.applyRemovalPolicy(removalPolicy);
-    const told = 'The address that trading servers must admit: every call of the account functions comes from it.';
-    output(this, 'EgressIpAddress', told, address.attrPublicIp);
+    const text = 'The address that trading servers must admit: every call of the account functions comes from it.';
+    output(this, 'EgressIpAddress', text, address.attrPublicIp);
     return address.attrAllocationId;
   }
 }

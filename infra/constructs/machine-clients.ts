@@ -17,9 +17,9 @@ const SERVER = 'accounts';
 const SCOPE = 'create';
 
 /**
- * An issuer of tokens for operators who have none: a Cognito user pool without users, and a client for each program that
- * may open accounts (OAuth 2.0 client credentials). A client's secret is read by `aws cognito-idp
- * describe-user-pool-client`, and stands in no output.
+ * An issuer of tokens for brokers without one: a Cognito user pool without users, and one client for each program that may
+ * open accounts (OAuth 2.0 client credentials). No output shows a client's secret; `aws cognito-idp
+ * describe-user-pool-client` reads it.
  */
 export class MachineClients extends Construct {
   readonly issuer: string;
@@ -35,13 +35,13 @@ export class MachineClients extends Construct {
     this.ids = clients.map(({ userPoolClientId }) => userPoolClientId);
     this.issuer = `https://cognito-idp.${Aws.REGION}.${Aws.URL_SUFFIX}/${pool.userPoolId}`;
 
-    // Alone of its name in the region, over all accounts.
+    // The name must be unique in the region, across all accounts.
     const domainPrefix = `${Stack.of(this).stackName}-${Aws.ACCOUNT_ID}`;
     const domain = pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
     output(this, 'UserPoolId', 'The user pool of the machine clients.', pool.userPoolId);
     output(this, 'TokenUrl', 'Where machine clients get their tokens.', `${domain.baseUrl()}/oauth2/token`);
-    const told = clients.map(({ userPoolClientId }, index) => `${names[index]}=${userPoolClientId}`);
-    output(this, 'MachineClientIds', 'The clients by name, each with its id.', told.join(','));
+    const named = clients.map(({ userPoolClientId }, index) => `${names[index]}=${userPoolClientId}`);
+    output(this, 'MachineClientIds', 'The clients by name, each with its id.', named.join(','));
   }
 
   private pool(): UserPool {
@@ -57,12 +57,15 @@ export class MachineClients extends Construct {
         requireUppercase: true,
         requireSymbols: true,
       },
-      // It holds nothing but its clients, whose secrets are made anew with it.
+      // It holds only its clients. A new pool creates new ones.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     (pool.node.defaultChild as CfnUserPool).overrideLogicalId('MachineClientPool');
     for (const rule of ['AwsSolutions-COG2', 'AwsSolutions-COG3', 'AwsSolutions-COG8']) {
-      Validations.of(pool).acknowledge({ id: rule, reason: 'Nobody signs in: the pool has clients and no users.' });
+      Validations.of(pool).acknowledge({
+        id: rule,
+        reason: 'The pool has clients and no users, so no person signs in.',
+      });
     }
     return pool;
   }

@@ -15,7 +15,7 @@ import {
 import { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
 
-/** What mails are sent from: one SES identity, and the configuration set that watches them. */
+/** The sender of mails: one SES identity, and the configuration set that counts them. */
 export class MailSender extends Construct {
   readonly configurationSetName: string;
   /** To send mails from the sender address, and from no other. */
@@ -33,7 +33,7 @@ export class MailSender extends Construct {
       sid: 'SendMail',
       actions: ['ses:SendEmail'],
       resources: [
-        // Where the address is verified by itself, SES asks for the right on it and not on its domain.
+        // If the address is verified by itself, SES asks for the right on the address, not on its domain.
         ...[...new Set([name, senderAddress])].map((resourceName) =>
           stack.formatArn({ service: 'ses', resource: 'identity', resourceName }),
         ),
@@ -51,7 +51,7 @@ export class MailSender extends Construct {
       suppressionReasons: SuppressionReasons.BOUNCES_AND_COMPLAINTS,
     });
     (configurationSet.node.defaultChild as CfnConfigurationSet).overrideLogicalId('MailConfigurationSet');
-    // Counted, not told: a message about a bounce would hold the address.
+    // Only counted: a message about a bounce would hold the address.
     configurationSet.addEventDestination('Counts', {
       destination: EventDestination.cloudWatchDimensions([
         { source: CloudWatchDimensionSource.MESSAGE_TAG, name: 'kind', defaultValue: 'other' },
@@ -75,7 +75,7 @@ export class MailSender extends Construct {
     });
     const resource = identity.node.defaultChild as CfnEmailIdentity;
     resource.overrideLogicalId('MailIdentity');
-    // A verified domain is worth keeping: its DNS records would have to be made anew.
+    // A verified domain is worth keeping: another identity would need other DNS records.
     resource.applyRemovalPolicy(retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY);
     if (!isDomain) return;
     for (const [index, record] of identity.dkimRecords.entries()) {

@@ -4,7 +4,7 @@ import type { DataStores } from './data-stores.ts';
 import { acknowledgeDocuments, onDocuments, onTable } from './rights.ts';
 import { output } from './stack-names.ts';
 
-/** What the broker's CRM needs to make a client of a confirmed registration: its record by its id, and its documents. */
+/** The rights with which the broker's CRM reads a confirmed registration and its documents. */
 export class RegistrationReader extends Construct {
   constructor(scope: Construct, id: string, data: DataStores) {
     super(scope, id);

@@ -1,12 +1,12 @@
 import { CfnOutput, Fn, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 
-/** An output of the stack under this very name, wherever its construct stands. */
+/** An output of the stack with exactly this name, whichever construct adds it. */
 export function output(scope: Construct, name: string, description: string, value: string): void {
   new CfnOutput(scope, `${name}Output`, { description, value }).overrideLogicalId(name);
 }
 
-/** Eight characters that no other stack has: what outlived a stack of the same name may still hold a plain name. */
+/** Eight characters that no other stack has: resources that outlived a stack of the same name keep their names. */
 export function ownEnding(scope: Construct): string {
   const uuid = Fn.select(2, Fn.split('/', Stack.of(scope).stackId));
   return Fn.select(0, Fn.split('-', uuid));

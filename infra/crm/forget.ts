@@ -22,7 +22,7 @@ export interface ForgetOptions {
 
 /** A person by one address. */
 interface Person {
-  /** As registrations keep it: an email in its look-up form, or a number in E.164. */
+  /** As registrations store it: an email in its canonical form, or a number in E.164. */
   address: string;
   isEmail: boolean;
 }
@@ -38,7 +38,7 @@ export async function forget(target: Target, typed: string, options: ForgetOptio
   const limits = tableItems(await resource(logicalId('Limits')), ['pk'], target.database);
   const existing = await limits.get(counters.map((pk) => ({ pk })));
   if (options.dryRun !== true) {
-    // The documents first: their keys stand in the registrations.
+    // The documents first: the registrations hold their keys.
     await deleteDocuments(target, await resource('DocumentsBucket'), found.documents);
     for (const pk of [...found.registrations, ...found.pointers]) await registrations.delete({ pk });
     for (const { pk } of existing) await limits.delete({ pk });

@@ -85,7 +85,7 @@ export function table(results: readonly CheckResult[]): string {
     return fix === undefined ? line : `${line}\n${' '.repeat(9)}→ ${fix}`;
   });
   const open = results.filter(({ state }) => state !== 'works').length;
-  return `${lines.join('\n')}\n\n${open === 0 ? 'Everything works.' : `${open} of ${results.length} need a look.`}\n`;
+  return `${lines.join('\n')}\n\n${open === 0 ? 'Everything works.' : `${open} of ${results.length} need attention.`}\n`;
 }
 
 if (import.meta.main) process.exitCode = await runDoctor(process.argv.slice(2), toStandardOutput());

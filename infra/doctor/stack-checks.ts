@@ -32,7 +32,7 @@ async function stackState(probes: AwsProbes, stack: string, retainData: boolean)
   const unprotect = `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name ${stack}`;
   const events = `aws cloudformation describe-stack-events --stack-name ${stack}`;
   if (/^(ROLLBACK|CREATE)_(COMPLETE|FAILED)$/.test(status) && status !== 'CREATE_COMPLETE') {
-    // The next deployment deletes what the first one left behind, which protection would forbid.
+    // The next deployment deletes what the first one left, which protection would forbid.
     const again = found.protected ? `${unprotect} && npm run deploy` : 'npm run deploy';
     return missing(`${status}: the first deployment failed`, `${events}, fix the cause, then: ${again}`);
   }
