@@ -11,6 +11,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 beforeEach(() => service.bus.clear());
 
+const LIVE = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
 const DEMO = { connection_id: 'tp5-demo-1', group: 'demo\\standard', leverage: 100, account_type_id: 'ATDEMO01' };
 
 async function post(path: string, body: object) {
@@ -55,6 +56,23 @@ describe('The settler publishes', () => {
     await service.tick();
     await service.tick();
     expect(published()).toEqual([expect.objectContaining({ type: 'AccountOpened', login: body.login })]);
+  });
+
+  it('an account that could not be recorded, and sends its notices', async () => {
+    // From the write on that follows the answer of the server.
+    service.faults('dynamodb').set({ kind: 'refused', after: 3, times: 99 });
+    service.outbox.clear();
+    const { status, body } = await post('users/CLIENT01/tp5/accounts', {
+      ...LIVE,
+      send_email: true,
+      send_pop_up: true,
+    });
+    service.faults('dynamodb').clear();
+    expect([status, service.outbox.list()]).toEqual([200, []]);
+    await makeDue('operations');
+    await service.tick();
+    expect(published()).toEqual([expect.objectContaining({ type: 'AccountOpened', login: body.login })]);
+    expect(service.outbox.list().map(({ kind }) => kind)).toEqual(['email', 'popup']);
   });
 
   it('a confirmed registration whose event was refused, once', async () => {

@@ -38,9 +38,9 @@ export function rightsOf(principal: string, statements: readonly Statement[]): R
       // IAM compares actions in any case.
       const isAction = like(action.toLowerCase());
       return scopes.map(({ text, matches }) => ({
-        id: `${principal} ${Sid} ${action} ${text}`,
+        id: `${principal} ${Sid} ${action} ${text}${condition.text}`,
         allows: (need: Need) =>
-          isAction(need.action.toLowerCase()) && matches(need.resource) && condition(need.context ?? {}),
+          isAction(need.action.toLowerCase()) && matches(need.resource) && condition.holds(need.context ?? {}),
       }));
     });
   });
@@ -75,9 +75,17 @@ function like(pattern: string): (text: string) => boolean {
   return (text) => expression.test(text);
 }
 
-function conditionOf({ Sid, Condition = {} }: Statement): (context: Readonly<Record<string, string>>) => boolean {
+interface Holding {
+  text: string;
+  holds(context: Readonly<Record<string, string>>): boolean;
+}
+
+function conditionOf({ Sid, Condition = {} }: Statement): Holding {
   const [operator] = Object.keys(Condition).filter((name) => name !== 'StringEquals');
   if (operator !== undefined) throw new Error(`${Sid}: the condition ${operator} is not evaluated here.`);
   const wanted = Object.entries(Condition.StringEquals ?? {}).map(([key, values]) => [key, [values].flat()] as const);
-  return (context) => wanted.every(([key, values]) => values.includes(context[key] ?? ''));
+  return {
+    text: wanted.map(([key, values]) => ` if ${key} is ${values.join(' or ')}`).join(''),
+    holds: (context) => wanted.every(([key, values]) => values.includes(context[key] ?? '')),
+  };
 }
