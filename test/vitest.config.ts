@@ -29,8 +29,6 @@ export default defineConfig({
     setupFiles: 'test/support/rights/record.ts',
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    // A few tests of processes and late servers depend on the speed of the machine: CI repeats a failed one.
-    retry: process.env.CI ? 2 : 0,
     // Twice as many as CI has processors: many tests wait.
     maxWorkers: 4,
     sequence: { sequencer: WaitingFirst },

@@ -76,6 +76,7 @@ class Loop {
   /** The login that a write found reserved. */
   #reserved: number | undefined;
   #isAnswered = false;
+  #repeats = 0;
   #notice: Promise<void> = Promise.resolve();
 
   constructor(run: Drive, held: Held) {
@@ -129,7 +130,14 @@ class Loop {
     const { life } = this.#held;
     const login = 'login' in life ? life.login : undefined;
     if (step === 'prepare') return this.#prepare();
-    if (step === 'send') return effects.send(login);
+    if (step === 'send') {
+      // The first repeat leaves at once. Later ones wait, so a server that answers nonsense is not flooded.
+      if (life.at === 'sent' && life.commands === 'many') {
+        this.#repeats += 1;
+        if (this.#repeats > 1) await sleep(PAUSE_MS);
+      }
+      return effects.send(login);
+    }
     if (step === 'pause') await sleep(PAUSE_MS);
     if (step === 'pause' || step === 'look') return effects.look(login ?? 0);
     if (life.at === 'open' && step !== 'resume') return effects.complete(life, step === 'pay');
