@@ -217,6 +217,14 @@ function isEmpty(group: object): boolean {
   return Object.keys(group).length === 0;
 }
 
+/** The settings that name receivers of signed requests, and the ends of their secrets' names. */
+const SIGNED = { crmWebhook: 'crm-webhook', provider: 'provider' } as const;
+
+/** The name of the secret with which requests to a receiver are signed: `prod/crm-webhook`. */
+export function signingSecretName(stage: string, receiver: keyof typeof SIGNED): string {
+  return `${stage}/${SIGNED[receiver]}`;
+}
+
 /** Lambda's limit for the variables of a function, as JSON. */
 const MAX_ENVIRONMENT_BYTES = 4_096;
 

@@ -54,7 +54,10 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^lib\/messages\/(message|providers)\.ts$/,
     ],
   },
-  { of: /^lib\/secrets\//, may: [/^node:/, /^valibot$/, /^lib\/(secrets|validators)\//, /^lib\/aws\/dynamodb\.ts$/] },
+  {
+    of: /^lib\/secrets\//,
+    may: [/^node:/, /^valibot$/, /^standardwebhooks$/, /^lib\/(secrets|validators)\//, /^lib\/aws\/dynamodb\.ts$/],
+  },
   { of: /^lib\/messages\//, may: [/^node:/, /^lib\/(messages|validators)\//, /^lib\/records\/crm-records\.ts$/] },
   {
     of: /^lib\/platform\//,

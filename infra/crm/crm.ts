@@ -12,7 +12,7 @@ import { listOperations, settleOperation, showOperation } from './operations.ts'
 import { addressesOf } from './public-address.ts';
 import { exportFile, importFile, list, put, remove } from './records.ts';
 import { restore } from './restore.ts';
-import { putSecret, rotatePepper } from './secrets.ts';
+import { putSecret, rotatePepper, rotateSigningKey } from './secrets.ts';
 import { CDK_JSON } from './service-secrets.ts';
 import { LOCAL_URL, openTarget, type Target, type Where } from './target.ts';
 
@@ -111,14 +111,17 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     .command('highest-login <file> <connection-id>')
     .description('shows the highest login of a server, to choose a range above it; the file needs no `logins` yet')
     .action((file, id) => onTarget((target) => showHighestLogin(target, [file, id], terminal)));
-  crm
-    .command('secret')
-    .description('secrets of trading servers and others')
+  const secret = crm.command('secret').description('secrets of trading servers and others');
+  secret
     .command('put <name>')
     .description(
       'stores the secret of a connection, of a setting, or the pepper; asks for it, or reads the standard input',
     )
     .action((name) => onTarget((target) => putSecret(target, name, terminal)));
+  secret
+    .command('rotate <name>')
+    .description('makes or replaces the key that requests to a receiver are signed with, and prints it')
+    .action((name) => onTarget((target) => rotateSigningKey(target, name, terminal)));
   crm
     .command('pepper')
     .description('what codes are sealed with')

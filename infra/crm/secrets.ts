@@ -5,6 +5,7 @@ import { FRESH_MS } from '../../lib/aws/secrets.ts';
 import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { CODE_VALID_MINUTES } from '../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
+import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { fromItems } from './crm-items.ts';
 import { findConnection } from './find-connection.ts';
@@ -67,6 +68,34 @@ function jsonOf(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Of a key that requests are signed with, as long as HMAC-SHA-256 makes use of. */
+const SIGNING_KEY_BYTES = 32;
+
+/**
+ * Makes the key with which requests to a receiver are signed, or replaces it. Requests are then signed with the new key
+ * and with the one before it, so the receiver may change at any time. The key is printed for the receiver.
+ * @param name of the secret, or the setting that names the receiver: `crmWebhook`
+ */
+export async function rotateSigningKey(target: Target, name: string, terminal: Terminal): Promise<void> {
+  const secrets = serviceSecrets(readContext(terminal.cdkJson)).filter(({ signs }) => signs);
+  const found = secrets.find((one) => one.purpose === name || one.name === name);
+  if (found === undefined) {
+    const names = secrets.map(({ purpose }) => purpose).join(', ') || 'none';
+    throw new CommandError(`No request is signed with a secret ${name}. There are: ${names}.`);
+  }
+  const store = secretStore(target.client);
+  const before = await store.read(found.name);
+  const [previous] = before === undefined ? [] : parseSigningSecret(before.text);
+  const current = `whsec_${randomBytes(SIGNING_KEY_BYTES).toString('base64')}`;
+  await store.write(found.name, JSON.stringify({ current, previous }));
+  terminal.tell(
+    previous === undefined
+      ? `The secret ${found.name} is made. Give its key to the receiver:\n`
+      : `The key of ${found.name} is replaced. Within ${FRESH_MS / 60_000} minutes requests are signed with this key and the one before; then give it to the receiver, before the next rotation:\n`,
+  );
+  terminal.print(`${current}\n`);
 }
 
 /** Until every function has forgotten an earlier value, and until the last code sealed with it has expired. */

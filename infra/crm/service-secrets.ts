@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseFrontSecret } from '../../lib/http/source.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
+import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
-import { gather, SETTING_NAMES } from '../settings.ts';
+import { gather, SETTING_NAMES, signingSecretName } from '../settings.ts';
 
 /** Where the settings of this project are written. */
 export const CDK_JSON = fileURLToPath(new URL('../../cdk.json', import.meta.url));
@@ -17,6 +18,8 @@ export interface ServiceSecret {
   shape: string;
   /** @throws Error for a value of another shape */
   parse(text: string): unknown;
+  /** Whether requests to a system of the broker are signed with it: `secret rotate` makes such a secret. */
+  signs?: true;
 }
 
 const PEPPER: Omit<ServiceSecret, 'name'> = {
@@ -38,8 +41,22 @@ const SHAPES: Readonly<Record<string, typeof TEXT>> = {
   },
 };
 
+/** The secrets that sign requests to the receivers of these settings. */
+function signingSecrets(given: Record<string, unknown>): ServiceSecret[] {
+  const stage = typeof given.stage === 'string' ? given.stage : 'prod';
+  return (['crmWebhook', 'provider'] as const)
+    .filter((receiver) => given[receiver] !== undefined)
+    .map((receiver) => ({
+      purpose: receiver,
+      name: signingSecretName(stage, receiver),
+      shape: '{"current":"whsec_…","previous":"the value before"}',
+      parse: parseSigningSecret,
+      signs: true,
+    }));
+}
+
 /**
- * The secrets that these settings name, and the pepper.
+ * The secrets that these settings name or need, and the pepper.
  * @param context of cdk.json, also where its settings are not valid yet
  * @param pepper the name of the pepper secret, where the stack is known
  */
@@ -51,7 +68,7 @@ export function serviceSecrets(context: Record<string, unknown>, pepper?: string
     const name = isObject(values) ? values[member] : undefined;
     return typeof name === 'string' ? [{ purpose, name, ...(SHAPES[purpose] ?? TEXT) }] : [];
   });
-  return [...(pepper === undefined ? [] : [{ ...PEPPER, name: pepper }]), ...named];
+  return [...(pepper === undefined ? [] : [{ ...PEPPER, name: pepper }]), ...named, ...signingSecrets(given)];
 }
 
 /** The context of a cdk.json: settings, and entries of CDK's own. */

@@ -2,6 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { signingSecretName } from '../../../infra/settings.ts';
+import { parseSigningSecret } from '../../../lib/secrets/webhook-signature.ts';
 import { checked } from '../../support/openapi.ts';
 import { crm, Operators, type Person } from '../../support/operators.ts';
 
@@ -131,6 +133,34 @@ describe('npm run crm -- secret put', () => {
     expect(told).toContain('; nothing was stored.');
     expect(out + told).not.toContain('S3cr3t');
     expect(await stored()).toEqual(before);
+  });
+});
+
+describe('npm run crm -- secret rotate', () => {
+  const cdkJson = join(mkdtempSync(join(tmpdir(), 'secrets-')), 'cdk.json');
+  writeFileSync(cdkJson, JSON.stringify({ context: { stage: 'test', crmWebhook: 'https://crm.example.com/hook' } }));
+  const rotate = (name: string) => crm(['secret', 'rotate', name, '--local', operators.service.url], { cdkJson });
+  const NAME = signingSecretName('test', 'crmWebhook');
+  const stored = async () => JSON.parse((await operators.stored(NAME)) ?? '{}') as unknown;
+
+  it('makes the key that requests are signed with, replaces it beside the one before, and prints each', async () => {
+    const first = await rotate('crmWebhook');
+    expect(first).toMatchObject({ code: 0, told: expect.stringContaining('The secret test/crm-webhook is made.') });
+    const [key, ...more] = first.out.split('\n');
+    expect([await stored(), more]).toEqual([{ current: key }, ['']]);
+    const { out: second } = await rotate(NAME);
+    expect(await stored()).toEqual({ current: second.trim(), previous: key });
+    const { out: third } = await rotate('crmWebhook');
+    expect(await stored()).toEqual({ current: third.trim(), previous: second.trim() });
+    expect(parseSigningSecret((await operators.stored(NAME)) ?? '')).toHaveLength(2);
+  });
+
+  it('refuses a name that no request is signed with', async () => {
+    expect(await rotate('pepper')).toMatchObject({
+      code: 1,
+      out: '',
+      told: 'No request is signed with a secret pepper. There are: crmWebhook.\n',
+    });
   });
 });
 

@@ -1,0 +1,50 @@
+import { Webhook } from 'standardwebhooks';
+import * as v from 'valibot';
+
+/** The least bytes of a key, as Standard Webhooks asks for. */
+const MIN_KEY_BYTES = 24;
+
+const KeySchema = v.pipe(
+  v.string(),
+  v.regex(/^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/),
+  v.check((key) => Buffer.from(key.slice('whsec_'.length), 'base64').length >= MIN_KEY_BYTES),
+);
+
+/** Two valid keys for rotation: a receiver that knows either of them accepts what is signed. */
+const SigningSecretSchema = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({ current: KeySchema, previous: v.optional(KeySchema) }),
+);
+
+/** The keys of a secret for signing, the current one first: `whsec_` and the key in base64. */
+export type SigningKeys = readonly [string, ...string[]];
+
+/**
+ * Reads `{"current": "whsec_…", "previous": "whsec_…"}`, where `previous` is optional.
+ * @throws Error that says nothing of the value
+ */
+export function parseSigningSecret(text: string): SigningKeys {
+  const parsed = v.safeParse(SigningSecretSchema, text);
+  if (!parsed.success) throw new Error('A secret for signing must be {"current": "whsec_…", "previous": "whsec_…"}.');
+  const { current, previous } = parsed.output;
+  return previous === undefined ? [current] : [current, previous];
+}
+
+/** The headers by which a receiver verifies a request. */
+type SignatureHeaders = Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>;
+
+/**
+ * Signs a request as Standard Webhooks (standardwebhooks.com) describes, with every key.
+ * @param id the same whenever this message is sent again, so that the receiver recognizes a duplicate
+ * @param body exactly what is sent
+ * @param now when it is sent, in epoch milliseconds: a receiver refuses what is older than five minutes
+ */
+export function signWebhook(keys: SigningKeys, { id, body, now }: { id: string; body: string; now: number }) {
+  const at = new Date(now);
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(now / 1_000)),
+    'webhook-signature': keys.map((key) => new Webhook(key).sign(id, at, body)).join(' '),
+  } satisfies SignatureHeaders;
+}
