@@ -39,3 +39,11 @@ export function stoppable(ms: number, signal?: AbortSignal): { signal: AbortSign
   }
   return { signal: controller.signal, stopIn };
 }
+
+/** Like `Promise.all`, but it also waits for the others when one fails: no work continues after an answer. */
+export async function awaitAll<const T extends readonly unknown[]>(
+  work: T,
+): Promise<{ -readonly [I in keyof T]: Awaited<T[I]> }> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
+}

@@ -79,8 +79,8 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^valibot$/,
       /^file-type$/,
       /^lib\/(records|validators|secrets)\//,
-      /^lib\/aws\/(dynamodb|s3|eventbridge)\.ts$/,
-      /^lib\/problem\.ts$/,
+      /^lib\/aws\/(dynamodb|failure|s3|eventbridge)\.ts$/,
+      /^lib\/(problem|deadline)\.ts$/,
     ],
   },
   {
@@ -91,8 +91,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^tldts-icann$/,
       /^lib\/(limits|validators)\//,
       /^lib\/secrets\/pepper\.ts$/,
-      /^lib\/records\/all-ended\.ts$/,
-      /^lib\/aws\/dynamodb\.ts$/,
+      /^lib\/(deadline|aws\/dynamodb)\.ts$/,
     ],
   },
   { of: /^lib\/openings\/life\.ts$/, may: [] },
@@ -100,7 +99,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
   // The ledger is an adapter: it keeps operations and reservations in DynamoDB.
   {
     of: /^lib\/openings\/ledger\.ts$/,
-    may: [/^node:crypto$/, /^valibot$/, /^lib\/(aws\/dynamodb\.ts$|records\/|openings\/)/],
+    may: [/^node:crypto$/, /^valibot$/, /^lib\/(aws\/(dynamodb|failure)\.ts$|records\/|openings\/)/],
   },
   { of: /^lib\/openings\//, may: [...USE_CASE, /^lib\/openings\//] },
   { of: /^lib\/registration\//, may: [...USE_CASE, /^lib\/registration\//] },

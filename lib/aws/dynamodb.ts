@@ -15,21 +15,10 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { EarlyConnection, KEPT_CONNECTIONS } from './early-connection.ts';
-import { failureReason } from './failure-reason.ts';
+import { AwsFailure } from './failure.ts';
 
 export type Item = Record<string, unknown>;
 type Key = Record<string, string>;
-
-/** The database did not do what it was asked; `reason` is the service's error name. */
-export class DatabaseFailure extends Error {
-  override readonly name = 'DatabaseFailure';
-  readonly reason: string;
-
-  constructor(reason: string, cause?: unknown) {
-    super(reason, { cause });
-    this.reason = reason;
-  }
-}
 
 /** The condition of a write did not hold: nothing was written. */
 export class ConditionFailed extends Error {
@@ -43,8 +32,8 @@ export class ConditionFailed extends Error {
   }
 }
 
-/** @returns undefined where a condition kept the write from being done */
-export async function unlessRefused<T>(write: Promise<T>): Promise<T | undefined> {
+/** @returns the result of a conditional write; undefined if its condition failed */
+export async function tryWrite<T>(write: Promise<T>): Promise<T | undefined> {
   try {
     return await write;
   } catch (error) {
@@ -101,7 +90,7 @@ export function databaseClient(config: DynamoDBClientConfig = {}, ahead = 0): Dy
   return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 }
 
-/** @throws DatabaseFailure, and ConditionFailed where a condition was given */
+/** @throws AwsFailure, and ConditionFailed where a condition was given */
 export function table(client: DynamoDBDocumentClient, TableName: string): Table {
   return {
     get: async (Key, abortSignal) =>
@@ -111,7 +100,7 @@ export function table(client: DynamoDBDocumentClient, TableName: string): Table 
       const found: Item[] = [];
       let wanted: Key[] = keys;
       for (let attempt = 0; wanted.length > 0; attempt += 1) {
-        if (attempt === 3) throw new DatabaseFailure('UnprocessedKeys');
+        if (attempt === 3) throw new AwsFailure('UnprocessedKeys');
         const Keys = wanted;
         const answer = await call(() =>
           client.send(new BatchGetCommand({ RequestItems: { [TableName]: { Keys, ConsistentRead: true } } }), {
@@ -189,7 +178,7 @@ async function call<T>(send: () => Promise<T>): Promise<T> {
     return await send();
   } catch (error) {
     if (error instanceof ConditionalCheckFailedException) throw new ConditionFailed(error);
-    throw new DatabaseFailure(failureReason(error), error);
+    throw AwsFailure.from(error);
   }
 }
 
@@ -199,7 +188,7 @@ export type Write = { table: string; expression?: Expression } & (
   | { update: Key; expression: Expression & { update: string } }
   | { delete: Key }
 );
-/** Does all writes or none. @throws ConditionFailed with the index of the write, DatabaseFailure */
+/** Does all writes or none. @throws ConditionFailed with the index of the write, AwsFailure */
 export type Transact = (writes: readonly Write[], signal: AbortSignal) => Promise<void>;
 
 /** Another write to the same items was under way: nothing was written. */
@@ -219,7 +208,7 @@ export function transactions(client: DynamoDBDocumentClient): Transact {
         const failed = codes.findIndex(({ Code }) => Code === 'ConditionalCheckFailed');
         if (failed !== -1) throw new ConditionFailed(error, failed);
         const isConflict = codes.some(({ Code }) => Code === CONFLICT);
-        if (!isConflict || attempt === MAX_CONFLICTS) throw new DatabaseFailure(failureReason(error), error);
+        if (!isConflict || attempt === MAX_CONFLICTS) throw AwsFailure.from(error);
       }
     }
   };

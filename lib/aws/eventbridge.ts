@@ -1,17 +1,6 @@
 import { EventBridgeClient, type EventBridgeClientConfig, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { EarlyConnection, KEPT_CONNECTIONS } from './early-connection.ts';
-import { failureReason } from './failure-reason.ts';
-
-/** The bus did not take an event, or did not say so; `reason` is the service's error name. */
-export class EventFailure extends Error {
-  override readonly name = 'EventFailure';
-  readonly reason: string;
-
-  constructor(reason: string, cause?: unknown) {
-    super(reason, { cause });
-    this.reason = reason;
-  }
-}
+import { AwsFailure } from './failure.ts';
 
 export interface BusEntry {
   source: string;
@@ -20,7 +9,7 @@ export interface BusEntry {
   detail: string;
 }
 
-/** Puts one event on the bus, at least once. @throws EventFailure; the event may be there all the same */
+/** Puts one event on the bus, at least once. @throws AwsFailure; the event may be there all the same */
 export type PutEvent = (entry: BusEntry, signal: AbortSignal) => Promise<void>;
 
 /** The event bus of this name, which is connected to at once. A failed put is repeated twice: whoever hears an event knows it by the id in its detail. */
@@ -35,8 +24,8 @@ export function eventBus(name: string, config: EventBridgeClientConfig = {}): Pu
   return async ({ source, detailType, detail }, abortSignal) => {
     const entry = { EventBusName: name, Source: source, DetailType: detailType, Detail: detail };
     const answer = await client.send(new PutEventsCommand({ Entries: [entry] }), { abortSignal }).catch((error) => {
-      throw new EventFailure(failureReason(error), error);
+      throw AwsFailure.from(error);
     });
-    if (answer.FailedEntryCount !== 0) throw new EventFailure(answer.Entries?.[0]?.ErrorCode ?? 'FailedEntry');
+    if (answer.FailedEntryCount !== 0) throw new AwsFailure(answer.Entries?.[0]?.ErrorCode ?? 'FailedEntry');
   };
 }

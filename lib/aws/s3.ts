@@ -1,16 +1,5 @@
 import { DeleteObjectTaggingCommand, PutObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import { failureReason } from './failure-reason.ts';
-
-/** An object could not be stored, or its tags not be taken away; `reason` is the service's error name. */
-export class StorageFailure extends Error {
-  override readonly name = 'StorageFailure';
-  readonly reason: string;
-
-  constructor(reason: string, cause?: unknown) {
-    super(reason, { cause });
-    this.reason = reason;
-  }
-}
+import { AwsFailure } from './failure.ts';
 
 export interface NewObject {
   key: string;
@@ -25,9 +14,9 @@ export interface NewObject {
 }
 
 export interface ObjectStore {
-  /** @throws StorageFailure; the object may stand there all the same */
+  /** @throws AwsFailure; the object may stand there all the same */
   put(object: NewObject, signal: AbortSignal): Promise<void>;
-  /** Takes all tags of an object away, also where it has none. @throws StorageFailure; they may be gone all the same */
+  /** Takes all tags of an object away, also where it has none. @throws AwsFailure; they may be gone all the same */
   deleteTags(key: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -45,7 +34,7 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}): Object
     try {
       await call;
     } catch (error) {
-      throw new StorageFailure(failureReason(error), error);
+      throw AwsFailure.from(error);
     }
   }
   return {

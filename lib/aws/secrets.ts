@@ -4,18 +4,7 @@ import {
   type SecretsManagerClientConfig,
 } from '@aws-sdk/client-secrets-manager';
 import { EarlyConnection, KEPT_CONNECTIONS } from './early-connection.ts';
-import { failureReason } from './failure-reason.ts';
-
-/** A secret could not be read; `reason` is the service's error name. The secret's value is never part of it. */
-export class SecretFailure extends Error {
-  override readonly name = 'SecretFailure';
-  readonly reason: string;
-
-  constructor(reason: string, cause?: unknown) {
-    super(reason, { cause });
-    this.reason = reason;
-  }
-}
+import { AwsFailure } from './failure.ts';
 
 /** Reads a secret by name or ARN, as the text that stands in it. */
 export type ReadSecret = (name: string, signal: AbortSignal) => Promise<string>;
@@ -30,7 +19,7 @@ const NEXT_TRY_MS = 30_000;
 /**
  * Secrets, kept in memory for five minutes. When a refresh fails the value at hand goes on being used, for an hour.
  * @param ahead 1: two secrets are read side by side at the start, the name of one only known when the other is asked for
- * @throws SecretFailure when a secret was never read and cannot be now
+ * @throws AwsFailure when a secret was never read and cannot be now
  */
 export function secretReader(
   { ahead = 0, ...config }: SecretsManagerClientConfig & { ahead?: number } = {},
@@ -49,7 +38,7 @@ export function secretReader(
     if (known !== undefined && now() < known.nextRead) return known.value;
     try {
       const answer = await client.send(new GetSecretValueCommand({ SecretId: name }), { abortSignal: signal });
-      if (answer.SecretString === undefined) throw new SecretFailure('NoSecretString');
+      if (answer.SecretString === undefined) throw new AwsFailure('NoSecretString');
       kept.set(name, { value: answer.SecretString, readAt: now(), nextRead: now() + FRESH_MS });
       return answer.SecretString;
     } catch (error) {
@@ -57,8 +46,7 @@ export function secretReader(
         kept.set(name, { ...known, nextRead: now() + NEXT_TRY_MS });
         return known.value;
       }
-      if (error instanceof SecretFailure) throw error;
-      throw new SecretFailure(failureReason(error), error);
+      throw AwsFailure.from(error);
     }
   };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Expression, type Item, type Table, unlessRefused } from '../aws/dynamodb.ts';
-import { allEnded } from '../records/all-ended.ts';
+import { type Expression, type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
+import { awaitAll } from '../deadline.ts';
 
 /** The lengths of windows, in milliseconds. */
 const LENGTHS = { ten_minutes: 600_000, hour: 3_600_000, day: 86_400_000 } as const;
@@ -52,7 +52,7 @@ export async function count(
       const wait = isOurs ? 0 : waitMs(counter, item, at);
       if (wait > 0 || isMember(counter, item, at)) return { waitMs: wait };
       const write = () => table.update({ pk }, increment(counter, item, id, at), signal);
-      const written = isOurs ? item : await unlessRefused(write());
+      const written = isOurs ? item : await tryWrite(write());
       if (written !== undefined) return { waitMs: 0, counted: { counter, id, item: written } };
     }
   } catch {
@@ -108,7 +108,7 @@ function increment({ windows, pauses, member }: Counter, item: Item = {}, id: st
 }
 
 /**
- * Takes a count back, if its window is still the same, and ends its pause. @throws DatabaseFailure
+ * Takes a count back, if its window is still the same, and ends its pause. @throws AwsFailure
  * @param once repeats no write: it would take back another request's count
  */
 export async function release({ counter, id, item }: Counted, once: Table, signal: AbortSignal): Promise<void> {
@@ -120,5 +120,5 @@ export async function release({ counter, id, item }: Counted, once: Table, signa
     values: { ':one': 1, ':from': item[`from_${window}`] },
   }));
   if (pauses) writes.push({ update: 'REMOVE paused_until', condition: 'counted_by = :id', values: { ':id': id } });
-  await allEnded(writes.map((write) => unlessRefused(once.update({ pk }, write, signal))));
+  await awaitAll(writes.map((write) => tryWrite(once.update({ pk }, write, signal))));
 }

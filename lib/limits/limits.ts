@@ -1,5 +1,5 @@
 import type { Item, Table } from '../aws/dynamodb.ts';
-import { allEnded } from '../records/all-ended.ts';
+import { awaitAll } from '../deadline.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import type { Limits } from '../validators/deployment.ts';
 import type { Recipient } from '../validators/registration.ts';
@@ -62,9 +62,9 @@ export function limitsIn(table: Table, once: () => Table, limits: Limits, now: (
     countConfirmation: (source: string, pepper: Pepper, signal: AbortSignal) =>
       countAll(counters.source(pepper, source, 'confirmation', 'confirmation_network'), signal),
 
-    /** Takes back what was counted for a request that certainly sent nothing. @throws DatabaseFailure */
+    /** Takes back what was counted for a request that certainly sent nothing. @throws AwsFailure */
     async release(counted: readonly Counted[], signal: AbortSignal): Promise<void> {
-      await allEnded(counted.map((one) => release(one, once(), signal)));
+      await awaitAll(counted.map((one) => release(one, once(), signal)));
     },
   };
 }

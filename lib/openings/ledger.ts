@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { ConditionFailed, DatabaseFailure, type Item, type Table, type Transact, type Write } from '../aws/dynamodb.ts';
+import { ConditionFailed, type Item, type Table, type Transact, tryWrite, type Write } from '../aws/dynamodb.ts';
+import { AwsFailure } from '../aws/failure.ts';
 import type { AccountDetails } from '../records/accounts.ts';
 import { assignments } from '../records/assignments.ts';
 import { DUE_ATTRIBUTES, due, dueUntil, OPERATOR_ONLY, readDue } from '../records/due.ts';
@@ -91,13 +92,13 @@ export interface Ledger {
   acquire(pk: string, worker: 'settler' | 'operator', leaseMs: number, signal: AbortSignal): Promise<Held | undefined>;
   /**
    * Writes a new state, with the plan of `held`.
-   * @throws Overtaken, LoginReserved, DatabaseFailure
+   * @throws Overtaken, LoginReserved, AwsFailure
    */
   write(held: Held, to: Life, signal: AbortSignal): Promise<void>;
   /**
    * Gives the lease up.
    * @param until when the settler acts next, in epoch milliseconds, or `OPERATOR_ONLY`; undefined: only a retry acts
-   * @throws Overtaken, DatabaseFailure
+   * @throws Overtaken, AwsFailure
    */
   rest(held: Held, until: number | undefined, signal: AbortSignal): Promise<void>;
   /** The operations that hold these logins, by login. */
@@ -243,17 +244,14 @@ async function claim(call: Call, held: Held, fingerprint: string): Promise<Claim
   const at = now();
   const seconds = Math.floor(at / 1_000);
   const item = { pk, operation_id, nonce, fingerprint, lease, lease_until, revision, life, expires_at: expiry(at) };
-  try {
-    await operations.put(item, signal, {
-      condition:
-        'attribute_not_exists(pk) OR (lease = :lease AND revision = :first) ' +
-        'OR (expires_at <= :seconds AND lease_until <= :now)',
-      values: { ':lease': lease, ':first': 0, ':seconds': seconds, ':now': at },
-    });
-    return { kind: 'held', held };
-  } catch (error) {
-    if (!(error instanceof ConditionFailed)) throw error;
-  }
+  const isFree = {
+    condition:
+      'attribute_not_exists(pk) OR (lease = :lease AND revision = :first) ' +
+      'OR (expires_at <= :seconds AND lease_until <= :now)',
+    values: { ':lease': lease, ':first': 0, ':seconds': seconds, ':now': at },
+  };
+  const claimed = await tryWrite(operations.put(item, signal, isFree).then(() => held));
+  if (claimed !== undefined) return { kind: 'held', held };
   const isKept = '(attribute_not_exists(expires_at) OR expires_at > :seconds) AND fingerprint = :fingerprint';
   const taken = await acquire(call, pk, lease, isKept, { ':seconds': seconds, ':fingerprint': fingerprint });
   if (taken !== undefined) return { kind: 'held', held: taken };
@@ -275,12 +273,8 @@ async function acquire(
     condition: `lease = :lease OR (lease_until <= :now AND ${isFree})`,
     values: { ':lease': lease, ':until': at + leaseMs, ':one': 1, ':now': at, ...values },
   };
-  try {
-    return toHeld(await operations.update({ pk }, expression, signal));
-  } catch (error) {
-    if (error instanceof ConditionFailed) return undefined;
-    throw error;
-  }
+  const item = await tryWrite(operations.update({ pk }, expression, signal));
+  return item && toHeld(item);
 }
 
 async function write(tables: LedgerTables, at: number, held: Held, to: Life, signal: AbortSignal): Promise<void> {
@@ -295,7 +289,7 @@ async function write(tables: LedgerTables, at: number, held: Held, to: Life, sig
   Object.assign(held, { life: to, since });
 }
 
-/** Raises the revision of `held`, whether the write arrived or not. @throws Overtaken, LoginReserved, DatabaseFailure */
+/** Raises the revision of `held`, whether the write arrived or not. @throws Overtaken, LoginReserved, AwsFailure */
 async function underVersion(held: Held, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -378,7 +372,7 @@ export function keyOf(scope: readonly string[]): string {
 
 function parse(item: Item): v.InferOutput<typeof StoredSchema> {
   const result = v.safeParse(StoredSchema, item);
-  if (!result.success) throw new DatabaseFailure('OperationMalformed');
+  if (!result.success) throw new AwsFailure('OperationMalformed');
   return result.output;
 }
 

@@ -26,7 +26,7 @@ interface Run {
  * Takes every operation that is due and that nobody works on, oldest first, as far as the time allows. It looks and
  * completes, and never sends a command that opens an account.
  * @param endsAt when the function ends, in epoch milliseconds
- * @throws DatabaseFailure if what is due cannot be read
+ * @throws AwsFailure if what is due cannot be read
  */
 export async function settleOperations(
   dependencies: AccountDependencies,

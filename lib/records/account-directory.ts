@@ -34,7 +34,7 @@ export interface AccountDirectory {
   }>;
 }
 
-/** @throws DatabaseFailure also when a record in the table breaks its own rules */
+/** @throws AwsFailure also when a record in the table breaks its own rules */
 export function accountDirectoryIn(table: Table): AccountDirectory {
   return {
     async forAccount({ userId, connectionId, accountTypeId, rebateUserId }, signal) {

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { DatabaseFailure, type Item, type Table } from '../aws/dynamodb.ts';
+import type { Item, Table } from '../aws/dynamodb.ts';
+import { AwsFailure } from '../aws/failure.ts';
 import { isObject } from '../validators/primitives.ts';
 
 /** Where a record or a pointer stands in the table of CRM records; the operators' command writes by these names. */
@@ -28,11 +29,11 @@ export async function readItems(
   return new Map(items.map((item) => [String(item.pk), item]));
 }
 
-/** The record in an item; @throws DatabaseFailure when it breaks its own rules */
+/** The record in an item; @throws AwsFailure when it breaks its own rules */
 export function recordIn<S extends v.GenericSchema>(schema: S, item: Item | undefined): v.InferOutput<S> | undefined {
   if (item === undefined) return undefined;
   const read = readRecord(schema, item.record);
-  if (read === undefined) throw new DatabaseFailure('CrmRecordMalformed');
+  if (read === undefined) throw new AwsFailure('CrmRecordMalformed');
   return read;
 }
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { NewObject, ObjectStore } from '../aws/s3.ts';
+import { awaitAll } from '../deadline.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
 import { DOCUMENTS_FOLDER, PENDING_DOCUMENT } from '../validators/deployment.ts';
 import type { Violation } from '../validators/primitives.ts';
 import { toPointer } from '../validators/primitives.ts';
-import { allEnded } from './all-ended.ts';
 
 /** Where a document went, as the registration's record keeps it. */
 export interface StoredDocument {
@@ -27,12 +27,12 @@ export interface Documents {
   /**
    * Stores documents that passed `inspect`, under the registration's id. If the registration fails later, they expire
    * like all others.
-   * @throws StorageFailure
+   * @throws AwsFailure
    */
   store(registrationId: string, documents: readonly CheckedDocument[], signal: AbortSignal): Promise<StoredDocument[]>;
   /**
    * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated.
-   * @throws StorageFailure
+   * @throws AwsFailure
    */
   keep(documents: readonly Pick<StoredDocument, 'key'>[], signal: AbortSignal): Promise<void>;
 }
@@ -70,7 +70,7 @@ export function documentsIn(
       if (documents.length === 0) return [];
       objects ??= await open(bucket);
       const store = objects;
-      return await allEnded(
+      return await awaitAll(
         documents.map((document, place) => {
           const key = `${DOCUMENTS_FOLDER}/${registrationId}/${place + 1}`;
           return put(store, { key, tag }, document, signal);
@@ -82,7 +82,7 @@ export function documentsIn(
       if (documents.length === 0) return;
       objects ??= await open(bucket);
       const store = objects;
-      await allEnded(documents.map(({ key }) => store.deleteTags(key, signal)));
+      await awaitAll(documents.map(({ key }) => store.deleteTags(key, signal)));
     },
   };
 }

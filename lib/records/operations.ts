@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { ConditionFailed, DatabaseFailure, type Item, type Table } from '../aws/dynamodb.ts';
+import { type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
+import { AwsFailure } from '../aws/failure.ts';
 import { Problem } from '../problem.ts';
 import { assignments } from './assignments.ts';
 
@@ -130,7 +131,7 @@ export function operationsIn(
       names,
       values,
     };
-    await unlessLost(() => table.update({ pk: operation.pk }, expression, signal));
+    await requireLease(table.update({ pk: operation.pk }, expression, signal));
   };
 
   return {
@@ -151,16 +152,13 @@ export function operationsIn(
         revision: operation.revision,
         expires_at: expiry(KEPT_SECONDS),
       };
-      try {
-        await table.put(item, signal, {
-          // Also where there is none: what is not there is not greater.
-          condition: 'NOT expires_at > :seconds AND NOT lease_until > :now',
-          values: { ':seconds': seconds, ':now': at },
-        });
-        return { kind: 'fresh', operation };
-      } catch (error) {
-        if (!(error instanceof ConditionFailed)) throw error;
-      }
+      const isFree = {
+        // An attribute that is absent is not greater.
+        condition: 'NOT expires_at > :seconds AND NOT lease_until > :now',
+        values: { ':seconds': seconds, ':now': at },
+      };
+      const claimed = await tryWrite(table.put(item, signal, isFree).then(() => operation));
+      if (claimed !== undefined) return { kind: 'fresh', operation };
       const lease = { lease: operation.lease, from: at, until: at + leaseMs, expiresAt: expiry(unfinishedSeconds) };
       const taken = await takeOver(table, operation.pk, lease, fingerprints, signal);
       return taken === undefined
@@ -177,7 +175,7 @@ export function operationsIn(
     finish: (operation, signal) => write(operation, { set: { state: 'finished' }, keptSeconds: KEPT_SECONDS }, signal),
 
     release: (operation, signal) =>
-      unlessLost(() =>
+      requireLease(
         table.delete({ pk: operation.pk }, signal, {
           condition: 'attribute_not_exists(pk) OR lease = :lease',
           values: { ':lease': operation.lease },
@@ -214,14 +212,9 @@ async function takeOver(
     `AND fingerprint IN (${Object.keys(known).join(', ')})`;
   const condition = `(lease = :lease AND revision = :revision) OR (${isFree})`;
   const given = { ':now': from, ':seconds': Math.floor(from / 1_000), ':finished': 'finished', ...known };
-  try {
-    const expression = { update, condition, names: { ...names, '#state': 'state' }, values: { ...values, ...given } };
-    const item = await table.update({ pk }, expression, signal);
-    return { state: parseStored(item).state, item };
-  } catch (error) {
-    if (error instanceof ConditionFailed) return undefined;
-    throw error;
-  }
+  const expression = { update, condition, names: { ...names, '#state': 'state' }, values: { ...values, ...given } };
+  const item = await tryWrite(table.update({ pk }, expression, signal));
+  return item && { state: parseStored(item).state, item };
 }
 
 /** What an operation is to one who could not take it over. */
@@ -236,13 +229,9 @@ function read(item: Item | undefined, fingerprints: string[], at: number): Claim
   return { kind: 'in_progress', retryAfterSeconds: Math.min(5, Math.max(1, seconds)), known: { operation, item } };
 }
 
-async function unlessLost(work: () => Promise<unknown>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (error instanceof ConditionFailed) throw new LeaseLost('Another worker has taken over.', { cause: error });
-    throw error;
-  }
+async function requireLease(write: Promise<unknown>): Promise<void> {
+  const isWritten = await tryWrite(write.then(() => true));
+  if (isWritten === undefined) throw new LeaseLost('Another worker has taken over.');
 }
 
 function newOperation(scope: string[] | undefined): Operation {
@@ -263,7 +252,7 @@ function keyOf(scope: string[]): string {
 
 function parseStored(item: Item): StoredOperation {
   const result = v.safeParse(StoredOperation, item);
-  if (!result.success) throw new DatabaseFailure('OperationMalformed');
+  if (!result.success) throw new AwsFailure('OperationMalformed');
   return result.output;
 }
 

@@ -16,7 +16,7 @@ export interface RegistrationDirectory {
   ): Promise<{ email: boolean; phone: boolean }>;
 }
 
-/** @throws DatabaseFailure also when a form in the table breaks its own rules */
+/** @throws AwsFailure also when a form in the table breaks its own rules */
 export function registrationDirectoryIn(table: Table): RegistrationDirectory {
   return {
     async forRegistration({ formId, referralCode }, signal) {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Item, type Table, unlessRefused } from '../aws/dynamodb.ts';
+import { type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
 import { MAX_GUESSES, type Seals, SealsSchema } from '../secrets/one-time-code.ts';
 import type { Channel } from '../validators/otp-types.ts';
 
@@ -86,7 +86,7 @@ export function registrationIndexIn(table: Table, now: () => number): Registrati
         names: { '#registration': registrationId },
         values: { ':entry': entry, ':expires_at': Math.ceil((requestedAt + KEPT_MS) / 1_000) },
       };
-      const item = await unlessRefused(table.update(keyOf(address), expression, signal));
+      const item = await tryWrite(table.update(keyOf(address), expression, signal));
       // What fails here is done with the next registration.
       if (item !== undefined) await dropOld(keyOf(address), item, signal).catch(() => {});
     },
@@ -97,14 +97,14 @@ export function registrationIndexIn(table: Table, now: () => number): Registrati
         condition: 'attribute_exists(#registration)',
         names: { '#registration': registrationId },
       };
-      await unlessRefused(table.update(keyOf(address), expression, signal));
+      await tryWrite(table.update(keyOf(address), expression, signal));
     },
 
     async countGuesses(address, guesses, listed, signal) {
       let indexed = listed;
       for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
         const { counted, uncounted } = compare(guesses.slice(0, MAX_GUESSED), indexed);
-        const written = await unlessRefused(table.update(keyOf(address), countingOf(uncounted, now()), signal));
+        const written = await tryWrite(table.update(keyOf(address), countingOf(uncounted, now()), signal));
         if (written !== undefined) return new Set([...counted, ...uncounted].map((one) => one.registrationId));
         if (guesses.length === 0) break;
         indexed = await list(address, signal);
@@ -119,7 +119,7 @@ export function registrationIndexIn(table: Table, now: () => number): Registrati
         names: { '#registration': registrationId },
         values: { ':true': true },
       };
-      await unlessRefused(table.update(keyOf(address), expression, signal));
+      await tryWrite(table.update(keyOf(address), expression, signal));
     },
   };
 }

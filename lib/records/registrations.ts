@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { ConditionFailed, type Item, type Table, unlessRefused } from '../aws/dynamodb.ts';
+import { type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
+import { awaitAll } from '../deadline.ts';
 import type { Seals } from '../secrets/one-time-code.ts';
 import { CONFIRMED_DAYS } from '../validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { Consent } from '../validators/registration.ts';
-import { allEnded } from './all-ended.ts';
 import type { StoredDocument } from './documents.ts';
 import { DUE_ATTRIBUTES, due, readDue } from './due.ts';
 import { type RegistrationIndex, registrationIndexIn } from './registration-index.ts';
@@ -116,10 +116,8 @@ export function registrationsIn(
       },
     };
     try {
-      await table.update(keyOf(id), expression, signal);
-      return true;
+      return (await tryWrite(table.update(keyOf(id), expression, signal))) !== undefined;
     } catch (error) {
-      if (error instanceof ConditionFailed) return false;
       // It may be written, and only its answer lost.
       const item = await table.get(keyOf(id), signal).catch(() => undefined);
       if (item?.confirmed_by === me) return true;
@@ -134,9 +132,9 @@ export function registrationsIn(
     async put(registration, seals, requestedAt, signal) {
       const expires_at = Math.floor(requestedAt / 1_000) + DAY_SECONDS;
       const { registration_id: id } = registration;
-      await allEnded([
+      await awaitAll([
         // It may be there: the answer to our own write was lost, and the SDK repeated it.
-        unlessRefused(
+        tryWrite(
           table.put({ ...keyOf(id), ...registration, expires_at }, signal, { condition: 'attribute_not_exists(pk)' }),
         ),
         index.add(registration, id, seals, requestedAt, signal),
@@ -145,7 +143,7 @@ export function registrationsIn(
 
     async remove(registration, signal) {
       const { registration_id: id } = registration;
-      await allEnded([table.delete(keyOf(id), signal), index.remove(registration, id, signal)]);
+      await awaitAll([table.delete(keyOf(id), signal), index.remove(registration, id, signal)]);
     },
 
     async noteDelivery(registrationId, delivery, signal) {
@@ -165,7 +163,7 @@ export function registrationsIn(
 
     async confirm(registration, confirmation, signal) {
       const { registration_id: id } = registration;
-      const [won] = await allEnded([
+      const [won] = await awaitAll([
         writeConfirmation(id, confirmation, signal),
         index.markConfirmed(registration, id, signal),
       ]);

@@ -1,7 +1,7 @@
+import { awaitAll } from '../deadline.ts';
 import type { Answer, Request } from '../http/endpoint.ts';
 import type { RegistrationLimits } from '../limits/limits.ts';
 import { Problem } from '../problem.ts';
-import { allEnded } from '../records/all-ended.ts';
 import type { Documents } from '../records/documents.ts';
 import type { Events } from '../records/events.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
@@ -73,7 +73,7 @@ async function guessed(
 ): Promise<StoredRegistration | undefined> {
   const place = { otp_type: channel, address };
   // The address has one salt for each key of the pepper: one, or two while it is rotated.
-  const [listed, ...hashes] = await allEnded([
+  const [listed, ...hashes] = await awaitAll([
     registrations.list(place, signal),
     ...pepper.keys.map((key) => hashPassword(password, passwordSalt(key, channel, address))),
   ]);
@@ -107,7 +107,7 @@ async function confirm(
   registration: StoredRegistration,
   signal: AbortSignal,
 ): Promise<StoredRegistration> {
-  const [known] = await allEnded([
+  const [known] = await awaitAll([
     directory.isClient({ emailKey: registration.email_key }, signal),
     documents.keep(registration.documents, signal),
   ]);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { awaitAll } from '../deadline.ts';
 import type { Request } from '../http/endpoint.ts';
 import { DeliveryFailure, type Message, type OtpChannel } from '../messages/message.ts';
 import { Problem } from '../problem.ts';
-import { allEnded } from '../records/all-ended.ts';
 import type { Delivery, PendingRegistration } from '../records/registrations.ts';
 import { CODE_VALID_MINUTES, passwordSalt, type Seals, sealSecrets } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError } from '../telemetry.ts';
@@ -21,7 +21,7 @@ export async function keepAndSend(
   const { dependencies, request, pepper, done, signal } = work;
   const { recipient, emailKey, phoneE164, password } = request.body;
   const registrationId = randomUUID();
-  const [passwordHash, documents, channel] = await allEnded([
+  const [passwordHash, documents, channel] = await awaitAll([
     dependencies.hashPassword(password, passwordSalt(pepper.keys[0], recipient.channel, recipient.key)),
     dependencies.documents.store(registrationId, custom.documents, signal),
     openChannel(work),
@@ -42,7 +42,7 @@ export async function keepAndSend(
   };
   const seals = sealSecrets({ code, passwordHash }, binding, pepper, requestedAt);
   // In parallel: the record does not depend on whether the address is a client's, the message does.
-  const [, , known] = await allEnded([
+  const [, , known] = await awaitAll([
     done.operation && dependencies.operations.markSent(done.operation, { registration_id: registrationId }, signal),
     countShared(work),
     dependencies.directory.isClient({ emailKey, phone: phoneE164 }, signal),

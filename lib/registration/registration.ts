@@ -1,8 +1,8 @@
+import { awaitAll } from '../deadline.ts';
 import type { Answer, Request } from '../http/endpoint.ts';
 import { fingerprints } from '../http/idempotency.ts';
 import type { Admission } from '../limits/limits.ts';
 import { invalid, Problem, type ProblemType } from '../problem.ts';
-import { allEnded } from '../records/all-ended.ts';
 import { type Claim, LeaseLost, workable } from '../records/operations.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -60,7 +60,7 @@ interface Records {
 async function begin(work: Work) {
   const { dependencies, request, signal } = work;
   const { form_id: formId, referrer_id: referralCode } = request.body;
-  const [begun, records] = await allEnded([
+  const [begun, records] = await awaitAll([
     claimAndCount(work),
     // In parallel with the pepper too, which a cold start reads first.
     dependencies.directory.forRegistration({ formId, referralCode }, signal),
@@ -70,7 +70,7 @@ async function begin(work: Work) {
 
 async function claimAndCount(work: Work) {
   const pepper = await work.dependencies.pepper(work.signal);
-  const [claim, admission] = await allEnded([claimKey(work, pepper), countSource(work, pepper)]);
+  const [claim, admission] = await awaitAll([claimKey(work, pepper), countSource(work, pepper)]);
   return { pepper, claim, admission };
 }
 
@@ -107,7 +107,7 @@ async function checkReplay(work: AdmittedWork, claim: Exclude<Claim, { kind: 'fr
   const { password, recipient } = request.body;
   if (claim.kind !== 'reused') {
     const item = claim.kind === 'in_progress' ? claim.known?.item : claim.item;
-    const [limit, hash] = await allEnded([
+    const [limit, hash] = await awaitAll([
       dependencies.limits.countReplay(scopedKey(request) ?? [], pepper, signal),
       passwordHash(work, item?.details),
       claim.kind === 'undecided' && finish(work, claim.operation),

@@ -1,4 +1,5 @@
-import { ConditionFailed, DatabaseFailure, type Table } from '../../lib/aws/dynamodb.ts';
+import { ConditionFailed, type Table } from '../../lib/aws/dynamodb.ts';
+import { AwsFailure } from '../../lib/aws/failure.ts';
 import { type LimitDecision, limitsIn } from '../../lib/limits/limits.ts';
 import { Problem } from '../../lib/problem.ts';
 import { documentsIn } from '../../lib/records/documents.ts';
@@ -231,13 +232,13 @@ export function stepsWith(at?: string, fault?: StepFault) {
     names.push(`${name} ${number}`);
     if (fault === undefined || `${name} ${number}` !== at) return call();
     if (DONE.includes(fault)) await call().catch(orThrowUnlessRefused);
-    if (fault === 'refused' || fault === 'answer lost') throw new DatabaseFailure('ServiceUnavailable');
+    if (fault === 'refused' || fault === 'answer lost') throw new AwsFailure('ServiceUnavailable');
     if (fault === 'killed before' || fault === 'killed after') {
       death.resolve('killed');
       return new Promise(() => {});
     }
     const over = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(new DatabaseFailure('TimeoutError')));
+      signal.addEventListener('abort', () => reject(new AwsFailure('TimeoutError')));
     });
     time.abort();
     return over;

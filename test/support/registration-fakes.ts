@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import * as v from 'valibot';
-import { DatabaseFailure } from '../../lib/aws/dynamodb.ts';
+import { AwsFailure } from '../../lib/aws/failure.ts';
 import { registrationConfig } from '../../lib/config.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
 import type { Counted } from '../../lib/limits/counter.ts';
@@ -317,7 +317,7 @@ export function registrationRequest(
 }
 
 export const KEYED = { idempotencyKey: 'key-1' };
-export const DOWN = new DatabaseFailure('ServiceUnavailable');
+export const DOWN = new AwsFailure('ServiceUnavailable');
 export const REACHED = { kind: 'reached', retryAfterSeconds: 41 } as const;
 
 export function typeOf(answer: unknown): ProblemType | 'answered' {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ConditionFailed, DatabaseFailure, type Table } from '../../../lib/aws/dynamodb.ts';
+import { ConditionFailed, type Table } from '../../../lib/aws/dynamodb.ts';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
 const signal = new AbortController().signal;
@@ -76,7 +77,7 @@ describe('A failing database', () => {
     expect(await table.get({ pk: 'f' }, signal)).toEqual({ pk: 'f' });
     database.faults.set({ kind, times: survived + 1 });
     const error = await failure(table.get({ pk: 'f' }, signal));
-    expect(error).toBeInstanceOf(DatabaseFailure);
+    expect(error).toBeInstanceOf(AwsFailure);
     expect(error).toMatchObject({ reason: expect.stringMatching(`${reason}|ECONNRESET`) });
     expect(database.faults.list()).toEqual([]);
     expect(await table.get({ pk: 'f' }, signal)).toEqual({ pk: 'f' });
@@ -100,13 +101,13 @@ describe('A failing database', () => {
     database.faults.set({ kind: 'slow', times: 1, ms: 20_000 });
     const start = performance.now();
     const error = await failure(table.get({ pk: 's' }, AbortSignal.timeout(50)));
-    expect(error).toBeInstanceOf(DatabaseFailure);
+    expect(error).toBeInstanceOf(AwsFailure);
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 
   it('says nothing of the item in its message', async () => {
     const error = await failure(table.put({ pk: 'x'.repeat(3_000), secret: 'hidden' }, signal));
-    expect(error).toMatchObject({ name: 'DatabaseFailure', message: 'ValidationException' });
+    expect(error).toMatchObject({ name: 'AwsFailure', message: 'ValidationException' });
   });
 });
 
@@ -125,7 +126,7 @@ describe('The local database', () => {
   it('lets calls go well before a fault that was asked for later', async () => {
     database.faults.set({ kind: 'refused', times: 1, after: 1 });
     expect(await table.get({ pk: 'n' }, signal)).toEqual({ pk: 'n' });
-    expect(await failure(table.get({ pk: 'n' }, signal))).toBeInstanceOf(DatabaseFailure);
+    expect(await failure(table.get({ pk: 'n' }, signal))).toBeInstanceOf(AwsFailure);
     expect(await table.get({ pk: 'n' }, signal)).toEqual({ pk: 'n' });
   });
 });

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Bus } from '../../../infra/local/bus.ts';
 import { Faults } from '../../../infra/local/faults.ts';
 import { startEvents } from '../../../infra/local/stand-ins/events.ts';
-import { EventFailure, eventBus, type PutEvent } from '../../../lib/aws/eventbridge.ts';
+import { eventBus, type PutEvent } from '../../../lib/aws/eventbridge.ts';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { clientSettings } from '../../support/database.ts';
 
 const signal = new AbortController().signal;
@@ -39,7 +40,7 @@ describe('An event', () => {
   ] as const)('that is %s has failed, with the word of the service', async (_, kind, reason) => {
     faults.set({ kind, times: 9 });
     const failure = await put(ENTRY, signal).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(EventFailure);
+    expect(failure).toBeInstanceOf(AwsFailure);
     expect(failure).toMatchObject({ reason });
     expect(bus.list()).toEqual([]);
   });

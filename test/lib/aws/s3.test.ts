@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
 import { type S3StandIn, startS3 } from '../../../infra/local/stand-ins/s3.ts';
-import { type NewObject, type ObjectStore, objectStore, StorageFailure } from '../../../lib/aws/s3.ts';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
+import { type NewObject, type ObjectStore, objectStore } from '../../../lib/aws/s3.ts';
 import { clientSettings } from '../../support/database.ts';
 
 const signal = new AbortController().signal;
@@ -97,8 +98,8 @@ describe('A failing object store', () => {
     expect(s3.objects.size).toBe(1);
     faults.set({ kind, times: 3 });
     const failure: unknown = await store.put(object('third'), signal).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(StorageFailure);
-    expect((failure as StorageFailure).reason).toMatch(new RegExp(`^${reason}$`));
+    expect(failure).toBeInstanceOf(AwsFailure);
+    expect((failure as AwsFailure).reason).toMatch(new RegExp(`^${reason}$`));
     expect(faults.list()).toEqual([]);
   });
 
@@ -111,7 +112,7 @@ describe('A failing object store', () => {
   it('is given up when the time is over', async () => {
     faults.set({ kind: 'slow', times: 1, ms: 20_000 });
     const start = performance.now();
-    await expect(store.put(object('slow'), AbortSignal.timeout(50))).rejects.toBeInstanceOf(StorageFailure);
+    await expect(store.put(object('slow'), AbortSignal.timeout(50))).rejects.toBeInstanceOf(AwsFailure);
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
 import { startSecrets } from '../../../infra/local/stand-ins/secrets.ts';
-import { parsedSecret, type ReadSecret, SecretFailure, secretReader } from '../../../lib/aws/secrets.ts';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
+import { parsedSecret, type ReadSecret, secretReader } from '../../../lib/aws/secrets.ts';
 import { clientSettings } from '../../support/database.ts';
 
 const signal = new AbortController().signal;
@@ -71,8 +72,8 @@ describe('A secret', () => {
     async (kind, times, reason) => {
       faults.set({ kind, times });
       const failure: unknown = await read('platform/x', signal).catch((error: unknown) => error);
-      expect(failure).toBeInstanceOf(SecretFailure);
-      expect((failure as SecretFailure).reason).toMatch(new RegExp(`^${reason}$`));
+      expect(failure).toBeInstanceOf(AwsFailure);
+      expect((failure as AwsFailure).reason).toMatch(new RegExp(`^${reason}$`));
       expect(faults.list()).toEqual([]);
       expect(await read('platform/x', signal)).toBe('{"password":"first"}');
     },
@@ -94,7 +95,7 @@ describe('A secret', () => {
   it('is waited for no longer than there is time', async () => {
     faults.set({ kind: 'slow', times: 1, ms: 20_000 });
     const start = performance.now();
-    await expect(read('platform/x', AbortSignal.timeout(50))).rejects.toBeInstanceOf(SecretFailure);
+    await expect(read('platform/x', AbortSignal.timeout(50))).rejects.toBeInstanceOf(AwsFailure);
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DatabaseFailure, type Table } from '../../../lib/aws/dynamodb.ts';
+import type { Table } from '../../../lib/aws/dynamodb.ts';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { limitsIn } from '../../../lib/limits/limits.ts';
 import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
 import { interleave } from '../../support/interleave.ts';
@@ -233,7 +234,7 @@ it('Every history of requests one after another goes as in a naive model', async
 
 /** A table whose writes may be refused, lost on the way back, or repeated by the SDK after a lost answer. */
 function faulty(table: Table, drawn: Iterator<number>, repeats: boolean): Table {
-  const down = new DatabaseFailure('ServiceUnavailable');
+  const down = new AwsFailure('ServiceUnavailable');
   return {
     ...table,
     async update(...call) {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { DatabaseFailure } from '../../../lib/aws/dynamodb.ts';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { drive, type Effects, type End, type Learned } from '../../../lib/openings/drive.ts';
 import type { Held, Ledger, Plan } from '../../../lib/openings/ledger.ts';
 import type { Context, Life } from '../../../lib/openings/life.ts';
@@ -249,7 +249,7 @@ describe('A database that fails', () => {
     let left = at;
     return async (held, to, signal) => {
       left -= 1;
-      if (left === 0) throw new DatabaseFailure('ServiceUnavailable');
+      if (left === 0) throw new AwsFailure('ServiceUnavailable');
       return world.ledger.write(held, to, signal);
     };
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SecretFailure } from '../../../lib/aws/secrets.ts';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
 import { tcpRelay } from '../../support/tcp-relay.ts';
@@ -79,7 +79,7 @@ describe('the platforms of the connections', () => {
     let readable = false;
     const connect = platformConnections({
       readSecret: async () => {
-        if (!readable) throw new SecretFailure('ThrottlingException');
+        if (!readable) throw new AwsFailure('ThrottlingException');
         return '{"master":"m"}';
       },
     });
@@ -121,7 +121,7 @@ describe('the server of a Web API connection that is new here', () => {
   });
 
   it.each([
-    ['cannot be read', ({ reject }: PromiseWithResolvers<string>) => reject(new SecretFailure('ThrottlingException'))],
+    ['cannot be read', ({ reject }: PromiseWithResolvers<string>) => reject(new AwsFailure('ThrottlingException'))],
     ['is none', ({ resolve }: PromiseWithResolvers<string>) => resolve('{}')],
   ])('is left again where the secret %s', async (_, end) => {
     const { relay, to } = await relayed();

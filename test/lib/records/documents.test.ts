@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
 import { startS3 } from '../../../infra/local/stand-ins/s3.ts';
-import { type NewObject, type ObjectStore, objectStore, StorageFailure } from '../../../lib/aws/s3.ts';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
+import { type NewObject, type ObjectStore, objectStore } from '../../../lib/aws/s3.ts';
 import { documentsIn } from '../../../lib/records/documents.ts';
 import type { CheckedDocument } from '../../../lib/validators/custom-fields.ts';
 import { clientSettings } from '../../support/database.ts';
@@ -221,12 +222,12 @@ describe('A stored document', () => {
   it('that cannot be stored fails the registration, once the others have ended', async () => {
     let ended = 0;
     const { documents } = storeOf(async ({ key }) => {
-      if (key.endsWith('/1')) throw new StorageFailure('AccessDenied');
+      if (key.endsWith('/1')) throw new AwsFailure('AccessDenied');
       await new Promise((resolve) => setTimeout(resolve, 20));
       ended += 1;
     });
     const storing = documents.store('r-1', [document(FILES.pdf), document(FILES.png)], signal);
-    await expect(storing).rejects.toBeInstanceOf(StorageFailure);
+    await expect(storing).rejects.toBeInstanceOf(AwsFailure);
     expect(ended).toBe(1);
   });
 

@@ -1,0 +1,18 @@
+/** A call to an AWS service failed, or its data is malformed. If it was a write, it may be done. The message holds no data. */
+export class AwsFailure extends Error {
+  override readonly name = 'AwsFailure';
+  /** For the log: the service's error name, a system error code such as `ECONNRESET`, or a code of ours. */
+  readonly reason: string;
+
+  constructor(reason: string, cause?: unknown) {
+    super(reason, { cause });
+    this.reason = reason;
+  }
+
+  /** The failure behind an error of the SDK. */
+  static from(error: unknown): AwsFailure {
+    if (error instanceof AwsFailure) return error;
+    if (!(error instanceof Error)) return new AwsFailure('unknown', error);
+    return new AwsFailure('code' in error && typeof error.code === 'string' ? error.code : error.name, error);
+  }
+}
