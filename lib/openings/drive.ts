@@ -35,6 +35,8 @@ export interface Drive {
   effects: Effects;
   telemetry: Telemetry;
   now(): number;
+  /** Waits this many milliseconds; absent: by the clock of the machine. */
+  wait?: (ms: number) => Promise<void>;
   /** When the last call to the platform must begin, in epoch milliseconds. */
   platformEndsAt: number;
   /** Ends the writes that come before a command. */
@@ -126,7 +128,7 @@ class Loop {
   }
 
   async #do(step: Step): Promise<Learned> {
-    const { effects } = this.#run;
+    const { effects, wait = sleep } = this.#run;
     const { life } = this.#held;
     const login = 'login' in life ? life.login : undefined;
     if (step === 'prepare') return this.#prepare();
@@ -134,11 +136,11 @@ class Loop {
       // The first repeat leaves at once. Later ones wait, so a server that answers nonsense is not flooded.
       if (life.at === 'sent' && life.commands === 'many') {
         this.#repeats += 1;
-        if (this.#repeats > 1) await sleep(PAUSE_MS);
+        if (this.#repeats > 1) await wait(PAUSE_MS);
       }
       return effects.send(login);
     }
-    if (step === 'pause') await sleep(PAUSE_MS);
+    if (step === 'pause') await wait(PAUSE_MS);
     if (step === 'pause' || step === 'look') return effects.look(login ?? 0);
     if (life.at === 'open' && step !== 'resume') return effects.complete(life, step === 'pay');
     return { on: 'resume' };

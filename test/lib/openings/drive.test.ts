@@ -42,10 +42,15 @@ class Scene {
 
   run(held: Held, worker: Context['worker'] = 'request', first?: Learned): Promise<End> {
     const telemetry = recordingTelemetry(this.events);
-    const { now } = world;
-    // The time of the world stands still: a drive that pauses comes to its end after one look-up.
-    const run = { worker, ledger: this.ledger, effects: this.#effects(held), telemetry, now: () => world.now };
-    return drive({ ...run, platformEndsAt: now + 20_000, signal: world.signal() }, held, first);
+    const platformEndsAt = world.now + 20_000;
+    const clock = {
+      now: () => world.now,
+      wait: async (ms: number) => {
+        world.now += ms;
+      },
+    };
+    const run = { worker, ledger: this.ledger, effects: this.#effects(held), telemetry, ...clock };
+    return drive({ ...run, platformEndsAt, signal: world.signal() }, held, first);
   }
 
   #effects({ operationId }: Held): Effects {
@@ -191,6 +196,17 @@ describe('A first request', () => {
     expect(((await world.item(held)) as { life?: Life } | undefined)?.life?.at).toBe(at);
     // A login that was given up is free for others.
     if (at === undefined) expect(await world.holder(`tp5#${scene.login}`)).toBeUndefined();
+  });
+
+  it.each<[string, Learned, Learned, number]>([
+    ['loses every answer at once', lost, { on: 'absent' }, 21],
+    ['refuses every repeat at once', refusal('refused'), { on: 'absent' }, 11],
+    ['says that the login exists, and shows no account', { on: 'exists' }, { on: 'absent' }, 21],
+  ])('repeats its command about once a second to a server that %s', async (_, answer, sighting, commands) => {
+    const scene = new Scene();
+    Object.assign(scene, { sends: [lost, answer], looks: [sighting] });
+    expect((await scene.run(await world.claimed())).kind).toBe('unknown');
+    expect(scene.calls.filter((call) => call.startsWith('send'))).toHaveLength(commands);
   });
 
   it('chooses the next login if another operation holds the first', async () => {
