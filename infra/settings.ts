@@ -185,8 +185,13 @@ export function readSettings(context: Record<string, unknown>) {
     ...(values === undefined ? [] : [...tooManyWarm(values), ...tooLarge(values)]),
   ];
   if (values === undefined || all.length > 0) throw new SettingsError(all);
-  const { stage, senderAddress, platformSecrets = stage === 'prod' ? 'platform/' : `${stage}/platform/` } = values;
+  const { stage, senderAddress, platformSecrets = defaultPlatformSecrets(stage) } = values;
   return { ...values, senderDomain: domainOf(senderAddress), platformSecrets };
+}
+
+/** How the names of the trading servers' secrets begin, unless the setting `platformSecrets` says so. */
+export function defaultPlatformSecrets(stage: string): string {
+  return stage === 'prod' ? 'platform/' : `${stage}/platform/`;
 }
 
 /**

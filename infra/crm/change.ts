@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CommandError, counted, type Terminal } from './command.ts';
+import { connectionWarnings } from './connection-warnings.ts';
 import { type CrmItem, fromItems, toItems } from './crm-items.ts';
 import type { CrmTable, CrmWrite } from './crm-table.ts';
 import { CrmFileError } from './faults.ts';
 import { CRM_KINDS, type CrmKind, type CrmRecords, itemKey, noRecords, place, put } from './kinds.ts';
-import { publicTextWarning } from './public-address.ts';
 import { duplicateFaults, localHostFaults, overlapFaults } from './record-rules.ts';
 import type { Target } from './target.ts';
 
@@ -58,8 +58,8 @@ async function change(
   const faults = [...localHostFaults(added), ...duplicateFaults([...kept, ...added]), ...overlapFaults(added, kept)];
   if (faults.length > 0) throw new CrmFileError(faults);
   for (const { path, kind, record } of added) {
-    const warning = kind === 'connections' ? await publicTextWarning(record, path, terminal.addressesOf) : undefined;
-    if (warning !== undefined) terminal.tell(`${warning}\n`);
+    const warnings = kind === 'connections' ? await connectionWarnings(record, path, target, terminal) : [];
+    for (const warning of warnings) terminal.tell(`${warning}\n`);
   }
 
   const wanted = noRecords();

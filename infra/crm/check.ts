@@ -3,9 +3,9 @@ import * as v from 'valibot';
 import { PlatformFailure, type PlatformFailureKind } from '../../lib/platform/platform.ts';
 import { ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { CommandError, counted, type Terminal } from './command.ts';
+import { connectionWarnings } from './connection-warnings.ts';
 import { missingRight } from './explain.ts';
 import { findConnection } from './find-connection.ts';
-import { publicTextWarning } from './public-address.ts';
 import { highestLogin, knowsPassword, type Remark, remarks, serverReporter } from './server-report.ts';
 import type { Target } from './target.ts';
 
@@ -16,8 +16,7 @@ export async function check(target: Target, ids: string[], terminal: Terminal): 
   for (const id of ids) {
     const connection = await findConnection(target, id);
     if (connection === undefined) throw new CommandError(`There is no connection ${id} in ${target.name}.`);
-    const warning = await publicTextWarning(connection, id, terminal.addressesOf);
-    if (warning !== undefined) terminal.tell(`${warning}\n`);
+    for (const warning of await connectionWarnings(connection, id, target, terminal)) terminal.tell(`${warning}\n`);
     const began = Date.now();
     try {
       const found = remarks(connection, await report(connection));

@@ -11,6 +11,8 @@ import { type CrmTable, crmTable } from './crm-table.ts';
 export interface Target {
   /** For messages. */
   name: string;
+  /** The name of the stack; absent for the local service and for a table alone. */
+  stack?: string;
   /** Of CRM records. */
   table: CrmTable;
   /** Of the client that reads the secrets. */
@@ -113,6 +115,7 @@ async function openStack(stack: string): Promise<Target> {
     const resource = (logicalId: string) => physicalName(stack, logicalId);
     return {
       name: `the table ${table}`,
+      stack,
       table: crmTable(table),
       client: {},
       database: {},
