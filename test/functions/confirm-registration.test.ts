@@ -81,24 +81,4 @@ describe('A confirmation', () => {
     expect(first).toMatchObject({ status: 400, body: expect.stringContaining('code_not_accepted') });
     for (const other of others) expect(other).toEqual(first);
   });
-
-  it('without a field is validation_failed, and counts for nobody', async () => {
-    const reply = await confirm({ otp_type: 'email', code: '000000' });
-    expect(reply).toMatchObject({ status: 400, json: { type: 'validation_failed' } });
-  });
-
-  it('is refused with 429 after ten of one source in ten minutes, right or wrong', async () => {
-    const person = world.stranger();
-    const source = newSource();
-    await world.post(registrationOf(person));
-    const code = codeIn(world.sentTo('email', person)[0]);
-    for (let i = 0; i < 10; i += 1) {
-      const email = `nobody${i}@nowhere.example`;
-      expect((await confirm({ otp_type: 'email', email, code: '000000' }, source)).status).toBe(400);
-    }
-    const refused = await confirm({ ...addressOf(person, 'email'), code }, source);
-    expect(refused).toMatchObject({ status: 429, json: { type: 'too_many_requests' } });
-    expect(Number(refused.header('retry-after'))).toBeGreaterThan(500);
-    expect((await confirm({ ...addressOf(person, 'email'), code })).status).toBe(204);
-  });
 });

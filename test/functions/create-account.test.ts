@@ -131,74 +131,16 @@ describe.each(KEYED)('On %s', (on) => {
   });
 });
 
-it('The client gets the mail and the popup that were asked for, in the request’s language', async () => {
-  world.outbox.clear();
-  await ask('tp5-live', { send_email: false, language: 'fr' });
-  expect(world.outbox.list()).toEqual([]);
-  const { body } = await ask('tp5-live', { send_email: true, send_pop_up: true, language: 'fr-CA' });
-  const sent = world.outbox.list();
-  expect(sent.map((one) => [one.kind, one.to, one.language]).toSorted()).toEqual([
-    ['email', 'annegret@mailbox.example', 'fr'],
-    ['popup', 'CLIENT01', 'fr'],
-  ]);
-  expect(JSON.stringify(sent)).toContain(String(body.login));
-});
-
-it.each(LIVE)('A live account on %s gets no deposit, whatever its type', async (on) => {
-  const answer = await ask(on, { account_type_id: on === 'tp5-live' ? 'ATDEMO05' : 'ATDEMO04' });
-  expect(accountOf(on, answer)).toMatchObject({ balance: 0 });
-});
-
-describe('A request is refused, and nothing is sent,', () => {
-  const reserved = { login: 700_123, enable_readonly: true };
-  it.each<[string, ConnectionId, Record<string, unknown>, string, Partial<AccountCall>?, string[]?]>([
-    ['a connection of the other version', 'gw-live', {}, '400 tp5_connection_not_found', { version: 'tp5' }],
-    ['an unknown user', 'tp5-live', {}, '404 user_not_found', { userId: 'NOBODY00' }],
-    ['a group of managers', 'tp5-live', { group: ' Managers\\dealers' }, '400 group_not_found'],
-    ['a high leverage', 'tp5-live', { leverage: 1_001 }, '400 validation_failed', {}, ['#/leverage']],
-    [
-      'fields that the plug-in cannot carry',
-      'reg-live',
-      reserved,
-      '400 not_supported_by_connection',
-      {},
-      ['#/login', '#/enable_readonly'],
-    ],
-    ['no JSON', 'tp5-live', {}, '400 malformed_json', { body: '{', version: 'tp5' }],
-  ])('for %s', async (_, on, more, expected, call = {}, pointers = undefined) => {
-    const { commands } = serverOf(on);
-    const { status, headers, body } = await ask(on, more, { key: `refused-${expected.slice(4)}`, ...call });
-    expect(`${status} ${body.type}`).toBe(expected);
-    expect(headers['content-type']).toBe('application/problem+json');
-    expect(body).toMatchObject({ status, request_id: headers['x-request-id'] });
-    if (pointers !== undefined) expect(body.errors).toMatchObject(pointers.map((pointer) => ({ pointer })));
-    expect(serverOf(on).commands).toBe(commands);
-  });
-
-  it('with all its errors at once, before anything is read', async () => {
-    world.database.calls.length = 0;
-    const body = { group: 'real\\standard', leverage: 0, master_password: 'weak', enable_readonly: 'yes', extra: 1 };
-    const answer = await world.ask({ userId: 'short', key: '', version: 'tp5', body });
-    const places = (answer.body.errors as Record<string, string>[]).map(
-      ({ pointer, parameter, header }) => pointer ?? parameter ?? header,
-    );
-    const fields = ['connection_id', 'leverage', 'master_password', 'enable_readonly', 'extra'].map(
-      (key) => `#/${key}`,
-    );
-    expect(new Set(places)).toEqual(new Set(['user_id', 'Idempotency-Key', ...fields]));
-    expect(world.database.calls).toEqual([]);
-  });
-});
-
-it.each<[string, ConnectionId, Record<string, unknown>, number, string]>([
-  ['the server does not know the group', 'tp5-live', { group: 'nothing' }, 400, 'group_not_found'],
-  ['the gateway does not know the group', 'gw-live', { group: 'nothing' }, 400, 'group_not_found'],
-  ['the manager may not use the group', 'tp5-live', { group: 'real\\closed' }, 502, 'platform_refused'],
-  ['the group asks for longer passwords', 'tp5-live', { group: 'real\\strict', ...GIVEN }, 400, 'password_rejected'],
-])('If %s, the answer says so, and the key is free', async (_, on, more, status, type) => {
-  const key = `free-${type}-${on}`;
-  expect(await ask(on, more, { key })).toMatchObject({ status, body: { type } });
-  expect((await ask(on, {}, { key })).status).toBe(200);
+it('All errors of a request are listed at once, before anything is read', async () => {
+  world.database.calls.length = 0;
+  const body = { group: 'real\\standard', leverage: 0, master_password: 'weak', enable_readonly: 'yes', extra: 1 };
+  const answer = await world.ask({ userId: 'short', key: '', version: 'tp5', body });
+  const places = (answer.body.errors as Record<string, string>[]).map(
+    ({ pointer, parameter, header }) => pointer ?? parameter ?? header,
+  );
+  const fields = ['connection_id', 'leverage', 'master_password', 'enable_readonly', 'extra'].map((key) => `#/${key}`);
+  expect(new Set(places)).toEqual(new Set(['user_id', 'Idempotency-Key', ...fields]));
+  expect(world.database.calls).toEqual([]);
 });
 
 /**

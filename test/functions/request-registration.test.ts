@@ -1,185 +1,170 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifyPassword } from '../../lib/secrets/password-hash.ts';
-import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { longestRow, trace } from '../support/database-trace.ts';
+import { DOOR, throughDoor } from '../support/door.ts';
+import type { Person } from '../support/persons.ts';
 import {
-  codeIn,
-  PASSWORD,
+  hasCode,
+  newSource,
   type RegistrationWorld,
   registrationOf,
   registrationWorld,
+  until,
+  whatIsTold,
 } from '../support/registration-world.ts';
 
+const PROVIDERS = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
+const REPLAYED = 'idempotent-replayed';
+
+/** With everything switched on: a captcha is required, and a proxy is in front. */
 let world: RegistrationWorld;
 beforeAll(async () => {
-  world = await registrationWorld();
+  world = await registrationWorld({ environment: DOOR });
 });
 afterAll(() => world.close());
+const post = (body: unknown, headers: Record<string, string> = {}) =>
+  world.post(body, { ...throughDoor(world.service), ...headers });
+
+let keys = 0;
+/** The headers of one caller with a key that nobody used. Each request with it has a captcha token of its own. */
+function newKey(): Record<string, string> {
+  keys += 1;
+  const { 'captcha-token': _, ...caller } = throughDoor(world.service);
+  return { ...caller, 'idempotency-key': `key-${keys}` };
+}
 
 describe('A registration request', () => {
-  it.each(OTP_TYPES)('on the channel %s is answered with 204, and the code arrives', async (channel) => {
-    const person = world.stranger();
-    const reply = await world.post(registrationOf(person, { otp_type: channel }));
-    expect(reply).toMatchObject({ status: 204, text: '' });
-    expect(reply.header('cache-control')).toBe('no-store');
-    expect(reply.header('x-content-type-options')).toBe('nosniff');
-    expect(reply.header('strict-transport-security')).toBe('max-age=63072000');
-    expect(reply.header('x-request-id')).toBeTruthy();
-    const messages = world.sentTo(channel, person);
-    expect(messages).toHaveLength(1);
-    expect(codeIn(messages[0])).toMatch(/^\d{6}$/);
-  });
-
-  it.each(OTP_TYPES)('on the channel %s leaves a record that is enough to confirm it', async (channel) => {
-    const person = world.stranger();
-    const before = Math.floor(Date.now() / 1_000);
-    await world.post(registrationOf(person, { otp_type: channel, language: 'de' }));
-    const record = await world.record(channel, person);
-    expect(record).toMatchObject({
-      type: 'trader',
-      otp_type: channel,
-      address: channel === 'email' ? person.email.toLowerCase() : person.e164,
-      email: person.email,
-      email_key: person.email.toLowerCase(),
-      name: 'Bob Stone',
-      phone: person.e164,
-      form_id: 'FORM0002',
-      custom_fields: '{}',
-      documents: [],
-      language: 'de',
-      delivery: { kind: 'code', outcome: 'sent', message_id: expect.any(String), email_taken: false },
+  it.each(OTP_TYPES)('for a client’s address is a notice without a code on the same channel: %s', async (channel) => {
+    const person = world.client();
+    expect((await post(registrationOf(person, { otp_type: channel }))).status).toBe(204);
+    const messages = world.service.outbox.list().filter(({ to }) => to === person.email || to === person.e164);
+    expect(messages.map(({ kind }) => kind)).toEqual([channel]);
+    expect(messages.some(hasCode)).toBe(false);
+    expect(await world.record(channel, person)).toMatchObject({
+      delivery: { kind: 'owner_notice', outcome: 'sent', email_taken: true },
     });
-    const rows = await world.items('registrations');
-    const row = rows.find(({ registration_id: id }) => id === record?.registration_id);
-    expect(Number(row?.expires_at) - before).toBeGreaterThanOrEqual(24 * 60 * 60);
-    expect(Number(row?.expires_at) - before).toBeLessThan(24 * 60 * 60 + 30);
-    expect(await verifyPassword(String(record?.password_hash), PASSWORD)).toBe(true);
-    expect(await verifyPassword(String(record?.password_hash), `${PASSWORD}!`)).toBe(false);
-    const code = codeIn(world.sentTo(channel, person)[0]);
-    expect(JSON.stringify(record)).not.toContain(PASSWORD);
-    expect(await world.isCodeOf(channel, person, code === '000000' ? '000001' : '000000')).toBe(false);
-    expect(await world.isCodeOf(channel, person, code)).toBe(true);
   });
 
-  it('without otp_type and phone goes by e-mail, and is kept without a phone', async () => {
+  it('leaves no trace of the person in the counters and the operation of its key', async () => {
     const person = world.stranger();
-    const { phone: _, otp_type: __, ...body } = registrationOf(person);
-    expect((await world.post(body)).status).toBe(204);
+    const key = newKey();
+    await post(registrationOf(person, { otp_type: 'sms' }), key);
+    const rows = JSON.stringify([await world.items('limits'), await world.items('operations')]).toLowerCase();
+    expect(rows).toContain('expires_at');
+    const typed = [person.email, person.e164, person.phone.number, 'correct horse', 'bob stone', ...Object.values(key)];
+    for (const trace of typed) expect(rows).not.toContain(trace.toLowerCase());
+  });
+
+  it('is one of 20 at once for one recipient that passes', async () => {
+    const person = world.stranger();
+    const replies = await Promise.all(Array.from({ length: 20 }, () => post(registrationOf(person))));
+    expect(replies.map(({ status }) => status).toSorted()).toEqual([204, ...Array(19).fill(429)]);
     expect(world.sentTo('email', person)).toHaveLength(1);
-    expect(await world.record('email', person)).not.toHaveProperty('phone');
   });
 
-  it('is for one channel: the code of another channel is not its', async () => {
+  it('is one of ten at once with one key that is worked on', async () => {
     const person = world.stranger();
-    await world.post(registrationOf(person, { otp_type: 'sms' }));
-    expect(await world.isCodeOf('call', person, codeIn(world.sentTo('sms', person)[0]))).toBe(false);
-  });
-
-  it('goes to an international domain as punycode, and is looked up by it whatever its case', async () => {
-    const person = { ...world.stranger(), email: 'Jo.Stone@BÜCHER.example' };
-    expect((await world.post(registrationOf(person))).status).toBe(204);
-    const ascii = { ...person, email: 'jo.stone@xn--bcher-kva.example' };
-    expect(world.sentTo('email', { ...person, email: 'Jo.Stone@xn--bcher-kva.example' })).toHaveLength(1);
-    expect(await world.record('email', ascii)).toMatchObject({ email: 'Jo.Stone@BÜCHER.example' });
-  });
-
-  it.each([
-    ['44', '07400 900-123', '+447400900123'],
-    ['+44', '(07400) 900124', '+447400900124'],
-    ['1', '+1 206 555 0100', '+12065550100'],
-    ['49', '0151 23456789', '+4915123456789'],
-    ['39', '312 345 6789', '+393123456789'],
-  ])('with the phone %s %s is sent to %s', async (country_code, number, e164) => {
-    const person = { ...world.stranger(), phone: { country_code, number }, e164 };
-    expect((await world.post(registrationOf(person, { otp_type: 'sms' }))).status).toBe(204);
-    expect(world.sentTo('sms', person)).toHaveLength(1);
-  });
-
-  it.each([
-    ['pt-BR', 'pt'],
-    ['de-AT', 'de'],
-    ['ar', 'ar'],
-    ['zh-Hant-TW', 'zh'],
-    ['EN-gb', 'en'],
-    ['xx', 'en'],
-    [undefined, 'en'],
-  ])('in the language %s is answered in %s', async (asked, given) => {
-    const person = world.stranger();
-    await world.post(registrationOf(person, asked === undefined ? {} : { language: asked }));
-    const message = world.sentTo('email', person)[0];
-    expect(message?.language?.split('-')[0]).toBe(given);
-    expect(message?.html).toContain(given === 'ar' ? 'dir="rtl"' : 'dir="ltr"');
-  });
-
-  it('with a referral code is kept with the client whose code it is', async () => {
-    const person = world.stranger();
-    await world.post(registrationOf(person, { referrer_id: 'REFANN01' }));
-    expect(await world.record('email', person)).toMatchObject({
-      referrer_id: 'REFANN01',
-      referrer_user_id: 'CLIENT01',
-    });
-  });
-
-  it.each([
-    ['form_not_found', { form_id: 'NOFORM00' }],
-    ['referrer_not_found', { referrer_id: 'NOBODY00' }],
-    // Case matters: ids are exactly 8 visible characters.
-    ['form_not_found', { form_id: 'form0002' }],
-  ])('is refused with %s for %j', async (type, more) => {
-    const person = world.stranger();
-    const reply = await world.post(registrationOf(person, more));
-    expect(reply).toMatchObject({ status: 400, json: { type, status: 400, request_id: reply.header('x-request-id') } });
-    expect(reply.header('content-type')).toBe('application/problem+json');
-    expect(world.sentTo('email', person)).toEqual([]);
-    expect(await world.record('email', person)).toBeUndefined();
+    const key = newKey();
+    const replies = await Promise.all(Array.from({ length: 10 }, () => post(registrationOf(person), key)));
+    const worked = replies.filter((reply) => reply.status === 204 && reply.header(REPLAYED) === undefined);
+    expect(worked).toHaveLength(1);
+    expect(replies.every(({ status }) => status === 204 || status === 409)).toBe(true);
+    expect(world.sentTo('email', person)).toHaveLength(1);
   });
 });
 
-describe('Another request for the same address', () => {
-  it('is kept next to twelve before it, each with its own code, password and data', async () => {
-    const person = world.stranger();
-    const names = Array.from({ length: 13 }, (_, index) => `Person ${index}`);
-    for (const name of names) {
-      const password = `password of ${name}`;
-      await world.post(registrationOf(person, { name, password, repeat_password: password }));
-      await world.forgetLimits();
-    }
-    const records = await world.records('email', person);
-    expect(records.map(({ name }) => name)).toEqual(names.toReversed());
-    for (const { name, password_hash } of records) {
-      expect(await verifyPassword(password_hash, `password of ${name}`)).toBe(true);
-    }
-    for (const message of world.sentTo('email', person)) {
-      expect(await world.isCodeOf('email', person, codeIn(message))).toBe(true);
-    }
+/** Whom a branch is for, and what is done to get there. */
+interface Branch {
+  name: string;
+  status: number;
+  /** How many requests it takes; the last one's answer counts. */
+  requests?: number;
+  fault?: { target: 'provider' | 'dynamodb'; kind: 'throttled' | 'refused'; times: number };
+}
+
+const BRANCHES: Branch[] = [
+  { name: 'the message is sent', status: 204 },
+  { name: 'a limit is reached', status: 429, requests: 2 },
+  { name: 'the provider throttles', status: 502, fault: { target: 'provider', kind: 'throttled', times: 1 } },
+  { name: 'the provider refuses', status: 502, fault: { target: 'provider', kind: 'refused', times: 1 } },
+  { name: 'nothing can be looked up or kept', status: 500, fault: { target: 'dynamodb', kind: 'refused', times: 5 } },
+];
+
+/** What a request for this person did: the answer, the calls to the database and to the channel's provider. */
+async function observe(person: Person, channel: Channel, branch: Branch) {
+  const { service } = world;
+  const provider = service.standIns[PROVIDERS[channel]];
+  const body = registrationOf(person, { otp_type: channel });
+  for (let request = 1; request < (branch.requests ?? 1); request += 1) await post(body);
+  const target = branch.fault?.target === 'provider' ? PROVIDERS[channel] : branch.fault?.target;
+  const [sends, questions] = [provider.requests, service.captcha?.requests ?? 0];
+  service.database.calls.length = 0;
+  if (branch.fault !== undefined && target !== undefined) {
+    // Of the database: after the key, the form, the source, the look at the limits and the recipient.
+    const times = target === 'dynamodb' && channel !== 'email' ? 7 : branch.fault.times;
+    service.faults(target).set({ ...branch.fault, times, after: target === 'dynamodb' ? 5 : 0 });
+  }
+  const reply = await post(body, { 'idempotency-key': `key-${person.email}` });
+  if (target !== undefined) service.faults(target).clear();
+  return {
+    told: whatIsTold(reply),
+    // Calls that are made side by side arrive in any order, and on a busy machine a client may repeat one.
+    database: service.database.calls
+      .filter(({ repeated }) => repeated !== true)
+      .map(({ operation, table }) => `${operation} ${table}`)
+      .toSorted(),
+    sends: provider.requests - sends,
+    questions: (service.captcha?.requests ?? 0) - questions,
+  };
+}
+
+describe('The answer tells nothing', () => {
+  const cases = OTP_TYPES.flatMap((channel) => BRANCHES.map((branch) => ({ channel, branch, name: branch.name })));
+
+  it.each(cases)('of whether the address is a client’s: $channel, $name', async ({ channel, branch }) => {
+    const ours = await observe(world.client(), channel, branch);
+    const theirs = await observe(world.stranger(), channel, branch);
+    expect(ours.told.status).toBe(branch.status);
+    // Time goes by between the requests of one person.
+    const [wait, otherWait] = [ours, theirs].map(({ told }) =>
+      Number(/retry-after: (\d+)/.exec(`${told.headers}`)?.[1] ?? 0),
+    );
+    expect(Math.abs(Number(wait) - Number(otherWait))).toBeLessThanOrEqual(10);
+    const withoutWait = ({ told }: typeof ours) => ({
+      ...told,
+      headers: told.headers.map((line) => line.replace(/^retry-after: \d+$/, 'retry-after')),
+    });
+    expect(withoutWait(ours)).toEqual(withoutWait(theirs));
+    expect(ours.database).toEqual(theirs.database);
+    expect([ours.sends, ours.questions]).toEqual([theirs.sends, 1]);
+    expect(theirs.questions).toBe(1);
   });
 
-  it('that fails leaves the old code good', async () => {
-    const person = world.stranger();
-    await world.post(registrationOf(person, { otp_type: 'sms', name: 'First' }));
-    await world.forgetLimits();
-    world.service.faults('sns').set({ kind: 'throttled', times: 1 });
-    const failed = await world.post(registrationOf(person, { otp_type: 'sms', name: 'Second' }));
-    expect(failed).toMatchObject({ status: 502, json: { type: 'otp_delivery_failed' } });
-    expect(await world.record('sms', person)).toMatchObject({ name: 'First', delivery: { outcome: 'sent' } });
-    expect(await world.isCodeOf('sms', person, codeIn(world.sentTo('sms', person)[0]))).toBe(true);
+  it('also with faulty fields', async () => {
+    const faulty = { form_id: 'FORMFULL', field_number: 'x', other: 1 };
+    const [ours, theirs] = await Promise.all(
+      [world.client(), world.stranger()].map((person) => post(registrationOf(person, faulty))),
+    );
+    expect(ours && whatIsTold(ours)).toEqual(theirs && whatIsTold(theirs));
+    expect(ours?.status).toBe(400);
   });
 });
 
 describe('On the way to the send', () => {
   const cases = OTP_TYPES.flatMap((channel) => [false, true].map((keyed) => ({ channel, keyed })));
-  const providers = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
-
   it.each(cases)(
     'at most three database calls follow one another: $channel, with a key: $keyed',
     async ({ channel, keyed }) => {
       const { service } = world;
       // Delayed, so that parallel calls overlap.
       service.faults('dynamodb').set({ kind: 'slow', times: 100, ms: 40 });
-      const [database, provider] = [trace(service.database.url), trace(service.standIns[providers[channel]].url)];
+      const [database, provider] = [trace(service.database.url), trace(service.standIns[PROVIDERS[channel]].url)];
       const person = keyed ? world.client() : world.stranger();
-      const headers: Record<string, string> = keyed ? { 'idempotency-key': `row-${channel}` } : {};
-      const { status } = await world.post(registrationOf(person, { otp_type: channel }), headers);
+      const headers = keyed ? { 'idempotency-key': `row-${channel}` } : {};
+      const { status } = await post(registrationOf(person, { otp_type: channel }), headers);
       for (const one of [database, provider]) one.stop();
       service.faults('dynamodb').clear();
       expect(status).toBe(204);
@@ -189,4 +174,71 @@ describe('On the way to the send', () => {
       expect(longestRow(before)).toBe(3);
     },
   );
+});
+
+describe('A request with an Idempotency-Key whose function was killed', () => {
+  /** Has the request worked on in a process, and kills that at the moment. */
+  async function killAt(moment: () => boolean, person: Person, key: Record<string, string>): Promise<void> {
+    const child = fork(new URL('../support/registration-process.ts', import.meta.url), { execArgv: [] });
+    await once(child, 'message');
+    child.send({
+      headers: { ...throughDoor(world.service), ...key, 'content-type': 'application/json' },
+      body: JSON.stringify(registrationOf(person)),
+      isBase64Encoded: false,
+      routeKey: 'POST /public/v1/account/register/request',
+      requestContext: { requestId: 'killed', http: { sourceIp: newSource() } },
+    });
+    await until(moment);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  it('during the send never sends again, and every retry is answered', async () => {
+    const person = world.stranger();
+    const key = newKey();
+    const { ses } = world.service.standIns;
+    const sends = ses.requests;
+    world.service.faults('ses').set({ kind: 'slow', times: 1, ms: 300 });
+    await killAt(() => ses.requests > sends, person, key);
+
+    expect(await post(registrationOf(person), key)).toMatchObject({ status: 409 });
+    await world.endLeases();
+    for (let retry = 0; retry < 3; retry += 1) {
+      const again = await post(registrationOf(person), key);
+      expect(again.status, again.text).toBe(204);
+      expect(again.header(REPLAYED)).toBe('true');
+    }
+    await until(() => world.sentTo('email', person).length > 0);
+    expect(world.sentTo('email', person)).toHaveLength(1);
+    expect(ses.requests).toBe(sends + 1);
+  });
+
+  // Calls to the database: key, form, source, and a look at the limits; the recipient; mark, domain, look-up, record and
+  // pointer; the note and the key's end.
+  it.each([
+    ['while its key was claimed', 1, 1],
+    ['while its limits were counted', 5, 1],
+    ['while its record was kept', 6, undefined],
+    ['while its delivery was noted', 11, 1],
+  ])('%s sends once at most', async (_, calls, messages) => {
+    const person = world.stranger();
+    const key = newKey();
+    const { database } = world.service;
+    world.service.faults('dynamodb').set({ kind: 'slow', times: 1_000, ms: 60 });
+    database.calls.length = 0;
+    await killAt(() => database.calls.length >= calls, person, key);
+    world.service.faults('dynamodb').clear();
+    // What was on its way arrives.
+    await sleep(150);
+    await world.endLeases();
+
+    // What it had counted stays counted, so a retry may have to wait.
+    if (calls < 10) await world.forgetLimits();
+    const again = await post(registrationOf(person), key);
+    expect(again.status, again.text).toBe(204);
+    expect((await post(registrationOf(person), key)).header(REPLAYED)).toBe('true');
+    // Killed between the mark and the send nobody can tell: it counts as sent.
+    expect([0, 1]).toContain(world.sentTo('email', person).length);
+    if (messages !== undefined) expect(world.sentTo('email', person)).toHaveLength(messages);
+  });
 });

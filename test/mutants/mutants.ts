@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { type Mutant, mutantsOf, mutated, sampleOf } from './mutate.ts';
@@ -9,27 +9,30 @@ import { relatedTests } from './related.ts';
 import { isListed } from './survivors.ts';
 
 /**
- * `npm run mutants`: makes small changes to `lib`, one at a time, and runs the tests that are related to the changed file.
+ * `npm run mutants`: makes small changes to `lib`, one at a time, and runs the tests that are nearest to the changed file.
  * A change that no test and no type notices is a survivor. Ends with 1 when one survives that `survivors.ts` does not list.
+ * A sample can be tried in parts: `--from 50 --count 50` is its second fifty.
  *
  *     npm run mutants -- lib/validators --count 200 --seed 3
  */
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 /** What the tests read. */
-const COPIED = ['functions', 'lib', 'infra', 'test', '.ci', '.github', '.biome.json'].concat(
+const COPIED = ['functions', 'lib', 'infra', 'test', '.ci', '.github', '.githooks', '.biome.json', '.gitignore'].concat(
   globSync('*.{json,md}', { cwd: ROOT }),
 );
-/** Files of tests that one process runs before it is known whether more are needed. */
-const NEAREST = 4;
-/** Of the tests that start the service, the nearest ones. */
-const MAX_HEAVY = 12;
-const MAX_MS = { light: 60_000, heavy: 300_000 };
+/** How many files of tests are asked, the nearest first. Those that start the service are asked last. */
+const MAX_FILES = { nearest: 3, light: 16, heavy: 6 };
+/** Longer than any of the files takes on a busy machine: a mutant that loops without end. */
+const MAX_MS = 180_000;
+const VITEST = ['node_modules/vitest/vitest.mjs', 'run', '--config=test/vitest.config.ts', '--bail=1'];
+const TSC = ['node_modules/typescript/bin/tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', 'types.json'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     count: { type: 'string', default: '60' },
+    from: { type: 'string', default: '0' },
     seed: { type: 'string', default: '1' },
     workers: { type: 'string', default: '2' },
   },
@@ -37,23 +40,16 @@ const { values, positionals } = parseArgs({
 const folder = positionals[0] ?? 'lib';
 const say = (line = '') => process.stdout.write(`${line}\n`);
 
-type Outcome = 'a test' | 'a type' | 'a time limit' | 'nothing';
-
 /** A copy of the project that mutants are written into. */
-interface Copy {
-  root: string;
-  related: ReturnType<typeof relatedTests>;
-}
-
-function newCopy(): Copy {
+function newCopy(): string {
   const root = mkdtempSync(join(tmpdir(), 'mutants-'));
   for (const name of COPIED) cpSync(join(ROOT, name), join(root, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
-  return { root, related: relatedTests(ROOT) };
+  return root;
 }
 
-/** Runs a program in a copy. @returns whether it succeeded, undefined where its time was up */
-async function succeeds(root: string, args: readonly string[], ms: number): Promise<boolean | undefined> {
+/** Runs a program in a copy. @returns whether it succeeded, undefined if its time was up */
+async function succeeds(root: string, args: readonly string[]): Promise<boolean | undefined> {
   const { CI: _, ...env } = process.env;
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore', detached: true });
   let isLate = false;
@@ -61,69 +57,82 @@ async function succeeds(root: string, args: readonly string[], ms: number): Prom
     isLate = true;
     // With the processes that its tests started.
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-  }, ms);
+  }, MAX_MS);
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   clearTimeout(timer);
   return isLate ? undefined : code === 0;
 }
 
-/** What notices a mutant: the nearest tests are asked first, the types last. */
-async function noticedBy({ root, related }: Copy, mutant: Mutant): Promise<Outcome> {
-  const { light, heavy } = related(mutant.path);
-  const batches = [
-    { files: light.slice(0, NEAREST), workers: 1, ms: MAX_MS.light },
-    { files: light.slice(NEAREST), workers: 2, ms: MAX_MS.heavy },
-    { files: heavy.slice(0, MAX_HEAVY), workers: 2, ms: MAX_MS.heavy },
-  ];
-  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts', '--bail=1'];
-  for (const { files, workers, ms } of batches) {
-    if (files.length === 0) continue;
-    const passed = await succeeds(root, [...vitest, `--maxWorkers=${workers}`, ...files], ms);
-    if (passed !== true) return passed === undefined ? 'a time limit' : 'a test';
-  }
-  const compiles = await succeeds(root, ['node_modules/typescript/bin/tsc', '--noEmit'], MAX_MS.light);
-  return compiles === true ? 'nothing' : 'a type';
+/** @returns the first file with a failed test; `in time` if the time was up; undefined if all passed */
+async function failedFile(root: string, files: readonly string[]): Promise<string | undefined> {
+  if (files.length === 0) return undefined;
+  const report = join(root, 'report.json');
+  rmSync(report, { force: true });
+  const options = ['--maxWorkers=1', '--reporter=json', `--outputFile=${report}`];
+  const passed = await succeeds(root, [...VITEST, ...options, ...files]);
+  if (passed !== false) return passed ? undefined : 'in time';
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as {
+    testResults: { name: string; status: string }[];
+  };
+  const failed = testResults.find(({ status }) => status === 'failed');
+  return failed === undefined ? files[0] : relative(root, failed.name);
 }
 
+const related = relatedTests(ROOT);
+
+/** What notices a mutant: a file of tests or `tsc`, undefined if nothing does. */
+async function killerOf(root: string, { path }: Mutant): Promise<string | undefined> {
+  const { light, heavy } = related(path);
+  return (
+    (await failedFile(root, light.slice(0, MAX_FILES.nearest))) ??
+    ((await succeeds(root, TSC)) ? undefined : 'tsc') ??
+    (await failedFile(root, light.slice(MAX_FILES.nearest, MAX_FILES.light))) ??
+    (await failedFile(root, heavy.slice(0, MAX_FILES.heavy)))
+  );
+}
+
+const from = Number(values.from);
 const paths = globSync('lib/**/*.ts', { cwd: ROOT }).filter((path) => path.startsWith(folder));
 const all = paths.flatMap((path) => mutantsOf(path, readFileSync(join(ROOT, path), 'utf8')));
-const queue = sampleOf(all, Number(values.count), Number(values.seed));
+const sample = sampleOf(all, from + Number(values.count), Number(values.seed)).slice(from);
+const queue = sample.filter((mutant) => !isListed(mutant));
 const total = queue.length;
-say(`${total} of ${all.length} mutants of ${folder}, seed ${values.seed}`);
+say(`${sample.length} of ${all.length} mutants of ${folder}, seed ${values.seed}; ${sample.length - total} listed`);
 
 const started = performance.now();
-const counts = new Map<Outcome, number>();
-const survivors: Mutant[] = [];
+const killers = new Map<string, number>();
+let survived = 0;
 
-async function work(): Promise<void> {
-  const copy = newCopy();
-  try {
-    for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-      const source = readFileSync(join(ROOT, mutant.path), 'utf8');
-      writeFileSync(join(copy.root, mutant.path), mutated(source, mutant));
-      const outcome = await noticedBy(copy, mutant);
-      writeFileSync(join(copy.root, mutant.path), source);
-      counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-      if (outcome !== 'nothing') continue;
-      survivors.push(mutant);
-      say(
-        `survived${isListed(mutant) ? ' as listed' : ''}  ${mutant.path}:${mutant.line}  ${mutant.change}  in  ${mutant.text}`,
-      );
-    }
-  } finally {
-    rmSync(copy.root, { recursive: true, force: true });
+async function work(root: string): Promise<void> {
+  for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
+    const { path, line, change, text } = mutant;
+    const source = readFileSync(join(ROOT, path), 'utf8');
+    writeFileSync(join(root, path), mutated(source, mutant));
+    const killer = await killerOf(root, mutant);
+    writeFileSync(join(root, path), source);
+    if (killer === undefined) survived += 1;
+    else killers.set(killer, (killers.get(killer) ?? 0) + 1);
+    say(`${killer === undefined ? 'SURVIVED' : `killed by ${killer}`}  ${path}:${line}  ${change}  in  ${text}`);
   }
 }
-await Promise.all(Array.from({ length: Number(values.workers) }, work));
 
-const killed = total - survivors.length;
-const by = [...counts].map(([outcome, count]) => `${count} by ${outcome}`).join(', ');
+const copies = Array.from({ length: Number(values.workers) }, newCopy);
+try {
+  await Promise.all(copies.map(work));
+  // What fails without a mutant, too, has noticed nothing.
+  const [copy = ROOT] = copies;
+  const files = [...killers.keys()].filter((killer) => killer.endsWith('.test.ts'));
+  const areTypesBroken = killers.has('tsc') && !(await succeeds(copy, TSC));
+  const broken = areTypesBroken ? 'tsc' : await failedFile(copy, files);
+  if (broken !== undefined) throw new Error(`${broken} fails without a mutant`);
+} finally {
+  for (const copy of copies) rmSync(copy, { recursive: true, force: true });
+}
+
+const percent = total === 0 ? 100 : Math.round((100 * (total - survived)) / total);
 const seconds = Math.round((performance.now() - started) / 1_000);
-say(`${killed} of ${total} noticed (${Math.round((100 * killed) / total)} %): ${by}; ${seconds} s`);
-const unlisted = survivors.filter((mutant) => !isListed(mutant));
-if (unlisted.length > 0) {
-  say(
-    `${unlisted.length} survived that test/mutants/survivors.ts does not list: write the test, or list it with the reason.`,
-  );
+say(`${total - survived} of ${total} killed (${percent} %), ${killers.get('tsc') ?? 0} of them by types; ${seconds} s`);
+if (survived > 0) {
+  say(`${survived} survived that test/mutants/survivors.ts does not list: write the test, or list it with the reason.`);
   process.exitCode = 1;
 }
