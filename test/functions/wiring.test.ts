@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { localClient } from '../../infra/local/aws.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { DEPLOYED_FUNCTIONS, type DeployedFunction } from '../../infra/routes.ts';
-import { SETTING_NAMES } from '../../infra/settings.ts';
+import { gather, SETTING_NAMES } from '../../infra/settings.ts';
 import { databaseClient, table } from '../../lib/aws/dynamodb.ts';
 import { registrationsIn } from '../../lib/records/registrations.ts';
 import {
@@ -16,12 +16,16 @@ import {
   variableOf,
 } from '../../lib/validators/deployment.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
+import { WITH_SETTINGS } from '../specification/settings-cases.ts';
+import { PHONE_CHANNELS } from '../specification/table.ts';
 import { PATIENT } from '../support/database.ts';
 import { FRONT_PROOF } from '../support/door.ts';
+import { OTHERS } from '../support/other-settings.ts';
 
 /**
  * Every setting that reaches a function has a visible effect there: `[function, setting, effect]`, with the settings of the
- * deployment. The functions are those of `functions/`, with their real password hashes. A new setting without a row fails.
+ * deployment. The functions are those of `functions/`, with their real password hashes. The specification shows some
+ * settings of the registration: `shows` of `settings-cases.ts`. A new setting that neither shows fails.
  */
 
 const ENVIRONMENTS = {
@@ -132,58 +136,31 @@ const tells =
     expect(lastAsked(running, 'ses')).toContain(words);
   };
 
-const CHANGED = {
-  senderAddress: 'post@brand.example',
-  brand: {
-    name: 'Brand of the Wiring',
-    supportEmail: 'help@brand.example',
-    color: '#123abc',
-    legal: 'Brand of the Wiring Ltd, No. 4711',
-    logo: { url: 'https://brand.example/logo.png', alt: 'Logo of the Wiring' },
-  },
-  sms: {
-    senderId: 'WIRING',
-    originationNumber: '+15550100123',
-    maxPrice: '0.26',
-    webOtpDomain: 'www.brand.example',
-  },
-  call: { originationIdentity: 'phone-0a1b' },
-  whatsapp: {
-    phoneNumberId: 'phone-number-id-9',
-    codeTemplate: 'code_of_the_wiring',
-    noticeTemplate: 'notice_of_the_wiring',
-  },
-};
-const { brand, sms, call, whatsapp } = CHANGED;
+/** The settings of messages, each with a value that is seen in a message. */
+const MESSAGE_SETTINGS = Object.entries(OTHERS).filter(([name]) =>
+  /^(senderAddress$|(brand|sms|call|whatsapp)\.)/.test(name),
+) as [string, string][];
+const CHANGED = gather(Object.fromEntries(MESSAGE_SETTINGS));
 /** What a mail has of a setting. */
-const IN_MAILS = {
-  senderAddress: CHANGED.senderAddress,
-  'brand.name': brand.name,
-  'brand.supportEmail': brand.supportEmail,
-  'brand.color': 'rgb(18,58,188)',
-  'brand.legal': brand.legal,
-  'brand.logo.url': brand.logo.url,
-  'brand.logo.alt': brand.logo.alt,
-};
+const IN_MAILS = MESSAGE_SETTINGS.filter(([name]) => /^(senderAddress$|brand\.)/.test(name)).map(
+  ([name, value]) => [name, name === 'brand.color' ? 'rgb(17,17,17)' : value] as const,
+);
 const OWNER = { phone: { country_code: '44', number: '7400123456' } };
 
 const ACCOUNTS = (['tp5', 'tp4'] as const).flatMap((version): Row[] => {
   const name = `create-${version}-account` as const;
-  return [...Object.entries(IN_MAILS).map(([setting, words]): Row => [name, setting, tells(version, words)])];
+  return [...IN_MAILS.map(([setting, words]): Row => [name, setting, tells(version, words)])];
 });
 
 const EVERY_MESSAGE: Deployment = {
   settings: CHANGED,
   rows: [
-    ...Object.entries(IN_MAILS).map(([setting, words]): Row => ['request-registration', setting, says('email', words)]),
-    ['request-registration', 'sms.senderId', says('sms', sms.senderId)],
-    ['request-registration', 'sms.originationNumber', says('sms', sms.originationNumber)],
-    ['request-registration', 'sms.maxPrice', says('sms', sms.maxPrice)],
-    ['request-registration', 'sms.webOtpDomain', says('sms', `@${sms.webOtpDomain} #`)],
-    ['request-registration', 'call.originationIdentity', says('call', call.originationIdentity)],
-    ['request-registration', 'whatsapp.phoneNumberId', says('whatsapp', whatsapp.phoneNumberId)],
-    ['request-registration', 'whatsapp.codeTemplate', says('whatsapp', whatsapp.codeTemplate)],
-    ['request-registration', 'whatsapp.noticeTemplate', says('whatsapp', whatsapp.noticeTemplate, OWNER)],
+    ...IN_MAILS.map(([setting, words]): Row => ['request-registration', setting, says('email', words)]),
+    ...MESSAGE_SETTINGS.flatMap(([setting, words]): Row[] => {
+      const channel = PHONE_CHANNELS.find((name) => setting.startsWith(`${name}.`));
+      const person = setting === 'whatsapp.noticeTemplate' ? OWNER : {};
+      return channel === undefined ? [] : [['request-registration', setting, says(channel, words, person)]];
+    }),
     ...ACCOUNTS,
   ],
 };
@@ -195,11 +172,6 @@ const answers =
     expect(await register(running, change)).toBe(status);
   };
 
-const WITHOUT_PHONES: Deployment = {
-  settings: { channels: ['email'] },
-  rows: [['request-registration', 'channels', answers(400, { otp_type: 'sms' })]],
-};
-
 const ONE_COUNTRY: Deployment = {
   settings: { phone: { countries: ['FR'] } },
   rows: [['request-registration', 'phone.countries', answers(400, { otp_type: 'sms' })]],
@@ -207,7 +179,7 @@ const ONE_COUNTRY: Deployment = {
 
 /** A registration with a solved captcha is answered so. */
 const solved =
-  (status: number, solution: { score?: number; hostname?: string }): Row[2] =>
+  (status: number, solution: { score?: number }): Row[2] =>
   async (running) => {
     const token = running.service.captcha?.solve(solution) ?? '';
     expect(await register(running, {}, { 'captcha-token': token })).toBe(status);
@@ -219,13 +191,7 @@ const HCAPTCHA: Deployment = {
   rows: [
     ['request-registration', 'captcha.provider', solved(204, { score: 0.2 })],
     ['request-registration', 'captcha.secret', solved(204, { score: 0.2 })],
-    ['request-registration', 'captcha.minScore', solved(403, { score: 0.4 })],
   ],
-};
-
-const OTHER_PAGES: Deployment = {
-  settings: { captcha: { provider: 'turnstile', secret: 'wiring/captcha', hostnames: ['pages.example'] } },
-  rows: [['request-registration', 'captcha.hostnames', solved(403, { hostname: 'localhost' })]],
 };
 
 /** Requests of one address that the gateway sees, each for another person behind the front. */
@@ -401,10 +367,8 @@ const LOGGED: Readonly<Record<DeployedFunction, (running: { url: string }) => Pr
 
 const DEPLOYMENTS: readonly Deployment[] = [
   EVERY_MESSAGE,
-  WITHOUT_PHONES,
   ONE_COUNTRY,
   HCAPTCHA,
-  OTHER_PAGES,
   FRONT,
   FRONT_ALONE,
   NO_CONFIRMATION,
@@ -424,7 +388,7 @@ const INVISIBLE: readonly (readonly [name: DeployedFunction, settings: readonly 
   ],
   [
     'settle-operations',
-    Object.keys(IN_MAILS),
+    IN_MAILS.map(([name]) => name),
     'It has the environment of the account functions, and sends no notices.',
   ],
 ];
@@ -478,8 +442,10 @@ describe('The table', () => {
   it.each(DEPLOYED_FUNCTIONS)('has every setting that reaches %s, each once', (name) => {
     const groups: readonly string[] = Object.keys(ENVIRONMENTS[name].entries);
     const reach = SETTING_NAMES.filter((setting) => groups.includes(setting.split('.', 1)[0] ?? ''));
-    const shown = DEPLOYMENTS.flatMap(({ rows }) => rows).filter(([of]) => of === name);
+    const rows = DEPLOYMENTS.flatMap((deployment) => deployment.rows).filter(([of]) => of === name);
+    const specified = name === 'request-registration' ? WITH_SETTINGS.flatMap(({ shows }) => shows) : [];
+    const shown = [...rows.map(([, setting]) => setting), ...specified];
     const invisible = INVISIBLE.filter(([of]) => of === name).flatMap(([, settings]) => settings);
-    expect(['stage', ...shown.map(([, setting]) => setting), ...invisible].sort()).toEqual([...reach].sort());
+    expect(['stage', ...shown, ...invisible].sort()).toEqual([...reach].sort());
   });
 });

@@ -1,14 +1,26 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { SETTING_NAMES } from '../../infra/settings.ts';
-import { EVERYTHING, OTHERS, synthesize, synthesizeAnew } from '../support/stack.ts';
+import { readSettings, SETTING_NAMES } from '../../infra/settings.ts';
+import { isObject } from '../../lib/validators/primitives.ts';
+import { OTHERS } from '../support/other-settings.ts';
+import { EVERYTHING, SENDER, synthesize, synthesizeAnew } from '../support/stack.ts';
 
 /** Of the limits that are counts. */
 const OTHER_COUNT = 77;
 
 const textOf = (template: Template) => JSON.stringify(template.toJSON());
 const isLimit = (name: string) => name.startsWith('limits.');
-const otherOf = (name: string) => OTHERS[name] ?? (isLimit(name) ? OTHER_COUNT : undefined);
+const otherOf = (name: string) => OTHERS[name] ?? (isLimit(name) ? OTHER_COUNT : derivedOther(name));
+const usualSettings = readSettings({ ...SENDER, ...EVERYTHING });
+
+/** Flags and numbers need no entry in `OTHERS`. */
+function derivedOther(name: string): unknown {
+  const value = name
+    .split('.')
+    .reduce<unknown>((group, key) => (isObject(group) ? group[key] : undefined), usualSettings);
+  if (typeof value === 'boolean') return !value;
+  return typeof value === 'number' ? value + 1 : undefined;
+}
 
 /** How the other value of a setting stands in the text of a template: a limit beside its name. */
 function traceOf(name: string): string {
@@ -40,7 +52,7 @@ describe('The settings whose values tell of themselves, all together', () => {
 describe('Each other setting', () => {
   it.each(SETTING_NAMES.filter((name) => !isTelling(name)))('%s arrives in the template', (name) => {
     const given = otherOf(name);
-    expect(given, 'needs a second value in OTHERS of test/support/stack.ts').toBeDefined();
+    expect(given, 'needs a second value in OTHERS of test/support/other-settings.ts').toBeDefined();
     const [beside, other] = Array.isArray(given) ? given : [{}, given];
     const settings = { ...EVERYTHING, ...beside };
     const template = synthesizeAnew({ ...settings, ...changed(name, other) });

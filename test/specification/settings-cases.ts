@@ -6,6 +6,12 @@ import { accepted } from './promises.ts';
 import { PHONE_CHANNELS } from './table.ts';
 import type { Part } from './walk.ts';
 
+/** A part whose service has settings of its own. */
+interface PartWithSettings extends Part {
+  /** The settings whose effect its cases show. */
+  shows: readonly string[];
+}
+
 const operation = 'registration' as const;
 
 const NOT_INSTALLED = PHONE_CHANNELS.map((otp_type) =>
@@ -24,8 +30,9 @@ const NOT_INSTALLED = PHONE_CHANNELS.map((otp_type) =>
 );
 
 /** With email as the only channel. */
-const EMAIL_ALONE: Part = {
+const EMAIL_ALONE: PartWithSettings = {
   title: 'The specification, with email as the only channel',
+  shows: ['channels'],
   begin: () => ({ environment: { CHANNELS: 'email' } }),
   sections: [
     {
@@ -48,8 +55,9 @@ const NO_PERSON = [
 ] as const;
 
 /** With a captcha that is asked for. */
-const WITH_CAPTCHA: Part = {
+const WITH_CAPTCHA: PartWithSettings = {
   title: 'The specification, with a captcha',
+  shows: ['captcha.hostnames', 'captcha.minScore'],
   begin: () => ({ environment: { CAPTCHA: JSON.stringify(CAPTCHA) } }),
   sections: [
     {
@@ -85,8 +93,9 @@ const WITH_CAPTCHA: Part = {
 };
 
 /** With a front that every request must come through. */
-const WITH_FRONT: Part = {
+const WITH_FRONT: PartWithSettings = {
   title: 'The specification, with a front',
+  shows: [],
   begin: () => ({ environment: { FRONT: JSON.stringify({ ...(JSON.parse(DOOR.FRONT) as object), only: true }) } }),
   sections: [
     {
@@ -104,4 +113,4 @@ const WITH_FRONT: Part = {
 };
 
 /** Those that need settings of their own. */
-export const WITH_SETTINGS: readonly Part[] = [EMAIL_ALONE, WITH_CAPTCHA, WITH_FRONT];
+export const WITH_SETTINGS: readonly PartWithSettings[] = [EMAIL_ALONE, WITH_CAPTCHA, WITH_FRONT];

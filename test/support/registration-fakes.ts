@@ -56,7 +56,7 @@ export const PEPPER: Pepper = parsePepper(JSON.stringify({ current: '1', '1': 'p
 const OPERATION: Operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease', revision: 0 };
 
 /** The settings of a deployment that names only what it must. */
-const DEPLOYED = registrationConfig(
+export const DEPLOYED = registrationConfig(
   environmentOf(RegistrationEnvironment, {
     senderAddress: 'no-reply@example.com',
     crmTable: 'crm',

@@ -4,16 +4,15 @@ import { installedChannels } from '../../../lib/messages/channels.ts';
 import type { OtpChannel } from '../../../lib/messages/message.ts';
 import { CHANNEL_OPENERS } from '../../../lib/registration/dependencies.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
-import { BRAND, failureOf } from '../../support/senders.ts';
+import { DEPLOYED } from '../../support/registration-fakes.ts';
+import { failureOf } from '../../support/senders.ts';
 
 const CHANNEL: OtpChannel = { send: async () => ({ messageId: 'm-1' }) };
 
 function settings(channels: Channel[]) {
   return {
+    ...DEPLOYED,
     channels,
-    brand: BRAND,
-    email: { senderAddress: 'no-reply@example.com' },
-    sms: { maxPrice: '0.50' },
     call: { originationIdentity: '+441234567890' },
     whatsapp: { phoneNumberId: '', codeTemplate: '', noticeTemplate: '' },
   };

@@ -7,6 +7,7 @@ import { gsm7Length, SMS_BRAND_LENGTH, smsChannel, smsParts, smsText } from '../
 import { LANGUAGES, translationFor } from '../../../lib/messages/translations/languages.ts';
 import type { Brand, SmsSettings } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
+import { DEPLOYED } from '../../support/registration-fakes.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => translationFor(language)));
@@ -15,7 +16,7 @@ const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
 const TO = '+447400123456';
 
 async function sms(given: Partial<SmsSettings> = {}) {
-  const settings = { maxPrice: '0.50', ...given };
+  const settings = { ...DEPLOYED.sms, ...given };
   const service = await started(startSns, { optedOut: ['+447400000000'] });
   return { ...service, channel: smsChannel(settings, BRAND, snsPublisher(clientOf(service.standIn))) };
 }
@@ -41,6 +42,7 @@ describe('The channel sms', () => {
   it('is transactional, with the sender id, number and price cap of the settings', async () => {
     const published: unknown[] = [];
     const settings = {
+      ...DEPLOYED.sms,
       senderId: 'EXMARKETS',
       maxPrice: '0.25',
       originationNumber: '+441234567890',
