@@ -154,6 +154,7 @@ function checkHosted(
     balance: body.account_type_id === funded ? deposit : 0,
     comment: expect.any(String),
   } satisfies Record<keyof SimulatedAccount, unknown>);
+  expect(server?.details(login)).toMatchObject({ country: client?.country ?? '' });
   for (const [access, password] of Object.entries(passwords)) expect(server?.access(login, password)).toBe(access);
 }
 

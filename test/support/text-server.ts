@@ -1,12 +1,13 @@
 import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
+import type { SimulatedServer } from '../../infra/local/platforms/simulated-server.ts';
 import type { TextServerOptions } from '../../infra/local/platforms/text-accounts.ts';
-import { startTextServer, type TextServer } from '../../infra/local/platforms/text-server.ts';
+import { startTextServer } from '../../infra/local/platforms/text-server.ts';
 
 const GROUPS = [{ name: 'standard' }, { name: 'demoforex' }, { name: 'secret', permitted: false }];
 
 /** A simulated plug-in (or gateway) that ends with the test. */
-export async function start(options: Partial<TextServerOptions> = {}): Promise<TextServer> {
+export async function start(options: Partial<TextServerOptions> = {}): Promise<SimulatedServer> {
   const server = await startTextServer({ dialect: 'web-registration', master: 'm4ster', groups: GROUPS, ...options });
   onTestFinished(() => server.close());
   return server;

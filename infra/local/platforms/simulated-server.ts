@@ -34,6 +34,8 @@ export interface SimulatedServer {
   /** What goes wrong with the next commands. Authentication and keep-alive are no commands, but may be a step. */
   readonly faults: Faults;
   accounts(): SimulatedAccount[];
+  /** The other members that the account was opened with, by their names in the protocol, in lower case. */
+  details(login: number): Readonly<Record<string, string>> | undefined;
   /** Adds accounts of strangers. They cost no memory and are not listed. */
   populate(crowd: Crowd): void;
   /** Changes an account, as a dealer or a plug-in does. */

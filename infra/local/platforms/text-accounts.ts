@@ -35,40 +35,28 @@ export type Question = 'known' | 'refused' | 'silent';
 export type Reply = string[] | 'closes' | 'silent';
 
 /** Bytes with the final NUL that the server has for a value. */
-const SIZES = { group: 16, password: 16, name: 128, email: 48, country: 32, comment: 64, phone: 32, other: 256 };
+const SIZES = { group: 16, password: 16, name: 128, email: 48, comment: 64, other: 256 };
 
-/** What `WNEWACCOUNT` takes in one dialect or the other. A new key is refused, so that no test passes without its effect. */
+/** What `WNEWACCOUNT` keeps besides the members that are listed, with the bytes that fit. */
+const DETAILS = {
+  ...{ COUNTRY: 32, STATE: 256, CITY: 256, ADDRESS: 256, ZIPCODE: 256, ID: 256, STATUS: 256, AGENT: 256 },
+  ...{ PHONE: 32, PHONE_PASSWORD: 256, SEND_REPORTS: 256 },
+};
+/** All that it takes. A new key is refused, so that no test passes without its effect. */
 const KEYS = new Set([
-  ...['MASTER', 'IP', 'GROUP', 'NAME', 'PASSWORD', 'INVESTOR', 'EMAIL', 'COUNTRY', 'STATE', 'CITY', 'ADDRESS', 'ID'],
-  ...[
-    'COMMENT',
-    'PHONE',
-    'PHONE_PASSWORD',
-    'STATUS',
-    'ZIPCODE',
-    'LEVERAGE',
-    'AGENT',
-    'SEND_REPORTS',
-    'DEPOSIT',
-    'LOGIN',
-  ],
-  ...['READONLY', 'BALANCE', 'BALCOMMENT', 'CREDITWAY', 'BNSCODE'],
+  ...['MASTER', 'IP', 'GROUP', 'LOGIN', 'NAME', 'PASSWORD', 'INVESTOR', 'EMAIL', 'COMMENT', 'LEVERAGE', 'READONLY'],
+  ...['DEPOSIT', 'BALANCE', 'BALCOMMENT', 'CREDITWAY', 'BNSCODE'],
+  ...Object.keys(DETAILS),
 ]);
 
 const MAX_LOGIN = 2_147_483_647;
 const UNKNOWN_COMMAND: Reply = ['ERROR', 'invalid CMD'];
 
-/** What a tp4 server keeps of an account beside what is listed. */
-export interface AccountDetails {
-  country: string;
-  phone: string;
-  /** Daily statements by e-mail. */
-  sendReports: boolean;
-}
-
-interface Kept extends SimulatedAccount, AccountDetails {
+interface Kept extends SimulatedAccount {
   master: string;
   investor: string;
+  /** By the parameter's name in lower case. */
+  details: Readonly<Record<string, string>>;
 }
 
 /**
@@ -98,11 +86,8 @@ export class TextAccounts {
     );
   }
 
-  details(login: number): AccountDetails | undefined {
-    const account = this.#accounts.get(login);
-    if (account === undefined) return undefined;
-    const { country, phone, sendReports } = account;
-    return { country, phone, sendReports };
+  details(login: number): Kept['details'] | undefined {
+    return this.#accounts.get(login)?.details;
   }
 
   edit(login: number, changes: Partial<Pick<SimulatedAccount, 'comment' | 'group'>>): void {
@@ -189,12 +174,12 @@ export class TextAccounts {
       leverage: integer(find(command, 'LEVERAGE=') ?? '100'),
       name: text('NAME=', SIZES.name),
       email: text('EMAIL=', SIZES.email),
-      country: text('COUNTRY=', SIZES.country),
       comment: text('COMMENT=', SIZES.comment),
-      phone: text('PHONE=', SIZES.phone),
-      sendReports: integer(find(command, 'SEND_REPORTS=')) !== 0,
       master: text('PASSWORD=', SIZES.password),
       investor: text('INVESTOR=', SIZES.password),
+      details: Object.fromEntries(
+        Object.entries(DETAILS).map(([key, size]) => [key.toLowerCase(), text(`${key}=`, size)]),
+      ),
     };
   }
 

@@ -10,12 +10,7 @@ import {
   type SimulatedServer,
   UNHEARD_OF_CODE,
 } from './simulated-server.ts';
-import { type AccountDetails, type Reply, TextAccounts, type TextServerOptions } from './text-accounts.ts';
-
-export interface TextServer extends SimulatedServer {
-  /** What is kept of an account beside what is listed. */
-  details(login: number): AccountDetails | undefined;
-}
+import { type Reply, TextAccounts, type TextServerOptions } from './text-accounts.ts';
 
 /** The longest line that is read; a longer one is thrown away. */
 const MAX_LINE = 1_023;
@@ -58,13 +53,13 @@ const RETURN_CODES: Record<number, string> = {
  * answers. `garbage`: works it off and answers nonsense. `retcode`: the `ERROR` of `RETURN_CODES`, without working; with the code
  * 9999 an `ERROR` that is in no list, after working.
  */
-export async function startTextServer(options: TextServerOptions): Promise<TextServer> {
+export async function startTextServer(options: TextServerOptions): Promise<SimulatedServer> {
   const server = new SimulatedTextServer(options);
   await server.listen();
   return server;
 }
 
-class SimulatedTextServer implements TextServer {
+class SimulatedTextServer implements SimulatedServer {
   readonly faults = new Faults();
   port = 0;
   commands = 0;
@@ -94,7 +89,7 @@ class SimulatedTextServer implements TextServer {
     this.#accounts.crowd = crowd;
   }
 
-  edit(login: number, changes: Parameters<TextServer['edit']>[1]): void {
+  edit(login: number, changes: Parameters<SimulatedServer['edit']>[1]): void {
     this.#accounts.edit(login, changes);
   }
 
@@ -106,7 +101,7 @@ class SimulatedTextServer implements TextServer {
     return this.#accounts.access(login, password);
   }
 
-  details(login: number): AccountDetails | undefined {
+  details(login: number) {
     return this.#accounts.details(login);
   }
 

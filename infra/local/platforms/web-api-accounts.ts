@@ -104,6 +104,12 @@ export class WebApiAccounts {
     }));
   }
 
+  details(login: number): Record<string, string> | undefined {
+    const user = this.#users.get(login);
+    const kept = Object.entries(user?.record ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
+    return user && Object.fromEntries(kept);
+  }
+
   edit(login: number, { comment, group }: { comment?: string; group?: string }): void {
     const user = this.#users.get(login);
     if (user === undefined) return;

@@ -115,6 +115,10 @@ class SimulatedWebApi implements WebApiServer {
     return this.#accounts.list();
   }
 
+  details(login: number) {
+    return this.#accounts.details(login);
+  }
+
   populate(crowd: Crowd): void {
     this.#accounts.crowd = crowd;
   }

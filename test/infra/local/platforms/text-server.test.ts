@@ -141,10 +141,11 @@ describe('web-registration', () => {
       },
     ]);
     expect(server.access(100_001, `Ab1${'x'.repeat(12)}`)).toBe('master');
-    expect(server.details(100_001)).toEqual({
+    expect(server.details(100_001)).toMatchObject({
       country: 'C'.repeat(31),
       phone: `+${'4'.repeat(30)}`,
-      sendReports: true,
+      phone_password: 'x',
+      send_reports: '1',
     });
     expect(server.details(1)).toBeUndefined();
   });
