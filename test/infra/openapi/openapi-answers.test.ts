@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AnswerHeaders, checkAnswer, checked } from '../../support/openapi.ts';
 
-const REGISTER = '/public/v1/account/register/request';
-const TP5 = '/public/v1/users/{user_id}/tp5/accounts';
 const STANDARD = {
   'cache-control': 'no-store',
   'x-request-id': 'id',
@@ -10,15 +8,39 @@ const STANDARD = {
   'strict-transport-security': 'max-age=63072000',
 };
 const JSON_TYPE = { ...STANDARD, 'content-type': 'application/json' };
-const PROBLEM_TYPE = { ...STANDARD, 'content-type': 'application/problem+json' };
+const GATEWAY_TYPE = { 'content-type': 'application/json' };
 const ACCOUNT = { login: 1, master_password: 'a', investor_password: 'b' };
+const FETCHED = 'http://localhost/public/v1/users/CLIENT01/tp5/accounts';
 
-function problem(type: string, status: number, more: Record<string, unknown> = {}): Record<string, unknown> {
-  return { type, title: 'A title.', status, request_id: 'id', ...more };
+type More = Record<string, string | undefined>;
+interface Answer {
+  path?: string;
+  status: number;
+  headers?: AnswerHeaders;
+  body?: unknown;
 }
+/** With headers next to those of every answer; undefined: without it. */
+const account = (headers: More = {}, body: unknown = ACCOUNT): Answer => ({
+  status: 200,
+  headers: { ...JSON_TYPE, ...headers },
+  body,
+});
+const registered = (headers: More = {}, body: unknown = ''): Answer => ({
+  ...{ path: '/public/v1/account/register/request', status: 204 },
+  headers: { ...STANDARD, ...headers },
+  body,
+});
+const problem = (type: string, status: number, members: object = {}, headers: More = {}): Answer => ({
+  status,
+  headers: { ...STANDARD, 'content-type': 'application/problem+json', ...headers },
+  body: { type, title: 'A title.', status, request_id: 'id', ...members },
+});
+const ofRegistration = (answer: Answer): Answer => ({ ...registered(), ...answer });
+const violation = (...errors: object[]) => problem('validation_failed', 400, { errors });
+const ERROR = { pointer: '#/login', rule: 'type', detail: 'must be a number' };
 
 /** The differences that the check lists; an empty text: none. */
-function differences(path: string, status: number, headers: AnswerHeaders, body: unknown = ''): string {
+function differences({ path = '/public/v1/users/{user_id}/tp5/accounts', status, headers = {}, body }: Answer): string {
   try {
     checkAnswer('POST', path, status, headers, typeof body === 'string' ? body : JSON.stringify(body));
     return '';
@@ -27,192 +49,78 @@ function differences(path: string, status: number, headers: AnswerHeaders, body:
   }
 }
 
-describe('An answer is as documented', () => {
-  it.each([
-    ['204 without a body', REGISTER, 204, STANDARD, ''],
-    ['204 of a repeated request', REGISTER, 204, { ...STANDARD, 'idempotent-replayed': 'true' }, ''],
-    ['200 with the account', TP5, 200, JSON_TYPE, ACCOUNT],
-    [
-      'a charset with its content type',
-      TP5,
-      200,
-      { ...JSON_TYPE, 'Content-Type': 'application/json; charset=utf-8' },
-      ACCOUNT,
-    ],
-    ['other headers', TP5, 200, { ...JSON_TYPE, 'apigw-requestid': 'x', date: 'today' }, ACCOUNT],
-    ['a problem', TP5, 404, PROBLEM_TYPE, problem('user_not_found', 404)],
+function fetched(body: object): Response {
+  const answer = Response.json(body, { headers: STANDARD });
+  Object.defineProperty(answer, 'url', { value: FETCHED });
+  return answer;
+}
+
+describe('An answer', () => {
+  it.each<[string, Answer]>([
+    ['204 without a body', registered()],
+    ['204 of a repeated request', registered({ 'idempotent-replayed': 'true' })],
+    ['200 with the account', account()],
+    ['a charset with its content type', account({ 'content-type': 'application/json; charset=utf-8' })],
+    ['other headers', account({ 'apigw-requestid': 'x', date: 'today' })],
+    ['a problem', problem('user_not_found', 404)],
     [
       'a problem with its violations',
-      TP5,
-      400,
-      PROBLEM_TYPE,
-      problem('validation_failed', 400, {
-        errors: [
-          { parameter: 'user_id', rule: 'length', detail: 'must be 8 characters' },
-          { header: 'Idempotency-Key', rule: 'format', detail: 'must be visible' },
-          { pointer: '#/leverage', rule: 'maximum', detail: 'must be at most 5000' },
-        ],
-      }),
+      violation(ERROR, { ...ERROR, pointer: undefined, header: 'Idempotency-Key' }, { ...ERROR, rule: 'maximum' }),
     ],
-    [
-      'a problem with Retry-After',
-      REGISTER,
-      429,
-      { ...PROBLEM_TYPE, 'retry-after': '60' },
-      problem('too_many_requests', 429),
-    ],
-    ["the gateway's own answer", TP5, 403, { 'content-type': 'application/json' }, { message: 'Forbidden' }],
-    ["the gateway's own 503", TP5, 503, { 'content-type': 'application/json' }, { message: 'Service Unavailable' }],
-  ])('with %s', (_, path, status, headers, body) => {
-    expect(differences(path, status, headers, body)).toBe('');
+    ['a problem with Retry-After', ofRegistration(problem('too_many_requests', 429, {}, { 'retry-after': '60' }))],
+    ["the gateway's own answer", { status: 403, headers: GATEWAY_TYPE, body: { message: 'Forbidden' } }],
+    ["the gateway's own 503", { status: 503, headers: GATEWAY_TYPE, body: { message: 'Service Unavailable' } }],
+    ['headers of fetch', { ...account(), headers: new Headers(JSON_TYPE) }],
+  ])('is as documented with %s', (_, answer) => {
+    expect(differences(answer)).toBe('');
   });
 
-  it('with headers of fetch', () => {
-    expect(differences(TP5, 200, new Headers(JSON_TYPE), ACCOUNT)).toBe('');
-  });
-
-  it('as a response of fetch, which can still be read', async () => {
-    const answer = Response.json(ACCOUNT, { headers: STANDARD });
-    Object.defineProperty(answer, 'url', { value: 'http://localhost/public/v1/users/CLIENT01/tp5/accounts' });
-    expect(await (await checked(answer)).json()).toEqual(ACCOUNT);
-  });
-});
-
-describe('An answer differs from the document', () => {
-  const { 'x-request-id': _, ...withoutId } = JSON_TYPE;
-  it.each([
-    ['with an unknown path', 'is not documented', '/public/v2', 200, JSON_TYPE, ACCOUNT],
-    ['with a status', 'status 201 is not documented', TP5, 201, JSON_TYPE, ACCOUNT],
-    ['with another content type', 'text/html is not documented', TP5, 200, { 'content-type': 'text/html' }, 'x'],
-    ['without a content type', 'no content type is not documented', TP5, 200, STANDARD, ACCOUNT],
-    ['with a body that is no JSON', 'the body is not JSON', TP5, 200, JSON_TYPE, 'x'],
-    ['with a body where there is none', 'has a body', REGISTER, 204, STANDARD, '{}'],
-    ['with a content type without a body', 'has a content type', REGISTER, 204, JSON_TYPE, ''],
-    ['without a member', 'login', TP5, 200, JSON_TYPE, { master_password: 'a', investor_password: 'b' }],
-    ['with one member more', 'additional', TP5, 200, JSON_TYPE, { ...ACCOUNT, group: 'real' }],
-    ['with a member of another type', '/login must be integer', TP5, 200, JSON_TYPE, { ...ACCOUNT, login: '1' }],
-    ['without a header', 'the header x-request-id is missing', TP5, 200, withoutId, ACCOUNT],
+  it.each<[string, string, Answer]>([
+    ['an unknown path', 'is not documented', { ...account(), path: '/public/v2' }],
+    ['a status', 'status 201 is not documented', { ...account(), status: 201 }],
+    ['another content type', 'text/html is not documented', account({ 'content-type': 'text/html' })],
+    ['no content type', 'no content type is not documented', account({ 'content-type': undefined })],
+    ['a body that is no JSON', 'the body is not JSON', account({}, 'x')],
+    ['a body where there is none', 'has a body', registered({}, '{}')],
+    ['a content type without a body', 'has a content type', registered(JSON_TYPE)],
+    ['a member less', 'login', account({}, { ...ACCOUNT, login: undefined })],
+    ['a member more', 'additional', account({}, { ...ACCOUNT, group: 'real' })],
+    ['a member of another type', '/login must be integer', account({}, { ...ACCOUNT, login: '1' })],
+    ['a header less', 'the header x-request-id is missing', account({ 'x-request-id': undefined })],
+    ['another value of a header', 'the header cache-control', account({ 'cache-control': 'max-age=1' })],
+    ['a header more', 'the header retry-after is not documented', account({ 'retry-after': '1' })],
+    ['a type of another operation', 'problem type form_not_found is not', problem('form_not_found', 400)],
+    ['a type of another status', 'problem type user_not_found is not', problem('user_not_found', 400)],
+    ['another status in a problem', 'the member status is 400', problem('user_not_found', 404, { status: 400 })],
+    ['another request', 'the member request_id differs', problem('user_not_found', 404, { request_id: 'other' })],
+    ['a member more in a problem', 'additional', problem('user_not_found', 404, { stack: 'at …' })],
+    ['no violations', 'errors', problem('validation_failed', 400)],
+    ['a violation of an unknown rule', '/errors/0', violation({ ...ERROR, rule: 'odd' })],
+    ['a violation that quotes the value', '/errors/0', violation({ ...ERROR, value: 'x' })],
+    ['no Retry-After', 'the header retry-after is missing', ofRegistration(problem('too_many_requests', 429))],
     [
-      'with another value of a header',
-      'the header cache-control',
-      TP5,
-      200,
-      { ...JSON_TYPE, 'cache-control': 'max-age=1' },
-      ACCOUNT,
-    ],
-    [
-      'with a header that does not belong there',
-      'the header retry-after is not documented',
-      TP5,
-      200,
-      { ...JSON_TYPE, 'retry-after': '1' },
-      ACCOUNT,
-    ],
-    [
-      'with a type of another operation',
-      'problem type form_not_found is not documented',
-      TP5,
-      400,
-      PROBLEM_TYPE,
-      problem('form_not_found', 400),
-    ],
-    [
-      'with a type of another status',
-      'problem type user_not_found is not documented',
-      TP5,
-      400,
-      PROBLEM_TYPE,
-      problem('user_not_found', 404),
-    ],
-    [
-      'with a problem that says another status',
-      'the member status is 400',
-      TP5,
-      404,
-      PROBLEM_TYPE,
-      problem('user_not_found', 400),
-    ],
-    [
-      'with a problem of another request',
-      'the member request_id differs',
-      TP5,
-      404,
-      PROBLEM_TYPE,
-      problem('user_not_found', 404, { request_id: 'other' }),
-    ],
-    [
-      'with one member more in a problem',
-      'additional',
-      TP5,
-      404,
-      PROBLEM_TYPE,
-      problem('user_not_found', 404, { stack: 'at …' }),
-    ],
-    ['without its violations', 'errors', TP5, 400, PROBLEM_TYPE, problem('validation_failed', 400)],
-    [
-      'with a violation of an unknown rule',
-      '/errors/0',
-      TP5,
-      400,
-      PROBLEM_TYPE,
-      problem('validation_failed', 400, { errors: [{ pointer: '#/login', rule: 'odd', detail: 'is odd' }] }),
-    ],
-    [
-      'with a violation that quotes the value',
-      '/errors/0',
-      TP5,
-      400,
-      PROBLEM_TYPE,
-      problem('validation_failed', 400, {
-        errors: [{ pointer: '#/login', rule: 'type', detail: 'must be a number', value: 'x' }],
-      }),
-    ],
-    [
-      'without Retry-After',
-      'the header retry-after is missing',
-      REGISTER,
-      429,
-      PROBLEM_TYPE,
-      problem('too_many_requests', 429),
-    ],
-    [
-      'with Retry-After where a repeat is of no use',
+      'Retry-After where a repeat is of no use',
       'the header retry-after does not come with login_taken',
-      TP5,
-      409,
-      { ...PROBLEM_TYPE, 'retry-after': '1' },
-      problem('login_taken', 409),
+      problem('login_taken', 409, {}, { 'retry-after': '1' }),
     ],
-    ['without an operation id', 'operation_id', TP5, 409, PROBLEM_TYPE, problem('account_outcome_unknown', 409)],
+    ['no operation id', 'operation_id', problem('account_outcome_unknown', 409)],
     [
-      'with headers of the service in an answer of the gateway',
+      'headers of the service in an answer of the gateway',
       "the header cache-control does not come with the gateway's own answer",
-      TP5,
-      503,
-      JSON_TYPE,
-      { message: 'Service Unavailable' },
+      { ...account({}, { message: 'Service Unavailable' }), status: 503 },
     ],
-  ])('%s', (_title, difference, path, status, headers, body) => {
-    expect(differences(path, status, headers, body)).toContain(difference);
+  ])('differs from the document with %s', (_, difference, answer) => {
+    expect(differences(answer)).toContain(difference);
   });
 
-  it('in several ways, and all are listed at once', () => {
-    const text = differences(TP5, 404, { 'content-type': 'application/problem+json' }, { type: 'user_not_found' });
-    for (const word of [
-      'title',
-      'status',
-      'request_id',
-      'cache-control',
-      'x-content-type-options',
-      'strict-transport-security',
-    ]) {
-      expect(text).toContain(word);
-    }
+  it('has all its differences listed at once', () => {
+    const headers = { 'content-type': 'application/problem+json' };
+    const text = differences({ status: 404, headers, body: { type: 'user_not_found' } });
+    for (const word of ['title', 'status', 'request_id', ...Object.keys(STANDARD)]) expect(text).toContain(word);
   });
 
-  it('as a response of fetch', async () => {
-    const answer = Response.json({ ...ACCOUNT, more: 1 }, { headers: STANDARD });
-    Object.defineProperty(answer, 'url', { value: 'http://localhost/public/v1/users/CLIENT01/tp5/accounts' });
-    await expect(checked(answer)).rejects.toThrow('additional');
+  it('of fetch is checked by its address, and can still be read', async () => {
+    expect(await (await checked(fetched(ACCOUNT))).json()).toEqual(ACCOUNT);
+    await expect(checked(fetched({ ...ACCOUNT, more: 1 }))).rejects.toThrow('additional');
   });
 });

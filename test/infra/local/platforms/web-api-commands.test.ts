@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import Metatrader from 'mt5-sdk';
 import { describe, expect, it } from 'vitest';
@@ -140,17 +139,6 @@ describe('faults of the commands', () => {
     expect((await call('/api/user/get?login=1')).json.retcode).toBe('12 Too frequent requests');
     expect((await call('/api/user/get?login=1')).json.retcode).toBe('13 Not found');
     expect(server.commands).toBe(2);
-  });
-
-  it('a slow command is worked off even when the client has gone', async () => {
-    const { call, leave, server } = await loggedIn();
-    server.faults.set({ kind: 'slow', times: 1, ms: 400 });
-    const gone = call('/api/user/add', USER);
-    await sleep(150);
-    leave();
-    await expect(gone).rejects.toThrow();
-    expect(server.accounts()).toEqual([]);
-    await expect.poll(() => server.accounts().length, { timeout: 5_000 }).toBe(1);
   });
 
   it.each(['orderly', 'cut', 'reset'] as const)(

@@ -64,12 +64,6 @@ describe('a session of the simulated server', () => {
     expect((await call('/api/quit')).json.retcode).toBe('0 Done');
     expect(await call('/api/test/access')).toMatchObject({ status: 403 });
   });
-
-  it('has no path that nobody knows', async () => {
-    const { call, logIn } = client(await testServer());
-    await logIn();
-    expect(await call('/api/user/unknown')).toMatchObject({ status: 403 });
-  });
 });
 
 describe('a fault at a step before the first command', () => {
@@ -97,15 +91,6 @@ describe('a fault at a step before the first command', () => {
     expect((await call('/api/user/get?login=1')).json.retcode).toBe('13 Not found');
     expect(await logIn()).toMatchObject(forbidden);
     expect(server.faults.list()).toEqual([]);
-  });
-
-  it('may let the first call of the authentication go well: then the proof is what fails', async () => {
-    const server = await testServer();
-    const { call, logIn } = client(server);
-    server.faults.set({ kind: 'refused', times: 1, after: 1, step: 'authentication' });
-    expect(await logIn()).toMatchObject(forbidden);
-    expect(await call('/api/test/access')).toMatchObject(forbidden);
-    expect(server.sessions).toBe(0);
   });
 
   it('a lost reply to the proof leaves a session that nobody has', async () => {
@@ -136,12 +121,6 @@ describe('a fault at a step before the first command', () => {
     expect((await client(server).logIn()).status).toBe(200);
     await server.close();
     await expect(ended).resolves.toBe('failed');
-  });
-
-  it('slow before TLS: the connection is as ever, later', async () => {
-    const server = await testServer();
-    server.faults.set({ kind: 'slow', times: 1, ms: 100, step: 'tls' });
-    expect((await client(server).logIn()).status).toBe(200);
   });
 
   it.each([
