@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import * as v from 'valibot';
 import {
@@ -230,6 +231,13 @@ export function signingSecretName(stage: string, receiver: keyof typeof SIGNED):
   return `${stage}/${SIGNED[receiver]}`;
 }
 
+/** The legal texts of the brand as a file next to the code, named by its content. They are too long for a variable. */
+export function legalFileOf({ legal }: Settings['brand']): { name: string; content: string } | undefined {
+  if (legal === undefined) return undefined;
+  const content = JSON.stringify(legal);
+  return { name: `legal-${hash('sha256', content).slice(0, 8)}.json`, content };
+}
+
 /** Lambda's limit for the variables of a function, as JSON. */
 const MAX_ENVIRONMENT_BYTES = 4_096;
 
@@ -244,7 +252,7 @@ const ENVIRONMENTS = {
 /** What Lambda would refuse when the function is deployed. */
 function tooLarge(values: v.InferOutput<typeof SettingsSchema>): string[] {
   const faults = Object.entries(ENVIRONMENTS).flatMap(([name, schema]) => {
-    const variables = variablesOf(schema, values);
+    const variables = variablesOf(schema, { ...values, brand: { ...values.brand, legal: undefined } });
     const bytes = Buffer.byteLength(JSON.stringify(variables));
     if (bytes <= MAX_ENVIRONMENT_BYTES) return [];
     const sizes = Object.keys(deploymentEntries).map((setting) => ({

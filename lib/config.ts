@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type * as v from 'valibot';
 import {
   AccountEnvironment,
@@ -24,7 +26,7 @@ export type AccountConfig = ReturnType<typeof accountConfig>;
 
 /** @throws ConfigurationError with every fault */
 export function registrationConfig(environment: NodeJS.ProcessEnv = process.env) {
-  return withSender(read(RegistrationEnvironment, environment, missingByChannels));
+  return withSender(read(RegistrationEnvironment, environment, missingByChannels), environment);
 }
 
 /** @throws ConfigurationError with every fault */
@@ -34,7 +36,7 @@ export function confirmationConfig(environment: NodeJS.ProcessEnv = process.env)
 
 /** @throws ConfigurationError with every fault */
 export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
-  return withSender(read(AccountEnvironment, environment));
+  return withSender(read(AccountEnvironment, environment), environment);
 }
 
 export type LogLevel = 'INFO' | 'WARN' | 'ERROR' | 'CRITICAL';
@@ -57,16 +59,23 @@ export function traceId(environment: NodeJS.ProcessEnv = process.env): string | 
 
 /** @throws ConfigurationError with every fault */
 export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
-  return withSender(read(SettlementEnvironment, environment));
+  return withSender(read(SettlementEnvironment, environment), environment);
 }
 
-function withSender<
-  T extends { brand: Parameters<typeof brandOf>[0]; senderAddress: string; sesConfigurationSet?: string | undefined },
->(values: T) {
-  const { brand, senderAddress, sesConfigurationSet, ...rest } = values;
+interface Sender {
+  brand: Parameters<typeof brandOf>[0];
+  senderAddress: string;
+  sesConfigurationSet?: string | undefined;
+  legalFile?: string | undefined;
+}
+
+function withSender<T extends Sender>(values: T, { LAMBDA_TASK_ROOT = '' }: NodeJS.ProcessEnv) {
+  const { brand, senderAddress, sesConfigurationSet, legalFile, ...rest } = values;
+  const legal =
+    legalFile === undefined ? brand.legal : JSON.parse(readFileSync(join(LAMBDA_TASK_ROOT, legalFile), 'utf8'));
   return {
     ...rest,
-    brand: brandOf(brand, senderAddress),
+    brand: brandOf({ ...brand, legal }, senderAddress),
     email: { senderAddress, configurationSet: sesConfigurationSet },
   };
 }

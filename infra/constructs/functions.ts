@@ -10,7 +10,7 @@ import {
   SettlementEnvironment,
 } from '../../lib/validators/deployment.ts';
 import type { DeployedRoute, ScheduledFunction } from '../routes.ts';
-import type { Settings } from '../settings.ts';
+import { legalFileOf, type Settings } from '../settings.ts';
 import type { DataStores } from './data-stores.ts';
 import type { ServiceEvents } from './event-bus.ts';
 import type { FixedEgress } from './fixed-egress.ts';
@@ -153,6 +153,7 @@ export function settlement(scheduled: ScheduledFunction, around: Surroundings): 
     timeoutSeconds: scheduled.timeoutSeconds,
     description: 'Completes the operations that no client retries.',
     memory: settings.memory.accounts,
+    files: filesOf(settings),
     logRetention: around.logRetention,
     removalPolicy: around.removalPolicy,
     network: around.egress,
@@ -210,13 +211,22 @@ function sharedProps({ settings, logRetention, removalPolicy }: Surroundings, ki
     logRetention,
     removalPolicy,
     memory: settings.memory[kind],
+    files: filesOf(settings),
     reservedConcurrency: settings.concurrency[kind],
     provisionedConcurrency: settings.provisioned[kind],
   };
 }
 
-function sharedResources({ data, mail }: Surroundings) {
+/** What is deployed next to the code of functions that send mail. */
+function filesOf({ brand }: Settings): Record<string, string> {
+  const legal = legalFileOf(brand);
+  return legal === undefined ? {} : { [legal.name]: legal.content };
+}
+
+function sharedResources({ data, mail, settings: { brand } }: Surroundings) {
   return {
+    brand: { ...brand, legal: undefined },
+    legalFile: legalFileOf(brand)?.name,
     crmTable: data.crm.tableName,
     operationsTable: data.operations.tableName,
     sesConfigurationSet: mail.configurationSetName,

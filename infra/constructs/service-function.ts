@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AssetHashType, DockerImage, Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { type ISecurityGroup, type IVpc, SubnetType } from 'aws-cdk-lib/aws-ec2';
@@ -24,6 +26,8 @@ export interface ServiceFunctionProps {
   name: DeployedFunction;
   description: string;
   environment: Record<string, string>;
+  /** What is deployed next to the code, by file name. */
+  files?: Readonly<Record<string, string>> | undefined;
   /** MB. */
   memory: number;
   timeoutSeconds: number;
@@ -53,7 +57,7 @@ export class ServiceFunction extends Construct {
       description: props.description,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      code: bundled(props.name),
+      code: bundled(props.name, props.files),
       handler: ENTRY_FILE.replace(/\.mjs$/, '.handler'),
       memorySize: props.memory,
       timeout: Duration.seconds(props.timeoutSeconds),
@@ -123,16 +127,17 @@ const FUNCTIONS_FOLDER = fileURLToPath(new URL('../../functions', import.meta.ur
 const BUNDLER = fileURLToPath(new URL('../bundle.ts', import.meta.url));
 
 /** The function's code as infra/bundle.ts makes it; the container image is never used. */
-function bundled(name: DeployedFunction): Code {
+function bundled(name: DeployedFunction, files: Readonly<Record<string, string>> = {}): Code {
   return Code.fromAsset(FUNCTIONS_FOLDER, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       image: DockerImage.fromRegistry('none'),
       // Tells the assets apart.
-      command: [name],
+      command: [name, JSON.stringify(files)],
       local: {
         tryBundle(folder) {
           execFileSync(process.execPath, [BUNDLER, name, folder], { stdio: ['ignore', 2, 2] });
+          for (const [file, content] of Object.entries(files)) writeFileSync(join(folder, file), content);
           return true;
         },
       },

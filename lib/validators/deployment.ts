@@ -242,7 +242,13 @@ const confirmation = {
 export const deploymentEntries = { ...shared, ...registration, ...confirmation };
 
 const resource = v.pipe(v.string(), v.minLength(1, 'must not be empty'));
-const sharedResources = { crmTable: resource, operationsTable: resource, sesConfigurationSet: v.optional(resource) };
+const sharedResources = {
+  crmTable: resource,
+  operationsTable: resource,
+  sesConfigurationSet: v.optional(resource),
+  /** The file with the legal texts of the brand, next to the code. Texts in many languages are too long for a variable. */
+  legalFile: v.optional(resource),
+};
 
 /** The environment of the registration function: settings, and names of resources. */
 export const RegistrationEnvironment = v.object({

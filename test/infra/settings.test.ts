@@ -17,6 +17,12 @@ function faultsOf(context: Record<string, unknown>): readonly string[] {
 const HOSTS = Array.from({ length: 150 }, (_, index) => `www${100 + index}.pages.acme.example`);
 
 describe('The settings of a deployment', () => {
+  it('have room for legal texts in every language', () => {
+    const languages = ['en', 'de', 'es', 'fr', 'it', 'pt', 'pl', 'ru', 'ar', 'zh'];
+    const legal = Object.fromEntries(languages.map((language) => [language, 'x'.repeat(3_000)]));
+    expect(faultsOf({ ...SENDER, brand: { legal } })).toEqual([]);
+  });
+
   it('need nothing but the sender address', () => {
     // `test/infra/pages.test.ts` compares every default with the page.
     expect(readSettings(SENDER)).toMatchObject({ senderDomain: 'acme.example', platformSecrets: 'platform/' });

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { accountConfig, logFilter, registrationConfig, traceId } from '../../lib/config.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
@@ -34,6 +37,13 @@ describe('The environment of a function', () => {
     });
     const { limits } = registrationConfig({ ...registration, LIMITS: '{"recipientPerHour":3,"sourcePerHour":"none"}' });
     expect(limits).toMatchObject({ recipientPerHour: 3, sourcePerHour: 'none', recipientPerDay: 10 });
+  });
+
+  it('reads the legal texts of the brand from the file that its variable names', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'config-'));
+    writeFileSync(join(folder, 'legal.json'), '{"en":"Acme Ltd"}');
+    const file = { LAMBDA_TASK_ROOT: folder, LEGAL_FILE: 'legal.json' };
+    expect(registrationConfig({ ...registration, ...file }).brand.legal).toEqual({ en: 'Acme Ltd' });
   });
 
   it('may list the channels as a person writes a list', () => {

@@ -1,5 +1,13 @@
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { Template } from 'aws-cdk-lib/assertions';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ENTRY_FILE } from '../../../infra/bundle.ts';
+import { ServiceFunction } from '../../../infra/constructs/service-function.ts';
+import { legalFileOf } from '../../../infra/settings.ts';
 import { accountConfig, confirmationConfig, registrationConfig } from '../../../lib/config.ts';
 import {
   ARN,
@@ -132,8 +140,13 @@ describe('Every function', () => {
       channels: ['email'],
       pepperSecret: '<PepperSecret>',
     });
-    const told = environmentOf(full, 'RequestRegistration');
-    expect(registrationConfig(told)).toMatchObject({
+    // The stack puts the legal texts next to the code.
+    const folder = mkdtempSync(join(tmpdir(), 'functions-'));
+    const legal = legalFileOf(EVERYTHING.brand);
+    writeFileSync(join(folder, legal?.name ?? ''), legal?.content ?? '');
+    const variables = (name: string): NodeJS.ProcessEnv => ({ ...environmentOf(full, name), LAMBDA_TASK_ROOT: folder });
+    expect(variables('RequestRegistration').BRAND).not.toContain(EVERYTHING.brand.legal);
+    expect(registrationConfig(variables('RequestRegistration'))).toMatchObject({
       stage: 'full',
       brand: EVERYTHING.brand,
       email: { senderAddress: 'no-reply@acme.example', configurationSet: '<MailConfigurationSet>' },
@@ -147,13 +160,26 @@ describe('Every function', () => {
       confirmation: true,
     });
     for (const name of ['CreateTp5Account', 'CreateTp4Account']) {
-      expect(accountConfig(environmentOf(full, name))).toMatchObject({
+      expect(accountConfig(variables(name))).toMatchObject({
         crmTable: '<CrmTable>',
         accountsTable: '<AccountsTable>',
         passwordSecret: '<PasswordKeySecret>',
         notificationsTopicArn: '<ClientNotificationsTopic>',
       });
     }
+  });
+
+  it('is deployed with the files that stand next to its code', () => {
+    const outdir = mkdtempSync(join(tmpdir(), 'functions-'));
+    const app = new App({ outdir, analyticsReporting: false, builtinCloudFormationValidation: false });
+    new ServiceFunction(new Stack(app, 'stack'), 'Function', {
+      ...{ name: 'settle-operations', description: '', environment: {}, memory: 128, timeoutSeconds: 10, rights: [] },
+      ...{ logRetention: RetentionDays.ONE_DAY, removalPolicy: RemovalPolicy.DESTROY },
+      files: { 'legal-1.json': '"Acme Ltd"' },
+    });
+    const { directory } = app.synth();
+    const [asset = ''] = readdirSync(directory).filter((name) => name.startsWith('asset.'));
+    expect(readdirSync(join(directory, asset))).toEqual(expect.arrayContaining([ENTRY_FILE, 'legal-1.json']));
   });
 
   it('runs as often at once as the settings say, else as the account has room', () => {
