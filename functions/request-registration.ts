@@ -2,7 +2,7 @@ import { secretReader } from '../lib/aws/secrets.ts';
 import { registrationConfig } from '../lib/config.ts';
 import { captchaVerifier } from '../lib/http/captcha.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
-import { frontOf } from '../lib/http/source.ts';
+import { createFront } from '../lib/http/source.ts';
 import { registrationDependencies } from '../lib/registration/dependencies.ts';
 import { requestRegistration } from '../lib/registration/registration.ts';
 import { telemetry } from '../lib/telemetry.ts';
@@ -15,7 +15,7 @@ const dependencies = registrationDependencies(config, readSecret);
 /** `POST /public/v1/account/register/request`: keeps a pending registration and sends its one-time password → 204. */
 export const handler = endpoint({
   body: registrationRequestSchema(config.phone?.countries),
-  front: frontOf(config.front, readSecret),
+  front: createFront(config.front, readSecret),
   captcha: config.captcha && captchaVerifier(config.captcha, { readSecret, url: config.captchaUrl }),
   maxBodyBytes: MAX_REGISTRATION_BYTES,
   telemetry: telemetry('request-registration', config.stage),

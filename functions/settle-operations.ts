@@ -1,15 +1,15 @@
-import { databaseClient, table } from '../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable } from '../lib/aws/dynamodb.ts';
 import { settlementConfig } from '../lib/config.ts';
 import { within } from '../lib/deadline.ts';
 import { accountDependencies } from '../lib/openings/dependencies.ts';
 import { settleOperations } from '../lib/openings/settler.ts';
-import { registrationsIn } from '../lib/records/registrations.ts';
+import { dynamoRegistrations } from '../lib/records/registrations.ts';
 import { publishPending } from '../lib/registration/confirmation.ts';
 import { telemetry } from '../lib/telemetry.ts';
 
 const config = settlementConfig();
 const dependencies = accountDependencies(config);
-const registrations = registrationsIn(table(databaseClient(), config.registrationsTable));
+const registrations = dynamoRegistrations(dynamoTable(databaseClient(), config.registrationsTable));
 const log = telemetry('settle-operations', config.stage);
 /** For registrations, in milliseconds; accounts have the rest. */
 const PUBLISHING_MS = 10_000;

@@ -5,18 +5,18 @@ import {
   AccountEnvironment,
   ConfirmationEnvironment,
   deploymentEntries,
-  domainOf,
-  environmentOf,
+  emailDomain,
+  environmentVariables,
   missingByChannels,
   RegistrationEnvironment,
   SettlementEnvironment,
-  variableOf,
+  variableName,
 } from '../lib/validators/deployment.ts';
 import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
 import type { Channel } from '../lib/validators/otp-types.ts';
 import { closedObject, isObject } from '../lib/validators/primitives.ts';
 import { amount, count, flag, HOST_NAME, HOST_NAME_MUST, list, text } from '../lib/validators/setting-types.ts';
-import { fromJson, fromText, leavesOf, readTexts } from '../lib/validators/texts.ts';
+import { leafNames, parseJson, parseSettings, parseText } from '../lib/validators/texts.ts';
 import type { DeployedFunction } from './routes.ts';
 
 /**
@@ -158,7 +158,7 @@ export const SettingsSchema = closedObject({
 export const SETTING_NAME = /^\w+(\.\w+)*$/;
 
 /** Every setting by its full name. */
-export const SETTING_NAMES: readonly string[] = leavesOf(SettingsSchema);
+export const SETTING_NAMES: readonly string[] = leafNames(SettingsSchema);
 
 /** The settings with their defaults. */
 export type Settings = ReturnType<typeof readSettings>;
@@ -179,7 +179,7 @@ export class SettingsError extends Error {
  */
 export function readSettings(context: Record<string, unknown>) {
   const given = gather(context);
-  const { values, faults } = readTexts(SettingsSchema, given);
+  const { values, faults } = parseSettings(SettingsSchema, given);
   const all = [
     ...faults,
     ...contradictions(given),
@@ -187,7 +187,7 @@ export function readSettings(context: Record<string, unknown>) {
   ];
   if (values === undefined || all.length > 0) throw new SettingsError(all);
   const { stage, senderAddress, platformSecrets = defaultPlatformSecrets(stage) } = values;
-  return { ...values, senderDomain: domainOf(senderAddress), platformSecrets };
+  return { ...values, senderDomain: emailDomain(senderAddress), platformSecrets };
 }
 
 /** How the names of the trading servers' secrets begin, unless the setting `platformSecrets` says so. */
@@ -211,7 +211,7 @@ export function gather(context: Record<string, unknown>): Record<string, unknown
 /** The group with a member placed in it, or in a group below. */
 function placed(group: unknown, [name = '', ...below]: readonly string[], value: unknown): Record<string, unknown> {
   const members = isObject(group) ? group : {};
-  return { ...members, [name]: below.length === 0 ? fromJson(value) : placed(members[name], below, value) };
+  return { ...members, [name]: below.length === 0 ? parseJson(value) : placed(members[name], below, value) };
 }
 
 function withoutEmpty(group: Record<string, unknown>): Record<string, unknown> {
@@ -257,7 +257,7 @@ function tooLarge(values: v.InferOutput<typeof SettingsSchema>): string[] {
     if (bytes <= MAX_ENVIRONMENT_BYTES) return [];
     const sizes = Object.keys(deploymentEntries).map((setting) => ({
       setting,
-      bytes: Buffer.byteLength(variables[variableOf(setting)] ?? ''),
+      bytes: Buffer.byteLength(variables[variableName(setting)] ?? ''),
     }));
     const largest = sizes.reduce((a, b) => (b.bytes > a.bytes ? b : a));
     return [
@@ -274,7 +274,7 @@ function variablesOf(
 ): Record<string, string> {
   const resources = Object.keys(schema.entries).filter((name) => !Object.hasOwn(deploymentEntries, name));
   const named = resources.map((name) => [name, 'x'.repeat(/(Secret|Arn)$/.test(name) ? ARN_BYTES : NAME_BYTES)]);
-  return environmentOf(schema, { ...values, ...Object.fromEntries(named) });
+  return environmentVariables(schema, { ...values, ...Object.fromEntries(named) });
 }
 
 const NAME_BYTES = 64;
@@ -299,12 +299,14 @@ function contradictions(given: Record<string, unknown>): string[] {
   );
   const [first, ...others] = ONE_OF.filter((name) => given[name] !== undefined);
   faults.push(...others.map((name) => `${name}: is given, but ${first} too`));
-  const channels = readTexts(v.object({ channels: deploymentEntries.channels }), { channels: given.channels }).values;
+  const channels = parseSettings(v.object({ channels: deploymentEntries.channels }), {
+    channels: given.channels,
+  }).values;
   if (channels !== undefined) {
     faults.push(...missingByChannels({ ...given, ...channels }), ...givenInVain(given, channels.channels));
   }
   for (const name of ['vpcCidr', 'egressAllocationId']) {
-    if (given[name] !== undefined && fromText(flag, given.vpc) !== true) {
+    if (given[name] !== undefined && parseText(flag, given.vpc) !== true) {
       faults.push(`${name}: is given, but vpc is not true`);
     }
   }

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import type * as v from 'valibot';
 import {
   AccountEnvironment,
-  brandOf,
   ConfirmationEnvironment,
+  completeBrand,
   missingByChannels,
   RegistrationEnvironment,
   SettlementEnvironment,
-  variableOf,
+  variableName,
 } from './validators/deployment.ts';
-import { readTexts } from './validators/texts.ts';
+import { parseSettings } from './validators/texts.ts';
 
 /**
  * What a function is told by its environment. This is the only file that reads it, once, at cold start: a bad
@@ -63,7 +63,7 @@ export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
 }
 
 interface Sender {
-  brand: Parameters<typeof brandOf>[0];
+  brand: Parameters<typeof completeBrand>[0];
   senderAddress: string;
   sesConfigurationSet?: string | undefined;
   legalFile?: string | undefined;
@@ -75,7 +75,7 @@ function withSender<T extends Sender>(values: T, { LAMBDA_TASK_ROOT = '' }: Node
     legalFile === undefined ? brand.legal : JSON.parse(readFileSync(join(LAMBDA_TASK_ROOT, legalFile), 'utf8'));
   return {
     ...rest,
-    brand: brandOf({ ...brand, legal }, senderAddress),
+    brand: completeBrand({ ...brand, legal }, senderAddress),
     email: { senderAddress, configurationSet: sesConfigurationSet },
   };
 }
@@ -91,13 +91,13 @@ function read<const S extends v.ObjectSchema<v.ObjectEntries, undefined>>(
 ): v.InferOutput<S> {
   const given: Record<string, string> = {};
   for (const name of Object.keys(schema.entries)) {
-    const value = environment[variableOf(name)];
+    const value = environment[variableName(name)];
     if (value) given[name] = value;
   }
-  const { values, faults } = readTexts(schema, given);
+  const { values, faults } = parseSettings(schema, given);
   if (values !== undefined) faults.push(...contradictions(values));
   if (values === undefined || faults.length > 0) {
-    throw new ConfigurationError(faults.map((fault) => fault.replace(/^\w+/, variableOf)).join('; '));
+    throw new ConfigurationError(faults.map((fault) => fault.replace(/^\w+/, variableName)).join('; '));
   }
   return values;
 }

@@ -5,7 +5,7 @@ import type { Topic } from 'aws-cdk-lib/aws-sns';
 import {
   AccountEnvironment,
   ConfirmationEnvironment,
-  environmentOf,
+  environmentVariables,
   RegistrationEnvironment,
   SettlementEnvironment,
 } from '../../lib/validators/deployment.ts';
@@ -83,7 +83,7 @@ function registration(route: DeployedRoute, around: Surroundings): ServiceFuncti
       readSecrets('ReadPepper', data.pepper.secretArn),
       ...rightsOfDoor(stack, settings),
     ],
-    environment: environmentOf(RegistrationEnvironment, {
+    environment: environmentVariables(RegistrationEnvironment, {
       ...settings,
       ...sharedResources(around),
       registrationsTable: data.registrations.tableName,
@@ -113,7 +113,7 @@ function confirmation(route: DeployedRoute, around: Surroundings): ServiceFuncti
       readSecrets('ReadPepper', data.pepper.secretArn),
       ...rightsOfDoor(stack, { ...settings, captcha: undefined }),
     ],
-    environment: environmentOf(ConfirmationEnvironment, {
+    environment: environmentVariables(ConfirmationEnvironment, {
       ...settings,
       ...sharedResources(around),
       registrationsTable: data.registrations.tableName,
@@ -139,7 +139,7 @@ function accounts(route: Extract<DeployedRoute, { version: unknown }>, around: S
       onTable(around.data.operations, 'KeepOperations', OPERATION_STEPS),
       onTable(around.data.logins, 'ReserveLogins', ['PutItem', 'DeleteItem']),
     ],
-    environment: environmentOf(AccountEnvironment, { ...around.settings, ...accountResources(around) }),
+    environment: environmentVariables(AccountEnvironment, { ...around.settings, ...accountResources(around) }),
   });
   acknowledgePlatformSecrets(made, around.settings);
   return made;
@@ -164,7 +164,7 @@ export function settlement(scheduled: ScheduledFunction, around: Surroundings): 
       onDueIndex(data.registrations, 'FindRegistrations'),
       onTable(data.registrations, 'NoteTold', ['BatchGetItem', 'UpdateItem']),
     ],
-    environment: environmentOf(SettlementEnvironment, {
+    environment: environmentVariables(SettlementEnvironment, {
       ...settings,
       ...accountResources(around),
       registrationsTable: data.registrations.tableName,

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { toViolations } from '../../lib/validators/primitives.ts';
+import { listViolations } from '../../lib/validators/primitives.ts';
 
 /** One fault of a CRM file: where it stands, such as `clients[3].email`, and the rule it breaks. Never a value. */
 export interface CrmFault {
@@ -32,5 +32,5 @@ export function member(path: string, key: unknown): string {
 /** The rule in words of ours: the library's own messages quote the value. */
 export function ruleOf(issue: v.BaseIssue<unknown>): string {
   if (issue.expected === 'never') return 'is not known';
-  return toViolations([issue])[0]?.detail ?? 'is not valid';
+  return listViolations([issue])[0]?.detail ?? 'is not valid';
 }

@@ -1,7 +1,7 @@
 import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import * as v from 'valibot';
 import { secretReader } from '../../lib/aws/secrets.ts';
-import { countersOf } from '../../lib/limits/counters.ts';
+import { limitCounters } from '../../lib/limits/counters.ts';
 import { crmKey } from '../../lib/records/crm-table.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
@@ -98,7 +98,7 @@ async function recipientKeys(
   { address: key, isEmail }: Person,
 ): Promise<string[]> {
   const pepper = parsePepper(await secretReader(client)(pepperSecret, AbortSignal.timeout(10_000)));
-  const counters = countersOf(DEFAULT_LIMITS);
+  const counters = limitCounters(DEFAULT_LIMITS);
   const recipients = OTP_TYPES.filter((channel) => (channel === 'email') === isEmail).map((channel) =>
     channel === 'email' ? { channel, key, to: key } : { channel, key, to: key, country: '' },
   );

@@ -1,11 +1,11 @@
-import { databaseClient, table as databaseTable, transactions } from '../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable as databaseTable, transactions } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { drive, type Effects, type Learned, type OpenLife } from '../../lib/openings/drive.ts';
-import { toRecord } from '../../lib/openings/effects.ts';
-import { type Held, type Ledger, type Listed, ledgerIn } from '../../lib/openings/ledger.ts';
+import { accountRecord } from '../../lib/openings/effects.ts';
+import { dynamoLedger, type Held, type Ledger, type Listed } from '../../lib/openings/ledger.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import { PlatformFailure, type PlatformInspector, type TradingPlatform } from '../../lib/platform/platform.ts';
-import { type Accounts, accountsIn } from '../../lib/records/accounts.ts';
+import { type Accounts, dynamoAccounts } from '../../lib/records/accounts.ts';
 import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
@@ -32,8 +32,8 @@ export async function ledgerAt({ database, tables }: Target): Promise<Store> {
   const client = databaseClient(database);
   const [operations, logins] = [databaseTable(client, names.operations), databaseTable(client, names.logins)];
   return {
-    ledger: ledgerIn({ operations, logins, names, transact: transactions(client) }),
-    accounts: accountsIn(databaseTable(client, names.accounts)),
+    ledger: dynamoLedger({ operations, logins, names, transact: transactions(client) }),
+    accounts: dynamoAccounts(databaseTable(client, names.accounts)),
   };
 }
 
@@ -121,13 +121,13 @@ async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): P
     throw new Error('An operator sends nothing.');
   };
   const record = async (life: OpenLife) => {
-    await accounts.put(toRecord(held, life), callSignal());
+    await accounts.put(accountRecord(held, life), callSignal());
     return true;
   };
   const effects: Effects = {
     prepare: neverCalled,
     nextLogin: neverCalled,
-    noLogin: neverCalled,
+    noLoginFailure: neverCalled,
     send: neverCalled,
     look: neverCalled,
     record,

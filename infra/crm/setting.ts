@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { fromText } from '../../lib/validators/texts.ts';
+import { parseText } from '../../lib/validators/texts.ts';
 import { gather, readSettings, SETTING_NAME, SETTING_NAMES, SettingsError, SettingsSchema } from '../settings.ts';
 import { CDK_JSON } from './service-secrets.ts';
 
@@ -49,7 +49,7 @@ function changedContext(
 ): Record<string, unknown> {
   const ofCdk = Object.entries(context).filter(([name]) => !SETTING_NAME.test(name));
   const given = gather({ ...gather(context), ...changes });
-  const settings = fromText(SettingsSchema, given) as Record<string, unknown>;
+  const settings = parseText(SettingsSchema, given) as Record<string, unknown>;
   readSettings(settings);
   return { ...Object.fromEntries(ofCdk), ...settings };
 }

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { LANGUAGES, translationFor } from '../../lib/messages/translations/languages.ts';
+import { findTranslation, LANGUAGES } from '../../lib/messages/translations/languages.ts';
 import { toStandardOutput } from '../crm/command.ts';
 import { CDK_JSON, readContext, serviceSecrets } from '../crm/service-secrets.ts';
 import { LOCAL_URL, openTarget, type Where } from '../crm/target.ts';
@@ -69,7 +69,7 @@ function settingsOf(cdkJson: string): Settings | { results: CheckResult[] } {
 
 /** @param deployed false: only the checks that make sense before the first deployment */
 export async function awsChecks(settings: Settings, stack: string, deployed: boolean): Promise<Check[]> {
-  const words = await Promise.all(LANGUAGES.map(translationFor));
+  const words = await Promise.all(LANGUAGES.map(findTranslation));
   const languages = words.map(({ whatsapp }) => whatsapp);
   return [...accountChecks(settings, languages, deployed), ...stackChecks(stack, settings, deployed)];
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequestContext, Context } from 'aws-lambda';
-import { withoutPort } from '../../lib/http/source.ts';
+import { stripPort } from '../../lib/http/source.ts';
 
 /** What the gateway hands to a function: payload format 2.0, without an authorizer (the local service has none). */
 export type GatewayEvent = APIGatewayProxyEventV2WithRequestContext<APIGatewayEventRequestContextV2>;
@@ -88,7 +88,7 @@ function isTextType(contentType = ''): boolean {
 
 /** Locally the first address of `X-Forwarded-For`, without a port, is the caller's, so that one machine can be many. */
 function forwardedAddress(header = ''): string | undefined {
-  const address = withoutPort(header.split(',')[0] ?? '');
+  const address = stripPort(header.split(',')[0] ?? '');
   return address && plainAddress(address);
 }
 

@@ -5,8 +5,8 @@ import type { registrationConfig } from '../../lib/config.ts';
 import {
   AccountEnvironment,
   ALL_COUNTRIES,
-  domainOf,
-  environmentOf,
+  emailDomain,
+  environmentVariables,
   RegistrationEnvironment,
 } from '../../lib/validators/deployment.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
@@ -44,7 +44,7 @@ const DEPLOYMENT = {
 
 /** What the functions are told; AWS endpoints and credentials come beside it. */
 export const SETTINGS = {
-  ...environmentOf(RegistrationEnvironment, {
+  ...environmentVariables(RegistrationEnvironment, {
     ...DEPLOYMENT,
     registrationsTable: TABLES.registrations,
     limitsTable: TABLES.limits,
@@ -53,7 +53,7 @@ export const SETTINGS = {
     pepperSecret: PEPPER_SECRET,
   }),
   EVENT_BUS,
-  ...environmentOf(AccountEnvironment, {
+  ...environmentVariables(AccountEnvironment, {
     ...DEPLOYMENT,
     accountsTable: TABLES.accounts,
     loginsTable: TABLES.logins,
@@ -71,7 +71,7 @@ export function resourcesOf(
   environment: Record<string, string>,
   secrets: Map<string, string>,
 ): AwsResources {
-  const verified = [email.senderAddress, domainOf(email.senderAddress)];
+  const verified = [email.senderAddress, emailDomain(email.senderAddress)];
   return { environment, secrets, verified, topicArn: TOPIC, bucket: BUCKET, eventBus: EVENT_BUS, call, whatsapp };
 }
 

@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
-import { databaseClient, table as databaseTable } from '../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable as databaseTable } from '../../lib/aws/dynamodb.ts';
 import { registrationConfig } from '../../lib/config.ts';
-import { registrationsIn } from '../../lib/records/registrations.ts';
+import { dynamoRegistrations } from '../../lib/records/registrations.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 import { type CrmItem, toItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
@@ -195,7 +195,7 @@ async function startSurroundings(records: CrmFile, settings: Record<string, stri
   const write = (items: CrmItem[]) => table.write(items.map((put) => ({ put })));
   const connections = records.connections.map((one) => withRealAddress(one, platforms.get(one.id)));
   await write(await toItems({ ...records, connections }));
-  const registrations = registrationsIn(databaseTable(database, TABLES.registrations));
+  const registrations = dynamoRegistrations(databaseTable(database, TABLES.registrations));
   const crm = new LocalCrm({ read: (id) => registrations.get(id, AbortSignal.timeout(READ_MS)), write });
   aws.bus.rule('RegistrationConfirmed', (event) => crm.hear(event));
   return { aws, services, captcha, platforms, crm, form: (id: string) => readForm(table, id) };

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { deploymentEntries, variableOf } from '../../lib/validators/deployment.ts';
-import { readTexts } from '../../lib/validators/texts.ts';
+import { deploymentEntries, variableName } from '../../lib/validators/deployment.ts';
+import { parseSettings } from '../../lib/validators/texts.ts';
 import { type CrmFile, localSecretFaults, parseCrmFile } from '../crm/crm-file.ts';
 import { CrmFileError } from '../crm/faults.ts';
 import { allowedOrigins } from '../settings.ts';
@@ -10,7 +10,7 @@ import { errorCode } from './gateway.ts';
 import type { ServiceOptions } from './service.ts';
 
 /** The functions' settings that a person may change for a run: `CHANNELS=email npm start`. */
-const SETTINGS = Object.keys(deploymentEntries).map(variableOf);
+const SETTINGS = Object.keys(deploymentEntries).map(variableName);
 const DEFAULT_PORT = '3000';
 
 /** Something that the caller can mend; said in one line or a few, without a stack. */
@@ -71,7 +71,7 @@ function settingsOf(environment: NodeJS.ProcessEnv): Record<string, string> {
 
 /** The setting of a deployment that its functions are not told. */
 function originsOf(given: string | undefined): string[] {
-  const { values, faults } = readTexts(v.object({ allowedOrigins }), { allowedOrigins: given });
+  const { values, faults } = parseSettings(v.object({ allowedOrigins }), { allowedOrigins: given });
   if (values === undefined)
     throw new UsageError(`A setting is not valid: ${faults.join('; ').replace(/^\w+/, 'ALLOWED_ORIGINS')}`);
   return values.allowedOrigins;

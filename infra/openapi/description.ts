@@ -1,4 +1,4 @@
-import { BODY_BOUNDS } from '../../lib/http/json-body.ts';
+import { BODY_LIMITS } from '../../lib/http/json-body.ts';
 import { KEPT_SECONDS } from '../../lib/records/operations.ts';
 import {
   MAX_DOCUMENT_BYTES,
@@ -78,7 +78,7 @@ export function documentSizes(): string {
 
 /** How large a registration may be, as Markdown. */
 export function registrationSizes(): string {
-  const { width, members, depth } = BODY_BOUNDS;
+  const { width, members, depth } = BODY_LIMITS;
   const count = (number: number) => number.toLocaleString('en');
   const sizes = [
     `the body: ${bytes(MAX_REGISTRATION_BYTES)}`,

@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { type ConfirmationBodySchema, MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
-import { sampleOf } from '../../lib/validators/custom-fields.ts';
+import { exampleValue } from '../../lib/validators/custom-fields.ts';
 import { CUSTOM_FIELD_TYPES } from '../../lib/validators/form.ts';
 import { MAX_REGISTRATION_BYTES, type RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { MAX_ACCOUNT_BYTES, type TradingAccountRequest } from '../../lib/validators/trading-account.ts';
@@ -64,7 +64,7 @@ export const REQUEST_EXAMPLES: {
         password: PASSWORD,
         repeat_password: PASSWORD,
         form_id: 'FORMFULL',
-        ...Object.fromEntries(CUSTOM_FIELD_TYPES.map((type) => [`field_${type}`, sampleOf(type)])),
+        ...Object.fromEntries(CUSTOM_FIELD_TYPES.map((type) => [`field_${type}`, exampleValue(type)])),
       },
     },
   },

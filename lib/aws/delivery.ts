@@ -38,7 +38,7 @@ export interface ServiceAnswer {
 }
 
 /** What the names of one service mean; `undefined`: as for every service. */
-export type Meaning = (answer: ServiceAnswer) => DeliveryFailureKind | undefined;
+export type Classify = (answer: ServiceAnswer) => DeliveryFailureKind | undefined;
 
 /** Names that every AWS service uses. */
 const COMMON: Partial<Record<string, DeliveryFailureKind>> = {
@@ -83,7 +83,7 @@ const NOT_CONNECTED = new Set([
 export async function deliver<C extends Command>(
   command: C,
   send: (command: C, options: { abortSignal: AbortSignal }) => Promise<string | undefined>,
-  meaning: Meaning,
+  meaning: Classify,
   signal: AbortSignal,
   limitMs = SEND_LIMIT_MS,
 ): Promise<{ messageId: string }> {
@@ -101,36 +101,36 @@ export async function deliver<C extends Command>(
   try {
     messageId = await send(command, { abortSignal: within(limitMs, signal) });
   } catch (error) {
-    throw failure(error, handedOver, meaning);
+    throw deliveryFailure(error, handedOver, meaning);
   }
   if (messageId === undefined) throw new DeliveryFailure('unknown_outcome', 'NoMessageId');
   return { messageId };
 }
 
-function failure(error: unknown, handedOver: boolean, meaning: Meaning): DeliveryFailure {
+function deliveryFailure(error: unknown, handedOver: boolean, meaning: Classify): DeliveryFailure {
   if (!isRecord(error)) return new DeliveryFailure('unknown_outcome', 'Unknown', error);
   const name = typeof error.name === 'string' ? error.name : 'Unknown';
-  if (!handedOver) return new DeliveryFailure('misconfigured', word(name), error);
+  if (!handedOver) return new DeliveryFailure('misconfigured', loggableName(name), error);
 
   const status = isRecord(error.$metadata) ? error.$metadata.httpStatusCode : undefined;
   if (typeof status !== 'number') {
     const code = typeof error.code === 'string' ? error.code : undefined;
     return new DeliveryFailure(
-      neverConnected(error, code) ? 'retryable' : 'unknown_outcome',
-      word(code ?? name),
+      isConnectFailure(error, code) ? 'retryable' : 'unknown_outcome',
+      loggableName(code ?? name),
       error,
     );
   }
   if (!isServiceAnswer(error)) {
     // Not the service's own words (a proxy's page, half an answer): only its status can be believed.
-    return new DeliveryFailure(ofStatus(status), `Http${status}`);
+    return new DeliveryFailure(kindByStatus(status), `Http${status}`);
   }
   // The answer is not kept as the cause: its message may quote the recipient.
   const reason = error.Reason === undefined ? name : `${name}.${error.Reason}`;
-  return new DeliveryFailure(meaning(error) ?? COMMON[name] ?? ofStatus(status), word(reason));
+  return new DeliveryFailure(meaning(error) ?? COMMON[name] ?? kindByStatus(status), loggableName(reason));
 }
 
-function neverConnected(error: Record<string, unknown>, code: string | undefined): boolean {
+function isConnectFailure(error: Record<string, unknown>, code: string | undefined): boolean {
   if (code === undefined) {
     // The SDK's connect timeout has a name and no code, and so have other ends of its patience: the text tells.
     return error.name === 'TimeoutError' && /did not establish a connection/.test(String(error.message));
@@ -141,7 +141,7 @@ function neverConnected(error: Record<string, unknown>, code: string | undefined
   return NOT_CONNECTED.has(code) && connecting;
 }
 
-function ofStatus(status: number): DeliveryFailureKind {
+function kindByStatus(status: number): DeliveryFailureKind {
   if (status === 429 || status === 503) return 'retryable';
   return status >= 400 && status < 500 ? 'misconfigured' : 'unknown_outcome';
 }
@@ -157,7 +157,7 @@ function isServiceAnswer(error: Record<string, unknown>): error is Record<string
 }
 
 /** Error names are short words; anything else is not kept. */
-function word(text: string): string {
+function loggableName(text: string): string {
   return /^[\w.]{1,100}$/.test(text) ? text : 'Unknown';
 }
 

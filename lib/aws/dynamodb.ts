@@ -91,7 +91,7 @@ export function databaseClient(config: DynamoDBClientConfig = {}, ahead = 0): Dy
 }
 
 /** @throws AwsFailure, and ConditionFailed where a condition was given */
-export function table(client: DynamoDBDocumentClient, TableName: string): Table {
+export function dynamoTable(client: DynamoDBDocumentClient, TableName: string): Table {
   return {
     get: async (Key, abortSignal) =>
       (await call(() => client.send(new GetCommand({ TableName, Key, ConsistentRead: true }), { abortSignal }))).Item,
@@ -144,7 +144,7 @@ export function table(client: DynamoDBDocumentClient, TableName: string): Table 
     },
 
     put: async (Item, abortSignal, expression) => {
-      const command = new PutCommand({ TableName, Item, ReturnValues: 'ALL_OLD', ...toInput(expression) });
+      const command = new PutCommand({ TableName, Item, ReturnValues: 'ALL_OLD', ...expressionInput(expression) });
       return (await call(() => client.send(command, { abortSignal }))).Attributes;
     },
 
@@ -154,18 +154,20 @@ export function table(client: DynamoDBDocumentClient, TableName: string): Table 
         Key,
         UpdateExpression: expression.update,
         ReturnValues: 'ALL_NEW',
-        ...toInput(expression),
+        ...expressionInput(expression),
       });
       return (await call(() => client.send(command, { abortSignal }))).Attributes ?? {};
     },
 
     delete: async (Key, abortSignal, expression) => {
-      await call(() => client.send(new DeleteCommand({ TableName, Key, ...toInput(expression) }), { abortSignal }));
+      await call(() =>
+        client.send(new DeleteCommand({ TableName, Key, ...expressionInput(expression) }), { abortSignal }),
+      );
     },
   };
 }
 
-function toInput(expression: Expression = {}) {
+function expressionInput(expression: Expression = {}) {
   return {
     ConditionExpression: expression.condition,
     ExpressionAttributeNames: expression.names,
@@ -198,7 +200,7 @@ const MAX_CONFLICTS = 3;
 /** The transactions of a client, across its tables. One that meets another is tried again. */
 export function transactions(client: DynamoDBDocumentClient): Transact {
   return async (writes, abortSignal) => {
-    const TransactItems = writes.map(toTransactItem);
+    const TransactItems = writes.map(transactItem);
     for (let attempt = 1; ; attempt += 1) {
       try {
         await client.send(new TransactWriteCommand({ TransactItems }), { abortSignal });
@@ -214,9 +216,9 @@ export function transactions(client: DynamoDBDocumentClient): Transact {
   };
 }
 
-function toTransactItem(write: Write) {
+function transactItem(write: Write) {
   const { table: TableName, expression } = write;
-  const conditions = { TableName, ...toInput(expression) };
+  const conditions = { TableName, ...expressionInput(expression) };
   if ('put' in write) return { Put: { ...conditions, Item: write.put } };
   if ('delete' in write) return { Delete: { ...conditions, Key: write.delete } };
   return { Update: { ...conditions, Key: write.update, UpdateExpression: write.expression.update } };

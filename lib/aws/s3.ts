@@ -30,7 +30,7 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}): Object
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
     ...config,
   });
-  async function orFail(call: Promise<unknown>): Promise<void> {
+  async function translateFailure(call: Promise<unknown>): Promise<void> {
     try {
       await call;
     } catch (error) {
@@ -50,11 +50,13 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}): Object
         Metadata: metadata,
         ...(tag === undefined ? {} : { Tagging: new URLSearchParams([[tag.Key, tag.Value]]).toString() }),
       });
-      await orFail(client.send(command, { abortSignal }));
+      await translateFailure(client.send(command, { abortSignal }));
     },
 
     async deleteTags(key, abortSignal) {
-      await orFail(client.send(new DeleteObjectTaggingCommand({ Bucket: bucket, Key: key }), { abortSignal }));
+      await translateFailure(
+        client.send(new DeleteObjectTaggingCommand({ Bucket: bucket, Key: key }), { abortSignal }),
+      );
     },
   };
 }

@@ -23,7 +23,7 @@ export function sesMailer(config: SESClientConfig = {}): SendMail {
         Tags: [{ Name: 'kind', Value: mail.kind }],
       }),
       async (command, options) => (await client.send(command, options)).MessageId,
-      meaning,
+      classify,
       signal,
     );
   // A connection that was not used, by a request that ended before its mail, is replaced here: it may be dead by now.
@@ -54,7 +54,7 @@ function utf8(Data: string) {
   return { Data, Charset: 'UTF-8' };
 }
 
-function meaning({ name, message }: ServiceAnswer): DeliveryFailureKind | undefined {
+function classify({ name, message }: ServiceAnswer): DeliveryFailureKind | undefined {
   switch (name) {
     case 'Throttling':
     case 'ThrottlingException':

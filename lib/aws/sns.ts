@@ -18,13 +18,13 @@ export function snsPublisher(config: SNSClientConfig = {}): Publish {
         MessageAttributes,
       }),
       async (command, options) => (await client.send(command, options)).MessageId,
-      meaning,
+      classify,
       signal,
     );
   };
 }
 
-function meaning({ name, message }: ServiceAnswer): DeliveryFailureKind | undefined {
+function classify({ name, message }: ServiceAnswer): DeliveryFailureKind | undefined {
   switch (name) {
     case 'OptedOutException':
       return 'opted_out';

@@ -28,13 +28,13 @@ export function whatsAppSender(config: SocialMessagingClientConfig = {}): SendWh
         message: Buffer.from(JSON.stringify(message)),
       }),
       async (command, options) => (await client.send(command, options)).messageId,
-      meaning,
+      classify,
       signal,
     );
   };
 }
 
-function meaning({ name }: ServiceAnswer): DeliveryFailureKind | undefined {
+function classify({ name }: ServiceAnswer): DeliveryFailureKind | undefined {
   // DependencyException (Meta failed, or did not answer in time) is a 5xx and so an unknown outcome.
   return name === 'LimitExceededException' ? 'over_budget' : undefined;
 }

@@ -22,26 +22,26 @@ export function voiceCaller(config: PinpointSMSVoiceV2ClientConfig = {}): PlaceC
         ProtectConfigurationId: call.protectConfiguration,
       }),
       async (command, options) => (await client.send(command, options)).MessageId,
-      meaning,
+      classify,
       signal,
     );
 }
 
-function meaning({ name, Reason, Fields }: ServiceAnswer): DeliveryFailureKind | undefined {
+function classify({ name, Reason, Fields }: ServiceAnswer): DeliveryFailureKind | undefined {
   switch (name) {
     case 'ServiceQuotaExceededException':
       return 'over_budget';
     case 'ConflictException':
-      return ofConflict(Reason);
+      return conflictKind(Reason);
     case 'ValidationException':
       if (Fields?.some((field) => field.Name === 'DestinationPhoneNumber')) return 'refused_recipient';
-      return ofValidation(Reason);
+      return validationKind(Reason);
     default:
       return undefined;
   }
 }
 
-function ofConflict(reason: string | undefined): DeliveryFailureKind {
+function conflictKind(reason: string | undefined): DeliveryFailureKind {
   switch (reason) {
     case 'DESTINATION_PHONE_NUMBER_OPTED_OUT':
       return 'opted_out';
@@ -55,7 +55,7 @@ function ofConflict(reason: string | undefined): DeliveryFailureKind {
   }
 }
 
-function ofValidation(reason: string | undefined): DeliveryFailureKind {
+function validationKind(reason: string | undefined): DeliveryFailureKind {
   switch (reason) {
     case 'PRICE_OVER_THRESHOLD':
       return 'over_budget';

@@ -12,7 +12,7 @@ export interface Authorizer {
  * credentials. A retry must have the same name.
  * @returns undefined on an open route, and for a token that names neither
  */
-export function callerOf({ iam, jwt }: Authorizer = {}): string | undefined {
+export function callerName({ iam, jwt }: Authorizer = {}): string | undefined {
   if (iam?.userArn !== undefined) return `iam:${iam.userArn.replace(/(:assumed-role\/[^/]+)\/.*$/, '$1')}`;
   for (const claim of ['sub', 'client_id']) {
     const value = jwt?.claims[claim];

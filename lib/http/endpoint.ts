@@ -7,7 +7,7 @@ import { Problem } from '../problem.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { refuseLargeBody } from './json-body.ts';
 import { type BodySchema, type Event, parseRequest, type Request, type RequestRules } from './request.ts';
-import { type Answer, type Response, toProblemResponse, toResponse } from './response.ts';
+import { type Answer, problemResponse, type Response, successResponse } from './response.ts';
 
 export type { Answer, Request };
 
@@ -53,21 +53,21 @@ export function endpoint<
     .use(respondWithProblem(options.telemetry))
     .before(({ event, context }) => {
       const { headers, requestContext } = event;
-      return options.front?.admit({ headers, sourceIp: requestContext.http.sourceIp }, deadlineOf(context));
+      return options.front?.admit({ headers, sourceIp: requestContext.http.sourceIp }, requestDeadline(context));
     })
     .before(({ event }) => refuseLargeBody(event, options.maxBodyBytes))
     .use(jsonMediaType())
     .handler(async (event, context) => {
       const endsAt = Date.now() + context.getRemainingTimeInMillis();
-      const deadline = deadlineOf(context);
+      const deadline = requestDeadline(context);
       const request = await parseRequest(event, endsAt, rules, deadline);
       const telemetry = options.telemetry.with({ request_id: event.requestContext.requestId, route: event.routeKey });
       const answer = await options.handle(request, telemetry, deadline);
-      return toResponse(event, answer, options.answer);
+      return successResponse(event, answer, options.answer);
     });
 }
 
-function deadlineOf(context: Context): AbortSignal {
+function requestDeadline(context: Context): AbortSignal {
   return within(context.getRemainingTimeInMillis() - STOP_BEFORE_END_MS);
 }
 
@@ -93,7 +93,7 @@ function respondWithProblem(telemetry: Telemetry): middy.MiddlewareObj<Event, Re
   return {
     onError: (request) => {
       const { event } = request;
-      const problem = toProblem(request.error);
+      const problem = translateError(request.error);
       const fields = {
         request_id: event.requestContext.requestId,
         route: event.routeKey,
@@ -105,13 +105,13 @@ function respondWithProblem(telemetry: Telemetry): middy.MiddlewareObj<Event, Re
       } else {
         telemetry.event('RequestRefused', fields);
       }
-      request.response = toProblemResponse(event, problem);
+      request.response = problemResponse(event, problem);
     },
   };
 }
 
 /** The refusal of a media type by its status; all else is ours. */
-function toProblem(error: unknown): Problem {
+function translateError(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
   if (status === 415) return new Problem('unsupported_media_type');

@@ -16,33 +16,33 @@ export function fingerprints(
   keys: readonly (string | KeyObject)[],
   without: readonly string[] = [],
 ): string[] {
-  const text = `body\n${membersInOrder(body, without)}`;
+  const text = `body\n${canonicalMembers(body, without)}`;
   return keys.map((key) => createHmac('sha256', key).update(text).digest('base64url'));
 }
 
 /** The same text for the same value, and for no other. Made by adding up: joined arrays would be copied at every level. */
-function inOrder(value: unknown): string {
-  if (typeof value === 'string') return withLength(value);
+function canonicalText(value: unknown): string {
+  if (typeof value === 'string') return lengthPrefixed(value);
   if (Array.isArray(value)) {
     // The same text, made in half the time.
     if (value.length > 0 && value.every((element) => typeof element === 'number')) return `[${value.join()},]`;
     let text = '[';
-    for (const element of value) text += inOrder(element);
+    for (const element of value) text += canonicalText(element);
     return `${text}]`;
   }
-  return isObject(value) ? membersInOrder(value) : `${value},`;
+  return isObject(value) ? canonicalMembers(value) : `${value},`;
 }
 
-function membersInOrder(object: Readonly<Record<string, unknown>>, without: readonly string[] = []): string {
+function canonicalMembers(object: Readonly<Record<string, unknown>>, without: readonly string[] = []): string {
   let text = '{';
   for (const name of Object.keys(object).sort()) {
-    if (!without.includes(name)) text += withLength(name) + inOrder(object[name]);
+    if (!without.includes(name)) text += lengthPrefixed(name) + canonicalText(object[name]);
   }
   return `${text}}`;
 }
 
 /** Tells its length instead of escaping it, which takes longer than to parse it. Halves of characters are not UTF-8. */
-function withLength(text: string): string {
+function lengthPrefixed(text: string): string {
   return text.isWellFormed()
     ? `${text.length}:${text}`
     : `${text.length}!${Buffer.from(text, 'utf16le').toString('base64')}`;

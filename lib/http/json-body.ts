@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { invalid, Problem } from '../problem.ts';
-import { isObject, type Key, type Rule, toPointer } from '../validators/primitives.ts';
+import { isObject, jsonPointer, type Key, type Rule } from '../validators/primitives.ts';
 
 /**
  * What a body may have at most. A body with more is refused before anybody looks at what it holds: to look costs many
  * times as much as to parse. Nothing that the rules of a request allow has more.
  */
-export const BODY_BOUNDS = {
+export const BODY_LIMITS = {
   /** Members of one object, or elements of one array. */
   width: 10_000,
   /** Of all objects and arrays together: as many as 200 kB of custom fields can have, and some more for the rest. */
@@ -34,7 +34,7 @@ interface SentBody {
  * @throws Problem `malformed_json`, or `validation_failed` for a body over its bounds
  */
 export function parseBody(sent: SentBody): Record<string, unknown> {
-  const body = parse(textOf(sent));
+  const body = parse(decodeBody(sent));
   if (!isObject(body)) throw new Problem('malformed_json');
   checkBounds(body);
   return body;
@@ -44,7 +44,7 @@ export function parseBody(sent: SentBody): Record<string, unknown> {
  * UTF-8 that is not valid would be read with replacement characters, so that two different passwords are equal. The gateway
  * has replaced them already where it hands over a text: what was sent can no longer be told from a character that was meant.
  */
-function textOf({ body = '', isBase64Encoded }: SentBody): string {
+function decodeBody({ body = '', isBase64Encoded }: SentBody): string {
   if (isBase64Encoded) {
     const bytes = Buffer.from(body, 'base64');
     if (isUtf8(bytes)) return bytes.toString();
@@ -73,15 +73,15 @@ export function checkBounds(body: Record<string, unknown>): void {
 
   function count(width: number): void {
     members += width;
-    if (width > BODY_BOUNDS.width)
-      throw outOfBounds(path, 'too_many', `must have at most ${BODY_BOUNDS.width} members`);
-    if (members > BODY_BOUNDS.members) {
-      throw outOfBounds([], 'too_many', `must have at most ${BODY_BOUNDS.members} members in all`);
+    if (width > BODY_LIMITS.width)
+      throw outOfBounds(path, 'too_many', `must have at most ${BODY_LIMITS.width} members`);
+    if (members > BODY_LIMITS.members) {
+      throw outOfBounds([], 'too_many', `must have at most ${BODY_LIMITS.members} members in all`);
     }
   }
 
   function check(value: unknown): void {
-    if (path.length >= BODY_BOUNDS.depth) throw outOfBounds(path.slice(0, 1), 'nesting', 'is nested too deeply');
+    if (path.length >= BODY_LIMITS.depth) throw outOfBounds(path.slice(0, 1), 'nesting', 'is nested too deeply');
     if (Array.isArray(value)) {
       count(value.length);
       for (let index = 0; index < value.length; index += 1) checkMember(index, value[index]);
@@ -106,5 +106,5 @@ export function checkBounds(body: Record<string, unknown>): void {
 }
 
 function outOfBounds(keys: readonly Key[], rule: Rule, detail: string): Problem {
-  return invalid([{ pointer: toPointer(keys), rule, detail }]);
+  return invalid([{ pointer: jsonPointer(keys), rule, detail }]);
 }

@@ -2,8 +2,8 @@ import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequest
 import * as v from 'valibot';
 import { invalid } from '../problem.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../validators/headers.ts';
-import { toViolations, type Violation } from '../validators/primitives.ts';
-import { type Authorizer, callerOf } from './caller.ts';
+import { listViolations, type Violation } from '../validators/primitives.ts';
+import { type Authorizer, callerName } from './caller.ts';
 import type { CaptchaOutcome, CaptchaVerifier } from './captcha.ts';
 import { parseBody } from './json-body.ts';
 import { type Front, NO_FRONT } from './source.ts';
@@ -58,7 +58,7 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
   const sentBody = parseBody(event);
   const { headers, pathParameters = {}, requestContext } = event;
   const { captcha, front = NO_FRONT } = rules;
-  const caller = callerOf(requestContext.authorizer);
+  const caller = callerName(requestContext.authorizer);
 
   const path = v.safeParse(rules.path, pathParameters);
   const key = v.safeParse(OptionalKeySchema, headers['idempotency-key']?.trim());
@@ -67,11 +67,11 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
   const nameless = key.output !== undefined && requestContext.authorizer !== undefined && caller === undefined;
   if (!path.success || !key.success || token?.success === false || !body.success || nameless) {
     throw invalid([
-      ...(path.issues ?? []).flatMap((issue) => faultsAt({ parameter: String(issue.path?.[0].key) }, [issue])),
-      ...faultsAt({ header: 'Idempotency-Key' }, key.issues),
+      ...(path.issues ?? []).flatMap((issue) => violationsAt({ parameter: String(issue.path?.[0].key) }, [issue])),
+      ...violationsAt({ header: 'Idempotency-Key' }, key.issues),
       ...(nameless ? [NAMELESS_CALLER] : []),
-      ...faultsAt({ header: 'captcha-token' }, token?.issues),
-      ...toViolations(body.issues ?? []),
+      ...violationsAt({ header: 'captcha-token' }, token?.issues),
+      ...listViolations(body.issues ?? []),
     ]);
   }
 
@@ -80,7 +80,7 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
     sentBody,
     parameters: path.output,
     idempotencyKey: key.output,
-    source: await front.sourceOf({ sourceIp: requestContext.http.sourceIp, headers }, signal),
+    source: await front.readSource({ sourceIp: requestContext.http.sourceIp, headers }, signal),
     userAgent: headers['user-agent'],
     caller,
     captcha: captcha && token && ((until) => captcha(token.output, until)),
@@ -98,9 +98,9 @@ const NAMELESS_CALLER: Violation = {
 };
 
 /** The faults of a value that does not stand in the body. */
-function faultsAt(
+function violationsAt(
   place: { parameter: string } | { header: string },
   issues: readonly v.BaseIssue<unknown>[] = [],
 ): Violation[] {
-  return toViolations(issues).map(({ rule, detail }) => ({ ...place, rule, detail }));
+  return listViolations(issues).map(({ rule, detail }) => ({ ...place, rule, detail }));
 }

@@ -13,7 +13,7 @@ export interface Answer<Body = undefined> {
 }
 
 /** @throws Error when the answer breaks its own rules, which says nothing of the answer */
-export function toResponse(event: Event, answer: Answer<unknown>, schema: v.GenericSchema | undefined): Response {
+export function successResponse(event: Event, answer: Answer<unknown>, schema: v.GenericSchema | undefined): Response {
   const headers = {
     ...standardHeaders(event),
     ...(answer.replayed === true ? { 'idempotent-replayed': 'true' } : {}),
@@ -29,7 +29,7 @@ export function toResponse(event: Event, answer: Answer<unknown>, schema: v.Gene
 }
 
 /** RFC 9457. */
-export function toProblemResponse(event: Event, problem: Problem): Response {
+export function problemResponse(event: Event, problem: Problem): Response {
   const { retryAfterSeconds } = problem.options;
   return {
     statusCode: problem.status,

@@ -16,7 +16,7 @@ export interface Front {
   /** @throws Problem `front_required` where every request must come through the front, and this one did not */
   admit(request: SentFrom, signal: AbortSignal): Promise<void>;
   /** The address of the person who sends a request, without a port. */
-  sourceOf(request: SentFrom, signal: AbortSignal): Promise<string>;
+  readSource(request: SentFrom, signal: AbortSignal): Promise<string>;
 }
 
 /** Two valid values for rotation: the new one becomes `current`, then the front sends it, then `previous` is removed. */
@@ -26,19 +26,19 @@ const FrontSecretSchema = v.pipe(
   v.object({ current: v.pipe(v.string(), v.minLength(16)), previous: v.optional(v.string()) }),
 );
 
-const seenByGateway = ({ sourceIp }: SentFrom) => withoutPort(sourceIp) ?? sourceIp;
+const seenByGateway = ({ sourceIp }: SentFrom) => stripPort(sourceIp) ?? sourceIp;
 
 /** No proxy: the address that the gateway saw counts. */
 export const NO_FRONT: Front = {
   admit: async () => {},
-  sourceOf: async (request) => seenByGateway(request),
+  readSource: async (request) => seenByGateway(request),
 };
 
 /**
  * The front names the person's address in a header. The header counts only next to the front's secret. If it does not
  * hold a single address, the address that the gateway saw counts.
  */
-export function frontOf(
+export function createFront(
   settings: FrontSettings | undefined,
   readSecret: (name: string, signal: AbortSignal) => Promise<string>,
 ): Front {
@@ -47,16 +47,16 @@ export function frontOf(
 
   async function isThroughFront({ headers }: SentFrom, signal: AbortSignal): Promise<boolean> {
     const proof = headers['x-front-secret'];
-    return proof !== undefined && isOneOf(proof, parseFrontSecret(await readSecret(secret, signal)));
+    return proof !== undefined && matchesAny(proof, parseFrontSecret(await readSecret(secret, signal)));
   }
 
   return {
     async admit(request, signal) {
       if (only && !(await isThroughFront(request, signal))) throw new Problem('front_required');
     },
-    async sourceOf(request, signal) {
+    async readSource(request, signal) {
       if (!(await isThroughFront(request, signal))) return seenByGateway(request);
-      return addressIn(request.headers[header] ?? '', header) ?? seenByGateway(request);
+      return parseFrontAddress(request.headers[header] ?? '', header) ?? seenByGateway(request);
     },
   };
 }
@@ -70,16 +70,16 @@ export function parseFrontSecret(text: string): string[] {
 }
 
 /** Takes equally long for every value: hashes have the same length, and all are compared. */
-function isOneOf(proof: string, secrets: readonly string[]): boolean {
+function matchesAny(proof: string, secrets: readonly string[]): boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   return secrets.filter((secret) => timingSafeEqual(hash(secret), hash(proof))).length > 0;
 }
 
 /** The address of `203.0.113.9:41234`, `[2001:db8::1]:443` or `2001:db8:0:0:0:0:0:1:443`. */
-export function withoutPort(text: string): string | undefined {
+export function stripPort(text: string): string | undefined {
   const address = text.trim();
   if (isIP(address) !== 0) return address;
-  const host = hostOf(address);
+  const host = hostPart(address);
   return isIP(host) === 0 ? undefined : host;
 }
 
@@ -91,14 +91,14 @@ const ALWAYS_WITH_PORT = 'cloudfront-viewer-address';
  * `2001:db8::1:443`. It is a port where the header always has one, and where it would move the address to another /64:
  * a source must not change with its port.
  */
-function addressIn(text: string, header: string): string | undefined {
+function parseFrontAddress(text: string, header: string): string | undefined {
   const address = text.trim();
-  const host = hostOf(address);
+  const host = hostPart(address);
   const isPort = isIPv6(address) && isIPv6(host) && (header === ALWAYS_WITH_PORT || movesNetwork(address));
-  return isPort ? host : withoutPort(address);
+  return isPort ? host : stripPort(address);
 }
 
-function hostOf(address: string): string {
+function hostPart(address: string): string {
   return /^\[?([^[\]]*?)\]?(?::\d{1,5})?$/.exec(address)?.[1] ?? '';
 }
 

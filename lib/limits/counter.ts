@@ -65,10 +65,10 @@ export async function count(
 export function waitMs(counter: Counter, item: Item = {}, at: number): number {
   if (isMember(counter, item, at)) return 0;
   const full = counter.windows.filter(([window, max]) => Number(item[`n_${window}`]) >= max);
-  return Math.max(0, Number(item.paused_until ?? 0) - at, ...full.map(([window]) => endOf(window, item) - at));
+  return Math.max(0, Number(item.paused_until ?? 0) - at, ...full.map(([window]) => windowEnd(window, item) - at));
 }
 
-function endOf(window: Window, item: Item): number {
+function windowEnd(window: Window, item: Item): number {
   return Number(item[`from_${window}`] ?? 0) + LENGTHS[window];
 }
 
@@ -83,7 +83,7 @@ function increment({ windows, pauses, member }: Counter, item: Item = {}, id: st
   // What is absent is equal to nothing, and not greater.
   const conditions = ['NOT counted_by = :id'];
   for (const [window, max] of windows) {
-    const isOver = endOf(window, item) <= at;
+    const isOver = windowEnd(window, item) <= at;
     set.push(isOver ? `n_${window} = :one, from_${window} = :at` : `n_${window} = n_${window} + :one`);
     const room = `from_${window} > :${window} AND n_${window} < :max_${window}`;
     conditions.push(isOver ? `NOT from_${window} > :${window}` : room);
@@ -91,14 +91,14 @@ function increment({ windows, pauses, member }: Counter, item: Item = {}, id: st
     Object.assign(values, isOver ? { ':at': at } : { [`:max_${window}`]: max });
   }
   if (member !== undefined) {
-    const isOver = endOf('hour', item) <= at;
+    const isOver = windowEnd('hour', item) <= at;
     set.push(isOver ? 'members = :members' : 'members = list_append(members, :members)');
     if (!isOver) conditions.push('NOT contains(members, :member)');
     Object.assign(values, { ':members': [member] }, !isOver && { ':member': member });
   }
   if (pauses !== undefined) {
     // The pause depends on the day's count, so it must be as it was seen.
-    const today = endOf('day', item) > at ? Number(item.n_day) : 0;
+    const today = windowEnd('day', item) > at ? Number(item.n_day) : 0;
     const pause = pauses[Math.min(today, pauses.length - 1)] ?? 0;
     conditions.push('NOT paused_until > :at AND (NOT from_day > :day OR n_day = :today)');
     set.push('paused_until = :paused_until');

@@ -5,24 +5,24 @@ import { foldedEmail } from '../validators/email.ts';
 import type { Recipient } from '../validators/registration.ts';
 import type { Counter, Window } from './counter.ts';
 import { countedDomain } from './mail-domains.ts';
-import { sourceOf } from './source.ts';
+import { countedSource } from './source.ts';
 
 /** The counters of a deployment's limits; a limit that is switched off has none. */
-export function countersOf(limits: Limits) {
+export function limitCounters(limits: Limits) {
   const pauses = limits.resendSeconds === 'none' ? undefined : limits.resendSeconds;
   const isCountedToday = pauses !== undefined && limits.recipientPerDay === 'none';
   const windows = {
-    source: windowsOf({ ten_minutes: limits.sourcePer10Minutes, hour: limits.sourcePerHour }),
-    network: windowsOf({ hour: limits.networkSourcesPerHour }),
-    wrong: windowsOf({ ten_minutes: limits.wrongIdsPer10Minutes }),
-    recipient: windowsOf({ hour: limits.recipientPerHour, day: isCountedToday ? 1e9 : limits.recipientPerDay }),
-    prefix: windowsOf({ hour: limits.prefixPerHour }),
-    country: windowsOf({ hour: limits.countryPerHour }),
-    channel: windowsOf({ day: limits.channelPerDay }),
-    domain: windowsOf({ hour: limits.mailDomainPerHour }),
-    replay: windowsOf({ hour: limits.replaysPerHour }),
-    confirmation: windowsOf({ ten_minutes: limits.confirmationsPer10Minutes }),
-    confirmation_network: windowsOf({ hour: limits.confirmationNetworkSourcesPerHour }),
+    source: enabledWindows({ ten_minutes: limits.sourcePer10Minutes, hour: limits.sourcePerHour }),
+    network: enabledWindows({ hour: limits.networkSourcesPerHour }),
+    wrong: enabledWindows({ ten_minutes: limits.wrongIdsPer10Minutes }),
+    recipient: enabledWindows({ hour: limits.recipientPerHour, day: isCountedToday ? 1e9 : limits.recipientPerDay }),
+    prefix: enabledWindows({ hour: limits.prefixPerHour }),
+    country: enabledWindows({ hour: limits.countryPerHour }),
+    channel: enabledWindows({ day: limits.channelPerDay }),
+    domain: enabledWindows({ hour: limits.mailDomainPerHour }),
+    replay: enabledWindows({ hour: limits.replaysPerHour }),
+    confirmation: enabledWindows({ ten_minutes: limits.confirmationsPer10Minutes }),
+    confirmation_network: enabledWindows({ hour: limits.confirmationNetworkSourcesPerHour }),
   };
   type Kind = keyof typeof windows;
 
@@ -35,10 +35,10 @@ export function countersOf(limits: Limits) {
   return {
     /** Of an address, and of its network. */
     source(pepper: Pepper, address: string, own: Kind = 'source', shared: Kind = 'network'): Counter[] {
-      const { name, network } = sourceOf(address);
+      const { name, network } = countedSource(address);
       return [...counter(pepper, own, name), ...(network ? counter(pepper, shared, network.name, network) : [])];
     },
-    wrong: (pepper: Pepper, address: string) => counter(pepper, 'wrong', sourceOf(address).name),
+    wrong: (pepper: Pepper, address: string) => counter(pepper, 'wrong', countedSource(address).name),
     replay: (pepper: Pepper, key: readonly string[]) => counter(pepper, 'replay', JSON.stringify(key)),
     /** Of a message's recipient, and what recipients share. */
     async message(pepper: Pepper, to: Recipient): Promise<Record<'recipient' | 'shared', Counter[]>> {
@@ -55,6 +55,6 @@ export function countersOf(limits: Limits) {
   };
 }
 
-function windowsOf(max: Partial<Record<Window, number | 'none'>>): Counter['windows'] {
+function enabledWindows(max: Partial<Record<Window, number | 'none'>>): Counter['windows'] {
   return Object.entries(max).filter((one): one is [Window, number] => one[1] !== 'none');
 }

@@ -4,22 +4,22 @@ import type { Pepper } from '../secrets/pepper.ts';
 import type { Limits } from '../validators/deployment.ts';
 import type { Recipient } from '../validators/registration.ts';
 import { type Count, type Counted, type Counter, count, release, waitMs } from './counter.ts';
-import { countersOf } from './counters.ts';
+import { limitCounters } from './counters.ts';
 
 /** What the limits say; `unchecked`: the database did not answer. A request that may not pass may be counted in part. */
 export type LimitDecision = { counted: readonly Counted[] } & (
   | { kind: 'allowed' | 'unchecked' }
   | { kind: 'reached'; retryAfterSeconds: number }
 );
-export type RegistrationLimits = ReturnType<typeof limitsIn>;
+export type RegistrationLimits = ReturnType<typeof dynamoLimits>;
 export type Admission = Awaited<ReturnType<RegistrationLimits['admit']>>;
 
 /**
  * How often registration may be asked for, and how many messages may be sent, in DynamoDB. No count throws.
  * @param once makes the same table with a client that repeats no write
  */
-export function limitsIn(table: Table, once: () => Table, limits: Limits, now: () => number = Date.now) {
-  const counters = countersOf(limits);
+export function dynamoLimits(table: Table, once: () => Table, limits: Limits, now: () => number = Date.now) {
+  const counters = limitCounters(limits);
   const countAll = async (all: readonly Counter[], signal: AbortSignal, seen?: ReadonlyMap<unknown, Item>) =>
     decide(await Promise.all(all.map((one) => count(table, one, now, signal, seen?.get(one.pk)))));
 

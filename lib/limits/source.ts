@@ -5,7 +5,7 @@ import { isIPv6 } from 'node:net';
  * least that a customer of a provider has. A customer may have all of its /48 (`network`), of which it is one of 65,536.
  * @param address without a port
  */
-export function sourceOf(address: string): { name: string; network?: { name: string; member: number } } {
+export function countedSource(address: string): { name: string; network?: { name: string; member: number } } {
   const plain = address.trim().replace(/%.*$/, '');
   if (!isIPv6(plain)) return { name: plain };
   // A URL writes all of it in hexadecimal; every group then gets its four digits.

@@ -3,8 +3,8 @@ import { escapeMarkup } from './escape.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { PlaceCall } from './providers.ts';
 import { translation as english } from './translations/en.ts';
-import { translationFor } from './translations/languages.ts';
-import { type CallTranslation, fill, minutesIn, type Translation } from './translations/translation.ts';
+import { findTranslation } from './translations/languages.ts';
+import { type CallTranslation, fill, minutesText, type Translation } from './translations/translation.ts';
 
 /** A later notice only confuses. */
 const NOTICE_LIFE_SECONDS = 600;
@@ -17,7 +17,7 @@ export function callChannel(
 ): OtpChannel {
   return {
     async send(to, message, language, signal) {
-      const translation = await translationFor(language);
+      const translation = await findTranslation(language);
       return placeCall(
         {
           to,
@@ -52,7 +52,7 @@ export function speech(message: Message, translation: Translation, brand: Brand)
           digits(message.code),
           say(call.again),
           digits(message.code),
-          say(call.end, { minutes: minutesIn(spoken, message.validMinutes) }),
+          say(call.end, { minutes: minutesText(spoken, message.validMinutes) }),
         ];
   // The person needs a moment to lift the telephone to the ear.
   return `<speak><break time="1s"/>${sentences.join('<break time="700ms"/>')}</speak>`;

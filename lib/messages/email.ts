@@ -1,21 +1,21 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
-import { type EmailSettings, type FramedMail, framedMail, isolated, rich, sentBy } from './mail.ts';
+import { type EmailSettings, type FramedMail, framedMail, isolated, mailSender, rich } from './mail.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { SendMail } from './providers.ts';
-import { translationFor } from './translations/languages.ts';
-import { fill, minutesIn, type Translation } from './translations/translation.ts';
+import { findTranslation } from './translations/languages.ts';
+import { fill, minutesText, type Translation } from './translations/translation.ts';
 
 /** The channel `email`: mails through SES. */
 export function emailChannel(settings: EmailSettings, brand: Brand, sendMail: SendMail): OtpChannel {
-  const sender = sentBy(settings, brand);
+  const sender = mailSender(settings, brand);
   return {
     async prepare(language) {
-      await Promise.all([translationFor(language), sendMail.prepare?.()]);
+      await Promise.all([findTranslation(language), sendMail.prepare?.()]);
     },
 
     async send(to, message, language, signal) {
-      const mail = otpMail(message, await translationFor(language), brand);
+      const mail = otpMail(message, await findTranslation(language), brand);
       return sendMail({ ...sender, ...mail, to: asciiEmail(to), kind: message.kind }, signal);
     },
   };
@@ -27,7 +27,7 @@ export function emailChannel(settings: EmailSettings, brand: Brand, sendMail: Se
  */
 export function otpMail(message: Message, translation: Translation, brand: Brand): FramedMail {
   if (message.kind === 'owner_notice') return ownerMail(translation, brand);
-  return codeMail(message.code, minutesIn(translation, message.validMinutes), translation, brand);
+  return codeMail(message.code, minutesText(translation, message.validMinutes), translation, brand);
 }
 
 function codeMail(code: string, minutes: string, translation: Translation, brand: Brand): FramedMail {

@@ -1,6 +1,6 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
-import { channelsOf, readableOn } from './color.ts';
+import { contrastingInk, rgbChannels } from './color.ts';
 import { escapeMarkup } from './escape.ts';
 import type { Mail } from './providers.ts';
 import { fill, type Translation } from './translations/translation.ts';
@@ -12,7 +12,7 @@ export interface EmailSettings {
 }
 
 /** The sender and reply address of every mail: the brand, and its support. */
-export function sentBy(settings: EmailSettings, brand: Brand): Pick<Mail, 'from' | 'replyTo' | 'configurationSet'> {
+export function mailSender(settings: EmailSettings, brand: Brand): Pick<Mail, 'from' | 'replyTo' | 'configurationSet'> {
   return {
     from: { name: brand.name, address: asciiEmail(settings.senderAddress) },
     replyTo: asciiEmail(brand.supportEmail),
@@ -89,12 +89,12 @@ export function framedMail(content: MailContent): FramedMail {
   };
   const text = [
     brand.name,
-    ...content.blocks.map(blockAsText),
+    ...content.blocks.map(blockText),
     closing.support.text,
     `--\n${closing.automatic.text}`,
     ...(closing.legal === undefined ? [] : [closing.legal]),
   ].join('\n\n');
-  return { subject, text: `${text}\n`, html: asHtml(content, closing) };
+  return { subject, text: `${text}\n`, html: renderHtml(content, closing) };
 }
 
 /** The legal text in the language of the mail, or else the English one. */
@@ -111,7 +111,7 @@ function addressLink(email: string): Rich {
   };
 }
 
-function blockAsText(block: Block): string {
+function blockText(block: Block): string {
   switch (block.kind) {
     case 'heading':
       return block.text;
@@ -135,12 +135,12 @@ a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important
 @media (max-width:480px){.pad{padding-left:20px!important;padding-right:20px!important}.page{padding:0!important}.card{border-radius:0!important;border-width:0!important}}
 @media (prefers-color-scheme:dark){.page{background:#0f1318!important}.card{background:#1b212a!important;border-color:#2e3744!important}.ink{color:#eef1f5!important}.soft{color:#a9b3c0!important}.box{background:#262e3a!important;border-color:#3a4553!important}.line{border-color:#2e3744!important}}`;
 
-function asHtml(content: MailContent, closing: Closing): string {
+function renderHtml(content: MailContent, closing: Closing): string {
   const { translation, brand } = content;
   const direction = translation.direction ?? 'ltr';
   // As rgb(), so that the mail has no six digits but those of the code.
-  const color = `rgb(${channelsOf(brand.color).join(',')})`;
-  const ink = readableOn(brand.color);
+  const color = `rgb(${rgbChannels(brand.color).join(',')})`;
+  const ink = contrastingInk(brand.color);
   return `<!doctype html>
 <html lang="${translation.language}" dir="${direction}">
 <head>
@@ -160,11 +160,11 @@ function asHtml(content: MailContent, closing: Closing): string {
 <table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:560px;background:#fff;border:1px solid #d9e0e8;border-radius:12px;border-collapse:separate;overflow:hidden;font-family:${FONT};text-align:start;word-break:${translation.wordBreak ?? 'normal'}">
 <tr><td class="pad" style="padding:20px 32px;background:${color};color:${ink};font-size:20px;line-height:1.3;font-weight:700">${brandMark(brand, ink)}</td></tr>
 <tr><td class="pad" style="padding:32px 32px 8px">
-${content.blocks.map(blockAsHtml).join('\n')}
+${content.blocks.map(blockHtml).join('\n')}
 </td></tr>
 <tr><td class="pad" style="padding:0 32px 28px">
 <div class="line ink" style="border-top:1px solid #e3e8ee;padding-top:20px;color:#1c2430;font-size:15px;line-height:1.55;overflow-wrap:anywhere">${closing.support.html}</div>
-<div class="soft" style="padding-top:12px;color:#5b6777;font-size:13px;line-height:1.5">${closing.automatic.html}</div>${legalAsHtml(closing.legal)}
+<div class="soft" style="padding-top:12px;color:#5b6777;font-size:13px;line-height:1.5">${closing.automatic.html}</div>${legalHtml(closing.legal)}
 </td></tr>
 </table>
 <!--[if mso]></td></tr></table><![endif]-->
@@ -182,13 +182,13 @@ function brandMark({ name, logo }: Brand, ink: string): string {
 }
 
 /** In its own direction, because it may be in another language. */
-function legalAsHtml(legal: string | undefined): string {
+function legalHtml(legal: string | undefined): string {
   if (legal === undefined) return '';
   const lines = escapeMarkup(legal).replaceAll('\n', '<br>');
   return `\n<div class="line soft" dir="auto" style="margin-top:16px;border-top:1px solid #e3e8ee;padding-top:12px;color:#5b6777;font-size:12px;line-height:1.5;overflow-wrap:anywhere">${lines}</div>`;
 }
 
-function blockAsHtml(block: Block): string {
+function blockHtml(block: Block): string {
   switch (block.kind) {
     case 'heading':
       return `<h1 class="ink" style="margin:0 0 16px;color:#1c2430;font-size:24px;line-height:1.3;font-weight:700;text-wrap:balance">${escapeMarkup(block.text)}</h1>`;

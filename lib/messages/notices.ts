@@ -1,9 +1,9 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
-import { type EmailSettings, framedMail, isolated, rich, sentBy } from './mail.ts';
+import { type EmailSettings, framedMail, isolated, mailSender, rich } from './mail.ts';
 import type { Mail, Publish, SendMail } from './providers.ts';
-import { translationFor } from './translations/languages.ts';
+import { findTranslation } from './translations/languages.ts';
 import { fill, type Translation } from './translations/translation.ts';
 
 /** The content of a notice about a new account. It never has a password. */
@@ -41,9 +41,9 @@ export interface NoticeSettings {
 
 /** The notice by mail, through SES. */
 export function mailNotice({ brand, email }: NoticeSettings, sendMail: SendMail): AccountNotices['email'] {
-  const sender = sentBy(email, brand);
+  const sender = mailSender(email, brand);
   return async (client, account, language, signal) => {
-    const mail = accountMail(account, await translationFor(language), brand);
+    const mail = accountMail(account, await findTranslation(language), brand);
     await sendMail({ ...sender, ...mail, to: asciiEmail(client.email), kind: 'account_opened' }, signal);
   };
 }
@@ -51,7 +51,7 @@ export function mailNotice({ brand, email }: NoticeSettings, sendMail: SendMail)
 /** The notice by popup, through a topic of SNS. */
 export function popUpNotice({ notificationsTopicArn }: NoticeSettings, publish: Publish): AccountNotices['popUp'] {
   return async (userId, account, language, signal) => {
-    const translation = await translationFor(language);
+    const translation = await findTranslation(language);
     const message = JSON.stringify({
       user_id: userId,
       kind: 'account_opened',

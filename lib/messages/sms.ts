@@ -1,8 +1,8 @@
 import type { Brand, SmsSettings } from '../validators/deployment.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { Publish } from './providers.ts';
-import { translationFor } from './translations/languages.ts';
-import { fill, minutesIn, type Translation } from './translations/translation.ts';
+import { findTranslation } from './translations/languages.ts';
+import { fill, minutesText, type Translation } from './translations/translation.ts';
 
 /** The channel `sms`: transactional texts through SNS. */
 export function smsChannel(settings: SmsSettings, brand: Brand, publish: Publish): OtpChannel {
@@ -14,7 +14,7 @@ export function smsChannel(settings: SmsSettings, brand: Brand, publish: Publish
   } as const;
   return {
     async send(to, message, language, signal) {
-      const text = smsText(message, await translationFor(language), brand, settings.webOtpDomain);
+      const text = smsText(message, await findTranslation(language), brand, settings.webOtpDomain);
       return publish({ phoneNumber: to, message: text, attributes }, signal);
     },
   };
@@ -34,7 +34,7 @@ export function smsText(message: Message, translation: Translation, brand: Brand
   if (message.kind === 'owner_notice') return firstThatFits(sms.ownerNotice.map((it) => fill(it, { brand: name })));
 
   const { code } = message;
-  const values = { brand: name, code, minutes: minutesIn(translation, message.validMinutes) };
+  const values = { brand: name, code, minutes: minutesText(translation, message.validMinutes) };
   const wordings = [...sms.code, sms.codeAlone].map((wording) => fill(wording, values));
   const bound = webOtpDomain === undefined ? [] : wordings.map((it) => `${it}\n@${webOtpDomain} #${code}`);
   return firstThatFits([...bound, ...wordings]);

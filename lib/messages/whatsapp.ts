@@ -1,21 +1,21 @@
 import type { WhatsAppSettings } from '../validators/deployment.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { SendWhatsApp, WhatsAppTemplate } from './providers.ts';
-import { translationFor } from './translations/languages.ts';
+import { findTranslation } from './translations/languages.ts';
 
 /** The channel `whatsapp`: template messages through AWS End User Messaging. Meta's templates hold their text. */
 export function whatsAppChannel(settings: WhatsAppSettings, sendWhatsApp: SendWhatsApp): OtpChannel {
   const { phoneNumberId } = settings;
   return {
     async send(to, message, language, signal) {
-      const { whatsapp } = await translationFor(language);
-      const template = templateOf(message, whatsapp, settings);
+      const { whatsapp } = await findTranslation(language);
+      const template = whatsAppTemplate(message, whatsapp, settings);
       return sendWhatsApp({ to, phoneNumberId, template }, signal);
     },
   };
 }
 
-function templateOf(message: Message, language: string, settings: WhatsAppSettings): WhatsAppTemplate {
+function whatsAppTemplate(message: Message, language: string, settings: WhatsAppSettings): WhatsAppTemplate {
   if (message.kind === 'owner_notice') return { name: settings.noticeTemplate, language, components: [] };
   const code = [{ type: 'text' as const, text: message.code }];
   return {

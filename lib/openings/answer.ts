@@ -21,7 +21,7 @@ const NO_REPEAT =
  *
  * @throws Problem for every end but `opened`
  */
-export function answerTo(
+export function publicAnswer(
   end: End,
   { operationId, hasKey }: { operationId: string; hasKey: boolean },
   telemetry: Telemetry,
@@ -30,9 +30,9 @@ export function answerTo(
     case 'opened':
       return end;
     case 'failed':
-      throw end.failure instanceof PlatformFailure ? toProblem(end.failure, telemetry) : end.failure;
+      throw end.failure instanceof PlatformFailure ? platformProblem(end.failure, telemetry) : end.failure;
     case 'overtaken':
-      throw inProgress(1);
+      throw inProgressProblem(1);
     case 'unknown':
     case 'undecided': {
       const status = end.kind === 'undecided' && !end.keyed && !end.first ? 409 : 504;
@@ -48,12 +48,12 @@ export function answerTo(
 }
 
 /** Another worker holds the operation. */
-export function inProgress(retryAfterSeconds: number): Problem {
+export function inProgressProblem(retryAfterSeconds: number): Problem {
   return new Problem('request_in_progress', { retryAfterSeconds });
 }
 
 /** A failure of the platform that certainly opened nothing. */
-function toProblem(failure: PlatformFailure, telemetry: Telemetry): Problem {
+function platformProblem(failure: PlatformFailure, telemetry: Telemetry): Problem {
   const { reason, errors, retryAfterSeconds } = failure.options;
   if (failure.kind === 'platform_refused') telemetry.event('PlatformRefused', { reason });
   if (failure.kind === 'platform_unavailable') telemetry.event('PlatformUnavailable', { reason });

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { databaseClient, table, transactions } from '../aws/dynamodb.ts';
+import { databaseClient, dynamoTable, transactions } from '../aws/dynamodb.ts';
 import { parsedSecret, secretReader } from '../aws/secrets.ts';
 import type { AccountConfig } from '../config.ts';
 import { stoppable, within } from '../deadline.ts';
@@ -8,12 +8,12 @@ import type { AccountNotices, NoticeSettings } from '../messages/notices.ts';
 import { platformConnections } from '../platform/connections.ts';
 import { derivePasswords, parsePasswordKey } from '../platform/passwords.ts';
 import type { PasswordRole, TradingPlatform } from '../platform/platform.ts';
-import { type AccountDirectory, accountDirectoryIn } from '../records/account-directory.ts';
-import { type Accounts, accountsIn } from '../records/accounts.ts';
+import { type AccountDirectory, dynamoAccountDirectory } from '../records/account-directory.ts';
+import { type Accounts, dynamoAccounts } from '../records/accounts.ts';
 import type { Connection } from '../records/crm-records.ts';
-import { type Events, eventsOn } from '../records/events.ts';
+import { type Events, lazyEvents } from '../records/events.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
-import { type Ledger, ledgerIn } from './ledger.ts';
+import { dynamoLedger, type Ledger } from './ledger.ts';
 
 /** Keys made of the deployment's password secret. */
 export interface AccountKeys {
@@ -55,7 +55,7 @@ const PLATFORM_ENDS_MS = 20_000;
 const WORK_ENDS_MS = 22_500;
 
 /** @param stopsAt when the caller stops waiting, in epoch milliseconds; `signal` aborts then */
-export function timesFrom(startedAt: number, stopsAt: number, signal: AbortSignal): Times {
+export function planTimes(startedAt: number, stopsAt: number, signal: AbortSignal): Times {
   const platform = stoppable(PLATFORM_ENDS_MS, signal);
   return {
     openingEndsAt: Math.min(startedAt + OPENING_ENDS_MS, stopsAt),
@@ -116,16 +116,16 @@ export function accountDependencies(config: AccountConfig): AccountDependencies 
   const readSecret = secretReader({ ahead: 1 });
   const names = { operations: config.operationsTable, logins: config.loginsTable };
   return {
-    directory: accountDirectoryIn(table(database, config.crmTable)),
-    ledger: ledgerIn({
-      operations: table(database, names.operations),
-      logins: table(database, names.logins),
+    directory: dynamoAccountDirectory(dynamoTable(database, config.crmTable)),
+    ledger: dynamoLedger({
+      operations: dynamoTable(database, names.operations),
+      logins: dynamoTable(database, names.logins),
       names,
       transact: transactions(database),
     }),
-    accounts: accountsIn(table(database, config.accountsTable)),
+    accounts: dynamoAccounts(dynamoTable(database, config.accountsTable)),
     notices: accountNotices(config),
-    events: eventsOn(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
+    events: lazyEvents(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
     platform: platformConnections({ readSecret }),
     keys: parsedSecret(readSecret, config.passwordSecret, accountKeys),
     passwords: derivePasswords,

@@ -16,7 +16,7 @@ export interface Effects {
   /** The login to choose after this one; undefined if there is none, or if the caller has chosen. */
   nextLogin(login: number): number | undefined;
   /** Why no login is left to ask for. */
-  noLogin(): unknown;
+  noLoginFailure(): unknown;
   /** Sends the command, once. */
   send(login: number | undefined): Promise<Learned>;
   look(login: number): Promise<Learned>;
@@ -209,11 +209,11 @@ class Loop {
       telemetry.event('DepositFailed', { login: life.login, reason: reason ?? 'empty' });
     const isForeign = life.at === 'sent' && life.commands === 'one' && FOUND_TAKEN.has(fact.on);
     if (isForeign && to.at !== 'open') {
-      this.#failure = this.#run.effects.noLogin();
+      this.#failure = this.#run.effects.noLoginFailure();
       const { login } = life;
       if (login !== undefined && this.#held.plan !== undefined) telemetry.event('LoginNotOurs', { login });
     }
-    if (fact.on === 'reserved' && to.at === 'gone') this.#failure = this.#run.effects.noLogin();
+    if (fact.on === 'reserved' && to.at === 'gone') this.#failure = this.#run.effects.noLoginFailure();
   }
 
   #hasTime(step: Step): boolean {

@@ -12,7 +12,7 @@ import type { AccountDependencies, Times } from './dependencies.ts';
 import type { Effects, Learned, OpenLife } from './drive.ts';
 import type { Held, Plan } from './ledger.ts';
 import type { PaymentOutcome } from './life.ts';
-import { chosenLogins, depositFor, judgeOrder, type NamedRecords, toDetails, toOrder } from './order.ts';
+import { buildDetails, buildOrder, chosenLogins, demoDeposit, judgeOrder, type NamedRecords } from './order.ts';
 
 /** The trading server of an operation, and its client; the client is absent if the CRM no longer has it. */
 export interface Server {
@@ -70,7 +70,7 @@ export function settlerEffects(work: Work): Effects {
     send: neverSent,
     // Guards ask for it in every state.
     nextLogin: () => undefined,
-    noLogin: neverSent,
+    noLoginFailure: neverSent,
   };
 }
 
@@ -87,13 +87,13 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
       const server = await work.server();
       if (server === undefined) throw new Problem('platform_unavailable', { retryAfterSeconds: 5 });
       const { platform, connection } = server;
-      const deposit = depositFor(found);
-      const order = toOrder(body, found.client, held, passwords, deposit);
+      const deposit = demoDeposit(found);
+      const order = buildOrder(body, found.client, held, passwords, deposit);
       judgeOrder(order, connection, platform);
       await request.ready;
       logins = chosenLogins(held.nonce, body.login, connection);
       const plan: Plan = {
-        ...toDetails(request, held.operationId),
+        ...buildDetails(request, held.operationId),
         send_email: body.send_email,
         send_pop_up: body.send_pop_up,
         language: body.language,
@@ -109,7 +109,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
 
     nextLogin: (login) => logins[logins.indexOf(login) + 1],
 
-    noLogin: () =>
+    noLoginFailure: () =>
       new PlatformFailure(body.login === undefined ? 'login_range_exhausted' : 'login_taken', {
         reason: 'login_exists',
       }),
@@ -117,7 +117,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
     async send(login) {
       const server = await work.server();
       if (server?.client === undefined) return { on: 'unclear' };
-      const order = toOrder(body, server.client, held, passwords, held.plan?.deposit, login);
+      const order = buildOrder(body, server.client, held, passwords, held.plan?.deposit, login);
       const leftMs = times.platformEndsAt - dependencies.now();
       const answerMs = held.plan?.keyed === true ? Math.min(ANSWER_MS, leftMs / 2) : leftMs;
       try {
@@ -125,7 +125,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
         if (login !== undefined && opened.login !== login) return { on: 'lost' };
         return { on: 'opened', login: opened.login };
       } catch (failure) {
-        return toFact(failure, telemetry);
+        return failureFact(failure, telemetry);
       }
     },
   };
@@ -140,7 +140,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
 }
 
 /** What a failed command says. A failure that the platform's client does not know leaves the outcome unknown. */
-function toFact(failure: unknown, telemetry: Telemetry): Learned {
+function failureFact(failure: unknown, telemetry: Telemetry): Learned {
   const kind = failure instanceof PlatformFailure ? failure.kind : 'account_outcome_unknown';
   if (kind === 'login_taken') return { on: 'exists', failure };
   if (kind !== 'account_outcome_unknown') return { on: CONTENT.has(kind) ? 'rejected' : 'refused', failure };
@@ -148,12 +148,12 @@ function toFact(failure: unknown, telemetry: Telemetry): Learned {
   return { on: 'lost', failure };
 }
 
-function sharedEffects(work: Work): Omit<Effects, 'prepare' | 'send' | 'nextLogin' | 'noLogin'> {
+function sharedEffects(work: Work): Omit<Effects, 'prepare' | 'send' | 'nextLogin' | 'noLoginFailure'> {
   const { held, times, dependencies } = work;
 
   const record = async (life: OpenLife) => {
     try {
-      await dependencies.accounts.put(toRecord(held, life), times.signal);
+      await dependencies.accounts.put(accountRecord(held, life), times.signal);
       return true;
     } catch (error) {
       work.telemetry.event('AccountNotRecorded', { login: life.login, ...describeError(error) });
@@ -226,7 +226,7 @@ async function payment(work: Work, life: OpenLife, pay: boolean): Promise<Paymen
 async function publish({ dependencies, held, times, telemetry }: Work, life: OpenLife): Promise<boolean> {
   try {
     const signal = within(PUBLISH_MS, times.signal);
-    await dependencies.events.publish('AccountOpened', accountOpened(toRecord(held, life)), signal);
+    await dependencies.events.publish('AccountOpened', accountOpened(accountRecord(held, life)), signal);
     return true;
   } catch (error) {
     telemetry.event('EventFailed', { login: life.login, ...describeError(error) });
@@ -235,7 +235,7 @@ async function publish({ dependencies, held, times, telemetry }: Work, life: Ope
 }
 
 /** The record of an open account. */
-export function toRecord({ plan }: Held, { login, opened_at }: OpenLife): AccountRecord {
+export function accountRecord({ plan }: Held, { login, opened_at }: OpenLife): AccountRecord {
   if (plan === undefined) throw new Error('An open account has a plan.');
   const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, master_given, ...details } = plan;
   return { ...details, login, opened_at };

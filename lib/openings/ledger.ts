@@ -4,7 +4,7 @@ import { ConditionFailed, type Item, type Table, type Transact, tryWrite, type W
 import { AwsFailure } from '../aws/failure.ts';
 import type { AccountDetails } from '../records/accounts.ts';
 import { assignments } from '../records/assignments.ts';
-import { DUE_ATTRIBUTES, due, dueUntil, OPERATOR_ONLY, readDue } from '../records/due.ts';
+import { DUE_ATTRIBUTES, due, OPERATOR_ONLY, readDue, readDueKeys } from '../records/due.ts';
 import type { Life } from './life.ts';
 
 /**
@@ -14,7 +14,7 @@ import type { Life } from './life.ts';
  */
 
 /** How the client wants to hear about the account. */
-interface AskedNotices {
+interface RequestedNotices {
   send_email?: boolean | undefined;
   send_pop_up?: boolean | undefined;
   /** BCP 47; absent: the client's own. */
@@ -22,7 +22,7 @@ interface AskedNotices {
 }
 
 /** What is needed to finish an operation without its caller; nothing personal, no password. */
-export interface Plan extends AccountDetails, AskedNotices {
+export interface Plan extends AccountDetails, RequestedNotices {
   /** The protocol names the login, and the platform refuses one that exists. */
   keyed: boolean;
   /** What the account is funded with, in units of its currency; in the command that opens it, or after the opening. */
@@ -175,18 +175,18 @@ export interface LedgerTables {
 }
 
 /** The ledger in DynamoDB. */
-export function ledgerIn(tables: LedgerTables, now: () => number = Date.now): Ledger {
+export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now): Ledger {
   const { operations, logins } = tables;
   return {
     claim: (scope, fingerprint, leaseMs, signal) =>
       claim({ operations, now, leaseMs, signal }, newOperation(scope, now() + leaseMs), fingerprint),
 
-    due: (signal) => dueUntil(operations, now(), MAX_DUE, signal),
+    due: (signal) => readDueKeys(operations, now(), MAX_DUE, signal),
 
     async open(signal) {
       const items = await readDue(operations, OPERATOR_ONLY, MAX_LISTED, signal);
       return items
-        .map((item) => ({ held: toHeld(item), dueAt: Number(item.due_at) }))
+        .map((item) => ({ held: parseHeld(item), dueAt: Number(item.due_at) }))
         .toSorted((one, other) => one.dueAt - other.dueAt);
     },
 
@@ -199,7 +199,7 @@ export function ledgerIn(tables: LedgerTables, now: () => number = Date.now): Le
 
     async rest(held, until, signal) {
       const next = { ...held, revision: held.revision + 1 };
-      await underVersion(held, () => single(operations, stateWrite('', next, now(), until), signal));
+      await writeUnderVersion(held, () => single(operations, stateWrite('', next, now(), until), signal));
     },
 
     async holders(version, wanted, signal) {
@@ -225,7 +225,7 @@ interface Call {
 function newOperation(scope: readonly string[] | undefined, leaseUntil: number): Held {
   const operationId = randomUUID();
   return {
-    pk: scope === undefined ? `operation#${operationId}` : keyOf(scope),
+    pk: scope === undefined ? `operation#${operationId}` : operationKey(scope),
     operationId,
     nonce: randomUUID(),
     lease: randomUUID(),
@@ -255,7 +255,7 @@ async function claim(call: Call, held: Held, fingerprint: string): Promise<Claim
   const isKept = '(attribute_not_exists(expires_at) OR expires_at > :seconds) AND fingerprint = :fingerprint';
   const taken = await acquire(call, pk, lease, isKept, { ':seconds': seconds, ':fingerprint': fingerprint });
   if (taken !== undefined) return { kind: 'held', held: taken };
-  return toBusy(await operations.get({ pk }, signal), fingerprint, now());
+  return busyClaim(await operations.get({ pk }, signal), fingerprint, now());
 }
 
 async function acquire(
@@ -274,7 +274,7 @@ async function acquire(
     values: { ':lease': lease, ':until': at + leaseMs, ':one': 1, ':now': at, ...values },
   };
   const item = await tryWrite(operations.update({ pk }, expression, signal));
-  return item && toHeld(item);
+  return item && parseHeld(item);
 }
 
 async function write(tables: LedgerTables, at: number, held: Held, to: Life, signal: AbortSignal): Promise<void> {
@@ -283,14 +283,14 @@ async function write(tables: LedgerTables, at: number, held: Held, to: Life, sig
   const next = { ...held, revision: held.revision + 1, life: to, since };
   const state = stateWrite(names.operations, next, at);
   const reservations = reservationWrites(names.logins, held, next);
-  await underVersion(held, () =>
+  await writeUnderVersion(held, () =>
     reservations.length > 0 ? transact([state, ...reservations], signal) : single(operations, state, signal),
   );
   Object.assign(held, { life: to, since });
 }
 
 /** Raises the revision of `held`, whether the write arrived or not. @throws Overtaken, LoginReserved, AwsFailure */
-async function underVersion(held: Held, work: () => Promise<void>): Promise<void> {
+async function writeUnderVersion(held: Held, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
@@ -366,7 +366,7 @@ function expiry(at: number): number {
 }
 
 /** The partition key of an idempotency key. @param scope as in `claim` */
-export function keyOf(scope: readonly string[]): string {
+export function operationKey(scope: readonly string[]): string {
   return `key#${hash('sha256', JSON.stringify(scope), 'base64url')}`;
 }
 
@@ -376,12 +376,12 @@ function parse(item: Item): v.InferOutput<typeof StoredSchema> {
   return result.output;
 }
 
-function toHeld(item: Item): Held {
+function parseHeld(item: Item): Held {
   const { pk, operation_id, nonce, lease, lease_until, revision, life, plan, since } = parse(item);
   return { pk, operationId: operation_id, nonce, lease, leaseUntil: lease_until, revision, life, plan, since };
 }
 
-function toBusy(item: Item | undefined, fingerprint: string, at: number): Claim {
+function busyClaim(item: Item | undefined, fingerprint: string, at: number): Claim {
   // It ended between the calls: the caller may try again at once.
   if (item === undefined)
     return { kind: 'busy', life: { at: 'gone' }, operationId: '', nonce: '', retryAfterSeconds: 1 };

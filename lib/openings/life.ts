@@ -91,7 +91,7 @@ const one = (life: Of<'sent'>) => life.commands === 'one';
 const unkeyed = (_: Life, { keyed }: Context) => !keyed;
 const oneAndNext = (life: Of<'sent'>, { next }: Context) => one(life) && next !== undefined;
 const hasNext = (_: Life, { next }: Context) => next !== undefined;
-const byRequest = (_: Life, { worker }: Context) => worker === 'request';
+const isRequest = (_: Life, { worker }: Context) => worker === 'request';
 /** A server that cannot tell will not tell later either. */
 const oldForSettler = (_: Life, { worker, old }: Context) => worker === 'settler' && old;
 const depositDue = (life: Open) => life.deposit === 'due';
@@ -125,7 +125,7 @@ const paying = (life: Open): Life => ({ ...life, deposit: 'sent' });
 function progress(life: Open, { old }: Context, fact: Fact): Open {
   if (fact.on !== 'completed') return life;
   const { recorded, published } = fact;
-  return { ...life, recorded, published, deposit: depositAfter(life.deposit, fact.deposit, old) };
+  return { ...life, recorded, published, deposit: nextDeposit(life.deposit, fact.deposit, old) };
 }
 const done = (life: Open, context: Context, fact: Fact): Life => {
   const { login, opened_at, deposit } = progress(life, context, fact);
@@ -134,7 +134,7 @@ const done = (life: Open, context: Context, fact: Fact): Life => {
 const paid = (life: Of<'done'>): Life => ({ ...life, unpaid: false });
 
 /** A refused payment becomes due again; after a day whatever is still missing is reported instead. */
-function depositAfter(deposit: Deposit, outcome: PaymentOutcome, old: boolean): Deposit {
+function nextDeposit(deposit: Deposit, outcome: PaymentOutcome, old: boolean): Deposit {
   if (deposit !== 'due' && deposit !== 'sent') return deposit;
   if (outcome === 'made') return 'made';
   if (old && outcome !== 'kept') return 'failed';
@@ -169,8 +169,8 @@ export const LIFE: { readonly [S in State]: readonly Transition<S>[] } = {
     { on: ['unmarked'], to: open, step: 'resume' },
     { on: ['foreign'], to: undecided, step: 'stop' },
     { on: ['silent'], if: oldForSettler, to: undecided, step: 'stop' },
-    { on: ['absent', 'silent'], if: byRequest, step: 'send' },
-    { on: ['refused', 'unclear'], if: byRequest, step: 'pause' },
+    { on: ['absent', 'silent'], if: isRequest, step: 'send' },
+    { on: ['refused', 'unclear'], if: isRequest, step: 'pause' },
     { on: ['rejected', 'absent', 'silent', 'unclear'], step: 'rest' },
   ],
   open: [

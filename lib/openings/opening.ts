@@ -4,8 +4,8 @@ import { fingerprints } from '../http/idempotency.ts';
 import { Problem } from '../problem.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from '../validators/trading-account.ts';
-import { answerTo, inProgress } from './answer.ts';
-import { type AccountDependencies, type AccountKeys, type Times, timesFrom } from './dependencies.ts';
+import { inProgressProblem, publicAnswer } from './answer.ts';
+import { type AccountDependencies, type AccountKeys, planTimes, type Times } from './dependencies.ts';
 import { drive } from './drive.ts';
 import { requestEffects, type Server, type Work } from './effects.ts';
 import type { Claim } from './ledger.ts';
@@ -31,8 +31,8 @@ export async function openTradingAccount(
   telemetry: Telemetry,
   callerSignal: AbortSignal,
 ): Promise<Answer<TradingAccountAnswer>> {
-  const times = timesFrom(dependencies.now(), request.endsAt - STOP_BEFORE_END_MS, callerSignal);
-  const reads = begin(dependencies, version, request, times);
+  const times = planTimes(dependencies.now(), request.endsAt - STOP_BEFORE_END_MS, callerSignal);
+  const reads = startReads(dependencies, version, request, times);
   let isConnecting = true;
   const onEnd = () => {
     isConnecting = false;
@@ -49,13 +49,13 @@ export async function openTradingAccount(
 }
 
 /** Reads the records and connects to the server, while the operation is claimed. */
-function begin(
+function startReads(
   { directory, platform: connect }: AccountDependencies,
   version: PlatformVersion,
   { body, parameters }: OpeningRequest,
   { signal, platformSignal }: Times,
 ) {
-  const records = directory.forAccount(
+  const records = directory.readAccountRecords(
     {
       userId: parameters.user_id,
       connectionId: body.connection_id,
@@ -74,13 +74,13 @@ function begin(
   return { records, server, ready };
 }
 
-interface Begun {
+interface Opening {
   dependencies: AccountDependencies;
   version: PlatformVersion;
   request: OpeningRequest;
   telemetry: Telemetry;
   times: Times;
-  reads: ReturnType<typeof begin>;
+  reads: ReturnType<typeof startReads>;
   keys: AccountKeys;
   claim: Claim;
 }
@@ -98,18 +98,18 @@ function claimOperation(
   return ledger.claim([version, caller, parameters.user_id, idempotencyKey], fingerprint, leaseMs, signal);
 }
 
-async function answer(begun: Begun): Promise<Answer<TradingAccountAnswer>> {
+async function answer(begun: Opening): Promise<Answer<TradingAccountAnswer>> {
   const { dependencies, version, request, times, reads, claim } = begun;
   const { body, parameters, idempotencyKey, caller = ANONYMOUS } = request;
   if (claim.kind === 'reused') throw new Problem('idempotency_key_reused');
   if (claim.kind === 'busy') {
     const { life } = claim;
     // Another worker completes the account; its login is known.
-    if (life.at !== 'open' && life.at !== 'done') throw inProgress(claim.retryAfterSeconds);
-    return { body: { login: life.login, ...passwordsFor(begun, claim.nonce) }, replayed: true };
+    if (life.at !== 'open' && life.at !== 'done') throw inProgressProblem(claim.retryAfterSeconds);
+    return { body: { login: life.login, ...accountPasswords(begun, claim.nonce) }, replayed: true };
   }
   const { held } = claim;
-  const passwords = passwordsFor(begun, held.nonce);
+  const passwords = accountPasswords(begun, held.nonce);
   const telemetry = begun.telemetry.with({
     operation_id: held.operationId,
     version,
@@ -142,12 +142,12 @@ async function answer(begun: Begun): Promise<Answer<TradingAccountAnswer>> {
   const { platformEndsAt, signal } = times;
   const end = await drive({ worker: 'request', ledger, effects, telemetry, now, platformEndsAt, signal }, held);
   const { operationId } = held;
-  const { login, replayed } = answerTo(end, { operationId, hasKey: idempotencyKey !== undefined }, telemetry);
+  const { login, replayed } = publicAnswer(end, { operationId, hasKey: idempotencyKey !== undefined }, telemetry);
   return { body: { login, ...passwords }, replayed };
 }
 
 /** Given passwords, and derived ones where the caller gave none. */
-function passwordsFor({ dependencies, version, request: { body }, keys }: Begun, nonce: string): Passwords {
+function accountPasswords({ dependencies, version, request: { body }, keys }: Opening, nonce: string): Passwords {
   const derived = dependencies.passwords({ key: keys.passwords, nonce, version });
   return {
     master_password: body.master_password ?? derived.master,

@@ -7,7 +7,7 @@ import { type AccountType, type Connection, isManagerGroup, loginRanges } from '
 import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
 
 /** The records that a request names, as far as the CRM has them. */
-export type FoundRecords = Awaited<ReturnType<AccountDirectory['forAccount']>>;
+export type FoundRecords = Awaited<ReturnType<AccountDirectory['readAccountRecords']>>;
 
 /** The records of the CRM that an order is made of. */
 export interface NamedRecords {
@@ -78,13 +78,13 @@ export function chosenLogins(nonce: string, own: number | undefined, connection:
 }
 
 /** What a new account is funded with; on a demo connection only. */
-export function depositFor({ connection, accountType }: NamedRecords): number | undefined {
+export function demoDeposit({ connection, accountType }: NamedRecords): number | undefined {
   const deposit = accountType?.deposit ?? 0;
   return connection.demo && deposit > 0 ? deposit : undefined;
 }
 
 /** What the platform is asked for. @param login the one to open the account at; absent: the caller's own, if any */
-export function toOrder(
+export function buildOrder(
   body: TradingAccountRequest,
   client: AccountClient,
   operation: { operationId: string },
@@ -110,7 +110,7 @@ export function toOrder(
 }
 
 /** The account's record, as far as it is known before the account is open. */
-export function toDetails(
+export function buildDetails(
   request: { version: PlatformVersion; userId: string; body: TradingAccountRequest; caller: string },
   operationId: string,
 ): AccountDetails {

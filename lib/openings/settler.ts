@@ -1,6 +1,6 @@
 import { within } from '../deadline.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
-import { type AccountDependencies, timesFrom } from './dependencies.ts';
+import { type AccountDependencies, planTimes } from './dependencies.ts';
 import { drive, type End, type Learned } from './drive.ts';
 import { reportRefusal, type Server, settlerEffects, type Work } from './effects.ts';
 import type { Held, Plan } from './ledger.ts';
@@ -68,7 +68,7 @@ async function driveWithoutCaller(
   const { plan } = held;
   if (plan === undefined) throw new Error('An operation that is due has a plan.');
   const { now, ledger } = dependencies;
-  const times = timesFrom(now(), stopsAt, within(stopsAt - now()));
+  const times = planTimes(now(), stopsAt, within(stopsAt - now()));
   const { user_id, version, connection_id } = plan;
   const telemetry = run.telemetry.with({ operation_id: held.operationId, user_id, version, connection_id });
   const work: Work = {
@@ -76,7 +76,7 @@ async function driveWithoutCaller(
     held,
     times,
     telemetry,
-    server: () => serverFor(dependencies, servers, plan, times.platformSignal, telemetry),
+    server: () => findServer(dependencies, servers, plan, times.platformSignal, telemetry),
     async master() {
       if (plan.master_given) return { password: undefined, given: true };
       const { passwords: key } = await dependencies.keys(times.platformSignal);
@@ -89,14 +89,17 @@ async function driveWithoutCaller(
 }
 
 /** A connection whose server does not answer is asked once in a run. */
-async function serverFor(
+async function findServer(
   { directory, platform: connect }: AccountDependencies,
   servers: Run['servers'],
   { user_id, connection_id, version }: Plan,
   signal: AbortSignal,
   telemetry: Telemetry,
 ): Promise<Server | undefined> {
-  const { client, connection } = await directory.forAccount({ userId: user_id, connectionId: connection_id }, signal);
+  const { client, connection } = await directory.readAccountRecords(
+    { userId: user_id, connectionId: connection_id },
+    signal,
+  );
   if (connection === undefined || connection.platform !== version) return undefined;
   let server = servers.get(connection_id);
   if (server === undefined) {

@@ -8,7 +8,7 @@ import {
   type Connection,
   ConnectionSchema,
 } from './crm-records.ts';
-import { crmKey, readItems, recordIn } from './crm-table.ts';
+import { crmKey, parseRecord, readItems } from './crm-table.ts';
 
 /** A client for whom an account is opened; the phone number as its item has it beside the record. */
 export interface AccountClient extends Omit<Client, 'phone'> {
@@ -18,7 +18,7 @@ export interface AccountClient extends Omit<Client, 'phone'> {
 /** What the opening of an account reads of the CRM; one round trip. */
 export interface AccountDirectory {
   /** What the opening of an account names. */
-  forAccount(
+  readAccountRecords(
     ids: {
       userId: string;
       connectionId: string;
@@ -35,9 +35,9 @@ export interface AccountDirectory {
 }
 
 /** @throws AwsFailure also when a record in the table breaks its own rules */
-export function accountDirectoryIn(table: Table): AccountDirectory {
+export function dynamoAccountDirectory(table: Table): AccountDirectory {
   return {
-    async forAccount({ userId, connectionId, accountTypeId, rebateUserId }, signal) {
+    async readAccountRecords({ userId, connectionId, accountTypeId, rebateUserId }, signal) {
       const keys = {
         client: crmKey.client(userId),
         connection: crmKey.connection(connectionId),
@@ -47,8 +47,8 @@ export function accountDirectoryIn(table: Table): AccountDirectory {
       const items = await readItems(table, Object.values(keys), signal);
       return {
         client: accountClient(items.get(keys.client)),
-        connection: recordIn(ConnectionSchema, items.get(keys.connection)),
-        accountType: recordIn(AccountTypeSchema, items.get(keys.accountType ?? '')),
+        connection: parseRecord(ConnectionSchema, items.get(keys.connection)),
+        accountType: parseRecord(AccountTypeSchema, items.get(keys.accountType ?? '')),
         rebateUser: accountClient(items.get(keys.rebateUser ?? '')),
       };
     },
@@ -57,7 +57,7 @@ export function accountDirectoryIn(table: Table): AccountDirectory {
 
 /** The number in E.164 stands in the item, so that no account waits for the numbering plans of the world. */
 function accountClient(item: Item | undefined): AccountClient | undefined {
-  const client = recordIn(ClientSchema, item);
+  const client = parseRecord(ClientSchema, item);
   if (client === undefined) return undefined;
   const { phone: _, ...rest } = client;
   const e164 = item?.e164;

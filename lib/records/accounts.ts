@@ -29,7 +29,7 @@ export interface Accounts {
 }
 
 /** Accounts in DynamoDB: by client (`pk`), then version, connection and login (`sk`). */
-export function accountsIn(table: Table): Accounts {
+export function dynamoAccounts(table: Table): Accounts {
   return {
     async put(record, signal) {
       const { user_id, version, connection_id, login } = record;

@@ -10,7 +10,7 @@ interface Placeholder {
 /** Kept: there are few attributes, and each request writes some of them several times. */
 const placeholders = new Map<string, Placeholder>();
 
-function placeholderOf(attribute: string): Placeholder {
+function findPlaceholder(attribute: string): Placeholder {
   const known = placeholders.get(attribute);
   if (known !== undefined) return known;
   const placeholder = { name: `#${attribute}`, value: `:${attribute}`, assignment: `#${attribute} = :${attribute}` };
@@ -28,13 +28,13 @@ export function assignments(
   let update = '';
   for (const attribute of Object.keys(set)) {
     if (set[attribute] === undefined) continue;
-    const { name, value, assignment } = placeholderOf(attribute);
+    const { name, value, assignment } = findPlaceholder(attribute);
     update += update === '' ? `SET ${assignment}` : `, ${assignment}`;
     names[name] = attribute;
     values[value] = set[attribute];
   }
   for (const [index, attribute] of remove.entries()) {
-    const { name } = placeholderOf(attribute);
+    const { name } = findPlaceholder(attribute);
     update += index === 0 ? ` REMOVE ${name}` : `, ${name}`;
     names[name] = attribute;
   }

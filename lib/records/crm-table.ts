@@ -30,7 +30,10 @@ export async function readItems(
 }
 
 /** The record in an item; @throws AwsFailure when it breaks its own rules */
-export function recordIn<S extends v.GenericSchema>(schema: S, item: Item | undefined): v.InferOutput<S> | undefined {
+export function parseRecord<S extends v.GenericSchema>(
+  schema: S,
+  item: Item | undefined,
+): v.InferOutput<S> | undefined {
   if (item === undefined) return undefined;
   const read = readRecord(schema, item.record);
   if (read === undefined) throw new AwsFailure('CrmRecordMalformed');

@@ -4,7 +4,7 @@ import { awaitAll } from '../deadline.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
 import { DOCUMENTS_FOLDER, PENDING_DOCUMENT } from '../validators/deployment.ts';
 import type { Violation } from '../validators/primitives.ts';
-import { toPointer } from '../validators/primitives.ts';
+import { jsonPointer } from '../validators/primitives.ts';
 
 /** Where a document went, as the registration's record keeps it. */
 export interface StoredDocument {
@@ -44,7 +44,7 @@ interface DocumentOptions {
 }
 
 /** Documents as objects in S3, whose client is loaded when the first document comes. */
-export function documentsIn(
+export function s3Documents(
   bucket: string,
   { tagged = false, open = async (name) => (await import('../aws/s3.ts')).objectStore(name) }: DocumentOptions = {},
 ): Documents {
@@ -57,7 +57,7 @@ export function documentsIn(
         if ((await mediaType(document)) !== undefined) return [];
         return [
           {
-            pointer: toPointer([document.fieldKey, document.index, 'doc']),
+            pointer: jsonPointer([document.fieldKey, document.index, 'doc']),
             rule: 'media_type',
             detail: 'must be a document of a kind that the form accepts',
           },

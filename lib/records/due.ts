@@ -21,7 +21,7 @@ export function due(id: string, at: number) {
 export const DUE_ATTRIBUTES = [DUE_INDEX.shard, DUE_INDEX.at];
 
 /** The keys of what is due until then (epoch ms), oldest first, so many of each shard. What was written a moment ago may be missing. */
-export async function dueUntil(table: Table, until: number, most: number, signal: AbortSignal): Promise<string[]> {
+export async function readDueKeys(table: Table, until: number, most: number, signal: AbortSignal): Promise<string[]> {
   const found = await Promise.all(SHARDS.map((shard) => table.queryIndex(DUE_INDEX, shard, until, most, signal)));
   const at = (item: Item) => Number(item[DUE_INDEX.at]);
   const sorted = found.flat().toSorted((a, b) => at(a) - at(b));
@@ -33,7 +33,7 @@ const BATCH = 100;
 
 /** What is due until then as it stands in the table, in the same order; without what has come to its end meanwhile. */
 export async function readDue(table: Table, until: number, most: number, signal: AbortSignal): Promise<Item[]> {
-  const pks = await dueUntil(table, until, most, signal);
+  const pks = await readDueKeys(table, until, most, signal);
   const found = new Map<unknown, Item>();
   for (let at = 0; at < pks.length; at += BATCH) {
     const keys = pks.slice(at, at + BATCH).map((pk) => ({ pk }));

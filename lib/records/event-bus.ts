@@ -5,11 +5,11 @@ import type { Publish } from './events.ts';
 
 /** Publishes on the bus of this name, and connects to it at once. */
 export function openBus(name: string): Publish {
-  return publishOn(eventBus(name));
+  return busPublisher(eventBus(name));
 }
 
 /** Publishes events by putting them on a bus. */
-export function publishOn(put: PutEvent): Publish {
+export function busPublisher(put: PutEvent): Publish {
   return async (detailType, detail, signal) => {
     const checked = v.parse(EVENT_SCHEMAS[detailType], detail);
     await put({ source: EVENT_SOURCE, detailType, detail: JSON.stringify(checked) }, signal);

@@ -11,19 +11,19 @@ export interface Events {
 }
 
 /** @param open opens the bus, and loads what that takes; called once, before the first event */
-export function eventsOn(open: () => Promise<Publish>): Events {
+export function lazyEvents(open: () => Promise<Publish>): Events {
   let bus: Promise<Publish> | undefined;
-  const theBus = () => {
+  const getBus = () => {
     bus ??= open();
     return bus;
   };
   return {
     prepare() {
-      theBus().catch(() => {});
+      getBus().catch(() => {});
     },
 
     async publish(type, detail, signal) {
-      const publish = await theBus();
+      const publish = await getBus();
       await publish(type, detail, signal);
     },
   };

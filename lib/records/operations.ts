@@ -110,7 +110,7 @@ type StoredOperation = v.InferOutput<typeof StoredOperation>;
  * or two when it takes over from a worker that died.
  * @param unfinishedSeconds how long one is kept that has been worked on more than once and is not finished
  */
-export function operationsIn(
+export function dynamoOperations(
   table: Table,
   now: () => number = Date.now,
   unfinishedSeconds: number = KEPT_SECONDS,
@@ -162,10 +162,10 @@ export function operationsIn(
       const lease = { lease: operation.lease, from: at, until: at + leaseMs, expiresAt: expiry(unfinishedSeconds) };
       const taken = await takeOver(table, operation.pk, lease, fingerprints, signal);
       return taken === undefined
-        ? read(await table.get({ pk: operation.pk }, signal), fingerprints, now())
+        ? readClaim(await table.get({ pk: operation.pk }, signal), fingerprints, now())
         : {
             kind: taken.state === 'sent' ? 'undecided' : 'fresh',
-            operation: toOperation(taken.item),
+            operation: parseOperation(taken.item),
             item: taken.item,
           };
     },
@@ -218,12 +218,12 @@ async function takeOver(
 }
 
 /** What an operation is to one who could not take it over. */
-function read(item: Item | undefined, fingerprints: string[], at: number): Claim {
+function readClaim(item: Item | undefined, fingerprints: string[], at: number): Claim {
   // It ended between the calls: the caller may try again at once.
   if (item === undefined) return { kind: 'in_progress', retryAfterSeconds: 1 };
   const stored = parseStored(item);
   if (!fingerprints.includes(stored.fingerprint)) return { kind: 'reused' };
-  const operation = toOperation(item);
+  const operation = parseOperation(item);
   if (stored.state === 'finished') return { kind: 'finished', operation, item };
   const seconds = Math.ceil((stored.lease_until - at) / 1_000);
   return { kind: 'in_progress', retryAfterSeconds: Math.min(5, Math.max(1, seconds)), known: { operation, item } };
@@ -237,7 +237,7 @@ async function requireLease(write: Promise<unknown>): Promise<void> {
 function newOperation(scope: string[] | undefined): Operation {
   const operationId = randomUUID();
   return {
-    pk: scope === undefined ? `operation#${operationId}` : keyOf(scope),
+    pk: scope === undefined ? `operation#${operationId}` : operationKey(scope),
     operationId,
     nonce: randomUUID(),
     lease: randomUUID(),
@@ -246,7 +246,7 @@ function newOperation(scope: string[] | undefined): Operation {
 }
 
 /** Under which the operation of an idempotency key is kept. @param scope as in `claim` */
-function keyOf(scope: string[]): string {
+function operationKey(scope: string[]): string {
   return `key#${hash('sha256', JSON.stringify(scope), 'base64url')}`;
 }
 
@@ -256,7 +256,7 @@ function parseStored(item: Item): StoredOperation {
   return result.output;
 }
 
-function toOperation(item: Item): Operation {
+function parseOperation(item: Item): Operation {
   const { pk, operation_id, nonce, lease, revision } = parseStored(item);
   return { pk, operationId: operation_id, nonce, lease, revision };
 }

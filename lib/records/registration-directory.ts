@@ -1,11 +1,11 @@
 import type { Table } from '../aws/dynamodb.ts';
 import { type Form, FormSchema } from '../validators/form.ts';
-import { crmKey, readItems, recordIn } from './crm-table.ts';
+import { crmKey, parseRecord, readItems } from './crm-table.ts';
 
 /** What a registration reads of the CRM; every method is one round trip. */
 export interface RegistrationDirectory {
   /** What a registration names. */
-  forRegistration(
+  readRegistrationRecords(
     ids: { formId: string; referralCode?: string | undefined },
     signal: AbortSignal,
   ): Promise<{ form: Form | undefined; referrerId: string | undefined }>;
@@ -17,14 +17,14 @@ export interface RegistrationDirectory {
 }
 
 /** @throws AwsFailure also when a form in the table breaks its own rules */
-export function registrationDirectoryIn(table: Table): RegistrationDirectory {
+export function dynamoRegistrationDirectory(table: Table): RegistrationDirectory {
   return {
-    async forRegistration({ formId, referralCode }, signal) {
+    async readRegistrationRecords({ formId, referralCode }, signal) {
       const referral = referralCode === undefined ? undefined : crmKey.referral(referralCode);
       const items = await readItems(table, [crmKey.form(formId), referral], signal);
       const clientId = referral === undefined ? undefined : items.get(referral)?.client_id;
       return {
-        form: recordIn(FormSchema, items.get(crmKey.form(formId))),
+        form: parseRecord(FormSchema, items.get(crmKey.form(formId))),
         referrerId: typeof clientId === 'string' ? clientId : undefined,
       };
     },

@@ -58,9 +58,9 @@ const MAX_GUESSED = 40;
 const MAX_ATTEMPTS = 6;
 
 /** The index in DynamoDB: one item for each channel and address, with an attribute for each registration. */
-export function registrationIndexIn(table: Table, now: () => number): RegistrationIndex {
+export function dynamoRegistrationIndex(table: Table, now: () => number): RegistrationIndex {
   async function dropOld(key: Key, item: Item, signal: AbortSignal): Promise<void> {
-    const all = toIndexed(item);
+    const all = parseIndexed(item);
     const spare = all.slice(MAX_INDEXED).filter((one) => one.expires_at_ms <= now() && one.confirmed !== true);
     const old = all.filter((one) => one.requested_at_ms <= now() - KEPT_MS);
     const dropped = [...new Set([...old, ...spare])].slice(0, MAX_DROPPED);
@@ -70,8 +70,8 @@ export function registrationIndexIn(table: Table, now: () => number): Registrati
   }
 
   async function list(address: Address, signal: AbortSignal): Promise<IndexedRegistration[]> {
-    const item = await table.get(keyOf(address), signal);
-    return toIndexed(item).filter(({ requested_at_ms }) => requested_at_ms > now() - KEPT_MS);
+    const item = await table.get(indexKey(address), signal);
+    return parseIndexed(item).filter(({ requested_at_ms }) => requested_at_ms > now() - KEPT_MS);
   }
 
   return {
@@ -86,9 +86,9 @@ export function registrationIndexIn(table: Table, now: () => number): Registrati
         names: { '#registration': registrationId },
         values: { ':entry': entry, ':expires_at': Math.ceil((requestedAt + KEPT_MS) / 1_000) },
       };
-      const item = await tryWrite(table.update(keyOf(address), expression, signal));
+      const item = await tryWrite(table.update(indexKey(address), expression, signal));
       // What fails here is done with the next registration.
-      if (item !== undefined) await dropOld(keyOf(address), item, signal).catch(() => {});
+      if (item !== undefined) await dropOld(indexKey(address), item, signal).catch(() => {});
     },
 
     async remove(address, registrationId, signal) {
@@ -97,14 +97,14 @@ export function registrationIndexIn(table: Table, now: () => number): Registrati
         condition: 'attribute_exists(#registration)',
         names: { '#registration': registrationId },
       };
-      await tryWrite(table.update(keyOf(address), expression, signal));
+      await tryWrite(table.update(indexKey(address), expression, signal));
     },
 
     async countGuesses(address, guesses, listed, signal) {
       let indexed = listed;
       for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
         const { counted, uncounted } = compare(guesses.slice(0, MAX_GUESSED), indexed);
-        const written = await tryWrite(table.update(keyOf(address), countingOf(uncounted, now()), signal));
+        const written = await tryWrite(table.update(indexKey(address), guessUpdate(uncounted, now()), signal));
         if (written !== undefined) return new Set([...counted, ...uncounted].map((one) => one.registrationId));
         if (guesses.length === 0) break;
         indexed = await list(address, signal);
@@ -119,14 +119,14 @@ export function registrationIndexIn(table: Table, now: () => number): Registrati
         names: { '#registration': registrationId },
         values: { ':true': true },
       };
-      await tryWrite(table.update(keyOf(address), expression, signal));
+      await tryWrite(table.update(indexKey(address), expression, signal));
     },
   };
 }
 
 type Key = { pk: string };
 
-function keyOf({ otp_type, address }: Address): Key {
+function indexKey({ otp_type, address }: Address): Key {
   return { pk: `${otp_type}#${address}` };
 }
 
@@ -143,7 +143,7 @@ function compare(guesses: readonly Guess[], indexed: readonly IndexedRegistratio
 }
 
 /** Also without a guess it is a write, so that every refusal makes the same calls. */
-function countingOf(guesses: readonly Guess[], at: number) {
+function guessUpdate(guesses: readonly Guess[], at: number) {
   const set = ['guessed_at = :at'];
   const conditions = ['attribute_exists(pk)'];
   const names: Record<string, string> = {};
@@ -171,7 +171,7 @@ const EntrySchema = v.object({
 });
 
 /** The confirmed ones first, then the newest. */
-function toIndexed(item: Item = {}): IndexedRegistration[] {
+function parseIndexed(item: Item = {}): IndexedRegistration[] {
   const entries = Object.entries(item).flatMap(([registration_id, entry]) => {
     const { success, output } = v.safeParse(EntrySchema, entry);
     return success ? [{ registration_id, ...output }] : [];

@@ -8,7 +8,7 @@ import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { Consent } from '../validators/registration.ts';
 import type { StoredDocument } from './documents.ts';
 import { DUE_ATTRIBUTES, due, readDue } from './due.ts';
-import { type RegistrationIndex, registrationIndexIn } from './registration-index.ts';
+import { dynamoRegistrationIndex, type RegistrationIndex } from './registration-index.ts';
 
 /** A pending registration, with a password and data of its own. It disappears 24 hours after the request. */
 export interface PendingRegistration {
@@ -92,12 +92,12 @@ const MAX_UNPUBLISHED = 100;
 const DAY_SECONDS = 24 * 60 * 60;
 
 /** @param confirmedDays how long a confirmed registration is kept, for the function that confirms */
-export function registrationsIn(
+export function dynamoRegistrations(
   table: Table,
   now: () => number = Date.now,
   confirmedDays = CONFIRMED_DAYS,
 ): Registrations {
-  const index = registrationIndexIn(table, now);
+  const index = dynamoRegistrationIndex(table, now);
 
   /** @returns false when it was confirmed before */
   async function writeConfirmation(id: string, confirmation: Confirmation, signal: AbortSignal): Promise<boolean> {
@@ -116,10 +116,10 @@ export function registrationsIn(
       },
     };
     try {
-      return (await tryWrite(table.update(keyOf(id), expression, signal))) !== undefined;
+      return (await tryWrite(table.update(registrationKey(id), expression, signal))) !== undefined;
     } catch (error) {
       // It may be written, and only its answer lost.
-      const item = await table.get(keyOf(id), signal).catch(() => undefined);
+      const item = await table.get(registrationKey(id), signal).catch(() => undefined);
       if (item?.confirmed_by === me) return true;
       throw error;
     }
@@ -135,7 +135,9 @@ export function registrationsIn(
       await awaitAll([
         // It may be there: the answer to our own write was lost, and the SDK repeated it.
         tryWrite(
-          table.put({ ...keyOf(id), ...registration, expires_at }, signal, { condition: 'attribute_not_exists(pk)' }),
+          table.put({ ...registrationKey(id), ...registration, expires_at }, signal, {
+            condition: 'attribute_not_exists(pk)',
+          }),
         ),
         index.add(registration, id, seals, requestedAt, signal),
       ]);
@@ -143,7 +145,7 @@ export function registrationsIn(
 
     async remove(registration, signal) {
       const { registration_id: id } = registration;
-      await awaitAll([table.delete(keyOf(id), signal), index.remove(registration, id, signal)]);
+      await awaitAll([table.delete(registrationKey(id), signal), index.remove(registration, id, signal)]);
     },
 
     async noteDelivery(registrationId, delivery, signal) {
@@ -152,13 +154,13 @@ export function registrationsIn(
         condition: 'attribute_exists(pk)',
         values: { ':delivery': delivery },
       };
-      await table.update(keyOf(registrationId), expression, signal);
+      await table.update(registrationKey(registrationId), expression, signal);
     },
 
     async get(registrationId, signal) {
-      const item = await table.get(keyOf(registrationId), signal);
+      const item = await table.get(registrationKey(registrationId), signal);
       const isKept = typeof item?.expires_at === 'number' && item.expires_at * 1_000 > now();
-      return isKept ? toRegistration(item) : undefined;
+      return isKept ? parseRegistration(item) : undefined;
     },
 
     async confirm(registration, confirmation, signal) {
@@ -176,24 +178,24 @@ export function registrationsIn(
         condition: 'attribute_exists(confirmation)',
         values: { ':true': true },
       };
-      await table.update(keyOf(registrationId), expression, signal);
+      await table.update(registrationKey(registrationId), expression, signal);
     },
 
     async unpublished(signal) {
       const found = (await readDue(table, now(), MAX_UNPUBLISHED, signal)).flatMap(
-        (item) => toRegistration(item) ?? [],
+        (item) => parseRegistration(item) ?? [],
       );
       return found.filter(({ confirmation }) => confirmation?.published === false);
     },
   };
 }
 
-function keyOf(registrationId: string): { pk: string } {
+function registrationKey(registrationId: string): { pk: string } {
   return { pk: `registration#${registrationId}` };
 }
 
 /** What was written by `put`: its shape is ours. What confirming reads of it is checked. */
-function toRegistration(item: Item | undefined): StoredRegistration | undefined {
+function parseRegistration(item: Item | undefined): StoredRegistration | undefined {
   const checked = v.safeParse(ReadSchema, item);
   return checked.success ? (item as unknown as StoredRegistration) : undefined;
 }

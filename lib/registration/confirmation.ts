@@ -44,7 +44,7 @@ export async function confirmRegistration(
   refuseReached(limit, body.channel, telemetry);
   if (limit.kind === 'unchecked') telemetry.event('LimitUncheckable', { channel: body.channel });
 
-  const registration = await guessed(dependencies, body, pepper, signal);
+  const registration = await findRegistration(dependencies, body, pepper, signal);
   if (registration === undefined) throw new Problem('code_not_accepted');
   const isFirst = registration.confirmation === undefined;
   const confirmed = isFirst ? await confirm(dependencies, registration, signal) : registration;
@@ -65,7 +65,7 @@ function isOverdue({ confirmation }: StoredRegistration, now: number): boolean {
  * registration. The guess is counted before it is compared, so five different codes can be guessed, however many at once.
  * The same guess again is free: a right one whose confirmation failed can be repeated.
  */
-async function guessed(
+async function findRegistration(
   { registrations, hashPassword, now }: ConfirmationDependencies,
   { channel, address, code, password }: ConfirmationRequest,
   pepper: Pepper,

@@ -1,14 +1,14 @@
-import { databaseClient, type Table, table } from '../aws/dynamodb.ts';
+import { databaseClient, dynamoTable, type Table } from '../aws/dynamodb.ts';
 import { parsedSecret, type ReadSecret } from '../aws/secrets.ts';
 import type { RegistrationConfig } from '../config.ts';
-import { limitsIn } from '../limits/limits.ts';
+import { dynamoLimits } from '../limits/limits.ts';
 import { installed, installedChannels, type Openers } from '../messages/channels.ts';
-import { documentsIn } from '../records/documents.ts';
-import { operationsIn } from '../records/operations.ts';
-import { registrationDirectoryIn } from '../records/registration-directory.ts';
-import { registrationsIn } from '../records/registrations.ts';
+import { s3Documents } from '../records/documents.ts';
+import { dynamoOperations } from '../records/operations.ts';
+import { dynamoRegistrationDirectory } from '../records/registration-directory.ts';
+import { dynamoRegistrations } from '../records/registrations.ts';
 import { makeCode } from '../secrets/one-time-code.ts';
-import { hashPassword, isPasswordOf } from '../secrets/password-hash.ts';
+import { hashPassword, matchesPassword } from '../secrets/password-hash.ts';
 import { parsePepper } from '../secrets/pepper.ts';
 import type { RegistrationDependencies } from './work.ts';
 
@@ -48,7 +48,7 @@ export const CHANNEL_OPENERS: Openers = {
 function releasingTable(name: string): () => Table {
   let made: Table | undefined;
   return () => {
-    made ??= table(databaseClient({ maxAttempts: 1 }), name);
+    made ??= dynamoTable(databaseClient({ maxAttempts: 1 }), name);
     return made;
   };
 }
@@ -59,15 +59,15 @@ export function registrationDependencies(config: RegistrationConfig, readSecret:
   const database = databaseClient({}, 2);
   return {
     settings: config,
-    directory: registrationDirectoryIn(table(database, config.crmTable)),
-    operations: operationsIn(table(database, config.operationsTable)),
-    registrations: registrationsIn(table(database, config.registrationsTable)),
-    documents: documentsIn(config.documentsBucket, { tagged: config.confirmation === true }),
+    directory: dynamoRegistrationDirectory(dynamoTable(database, config.crmTable)),
+    operations: dynamoOperations(dynamoTable(database, config.operationsTable)),
+    registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
+    documents: s3Documents(config.documentsBucket, { tagged: config.confirmation === true }),
     channel: installedChannels(config, CHANNEL_OPENERS),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
-    limits: limitsIn(table(database, config.limitsTable), releasingTable(config.limitsTable), config.limits),
+    limits: dynamoLimits(dynamoTable(database, config.limitsTable), releasingTable(config.limitsTable), config.limits),
     hashPassword,
-    isPassword: isPasswordOf,
+    matchesPassword,
     makeCode,
     now: Date.now,
   };

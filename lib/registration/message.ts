@@ -7,7 +7,7 @@ import type { Delivery, PendingRegistration } from '../records/registrations.ts'
 import { CODE_VALID_MINUTES, passwordSalt, type Seals, sealSecrets } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError } from '../telemetry.ts';
 import type { CheckedCustomFields, RegistrationRequest } from '../validators/registration.ts';
-import { type AdmittedWork, finish, noted, passLimit, type Work } from './work.ts';
+import { type AdmittedWork, countAndNote, finish, passLimit, type Work } from './work.ts';
 
 /**
  * Keeps the registration and sends its message: the code, or the notice to the owner of the address.
@@ -31,7 +31,7 @@ export async function keepAndSend(
   const code = dependencies.makeCode();
   const binding = { registrationId, channel: recipient.channel, address: recipient.key };
   const registration: PendingRegistration = {
-    ...keptFields(request),
+    ...recordFields(request),
     registration_id: registrationId,
     password_hash: passwordHash,
     referrer_user_id: referrerUserId,
@@ -50,7 +50,7 @@ export async function keepAndSend(
   ]);
   signal.throwIfAborted();
 
-  const message = messageFor(recipient.channel === 'email' ? known.email : known.phone, code);
+  const message = chooseMessage(recipient.channel === 'email' ? known.email : known.phone, code);
   const sent = await send(channel, message, work, registrationId);
   await noteDelivery({ kind: message.kind, ...sent, email_taken: known.email }, registrationId, work);
 }
@@ -68,11 +68,11 @@ async function openChannel({ dependencies, request }: Work): Promise<OtpChannel>
  * @throws as `passLimit`
  */
 async function countShared(work: AdmittedWork): Promise<void> {
-  passLimit(work, await noted(work, work.admission.countShared(work.signal)));
+  passLimit(work, await countAndNote(work, work.admission.countShared(work.signal)));
 }
 
 /** The owner of the address gets no code. */
-function messageFor(isOwners: boolean, code: string): Message {
+function chooseMessage(isOwners: boolean, code: string): Message {
   return isOwners ? { kind: 'owner_notice' } : { kind: 'code', code, validMinutes: CODE_VALID_MINUTES };
 }
 
@@ -89,7 +89,7 @@ async function noteDelivery(delivery: Delivery, registrationId: string, work: Wo
 const MAX_USER_AGENT_CHARACTERS = 256;
 
 /** What is kept of the request as it is. */
-function keptFields({ body, source, userAgent }: Request<RegistrationRequest>) {
+function recordFields({ body, source, userAgent }: Request<RegistrationRequest>) {
   return {
     type: body.type,
     otp_type: body.recipient.channel,

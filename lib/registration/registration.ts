@@ -12,8 +12,8 @@ import { type CheckedCustomFields, checkCustomFields, type RegistrationRequest }
 import { keepAndSend } from './message.ts';
 import {
   type AdmittedWork,
+  countAndNote,
   finish,
-  noted,
   passLimit,
   type RegistrationDependencies,
   refuseReached,
@@ -63,7 +63,7 @@ async function begin(work: Work) {
   const [begun, records] = await awaitAll([
     claimAndCount(work),
     // In parallel with the pepper too, which a cold start reads first.
-    dependencies.directory.forRegistration({ formId, referralCode }, signal),
+    dependencies.directory.readRegistrationRecords({ formId, referralCode }, signal),
   ]);
   return { ...begun, records };
 }
@@ -114,7 +114,7 @@ async function checkReplay(work: AdmittedWork, claim: Exclude<Claim, { kind: 'fr
     ]);
     // Each replay costs a hash.
     refuseReached(limit, recipient.channel, telemetry);
-    if (!(await dependencies.isPassword(hash, password))) throw new Problem('idempotency_key_reused');
+    if (!(await dependencies.matchesPassword(hash, password))) throw new Problem('idempotency_key_reused');
   }
   workable(claim);
 }
@@ -130,7 +130,7 @@ async function register(work: AdmittedWork, records: Records): Promise<void> {
   passLimit(work, work.admission.source);
   await checkCaptcha(work);
   const custom = await checkFields(work, records);
-  passLimit(work, await noted(work, work.admission.countRecipient(work.signal)));
+  passLimit(work, await countAndNote(work, work.admission.countRecipient(work.signal)));
   await keepAndSend(work, custom, records.referrerId);
 }
 

@@ -28,7 +28,7 @@ export interface RegistrationDependencies {
   /** @returns its PHC string */
   hashPassword(password: string, salt: Buffer): Promise<string>;
   /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
-  isPassword(hash: string | undefined, password: string): Promise<boolean>;
+  matchesPassword(hash: string | undefined, password: string): Promise<boolean>;
   makeCode(): string;
   now(): number;
 }
@@ -79,7 +79,7 @@ export async function finish({ dependencies, telemetry }: Work, operation: Opera
 }
 
 /** Notes what was counted. */
-export async function noted({ done }: Work, counting: Promise<LimitDecision>): Promise<LimitDecision> {
+export async function countAndNote({ done }: Work, counting: Promise<LimitDecision>): Promise<LimitDecision> {
   const decision = await counting;
   done.counted.push(...decision.counted);
   return decision;

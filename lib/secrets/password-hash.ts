@@ -14,7 +14,7 @@ const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9
 export async function hashPassword(password: string, salt: Buffer): Promise<string> {
   const tag = await derive('argon2id', {
     ...PARAMETERS,
-    message: toBytes(password),
+    message: passwordBytes(password),
     nonce: salt,
     tagLength: TAG_BYTES,
   });
@@ -26,7 +26,7 @@ export async function hashPassword(password: string, salt: Buffer): Promise<stri
 const NO_PASSWORD_HASH = `$argon2id$v=19$m=${PARAMETERS.memory},t=${PARAMETERS.passes},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
-export async function isPasswordOf(phc: string | undefined, password: string): Promise<boolean> {
+export async function matchesPassword(phc: string | undefined, password: string): Promise<boolean> {
   const matches = await verifyPassword(phc ?? NO_PASSWORD_HASH, password);
   return matches || phc === undefined;
 }
@@ -37,7 +37,7 @@ export async function verifyPassword(phc: string, password: string): Promise<boo
   if (salt === undefined || tag === undefined) return false;
   const expected = Buffer.from(tag, 'base64');
   const actual = await derive('argon2id', {
-    message: toBytes(password),
+    message: passwordBytes(password),
     nonce: Buffer.from(salt, 'base64'),
     memory: Number(memory),
     passes: Number(passes),
@@ -51,7 +51,7 @@ export async function verifyPassword(phc: string, password: string): Promise<boo
  * In Unicode's composed form (NFC, as RFC 8265 has passwords), because keyboards differ in how they write `é`. Not the
  * compatibility form: it makes different characters alike.
  */
-function toBytes(password: string): Buffer {
+function passwordBytes(password: string): Buffer {
   return Buffer.from(password.normalize('NFC'), 'utf8');
 }
 

@@ -4,7 +4,7 @@ import { EmailSchema, emailKey } from './email.ts';
 import type { Channel } from './otp-types.ts';
 import { RegistrationPasswordSchema } from './passwords.ts';
 import { PhoneSchema, parsePhone } from './phone.ts';
-import { closedObject, pathTo, rule } from './primitives.ts';
+import { closedObject, issuePath, rule } from './primitives.ts';
 
 /** Bytes of the largest body of a confirmation. */
 export const MAX_CONFIRMATION_BYTES = 10_000;
@@ -56,7 +56,7 @@ export const ConfirmationRequestSchema = v.pipeAsync(
     if ('email' in body) return { channel, address: emailKey(body.email), code, password };
     const parsed = await parsePhone(body.phone.country_code, body.phone.number);
     if (parsed !== undefined) return { channel, address: parsed.e164, code, password };
-    addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: pathTo('phone', 'number') });
+    addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: issuePath('phone', 'number') });
     return NEVER;
   }),
 );

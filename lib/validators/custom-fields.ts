@@ -5,17 +5,17 @@ import { type FormField, isRequired } from './form.ts';
 import { PhoneSchema, parsePhone } from './phone.ts';
 import {
   type BodyViolation,
+  boundedList,
   closedObject,
-  filledIn,
+  dropEmpty,
   isObject,
+  jsonPointer,
   type Key,
-  listOf,
+  listViolations,
   NumberSchema,
   openObject,
   rule,
   text,
-  toPointer,
-  toViolations,
 } from './primitives.ts';
 
 /** These limits keep a registration within the 400 KB of a database item. Characters are code points. */
@@ -46,7 +46,7 @@ export interface CheckedDocument {
 }
 
 const TextSchema = text(0, MAX_CHARACTERS);
-const ChoicesSchema = listOf(TextSchema, MAX_CHOICES);
+const ChoicesSchema = boundedList(TextSchema, MAX_CHOICES);
 const ShortTextSchema = text(0, 255);
 
 const DocumentSchema = closedObject({
@@ -84,7 +84,7 @@ const PersonSchema = openObject({
 });
 
 const PeopleSchema = v.pipe(
-  listOf(PersonSchema, MAX_PEOPLE),
+  boundedList(PersonSchema, MAX_PEOPLE),
   v.rawCheck(({ dataset, addIssue }) => {
     const violation = dataset.typed ? openValueMessage(dataset.value) : undefined;
     if (violation !== undefined) addIssue({ message: violation });
@@ -105,30 +105,33 @@ const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 
 /** The value that each type of form field takes (specification, 2.2), with an example. */
 export const CUSTOM_FIELD_VALUES = {
-  text: like('Engineer', TextSchema),
-  textarea: like('Ten years in the trade.\nTwo of them abroad.', TextSchema),
-  description: like('None', TextSchema),
-  number: like(42.5, NumberSchema),
-  number_string: like(
+  text: withExample('Engineer', TextSchema),
+  textarea: withExample('Ten years in the trade.\nTwo of them abroad.', TextSchema),
+  description: withExample('None', TextSchema),
+  number: withExample(42.5, NumberSchema),
+  number_string: withExample(
     '1500.50',
     v.pipe(text(0, 255), v.regex(/^[+-]?(?:\d*\.)?\d+$/, rule('format', 'must be a decimal number in a string'))),
   ),
-  boolean: like(true, v.boolean()),
-  radio: like('yes', TextSchema),
-  select: like('some', TextSchema),
-  dynamicSelect: like({ id: 7, label: 'Seven' }, OpenValueSchema),
-  multiselect: like(['fx', 'metals'], ChoicesSchema),
-  checkbox: like(['terms'], ChoicesSchema),
-  date: like(
+  boolean: withExample(true, v.boolean()),
+  radio: withExample('yes', TextSchema),
+  select: withExample('some', TextSchema),
+  dynamicSelect: withExample({ id: 7, label: 'Seven' }, OpenValueSchema),
+  multiselect: withExample(['fx', 'metals'], ChoicesSchema),
+  checkbox: withExample(['terms'], ChoicesSchema),
+  date: withExample(
     '1990-02-28',
     v.pipe(v.string(), v.check(isDate, rule('date', 'must be a date as YYYY-MM-DD')), v.metadata({ format: 'date' })),
   ),
-  document: like([{ id: 'passport', name: 'passport.png', doc: PNG }], listOf(DocumentSchema, MAX_DOCUMENTS)),
-  phone: like({ country_code: '44', number: '07911 123456' }, PhoneSchema),
-  email: like('office@example.com', EmailSchema),
-  country: like('PT', CountrySchema),
-  nation: like('PT', CountrySchema),
-  location: like(
+  document: withExample(
+    [{ id: 'passport', name: 'passport.png', doc: PNG }],
+    boundedList(DocumentSchema, MAX_DOCUMENTS),
+  ),
+  phone: withExample({ country_code: '44', number: '07911 123456' }, PhoneSchema),
+  email: withExample('office@example.com', EmailSchema),
+  country: withExample('PT', CountrySchema),
+  nation: withExample('PT', CountrySchema),
+  location: withExample(
     { country: 'PT', state: 'Lisboa', city: 'Lisboa' },
     closedObject({
       country: v.pipe(RequiredTextSchema, v.description('The country.')),
@@ -136,17 +139,17 @@ export const CUSTOM_FIELD_VALUES = {
       city: v.pipe(RequiredTextSchema, v.description('The city.')),
     }),
   ),
-  participants: like([{ id: '1', name: 'Ann Lee', share: 50 }], PeopleSchema),
-  leads: like([{ id: 2, name: 'Kim' }], PeopleSchema),
+  participants: withExample([{ id: '1', name: 'Ann Lee', share: 50 }], PeopleSchema),
+  leads: withExample([{ id: 2, name: 'Kim' }], PeopleSchema),
 } as const satisfies Record<FormField['type'], v.GenericSchema>;
 
 /** A schema with an example of its values. */
-function like<const S extends v.GenericSchema>(example: v.InferInput<S>, schema: S) {
+function withExample<const S extends v.GenericSchema>(example: v.InferInput<S>, schema: S) {
   return v.pipe(schema, v.examples([example]));
 }
 
 /** The example of a type of form field. */
-export function sampleOf(type: FormField['type']): unknown {
+export function exampleValue(type: FormField['type']): unknown {
   return v.getExamples(CUSTOM_FIELD_VALUES[type])[0];
 }
 
@@ -158,15 +161,15 @@ export async function checkCustomField(
   field: FormField,
   given: unknown,
 ): Promise<{ value: unknown } | { violations: BodyViolation[] }> {
-  const value = OBJECTS.has(field.type) || given === '' ? filledIn(given) : given;
+  const value = OBJECTS.has(field.type) || given === '' ? dropEmpty(given) : given;
   if (isRequired(field) && isEmpty(value, field.type)) {
-    return { violations: [{ pointer: toPointer([field.key]), rule: 'required', detail: 'is required by the form' }] };
+    return { violations: [{ pointer: jsonPointer([field.key]), rule: 'required', detail: 'is required by the form' }] };
   }
   if (value === undefined) return { value };
   const result = v.safeParse(CUSTOM_FIELD_VALUES[field.type], value);
   const violations = result.success
     ? await formViolations(field, result.output)
-    : toViolations(result.issues, [field.key]);
+    : listViolations(result.issues, [field.key]);
   return violations.length === 0 ? { value: result.output } : { violations };
 }
 
@@ -176,13 +179,13 @@ const OBJECTS: ReadonlySet<string> = new Set(['phone', 'location'] satisfies For
 /** True if the field was left empty: no value, no elements, or for `dynamicSelect` also null and blank members. */
 function isEmpty(value: unknown, type: FormField['type']): boolean {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return true;
-  return type === 'dynamicSelect' && (value === null || filledIn(value) === undefined);
+  return type === 'dynamicSelect' && (value === null || dropEmpty(value) === undefined);
 }
 
 /** The rules of its field that a value of the right type breaks. */
 async function formViolations(field: FormField, value: unknown): Promise<BodyViolation[]> {
   if (field.must === true && value !== true) {
-    return [{ pointer: toPointer([field.key]), rule: 'must_be_true', detail: 'must be true' }];
+    return [{ pointer: jsonPointer([field.key]), rule: 'must_be_true', detail: 'must be true' }];
   }
   if (field.type === 'phone') return phoneViolations(field, v.parse(PhoneSchema, value));
   return CHOICES.has(field.type) ? choiceViolations(field, value) : [];
@@ -190,7 +193,7 @@ async function formViolations(field: FormField, value: unknown): Promise<BodyVio
 
 async function phoneViolations({ key }: FormField, phone: v.InferOutput<typeof PhoneSchema>): Promise<BodyViolation[]> {
   const parsed = await parsePhone(phone.country_code, phone.number);
-  return parsed === undefined ? [{ pointer: toPointer([key, 'number']), ...INVALID_PHONE }] : [];
+  return parsed === undefined ? [{ pointer: jsonPointer([key, 'number']), ...INVALID_PHONE }] : [];
 }
 
 export const INVALID_PHONE = {
@@ -212,7 +215,11 @@ function choiceViolations({ key, options = [] }: FormField, value: unknown): Bod
   const offered = new Set<unknown>(options);
   return chosen
     .filter(([, choice]) => !offered.has(choice))
-    .map(([keys]) => ({ pointer: toPointer(keys), rule: 'one_of', detail: 'must be one of the options of the form' }));
+    .map(([keys]) => ({
+      pointer: jsonPointer(keys),
+      rule: 'one_of',
+      detail: 'must be one of the options of the form',
+    }));
 }
 
 /** The rules that all documents of a request break together: their number and their size. */
@@ -225,7 +232,7 @@ export function documentViolations(
   const surplus = sent[MAX_DOCUMENTS];
   if (surplus !== undefined) {
     violations.push({
-      pointer: toPointer([surplus.field.key, surplus.index]),
+      pointer: jsonPointer([surplus.field.key, surplus.index]),
       rule: 'too_many',
       detail: `a request may have at most ${MAX_DOCUMENTS} documents`,
     });
@@ -238,7 +245,7 @@ export function documentViolations(
   });
   if (excess !== undefined) {
     violations.push({
-      pointer: toPointer([excess.field.key, excess.index, 'doc']),
+      pointer: jsonPointer([excess.field.key, excess.index, 'doc']),
       rule: 'size',
       detail: `the documents of a request may have at most ${MAX_DOCUMENTS_BYTES / MEGABYTE} MB together`,
     });
@@ -252,7 +259,7 @@ export function isTooLarge(fields: Readonly<Record<string, unknown>>): boolean {
 }
 
 /** The documents of checked values. */
-export function toDocuments(
+export function decodeDocuments(
   fields: readonly FormField[],
   values: Readonly<Record<string, unknown>>,
 ): CheckedDocument[] {
@@ -302,7 +309,7 @@ function openValueMessage(value: unknown): string | undefined {
   const tooLong = rule('length', `must be at most ${MAX_JSON_CHARACTERS} characters of JSON`);
   let room = MAX_JSON_CHARACTERS;
 
-  function messageOf(inner: unknown, levels: number): string | undefined {
+  function memberMessage(inner: unknown, levels: number): string | undefined {
     // Every value is at least one character of JSON, a text at least its length.
     room -= typeof inner === 'string' ? inner.length : 1;
     if (room < 0) return tooLong;
@@ -318,11 +325,11 @@ function openValueMessage(value: unknown): string | undefined {
 
   function firstMessage(members: readonly unknown[], levels: number): string | undefined {
     for (const member of members) {
-      const violation = messageOf(member, levels);
+      const violation = memberMessage(member, levels);
       if (violation !== undefined) return violation;
     }
     return undefined;
   }
 
-  return messageOf(value, MAX_DEPTH) ?? (JSON.stringify(value).length > MAX_JSON_CHARACTERS ? tooLong : undefined);
+  return memberMessage(value, MAX_DEPTH) ?? (JSON.stringify(value).length > MAX_JSON_CHARACTERS ? tooLong : undefined);
 }

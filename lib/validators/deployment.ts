@@ -158,13 +158,13 @@ export interface Brand {
 }
 
 /** The brand, with defaults from the sender. */
-export function brandOf(brand: v.InferOutput<typeof BrandSchema>, senderAddress: string): Brand {
-  const { name = domainOf(senderAddress), supportEmail = senderAddress, color, legal, logo } = brand;
+export function completeBrand(brand: v.InferOutput<typeof BrandSchema>, senderAddress: string): Brand {
+  const { name = emailDomain(senderAddress), supportEmail = senderAddress, color, legal, logo } = brand;
   return { name, supportEmail, color, legal, logo };
 }
 
 /** The domain of an email address. */
-export function domainOf(address: string): string {
+export function emailDomain(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1);
 }
 
@@ -304,19 +304,19 @@ export const PENDING_DOCUMENT = { Key: 'registration', Value: 'pending' } as con
 export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as const;
 
 /** The environment variable of a setting or resource: `senderAddress` is `SENDER_ADDRESS`. */
-export function variableOf(name: string): string {
+export function variableName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
 /** A function's environment variables: texts as they are, everything else in JSON. Values of other functions are left out. */
-export function environmentOf<const E extends v.ObjectEntries>(
+export function environmentVariables<const E extends v.ObjectEntries>(
   schema: v.ObjectSchema<E, undefined>,
   values: v.InferInput<v.ObjectSchema<E, undefined>>,
 ): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(values)) {
     if (!Object.hasOwn(schema.entries, name) || value === undefined) continue;
-    environment[variableOf(name)] = typeof value === 'string' ? value : JSON.stringify(value);
+    environment[variableName(name)] = typeof value === 'string' ? value : JSON.stringify(value);
   }
   return environment;
 }

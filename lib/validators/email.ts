@@ -19,7 +19,7 @@ const ASCII_DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[
 export const EmailSchema = v.pipe(
   v.string(),
   v.rawCheck(({ dataset, addIssue }) => {
-    const message = dataset.typed ? faultOf(dataset.value) : undefined;
+    const message = dataset.typed ? emailError(dataset.value) : undefined;
     if (message !== undefined) addIssue({ message });
   }),
   // Generators compile patterns with RE2, which knows no lookahead.
@@ -29,7 +29,7 @@ export const EmailSchema = v.pipe(
 const TOO_LONG = rule('length', `must be at most ${MAX_CHARACTERS} characters`);
 const NO_ADDRESS = rule('format', 'must be an e-mail address');
 
-function faultOf(email: string): string | undefined {
+function emailError(email: string): string | undefined {
   if (email.length > MAX_CHARACTERS) return TOO_LONG;
   const { local, domain } = split(email);
   const ascii = domainToASCII(domain);

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { closedObject, IdSchema, pathTo, rule, text, word } from './primitives.ts';
+import { closedObject, IdSchema, issuePath, rule, text, word } from './primitives.ts';
 
 /** The field types that a registration form may have (specification, 2.2). */
 export const CUSTOM_FIELD_TYPES = [
@@ -79,7 +79,7 @@ function checkConsents({ dataset, addIssue }: v.RawCheckContext<FormField[]>): v
     if (field.type === 'boolean') continue;
     for (const member of ['must', 'version'] as const) {
       if (field[member] === undefined) continue;
-      addIssue({ message: rule('format', 'is only for fields of type boolean'), path: pathTo(index, member) });
+      addIssue({ message: rule('format', 'is only for fields of type boolean'), path: issuePath(index, member) });
     }
   }
 }
@@ -89,7 +89,7 @@ function checkKeysAreUnique({ dataset, addIssue }: v.RawCheckContext<FormField[]
   const seen = new Set<string>();
   for (const [index, { key }] of dataset.value.entries()) {
     if (seen.has(key))
-      addIssue({ message: rule('format', 'must differ from the keys before'), path: pathTo(index, 'key') });
+      addIssue({ message: rule('format', 'must differ from the keys before'), path: issuePath(index, 'key') });
     seen.add(key);
   }
 }

@@ -47,12 +47,12 @@ export const PASSWORD_RULES = {
   },
 } as const satisfies Record<string, PasswordRules>;
 
-const oneOf = (name: CharacterClass) => new RegExp(`[${escaped(CHARACTER_CLASSES[name])}]`);
+const characterPattern = (name: CharacterClass) => new RegExp(`[${escaped(CHARACTER_CLASSES[name])}]`);
 const ONE_OF: Readonly<Record<CharacterClass, RegExp>> = {
-  lowercase: oneOf('lowercase'),
-  uppercase: oneOf('uppercase'),
-  digit: oneOf('digit'),
-  special: oneOf('special'),
+  lowercase: characterPattern('lowercase'),
+  uppercase: characterPattern('uppercase'),
+  digit: characterPattern('digit'),
+  special: characterPattern('special'),
 };
 
 /** True if a password of any length has the kinds of characters that the version asks for. */

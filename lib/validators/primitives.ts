@@ -45,7 +45,7 @@ export type Violation = ({ pointer: string } | { parameter: string } | { header:
 export type BodyViolation = Extract<Violation, { pointer: string }>;
 
 export type Key = string | number;
-/** What `toViolations` reads of an issue. The received value is not part of it. */
+/** What `listViolations` reads of an issue. The received value is not part of it. */
 type Issue = Pick<v.BaseIssue<unknown>, 'kind' | 'type' | 'expected' | 'input' | 'message' | 'path'>;
 
 /** At most this many are listed, so that a hostile body cannot produce an answer larger than itself. */
@@ -54,8 +54,8 @@ export const MAX_VIOLATIONS = 100;
 const MAX_NAME = 255;
 
 /** The message of an action: the rule's word and a sentence about the field. It never holds the received value. */
-export function rule(word: Rule, detail: string): `${Rule}: ${string}` {
-  return `${word}: ${detail}`;
+export function rule(singleLine: Rule, detail: string): `${Rule}: ${string}` {
+  return `${singleLine}: ${detail}`;
 }
 
 /**
@@ -63,13 +63,13 @@ export function rule(word: Rule, detail: string): `${Rule}: ${string}` {
  * never used. The sentence comes from `rule`, or is made here from what the schema expects.
  * @param under the place of the parsed value in the body
  */
-export function toViolations(issues: readonly Issue[], under: readonly Key[] = []): BodyViolation[] {
+export function listViolations(issues: readonly Issue[], under: readonly Key[] = []): BodyViolation[] {
   const violations: BodyViolation[] = [];
   const seen = new Set<string>();
   for (const issue of issues) {
     if (violations.length === MAX_VIOLATIONS) break;
     const keys = (issue.path ?? []).map(({ key }) => (typeof key === 'number' ? key : String(key)));
-    const violation = { pointer: toPointer([...under, ...keys]), ...explain(issue) };
+    const violation = { pointer: jsonPointer([...under, ...keys]), ...explain(issue) };
     const identity = `${violation.rule} ${violation.pointer}`;
     if (!seen.has(identity)) violations.push(violation);
     seen.add(identity);
@@ -78,7 +78,7 @@ export function toViolations(issues: readonly Issue[], under: readonly Key[] = [
 }
 
 /** A JSON Pointer as a URI fragment: `~` and `/` escaped, then percent-encoded as UTF-8. */
-export function toPointer(keys: readonly Key[]): string {
+export function jsonPointer(keys: readonly Key[]): string {
   const long = keys.findIndex((key) => String(key).length > MAX_NAME);
   const named = long === -1 ? keys : keys.slice(0, long);
   const segments = named.map((key) => String(key).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1'));
@@ -117,7 +117,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** The path of an issue that an action adds by itself. */
-export function pathTo(first: Key, ...more: Key[]): [v.UnknownPathItem, ...v.UnknownPathItem[]] {
+export function issuePath(first: Key, ...more: Key[]): [v.UnknownPathItem, ...v.UnknownPathItem[]] {
   const item = (key: Key): v.UnknownPathItem => ({
     type: 'unknown',
     origin: 'value',
@@ -134,7 +134,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** The value of a field of an HTML form, which sends `""` for an empty input: undefined for `""`, and for an object of them. */
-export function filledIn(value: unknown): unknown {
+export function dropEmpty(value: unknown): unknown {
   if (value === '') return undefined;
   if (!isObject(value)) return value;
   const members = Object.entries(value).filter(([, member]) => member !== '');
@@ -191,7 +191,11 @@ export function openObject<const E extends v.ObjectEntries>(entries: E): v.Loose
 }
 
 /** The schema with a rule that is checked first. A value that is too large is not checked further. */
-function upTo<const S extends v.GenericSchema>(schema: S, isTooLarge: (value: unknown) => boolean, message: string): S {
+function limitSize<const S extends v.GenericSchema>(
+  schema: S,
+  isTooLarge: (value: unknown) => boolean,
+  message: string,
+): S {
   const refusal = v.check<unknown, string>(() => false, message);
   return v._standardSchema<S>({
     ...schema,
@@ -206,7 +210,7 @@ function upTo<const S extends v.GenericSchema>(schema: S, isTooLarge: (value: un
  * An array of at most `max` elements. A longer one is refused before its elements are checked. No element is checked after
  * the last violation that is listed.
  */
-export function listOf<const S extends v.GenericSchema>(item: S, max: number) {
+export function boundedList<const S extends v.GenericSchema>(item: S, max: number) {
   const schema = v.array(item);
   const brief = v._standardSchema<typeof schema>({
     ...schema,
@@ -218,7 +222,7 @@ export function listOf<const S extends v.GenericSchema>(item: S, max: number) {
   });
   const isTooLong = (value: unknown) => Array.isArray(value) && value.length > max;
   const message = rule('too_many', `must have at most ${max} elements`);
-  return v.pipe(upTo(brief, isTooLong, message), v.metadata({ maxItems: max }));
+  return v.pipe(limitSize(brief, isTooLong, message), v.metadata({ maxItems: max }));
 }
 
 /** The number of elements up to the last violation that is listed; all elements if there are fewer violations. */
@@ -233,7 +237,7 @@ function countUntilMax(item: v.GenericSchema, elements: readonly unknown[]): num
 
 /** A string of at most `max` UTF-16 units. A longer one is refused before any other rule is applied to it. */
 export function shortString(max: number, message: string) {
-  return upTo(v.string(), (value) => typeof value === 'string' && value.length > max, message);
+  return limitSize(v.string(), (value) => typeof value === 'string' && value.length > max, message);
 }
 
 /** A string of `min` to `max` characters (code points), without halves of surrogate pairs, which UTF-8 cannot carry. */
@@ -299,13 +303,13 @@ const NO_LANGUAGE = rule('language', 'must be a BCP 47 language tag such as en o
 
 /** A language tag that is well-formed by BCP 47, as `Intl` understands it. `pt_BR`, as some systems write it, is read as `pt-BR`. */
 export const LanguageSchema = v.pipe(
-  withHyphens(shortString(MAX_LANGUAGE, NO_LANGUAGE)),
+  hyphenated(shortString(MAX_LANGUAGE, NO_LANGUAGE)),
   v.regex(LANGUAGE_TAG, NO_LANGUAGE),
   v.check(isLanguageTag, NO_LANGUAGE),
   v.metadata({ minLength: 2, maxLength: MAX_LANGUAGE }),
 );
 
-function withHyphens<const S extends v.GenericSchema>(schema: S): S {
+function hyphenated<const S extends v.GenericSchema>(schema: S): S {
   return v._standardSchema<S>({
     ...schema,
     '~run'(dataset, config) {

@@ -3,11 +3,11 @@ import { isCommonPassword } from './common-passwords.ts';
 import {
   type CheckedDocument,
   checkCustomField,
+  decodeDocuments,
   documentViolations,
   INVALID_PHONE,
   isTooLarge,
   MAX_JSON_BYTES,
-  toDocuments,
 } from './custom-fields.ts';
 import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
@@ -18,16 +18,16 @@ import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneS
 import {
   type BodyViolation,
   closedObject,
-  filledIn,
+  dropEmpty,
   IdSchema,
   isObject,
+  issuePath,
+  jsonPointer,
   LanguageSchema,
   MAX_VIOLATIONS,
   openObject,
-  pathTo,
   personName,
   rule,
-  toPointer,
 } from './primitives.ts';
 
 /** Of a person's name, in code points. */
@@ -133,7 +133,7 @@ export type ServedCountries = readonly string[] | undefined;
 export function registrationRequestSchema(served: ServedCountries) {
   return v.pipeAsync(
     v.unknown(),
-    v.transform(withoutBlanks),
+    v.transform(dropBlanks),
     RegistrationBodySchema,
     v.rawCheck(checkBetweenFields),
     v.rawCheckAsync(checkPassword),
@@ -165,11 +165,11 @@ export function registrationRequestSchema(served: ServedCountries) {
 export type RegistrationRequest = v.InferOutput<ReturnType<typeof registrationRequestSchema>>;
 
 /** The body without the fixed fields that were left empty in an HTML form. */
-function withoutBlanks(body: unknown): unknown {
+function dropBlanks(body: unknown): unknown {
   if (!isObject(body)) return body;
   const filled = { ...body };
   for (const name of FIXED_FIELDS) {
-    if (name === 'phone') filled.phone = filledIn(body.phone);
+    if (name === 'phone') filled.phone = dropEmpty(body.phone);
     if (filled[name] === '' || filled[name] === undefined) delete filled[name];
   }
   return filled;
@@ -184,23 +184,23 @@ type BodyContext = v.RawCheckContext<v.InferOutput<typeof RegistrationBodySchema
 
 /** Rules between fields are checked also when others are broken, so that all errors are listed at once. */
 function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
-  const { otp_type, phone = {}, password, repeat_password } = membersOf(dataset.value);
+  const { otp_type, phone = {}, password, repeat_password } = objectMembers(dataset.value);
   if (typeof password === 'string' && typeof repeat_password === 'string' && password !== repeat_password) {
-    addIssue({ message: rule('password_mismatch', 'must equal password'), path: pathTo('repeat_password') });
+    addIssue({ message: rule('password_mismatch', 'must equal password'), path: issuePath('repeat_password') });
   }
   if (isPhoneChannel(otp_type) && isObject(phone)) {
     for (const member of ['country_code', 'number']) {
       if (phone[member] !== undefined) continue;
       const message = rule('required', `is required when otp_type is ${otp_type}`);
-      addIssue({ message, path: pathTo('phone', member) });
+      addIssue({ message, path: issuePath('phone', member) });
     }
   }
 }
 
 async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> {
-  const { password } = membersOf(dataset.value);
+  const { password } = objectMembers(dataset.value);
   if (!v.is(RegistrationPasswordSchema, password) || !(await isCommonPassword(password))) return;
-  addIssue({ message: rule('common', 'must not be a password that many people use'), path: pathTo('password') });
+  addIssue({ message: rule('common', 'must not be a password that many people use'), path: issuePath('password') });
 }
 
 /**
@@ -208,24 +208,24 @@ async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> 
  * a kind and of a country that get messages.
  */
 async function checkPhone({ dataset, addIssue }: BodyContext, served: ServedCountries): Promise<void> {
-  const { phone, otp_type } = membersOf(dataset.value);
+  const { phone, otp_type } = objectMembers(dataset.value);
   if (!v.is(PhoneSchema, phone)) return;
   const parsed = await parsedPhone(phone);
   if (parsed === undefined) {
-    addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: pathTo('phone', 'number') });
+    addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: issuePath('phone', 'number') });
     return;
   }
   if (!isPhoneChannel(otp_type)) return;
   const { country } = parsed;
   if (!isPersonal(parsed, otp_type)) {
     const kinds = otp_type === 'call' ? 'a mobile or a fixed-line' : 'a mobile';
-    addIssue({ message: rule('number_type', `must be ${kinds} number`), path: pathTo('phone', 'number') });
+    addIssue({ message: rule('number_type', `must be ${kinds} number`), path: issuePath('phone', 'number') });
   }
   const serves =
     served === undefined || served.includes(ALL_COUNTRIES) || (country !== undefined && served.includes(country));
   if (country !== undefined && !serves) {
     const message = rule('country_not_served', 'must be of a country that is served');
-    addIssue({ message, path: pathTo('phone', 'country_code') });
+    addIssue({ message, path: issuePath('phone', 'country_code') });
   }
 }
 
@@ -240,7 +240,7 @@ async function parsedPhone(phone: Phone = {}): ReturnType<typeof parsePhone> {
   return found;
 }
 
-function membersOf(value: unknown): Record<string, unknown> {
+function objectMembers(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
 
@@ -294,16 +294,16 @@ export async function checkCustomFields(
       tooLarge: violations.some((violation) => violation.rule === 'size'),
     };
   }
-  return { ok: true, fields, documents: toDocuments(form.fields, values), consents: consentsOf(form, fields) };
+  return { ok: true, fields, documents: decodeDocuments(form.fields, values), consents: givenConsents(form, fields) };
 }
 
 function unknownFields({ fields }: Form, values: Readonly<Record<string, unknown>>): BodyViolation[] {
   const known = new Set<string>([...FIXED_FIELDS, ...fields.map(({ key }) => key)]);
   return Object.keys(values)
-    .filter((key) => !known.has(key) && !(key === CUSTOM_FIELDS && filledIn(values[key]) === undefined))
+    .filter((key) => !known.has(key) && !(key === CUSTOM_FIELDS && dropEmpty(values[key]) === undefined))
     .slice(0, MAX_VIOLATIONS)
     .map((key) => ({
-      pointer: toPointer([key]),
+      pointer: jsonPointer([key]),
       rule: 'unknown_field',
       detail: key === CUSTOM_FIELDS ? AT_THE_ROOT : 'is not a field of the form',
     }));
@@ -313,7 +313,7 @@ function unknownFields({ fields }: Form, values: Readonly<Record<string, unknown
 const CUSTOM_FIELDS = 'custom_fields';
 const AT_THE_ROOT = 'is not a member of the request: put each custom field at the root of the body, under its key';
 
-function consentsOf({ fields }: Form, values: Readonly<Record<string, unknown>>): Consent[] {
+function givenConsents({ fields }: Form, values: Readonly<Record<string, unknown>>): Consent[] {
   return fields.flatMap(({ key, version }) =>
     version !== undefined && Object.hasOwn(values, key) && values[key] === true ? [{ key, version }] : [],
   );

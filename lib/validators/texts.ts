@@ -13,13 +13,13 @@ type Described = v.GenericSchema & {
  * The value that a text of a command line or of an environment variable means to a schema: `0.5` a number, `true` a flag,
  * `a,b` or `["a","b"]` a list, `{…}` a group. All other values stay as they are, and the schema refuses them.
  */
-export function fromText(schema: v.GenericSchema, given: unknown): unknown {
+export function parseText(schema: v.GenericSchema, given: unknown): unknown {
   const { type, wrapped, item, entries, options } = schema as Described;
-  if (wrapped !== undefined) return fromText(wrapped, given);
-  if (type === 'union' && options !== undefined) return fromTextOf(options, given);
-  if (item !== undefined) return listFrom(item, given);
-  if (entries !== undefined) return groupFrom(entries, given);
-  if (type === 'record') return fromJson(given);
+  if (wrapped !== undefined) return parseText(wrapped, given);
+  if (type === 'union' && options !== undefined) return parseFirstOption(options, given);
+  if (item !== undefined) return parseList(item, given);
+  if (entries !== undefined) return parseGroup(entries, given);
+  if (type === 'record') return parseJson(given);
   if (type === 'number') {
     return typeof given === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(given) ? Number(given) : given;
   }
@@ -30,30 +30,30 @@ export function fromText(schema: v.GenericSchema, given: unknown): unknown {
 }
 
 /** The meaning of the first option that accepts it. */
-function fromTextOf(options: readonly v.GenericSchema[], given: unknown): unknown {
-  const meanings = options.map((option) => [option, fromText(option, given)] as const);
+function parseFirstOption(options: readonly v.GenericSchema[], given: unknown): unknown {
+  const meanings = options.map((option) => [option, parseText(option, given)] as const);
   return meanings.find(([option, value]) => v.is(option, value))?.[1] ?? given;
 }
 
-function listFrom(item: v.GenericSchema, given: unknown): unknown {
-  const parsed = fromJson(given);
+function parseList(item: v.GenericSchema, given: unknown): unknown {
+  const parsed = parseJson(given);
   const list = typeof parsed === 'string' || typeof parsed === 'number' ? String(parsed).split(',') : parsed;
-  return Array.isArray(list) ? list.map((one) => fromText(item, one)).filter((one) => one !== '') : list;
+  return Array.isArray(list) ? list.map((one) => parseText(item, one)).filter((one) => one !== '') : list;
 }
 
-function groupFrom(entries: Readonly<Record<string, v.GenericSchema>>, given: unknown): unknown {
-  const group = fromJson(given);
+function parseGroup(entries: Readonly<Record<string, v.GenericSchema>>, given: unknown): unknown {
+  const group = parseJson(given);
   if (!isObject(group)) return group;
   return Object.fromEntries(
     Object.entries(group).map(([name, value]) => {
       const schema = Object.hasOwn(entries, name) ? entries[name] : undefined;
-      return [name, schema === undefined ? value : fromText(schema, value)];
+      return [name, schema === undefined ? value : parseText(schema, value)];
     }),
   );
 }
 
 /** Parses a text that holds a list or a group of JSON. Everything else stays as it is. */
-export function fromJson(value: unknown): unknown {
+export function parseJson(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[{[]/.test(value)) return value;
   try {
     return JSON.parse(value) as unknown;
@@ -66,11 +66,11 @@ export function fromJson(value: unknown): unknown {
  * Reads settings, each of which may be a text. All faults are listed, as `name: must …`. They hold no value, which may be
  * the name of a secret.
  */
-export function readTexts<const S extends v.GenericSchema>(
+export function parseSettings<const S extends v.GenericSchema>(
   schema: S,
   given: Record<string, unknown>,
 ): { values: v.InferOutput<S> | undefined; faults: string[] } {
-  const result = v.safeParse(schema, fromText(schema, given));
+  const result = v.safeParse(schema, parseText(schema, given));
   const faults = new Set<string>();
   for (const issue of result.issues ?? []) {
     const name = (issue.path ?? []).map(({ key }) => String(key)).join('.');
@@ -91,11 +91,11 @@ function explain(issue: v.BaseIssue<unknown>): string {
 }
 
 /** The full names of a schema's members, without groups: `sms.maxPrice`. */
-export function leavesOf(schema: v.GenericSchema): string[] {
+export function leafNames(schema: v.GenericSchema): string[] {
   const { wrapped, entries } = schema as Described;
-  if (wrapped !== undefined) return leavesOf(wrapped);
+  if (wrapped !== undefined) return leafNames(wrapped);
   return Object.entries(entries ?? {}).flatMap(([name, member]) => {
-    const below = leavesOf(member);
+    const below = leafNames(member);
     return below.length === 0 ? [name] : below.map((leaf) => `${name}.${leaf}`);
   });
 }

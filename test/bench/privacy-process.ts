@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
-import { type PendingRegistration, registrationsIn } from '../../lib/records/registrations.ts';
+import { dynamoRegistrations, type PendingRegistration } from '../../lib/records/registrations.ts';
 import { passwordSalt, sealSecrets } from '../../lib/secrets/one-time-code.ts';
 import { hashPassword } from '../../lib/secrets/password-hash.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
@@ -175,7 +175,7 @@ async function seed(
   address: string,
 ): Promise<void> {
   if (holds === undefined) return;
-  const registrations = registrationsIn(world.tables.registrations);
+  const registrations = dynamoRegistrations(world.tables.registrations);
   const { signal } = new AbortController();
   const registration_id = `seeded-${address}`;
   const password_hash = await hash(PASSWORD, passwordSalt(world.pepper.keys[0], 'email', address));

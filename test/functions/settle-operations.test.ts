@@ -1,7 +1,7 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../infra/local/service.ts';
-import { databaseClient, table } from '../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
 import { checkEvent } from '../support/events.ts';
 
 let service: LocalService;
@@ -39,7 +39,7 @@ async function makeDue(name: 'operations' | 'registrations'): Promise<void> {
   for (const { pk, due_at } of Items) {
     if (due_at === undefined) continue;
     const past = { update: 'SET due_at = :past, lease_until = :past', values: { ':past': 0 } };
-    await table(client, name).update({ pk: String(pk) }, past, AbortSignal.timeout(60_000));
+    await dynamoTable(client, name).update({ pk: String(pk) }, past, AbortSignal.timeout(60_000));
   }
   client.destroy();
 }

@@ -6,14 +6,14 @@ import { localClient } from '../../infra/local/aws.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { DEPLOYED_FUNCTIONS, type DeployedFunction } from '../../infra/routes.ts';
 import { gather, SETTING_NAMES } from '../../infra/settings.ts';
-import { databaseClient, table } from '../../lib/aws/dynamodb.ts';
-import { registrationsIn } from '../../lib/records/registrations.ts';
+import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
+import { dynamoRegistrations } from '../../lib/records/registrations.ts';
 import {
   AccountEnvironment,
   ConfirmationEnvironment,
   RegistrationEnvironment,
   SettlementEnvironment,
-  variableOf,
+  variableName,
 } from '../../lib/validators/deployment.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { WITH_SETTINGS } from '../specification/settings-cases.ts';
@@ -274,9 +274,9 @@ async function keptForNineDays(running: Running): Promise<void> {
     ...localClient(running.service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'),
     ...PATIENT,
   });
-  const rows = table(client, running.service.environment.REGISTRATIONS_TABLE ?? '');
+  const rows = dynamoTable(client, running.service.environment.REGISTRATIONS_TABLE ?? '');
   const signal = AbortSignal.timeout(30_000);
-  const [{ registration_id } = { registration_id: '' }] = await registrationsIn(rows).list(
+  const [{ registration_id } = { registration_id: '' }] = await dynamoRegistrations(rows).list(
     { otp_type: 'email', address: email },
     signal,
   );
@@ -397,7 +397,7 @@ describe.each(DEPLOYMENTS)('With the settings of a deployment', ({ settings, row
   const running = {} as Running;
   beforeAll(async () => {
     const variables = Object.entries(settings).map(([name, value]) => [
-      variableOf(name),
+      variableName(name),
       typeof value === 'string' ? value : JSON.stringify(value),
     ]);
     running.service = await startService({ environment: Object.fromEntries(variables) });

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Bundle, bundle, ENTRY_FILE } from '../../infra/bundle.ts';
 import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
-import { AccountEnvironment, environmentOf, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
+import { AccountEnvironment, environmentVariables, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 /** Of what Lambda reads at cold start, without source maps. */
@@ -50,7 +50,7 @@ const ENVIRONMENT = {
   AWS_REGION: 'eu-west-1',
   AWS_ACCESS_KEY_ID: 'none',
   AWS_SECRET_ACCESS_KEY: 'none',
-  ...environmentOf(RegistrationEnvironment, {
+  ...environmentVariables(RegistrationEnvironment, {
     ...DEPLOYMENT,
     registrationsTable: 'registrations',
     limitsTable: 'limits',
@@ -61,7 +61,7 @@ const ENVIRONMENT = {
     call: { originationIdentity: 'phone-0a1b' },
     whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code', noticeTemplate: 'notice' },
   }),
-  ...environmentOf(AccountEnvironment, {
+  ...environmentVariables(AccountEnvironment, {
     ...DEPLOYMENT,
     accountsTable: 'accounts',
     loginsTable: 'logins',

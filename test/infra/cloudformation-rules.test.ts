@@ -7,7 +7,7 @@ import { CfnInclude } from 'aws-cdk-lib/cloudformation-include';
 import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { describe, expect, it, vi } from 'vitest';
 import { readSettings } from '../../infra/settings.ts';
-import { frontOf } from '../../lib/http/source.ts';
+import { createFront } from '../../lib/http/source.ts';
 import { OTHERS } from '../support/other-settings.ts';
 import { checkRules, EVERYTHING, SENDER } from '../support/stack.ts';
 
@@ -72,11 +72,11 @@ describe('A template for operators', () => {
     }) as { request: { headers: Record<string, { value: string }> } };
     const sent = Object.fromEntries(Object.entries(request.headers).map(([name, one]) => [name, one.value]));
     const settings = readSettings({ ...SENDER, 'front.header': header, 'front.secret': secret, 'front.only': 'true' });
-    const front = frontOf(settings.front, async () => JSON.stringify({ current: 'the-secret-of-cloudfront' }));
+    const front = createFront(settings.front, async () => JSON.stringify({ current: 'the-secret-of-cloudfront' }));
     const through = { sourceIp: '192.0.2.1', headers: { ...sent, [proof]: 'the-secret-of-cloudfront' } };
     const signal = AbortSignal.timeout(10_000);
     await expect(front.admit(through, signal)).resolves.toBeUndefined();
-    expect(await front.sourceOf(through, signal)).toBe('2001:db8::1');
+    expect(await front.readSource(through, signal)).toBe('2001:db8::1');
     await expect(front.admit({ ...through, headers: sent }, signal)).rejects.toThrow('front_required');
     // The parameters are those of the command of the page.
     expect(value).toBe('FrontSecret');

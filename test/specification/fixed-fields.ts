@@ -1,4 +1,4 @@
-import { sampleOf } from '../../lib/validators/custom-fields.ts';
+import { exampleValue } from '../../lib/validators/custom-fields.ts';
 import { CUSTOM_FIELD_TYPES, type FormField } from '../../lib/validators/form.ts';
 import { CONSENT_FORM, DEMANDING_FORM, FORM, keyOf, LONG_LANGUAGE, MORE_KEYS } from './records.ts';
 import { choicesOf, HALF, longAddress, longInternationalAddress, PHONE } from './samples.ts';
@@ -414,7 +414,7 @@ export const ROOT_FIELDS: Field[] = [
   },
   ...CUSTOM_FIELD_TYPES.flatMap((type): Field[] => {
     const others = CUSTOM_FIELD_TYPES.filter((other) => other !== type);
-    const filled = Object.fromEntries(others.map((other) => [keyOf(other), sampleOf(other)]));
+    const filled = Object.fromEntries(others.map((other) => [keyOf(other), exampleValue(other)]));
     return [
       {
         row: '2.1 custom_fields',
@@ -423,7 +423,7 @@ export const ROOT_FIELDS: Field[] = [
         carried: (value) => ({ form_id: DEMANDING_FORM, ...filled, [keyOf(type)]: value }),
         values: {
           'decided: required by the form': {
-            good: [named(`an example of ${type}`, sampleOf(type))],
+            good: [named(`an example of ${type}`, exampleValue(type))],
             bad: each(
               'required',
               ...['', ...(EMPTY[type] ?? [])].map((value) => named(`${JSON.stringify(value)} for ${type}`, value)),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { expect } from 'vitest';
 import { parseRequest, type Request } from '../../lib/http/request.ts';
 import { Problem } from '../../lib/problem.ts';
-import { documentsIn } from '../../lib/records/documents.ts';
+import { s3Documents } from '../../lib/records/documents.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
 import type { Violation } from '../../lib/validators/primitives.ts';
 import {
@@ -51,7 +51,7 @@ async function judgeForm({ body }: Request<RegistrationRequest>): Promise<Judgme
   if (form === undefined) throw new Error(`No form has the id ${body.form_id}.`);
   const custom = await checkCustomFields(form, body.members);
   if (!custom.ok) return { errors: custom.violations };
-  const errors = await documentsIn('documents').inspect(custom.documents);
+  const errors = await s3Documents('documents').inspect(custom.documents);
   if (errors.length > 0) return { errors };
   const { email, type, name, form_id, referrer_id, language } = body;
   return { kept: { email, type, name, form_id, referrer_id, language, ...custom.fields } };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll } from 'vitest';
 import { localClient } from '../../infra/local/aws.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
-import { databaseClient, type Item, table } from '../../lib/aws/dynamodb.ts';
-import { registrationsIn } from '../../lib/records/registrations.ts';
+import { databaseClient, dynamoTable, type Item } from '../../lib/aws/dynamodb.ts';
+import { dynamoRegistrations } from '../../lib/records/registrations.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { PATIENT } from '../support/database.ts';
 import { coldStart } from '../support/registration-world.ts';
@@ -20,8 +20,8 @@ type Items = ReturnType<typeof itemsOf>;
 function itemsOf(service: LocalService) {
   const client = databaseClient({ ...localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT });
   const read = (name: string, key: Record<string, string>): Promise<Item | undefined> =>
-    table(client, name).get(key, AbortSignal.timeout(60_000));
-  const registrations = registrationsIn(table(client, 'registrations'));
+    dynamoTable(client, name).get(key, AbortSignal.timeout(60_000));
+  const registrations = dynamoRegistrations(dynamoTable(client, 'registrations'));
   return {
     registration: async (channel: Channel, address: string) => {
       const signal = AbortSignal.timeout(60_000);

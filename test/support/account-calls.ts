@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
-import { callerOf } from '../../lib/http/caller.ts';
+import { callerName } from '../../lib/http/caller.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { CONNECTIONS, type ConnectionId } from './account-connections.ts';
 import type { Outcome } from './environments.ts';
@@ -25,7 +25,7 @@ export interface AccountAnswer {
 
 const CRM_ARN = 'arn:aws:iam::000000000000:user/crm';
 /** Who calls where nobody else is named. */
-export const CALLER = callerOf({ iam: { userArn: CRM_ARN } }) ?? 'nobody';
+export const CALLER = callerName({ iam: { userArn: CRM_ARN } }) ?? 'nobody';
 
 /** A request for an account with what a connection needs at least. */
 export function accountBody(connection: ConnectionId, more: Record<string, unknown> = {}): Record<string, unknown> {

@@ -12,10 +12,14 @@ import { startTextServer } from '../../infra/local/platforms/text-server.ts';
 import type { ManagerRights } from '../../infra/local/platforms/web-api-accounts.ts';
 import { startWebApiServer, type WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
-import { keyOf } from '../../lib/openings/ledger.ts';
+import { operationKey } from '../../lib/openings/ledger.ts';
 import { derivePasswords, parsePasswordKey } from '../../lib/platform/passwords.ts';
 import type { LoginRange } from '../../lib/records/crm-records.ts';
-import { environmentOf, RegistrationEnvironment, SettlementEnvironment } from '../../lib/validators/deployment.ts';
+import {
+  environmentVariables,
+  RegistrationEnvironment,
+  SettlementEnvironment,
+} from '../../lib/validators/deployment.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
 import {
   ACCOUNT_TYPES,
@@ -58,13 +62,13 @@ const SETTINGS = {
   registrationsTable: TABLES.registrations,
 };
 const ENVIRONMENT = {
-  ...environmentOf(RegistrationEnvironment, {
+  ...environmentVariables(RegistrationEnvironment, {
     ...SETTINGS,
     limitsTable: TABLES.limits,
     documentsBucket: RESOURCES.bucket,
     pepperSecret: 'test/pepper',
   }),
-  ...environmentOf(SettlementEnvironment, {
+  ...environmentVariables(SettlementEnvironment, {
     ...SETTINGS,
     accountsTable: TABLES.accounts,
     loginsTable: TABLES.logins,
@@ -205,7 +209,7 @@ export async function startAccountWorld({ bundles, clients = [], skewMs }: World
     operate: (finding: OperatorFinding) => environments.run('operator', finding, SETTLER_MS),
     /** What is stored of an idempotency key. @param scope that of its operation */
     async operationOf(scope: readonly string[]): Promise<Item | undefined> {
-      const Key = { pk: keyOf(scope) };
+      const Key = { pk: operationKey(scope) };
       return (await reader.send(new GetCommand({ TableName: TABLES.operations, Key, ConsistentRead: true }))).Item;
     },
     /** The records of a client's accounts. */

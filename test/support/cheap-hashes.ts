@@ -5,7 +5,7 @@ import { secretReader } from '../../lib/aws/secrets.ts';
 import { confirmationConfig, registrationConfig } from '../../lib/config.ts';
 import { captchaVerifier } from '../../lib/http/captcha.ts';
 import { endpoint } from '../../lib/http/endpoint.ts';
-import { frontOf } from '../../lib/http/source.ts';
+import { createFront } from '../../lib/http/source.ts';
 import { confirmRegistration } from '../../lib/registration/confirmation.ts';
 import { confirmationDependencies } from '../../lib/registration/confirmation-dependencies.ts';
 import { registrationDependencies } from '../../lib/registration/dependencies.ts';
@@ -44,10 +44,14 @@ export function withCheapHashes(name: string): LambdaHandler | undefined {
 function registrationHandler(): LambdaHandler {
   const config = registrationConfig();
   const readSecret = secretReader();
-  const dependencies = { ...registrationDependencies(config, readSecret), hashPassword: cheapHash, isPassword };
+  const dependencies = {
+    ...registrationDependencies(config, readSecret),
+    hashPassword: cheapHash,
+    matchesPassword: isPassword,
+  };
   return endpoint({
     body: registrationRequestSchema(config.phone?.countries),
-    front: frontOf(config.front, readSecret),
+    front: createFront(config.front, readSecret),
     captcha: config.captcha && captchaVerifier(config.captcha, { readSecret, url: config.captchaUrl }),
     maxBodyBytes: MAX_REGISTRATION_BYTES,
     telemetry: telemetry('request-registration', config.stage),
@@ -61,7 +65,7 @@ function confirmationHandler(): LambdaHandler {
   const dependencies = { ...confirmationDependencies(config, readSecret), hashPassword: cheapHash };
   return endpoint({
     body: ConfirmationRequestSchema,
-    front: frontOf(config.front, readSecret),
+    front: createFront(config.front, readSecret),
     maxBodyBytes: MAX_CONFIRMATION_BYTES,
     telemetry: telemetry('confirm-registration', config.stage),
     handle: (request, events, signal) => confirmRegistration(dependencies, request, events, signal),

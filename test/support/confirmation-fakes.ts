@@ -1,11 +1,11 @@
 import { ConditionFailed, type Table } from '../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../lib/aws/failure.ts';
-import { type LimitDecision, limitsIn } from '../../lib/limits/limits.ts';
+import { dynamoLimits, type LimitDecision } from '../../lib/limits/limits.ts';
 import { Problem } from '../../lib/problem.ts';
-import { documentsIn } from '../../lib/records/documents.ts';
+import { s3Documents } from '../../lib/records/documents.ts';
 import type { EventDetail } from '../../lib/records/event-schemas.ts';
-import { registrationDirectoryIn } from '../../lib/records/registration-directory.ts';
-import { type Delivery, type PendingRegistration, registrationsIn } from '../../lib/records/registrations.ts';
+import { dynamoRegistrationDirectory } from '../../lib/records/registration-directory.ts';
+import { type Delivery, dynamoRegistrations, type PendingRegistration } from '../../lib/records/registrations.ts';
 import {
   type ConfirmationDependencies,
   confirmRegistration,
@@ -110,7 +110,7 @@ export class FakeConfirmations {
 
   /** What stands in the database, without any fault. */
   get registrations() {
-    return registrationsIn(this.#database.tables.registrations, () => this.now);
+    return dynamoRegistrations(this.#database.tables.registrations, () => this.now);
   }
 
   /** @returns 204, or the type of the problem */
@@ -152,10 +152,10 @@ export class FakeConfirmations {
     const walked = step !== atOnce;
     return {
       directory: walked
-        ? registrationDirectoryIn(stepping('crm', tables.crm, step))
+        ? dynamoRegistrationDirectory(stepping('crm', tables.crm, step))
         : { isClient: async () => ({ email: isClient, phone: false }) },
-      registrations: registrationsIn(stepping('registrations', table ?? tables.registrations, step), now),
-      documents: documentsIn('documents', { open: async () => this.#objects(step) }),
+      registrations: dynamoRegistrations(stepping('registrations', table ?? tables.registrations, step), now),
+      documents: s3Documents('documents', { open: async () => this.#objects(step) }),
       events: {
         prepare: () => {},
         publish: (type, detail, signal) =>
@@ -163,7 +163,7 @@ export class FakeConfirmations {
       },
       pepper: (signal) => step('secret', async () => this.pepper, signal),
       limits: walked
-        ? limitsIn(stepping('limits', tables.limits, step), () => tables.limits, DEFAULT_LIMITS, now)
+        ? dynamoLimits(stepping('limits', tables.limits, step), () => tables.limits, DEFAULT_LIMITS, now)
         : { countConfirmation: async () => limit },
       hashPassword: async (password, salt) => {
         this.hashes += 1;

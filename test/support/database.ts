@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { type Database, type DatabaseTables, startDatabase, TABLES } from '../../infra/local/database.ts';
-import { databaseClient, type Table, table } from '../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable, type Table } from '../../lib/aws/dynamodb.ts';
 
 /** Settings with which an SDK client talks to a stand-in. */
 export function clientSettings(endpoint: string) {
@@ -27,6 +27,6 @@ export async function testDatabase(
     client.destroy();
     await database.close();
   });
-  const tables = Object.fromEntries(Object.entries(TABLES).map(([kind, name]) => [kind, table(client, name)]));
+  const tables = Object.fromEntries(Object.entries(TABLES).map(([kind, name]) => [kind, dynamoTable(client, name)]));
   return { ...database, client, tables: tables as TestDatabase['tables'] };
 }

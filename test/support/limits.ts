@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Item, Table } from '../../lib/aws/dynamodb.ts';
 import type { Counted, Counter } from '../../lib/limits/counter.ts';
-import { countersOf } from '../../lib/limits/counters.ts';
-import { type Admission, type LimitDecision, limitsIn } from '../../lib/limits/limits.ts';
+import { limitCounters } from '../../lib/limits/counters.ts';
+import { type Admission, dynamoLimits, type LimitDecision } from '../../lib/limits/limits.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import type { PhoneChannel } from '../../lib/validators/otp-types.ts';
@@ -63,7 +63,7 @@ export class LimitsWorld {
   }
 
   limits(settings: Partial<Limits> = {}, table: Table = this.database.tables.limits) {
-    return limitsIn(
+    return dynamoLimits(
       table,
       () => table,
       { ...DEFAULT_LIMITS, ...settings },
@@ -104,7 +104,7 @@ export class LimitsWorld {
     { source, recipient }: Required<Asked>,
     settings: Partial<Limits> = {},
   ): Promise<Map<string, Counter>> {
-    const counters = countersOf({ ...DEFAULT_LIMITS, ...settings });
+    const counters = limitCounters({ ...DEFAULT_LIMITS, ...settings });
     const message = await counters.message(this.pepper, recipient);
     const own = [...counters.source(this.pepper, source), ...counters.wrong(this.pepper, source)];
     const all = [...own, ...message.recipient, ...message.shared];

@@ -1,5 +1,5 @@
 import { transactions } from '../../lib/aws/dynamodb.ts';
-import { type Claim, type Held, type Ledger, ledgerIn, type Plan } from '../../lib/openings/ledger.ts';
+import { type Claim, dynamoLedger, type Held, type Ledger, type Plan } from '../../lib/openings/ledger.ts';
 import type { AccountClient } from '../../lib/records/account-directory.ts';
 import type { Connection, WebApiConnection } from '../../lib/records/crm-records.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
@@ -49,7 +49,7 @@ export class LedgerWorld {
 
   constructor(database: TestDatabase) {
     this.#database = database;
-    this.ledger = ledgerIn(
+    this.ledger = dynamoLedger(
       {
         operations: database.tables.operations,
         logins: database.tables.logins,

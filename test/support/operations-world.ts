@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
-import { type Operation, type Operations, operationsIn } from '../../lib/records/operations.ts';
+import { dynamoOperations, type Operation, type Operations } from '../../lib/records/operations.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 
 export const signal = () => AbortSignal.timeout(10_000);
@@ -18,7 +18,7 @@ export function operationsWorlds(): () => OperationsWorld {
   });
   return () => {
     const clock = { now: 1_800_000_000_000 };
-    return { database, clock, operations: operationsIn(database.tables.operations, () => clock.now) };
+    return { database, clock, operations: dynamoOperations(database.tables.operations, () => clock.now) };
   };
 }
 

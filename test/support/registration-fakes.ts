@@ -14,7 +14,7 @@ import type { RegistrationDependencies } from '../../lib/registration/work.ts';
 import type { Seals } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
-import { ALL_COUNTRIES, environmentOf, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
+import { ALL_COUNTRIES, environmentVariables, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
 import type { Form } from '../../lib/validators/form.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import type { Violation } from '../../lib/validators/primitives.ts';
@@ -57,7 +57,7 @@ const OPERATION: Operation = { pk: 'key#1', operationId: 'operation-1', nonce: '
 
 /** The settings of a deployment that names only what it must. */
 export const DEPLOYED = registrationConfig(
-  environmentOf(RegistrationEnvironment, {
+  environmentVariables(RegistrationEnvironment, {
     senderAddress: 'no-reply@example.com',
     crmTable: 'crm',
     operationsTable: 'operations',
@@ -156,7 +156,7 @@ function fakeRecords(
 ): Pick<RegistrationDependencies, 'directory' | 'operations' | 'registrations' | 'documents'> {
   return {
     directory: {
-      forRegistration: () =>
+      readRegistrationRecords: () =>
         step('form', { form: 'form' in settings ? settings.form : FORM, referrerId: settings.referrerId }),
       isClient: () => step('lookup', settings.known ?? { email: false, phone: false }),
     },
@@ -226,7 +226,7 @@ function fakeSending(
       asked.salt = salt;
       return step('hash', '$argon2id$fake');
     },
-    isPassword: (hash, password) => step('verify', hash === undefined || hash === `hash of ${password}`),
+    matchesPassword: (hash, password) => step('verify', hash === undefined || hash === `hash of ${password}`),
     makeCode: () => '987654',
     now: () => NOW,
   };

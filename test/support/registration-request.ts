@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
-import { toViolations } from '../../lib/validators/primitives.ts';
+import { listViolations } from '../../lib/validators/primitives.ts';
 import { registrationRequestSchema, type ServedCountries } from '../../lib/validators/registration.ts';
 
 /** The required fields of a registration alone. */
@@ -20,7 +20,7 @@ export const parse = async (body: unknown) => v.parseAsync(registrationRequestSc
 /** The violations of a body, in a deployment that serves these countries. */
 export async function faultsOf(body: unknown, served: ServedCountries = [ALL_COUNTRIES]) {
   const result = await v.safeParseAsync(registrationRequestSchema(served), body);
-  return result.success ? [] : toViolations(result.issues);
+  return result.success ? [] : listViolations(result.issues);
 }
 
 export async function rulesOf(body: unknown, served?: ServedCountries): Promise<string[]> {

@@ -6,9 +6,9 @@ import { localClient } from '../../infra/local/aws.ts';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
-import { databaseClient, type Item, type Table, table } from '../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable, type Item, type Table } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
-import { registrationsIn, type StoredRegistration } from '../../lib/records/registrations.ts';
+import { dynamoRegistrations, type StoredRegistration } from '../../lib/records/registrations.ts';
 import { sealGuess } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
@@ -118,10 +118,10 @@ export function hurried(ms: number): Record<string, string> {
 
 function tablesOf(database: ReturnType<typeof databaseClient>): RegistrationWorld['tables'] {
   return {
-    crm: table(database, 'crm'),
-    operations: table(database, 'operations'),
-    registrations: table(database, 'registrations'),
-    limits: table(database, 'limits'),
+    crm: dynamoTable(database, 'crm'),
+    operations: dynamoTable(database, 'operations'),
+    registrations: dynamoTable(database, 'registrations'),
+    limits: dynamoTable(database, 'limits'),
   };
 }
 
@@ -197,7 +197,7 @@ export async function registrationWorld({
     return (await database.send(new ScanCommand({ TableName: name }))).Items ?? [];
   }
 
-  const registrations = registrationsIn(tables.registrations);
+  const registrations = dynamoRegistrations(tables.registrations);
   const patience = () => AbortSignal.timeout(60_000);
   const listed = (channel: Channel, person: Person) =>
     registrations.list({ otp_type: channel, address: addressOf(channel, person) }, patience());

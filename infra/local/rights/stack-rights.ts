@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
-import { deploymentEntries, variableOf } from '../../../lib/validators/deployment.ts';
-import { readTexts } from '../../../lib/validators/texts.ts';
+import { deploymentEntries, variableName } from '../../../lib/validators/deployment.ts';
+import { parseSettings } from '../../../lib/validators/texts.ts';
 import { ACCOUNT, bucketArn, busArn, REGION, secretArn, tableArn } from './arn.ts';
 import { type Right, rightsOf, type Statement } from './policy.ts';
 import { rightsCache, type StackRights, sourcesHash } from './rights-cache.ts';
@@ -41,10 +41,10 @@ const ChannelsSchema = v.object({ channels: deploymentEntries.channels });
 function settingsIn(environment: Environment): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const name of Object.keys(deploymentEntries)) {
-    const value = environment[variableOf(name)];
+    const value = environment[variableName(name)];
     if (value) settings[name] = value;
   }
-  const { channels = [] } = readTexts(ChannelsSchema, { channels: settings.channels }).values ?? {};
+  const { channels = [] } = parseSettings(ChannelsSchema, { channels: settings.channels }).values ?? {};
   for (const name of ['sms', 'call', 'whatsapp'] as const) if (!channels.includes(name)) delete settings[name];
   if (channels.length <= 1) delete settings.phone;
   return settings;

@@ -43,7 +43,7 @@ export function pickLanguage(tag: string | undefined): Language {
 const loaded = new Map<Language, Promise<{ translation: Translation }>>();
 
 /** @param tag BCP 47, as asked for */
-export async function translationFor(tag: string | undefined): Promise<Translation> {
+export async function findTranslation(tag: string | undefined): Promise<Translation> {
   const language = pickLanguage(tag);
   const file = loaded.get(language) ?? FILES[language]();
   loaded.set(language, file);

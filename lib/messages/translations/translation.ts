@@ -87,7 +87,7 @@ export function fill(phrase: string, values: Readonly<Record<string, string>>): 
 }
 
 /** A span of minutes, such as `10 minutes`. */
-export function minutesIn({ language, minutes }: Pick<Translation, 'language' | 'minutes'>, count: number): string {
+export function minutesText({ language, minutes }: Pick<Translation, 'language' | 'minutes'>, count: number): string {
   const form = new Intl.PluralRules(language).select(count);
   return fill(minutes[form] ?? minutes.other, { n: String(count) });
 }

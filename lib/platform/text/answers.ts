@@ -82,7 +82,7 @@ function refusal(text: string): PlatformFailure | undefined {
 }
 
 /** The connection was open, and nothing that is an answer came back. */
-export function noResponse(error: unknown): boolean {
+export function hasNoResponse(error: unknown): boolean {
   return error instanceof PlatformFailure && NO_ANSWER.includes(error.reason);
 }
 

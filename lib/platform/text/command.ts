@@ -65,10 +65,10 @@ export async function openingCommand(server: TextServer, order: AccountOrder): P
   const { connection, page } = server;
   const gateway = connection.protocol === 'interface-gateway';
   const whole = (text: string | undefined, limit: number) => {
-    const bytes = page.exactly(text ?? '') ?? '';
+    const bytes = page.encode(text ?? '') ?? '';
     return bytes.length > limit ? '' : bytes;
   };
-  const name = await page.nearly(order.name, KEPT.name);
+  const name = await page.approximate(order.name, KEPT.name);
   return command(server, 'NEWACCOUNT', [
     ['IP', visitorAddress(order.operationId)],
     ['GROUP', groupValue(server, order.group)],
@@ -126,20 +126,20 @@ function command(server: TextServer, verb: string, parameters: Parameters): Buff
   let line = `W${verb} MASTER=${masterValue(server)}`;
   const places = new Map([['MASTER', line.indexOf('MASTER=')]]);
   for (const [key, value] of parameters) {
-    if (!/^[\x20-<>-{}~\x80-\xff]*$/.test(value)) throw notSent('value_not_transmittable');
+    if (!/^[\x20-<>-{}~\x80-\xff]*$/.test(value)) throw unsendable('value_not_transmittable');
     places.set(key, line.length + 1);
     line += `|${key}=${value}`;
   }
-  if (line.length > MAX_LINE) throw notSent('command_too_long');
+  if (line.length > MAX_LINE) throw unsendable('command_too_long');
   // The master password is the one value that may hold `=`, as in Base64, but not a key before it.
-  if (KEYS.some((key) => line.indexOf(`${key}=`) !== (places.get(key) ?? -1))) throw notSent('master_holds_a_key');
+  if (KEYS.some((key) => line.indexOf(`${key}=`) !== (places.get(key) ?? -1))) throw unsendable('master_holds_a_key');
   return Buffer.from(`${line}\nQUIT\n`, 'latin1');
 }
 
 function masterValue({ master, page }: TextServer): Bytes {
-  const parts = master.split('=').map((part) => page.exactly(part));
+  const parts = master.split('=').map((part) => page.encode(part));
   const value = parts.join('=');
-  if (parts.includes(undefined) || value.length > KEPT.master) throw notSent('master_not_transmittable');
+  if (parts.includes(undefined) || value.length > KEPT.master) throw unsendable('master_not_transmittable');
   return value;
 }
 
@@ -151,7 +151,7 @@ function groupValue({ connection, page }: TextServer, group: string): Bytes {
     if (index === undefined) throw new PlatformFailure('group_not_found', { reason: 'group_not_offered' });
     return String(index);
   }
-  const name = page.exactly(group);
+  const name = page.encode(group);
   if (
     name === undefined ||
     name === '' ||
@@ -181,6 +181,6 @@ function amount(order: AccountOrder): Bytes {
   return hasDeposit(order) ? (order.deposit ?? 0).toFixed(2) : '0';
 }
 
-function notSent(reason: string): PlatformFailure {
+function unsendable(reason: string): PlatformFailure {
   return new PlatformFailure('platform_refused', { reason });
 }

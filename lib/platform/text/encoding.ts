@@ -10,17 +10,17 @@ const UNSAFE_BYTE = /[\x00-\x1f=|\x7f]/;
  */
 export interface CodePage {
   /** The text itself; undefined where a character of it has no place in the code page or cannot be carried. */
-  exactly(text: string): Bytes | undefined;
+  encode(text: string): Bytes | undefined;
   /**
    * The text as well as it can be carried, in at most `limit` bytes and cut at a character: what has no place in the
    * code page is transliterated, `|` and `=` are replaced by `/` and `-`, controls by a space.
    */
-  nearly(text: string, limit: number): Promise<Bytes>;
+  approximate(text: string, limit: number): Promise<Bytes>;
 }
 
 /** The code page of this name (`windows-1252`, `shift_jis`, …); undefined where there is none, or none that holds ASCII as it is. */
 export async function codePage(name: string): Promise<CodePage | undefined> {
-  const bytesOf = WINDOWS_PAGE.test(name) ? ofWindows(name) : await ofAnyOther(name);
+  const bytesOf = WINDOWS_PAGE.test(name) ? windowsEncoder(name) : await iconvEncoder(name);
   if (bytesOf === undefined || [...ASCII].some((character) => bytesOf(character) !== character)) return undefined;
 
   /** The bytes of one character, where it has some and all of them are harmless. */
@@ -30,15 +30,15 @@ export async function codePage(name: string): Promise<CodePage | undefined> {
   }
 
   return {
-    exactly(text) {
+    encode(text) {
       const bytes = [...text].map(carried);
       return bytes.includes(undefined) ? undefined : bytes.join('');
     },
 
-    async nearly(text, limit) {
+    async approximate(text, limit) {
       let all = '';
       for (const character of text.normalize('NFC').replaceAll(SPACES, ' ').trim()) {
-        const bytes = carried(tame(character)) ?? (await transliterated(character));
+        const bytes = carried(replaceReserved(character)) ?? (await transliterated(character));
         if (all.length + bytes.length > limit) break;
         all += bytes;
       }
@@ -50,7 +50,7 @@ export async function codePage(name: string): Promise<CodePage | undefined> {
 
 const SPACES = /[\p{Cc}\p{Zl}\p{Zp}\p{Zs}]+/gu;
 
-function tame(character: string): string {
+function replaceReserved(character: string): string {
   if (character === '|') return '/';
   if (character === '=') return '-';
   return character;
@@ -60,7 +60,7 @@ function tame(character: string): string {
 async function transliterated(character: string): Promise<Bytes> {
   const { default: anyAscii } = await import('any-ascii');
   return [...anyAscii(character)]
-    .map(tame)
+    .map(replaceReserved)
     .filter((ascii) => !UNSAFE_BYTE.test(ascii))
     .join('');
 }
@@ -69,12 +69,12 @@ async function transliterated(character: string): Promise<Bytes> {
 const ASCII = String.fromCharCode(...Array.from({ length: 95 }, (_, index) => 0x20 + index));
 
 /** The bytes of a character that has some. */
-type BytesOf = (character: string) => Bytes | undefined;
+type Encoder = (character: string) => Bytes | undefined;
 
 /** The pages with one byte for each character that most servers use. Node can read them, and so they can be turned round. */
 const WINDOWS_PAGE = /^windows-(?:874|125[0-8])$/;
 
-function ofWindows(name: string): BytesOf {
+function windowsEncoder(name: string): Encoder {
   const read = new TextDecoder(name).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
   const known = new Map<string, Bytes>();
   for (const [byte, character] of [...read].entries()) {
@@ -84,7 +84,7 @@ function ofWindows(name: string): BytesOf {
   return (character) => known.get(character);
 }
 
-async function ofAnyOther(name: string): Promise<BytesOf | undefined> {
+async function iconvEncoder(name: string): Promise<Encoder | undefined> {
   // The tables are half a megabyte: loaded by the first command to such a server.
   const { default: iconv } = await import('iconv-lite');
   if (!iconv.encodingExists(name)) return undefined;

@@ -13,7 +13,7 @@ import {
 import {
   CREATE_FAILED,
   type Existence,
-  noResponse,
+  hasNoResponse,
   readExistence,
   readOpening,
   readPassword,
@@ -136,7 +136,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     try {
       return readExistence(await this.#client.ask(command, signal));
     } catch (error) {
-      if (noResponse(error) && !signal.aborted) return 'silent';
+      if (hasNoResponse(error) && !signal.aborted) return 'silent';
       throw error;
     }
   }
@@ -146,7 +146,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     try {
       return readPassword(await this.#client.ask(command, signal));
     } catch (error) {
-      if (noResponse(error) && !signal.aborted) return 'silent';
+      if (hasNoResponse(error) && !signal.aborted) return 'silent';
       throw error;
     }
   }

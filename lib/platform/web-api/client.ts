@@ -3,9 +3,9 @@ import { assertMaySend, PlatformFailure } from '../platform.ts';
 import { parseAnswer, type WebApiAnswer } from './answers.ts';
 import type { EarlyLine } from './early-line.ts';
 import { CONNECTION_CLOSED, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
+import { createMutex } from './mutex.ts';
 import { openSession, type SessionLimits, type WebApiSession } from './session.ts';
 import type { WebApiHost } from './tls.ts';
-import { turns } from './turns.ts';
 
 export interface ClientLimits extends SessionLimits {
   /** One command, in milliseconds. */
@@ -20,7 +20,7 @@ export class WebApiClient {
   readonly #server: WebApiHost;
   readonly #secret: WebApiSecret;
   readonly #limits: ClientLimits;
-  readonly #takeTurn = turns();
+  readonly #lock = createMutex();
   #early: EarlyLine | undefined;
   #kept: WebApiSession | undefined;
   #closed = false;
@@ -36,14 +36,14 @@ export class WebApiClient {
   /** Opens the session, unless there is one. */
   async ready(signal: AbortSignal): Promise<void> {
     if (this.#kept !== undefined && (await this.#kept.usable())) return;
-    await this.#inTurn(signal, () => this.#session(signal));
+    await this.#runExclusive(signal, () => this.#session(signal));
   }
 
   /** A command that changes nothing. It is sent again if the connection ended before the answer came. */
   ask(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer> {
-    return this.#inTurn(signal, async () => {
+    return this.#runExclusive(signal, async () => {
       try {
-        return await this.#sendAgainWhenClosed(request, signal);
+        return await this.#resendWhenClosed(request, signal);
       } catch (error) {
         if (!(error instanceof LostAnswer)) throw error;
         const { reason } = error;
@@ -59,28 +59,28 @@ export class WebApiClient {
    */
   async act(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
     try {
-      return await this.#inTurn(signal, () => this.#send(request, sendDeadline, signal));
+      return await this.#runExclusive(signal, () => this.#send(request, sendDeadline, signal));
     } catch (error) {
       if (!(error instanceof LostAnswer)) throw error;
       throw new PlatformFailure('account_outcome_unknown', { reason: error.reason, cause: error });
     }
   }
 
-  /** Waits for its turn and ends the session politely. A later command opens a session of its own. */
+  /** Waits for running commands, then ends the session politely. A later command opens a session of its own. */
   close(): Promise<void> {
-    return this.#inTurn(undefined, async () => {
+    return this.#runExclusive(undefined, async () => {
       this.#closed = true;
       if (await this.#kept?.usable()) await this.#kept?.exchange({ path: '/api/quit' }, QUIT_MS).catch(() => {});
     });
   }
 
-  async #inTurn<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    const endTurn = await this.#takeTurn(signal);
+  async #runExclusive<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    const unlock = await this.#lock(signal);
     try {
       return await work();
     } finally {
       if (this.#closed) this.#drop();
-      endTurn();
+      unlock();
     }
   }
 
@@ -118,7 +118,7 @@ export class WebApiClient {
     throw new LostAnswer(answer.status === 200 ? 'malformed_answer' : `http_${answer.status}`);
   }
 
-  async #sendAgainWhenClosed(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer> {
+  async #resendWhenClosed(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer> {
     try {
       return await this.#send(request, NO_DEADLINE, signal);
     } catch (error) {

@@ -70,7 +70,7 @@ export function exchange(
       if (sent.writableFinished || sent.destroyed) succeed(read);
     };
     const onTimeout = () => fail(new LostAnswer('answer_timeout'));
-    const onError = (error: NodeJS.ErrnoException) => fail(toLostAnswer(error));
+    const onError = (error: NodeJS.ErrnoException) => fail(lostAnswer(error));
     const timer = setTimeout(onTimeout, timeoutMs);
     signal?.addEventListener('abort', onTimeout, { once: true });
     tcp.awaitingAnswer = true;
@@ -98,7 +98,7 @@ function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAn
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    response.on('error', (error) => reject(toLostAnswer(error)));
+    response.on('error', (error) => reject(lostAnswer(error)));
     response.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > maxBytes) reject(new LostAnswer('answer_too_large'));
@@ -110,7 +110,7 @@ function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAn
   });
 }
 
-function toLostAnswer(error: NodeJS.ErrnoException): LostAnswer {
+function lostAnswer(error: NodeJS.ErrnoException): LostAnswer {
   return new LostAnswer(error.code?.startsWith('HPE_') === true ? 'malformed_answer' : CONNECTION_CLOSED, error);
 }
 

@@ -1,5 +1,5 @@
 /** A path with its query. A backslash escapes `=`, `|`, linefeed and itself; before any other character it stands as it is. */
-export function withQuery(path: string, values: Record<string, string | number>): string {
+export function buildPath(path: string, values: Record<string, string | number>): string {
   const pairs = Object.entries(values).map(([name, value]) => `${name}=${encodeURIComponent(escaped(String(value)))}`);
   return `${path}?${pairs.join('&')}`;
 }

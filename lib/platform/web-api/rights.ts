@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import { type ClosedGroups, type Permission, PlatformFailure, type Rights } from '../platform.ts';
 import { commandFailure, isDone, NOT_FOUND, type WebApiAnswer } from './answers.ts';
 import type { WebApiClient } from './client.ts';
-import { withQuery } from './query.ts';
+import { buildPath } from './query.ts';
 
 /** Where a right stands in a manager's list of rights (the vendor's `EnManagerRights`). */
-const PLACES = { balances: 24, readAccounts: 25, details: 26, accounts: 27, general: 81 };
+const RIGHT_INDEX = { balances: 24, readAccounts: 25, details: 26, accounts: 27, general: 81 };
 /** Location, address, document, e-mail, phone: rights of newer servers, on which `details` gives the name alone. */
 const SINGLE_DETAILS = [76, 77, 78, 79, 80];
 
@@ -29,22 +29,22 @@ const UNKNOWN: Rights = { openAccounts: 'unknown', seePersonalData: 'unknown', c
 
 /** What the manager may do by its own record, which many servers show to it; only reads. @throws PlatformFailure */
 export async function readRights(client: WebApiClient, manager: number, signal: AbortSignal): Promise<Rights> {
-  const answer = await ask(client, withQuery('/api/manager/get', { login: manager }), signal);
+  const answer = await askOptional(client, buildPath('/api/manager/get', { login: manager }), signal);
   const flags = v.safeParse(ManagerSchema, answer?.answer);
   if (!flags.success) return UNKNOWN;
   const has = (place: number) => flags.output[place] === 1;
   const granted = (place: number): Permission => (has(place) ? 'granted' : 'denied');
   return {
-    openAccounts: granted(PLACES.accounts),
-    seePersonalData: has(PLACES.readAccounts) ? personalData(has) : 'denied',
-    changeBalances: granted(PLACES.balances),
+    openAccounts: granted(RIGHT_INDEX.accounts),
+    seePersonalData: has(RIGHT_INDEX.readAccounts) ? personalData(has) : 'denied',
+    changeBalances: granted(RIGHT_INDEX.balances),
   };
 }
 
 /** Of an account's data the comment matters most: by it a lost answer is looked up. */
 function personalData(has: (place: number) => boolean): Permission {
-  if (has(PLACES.general)) return 'granted';
-  if (!has(PLACES.details) || SINGLE_DETAILS.some(has)) return 'denied';
+  if (has(RIGHT_INDEX.general)) return 'granted';
+  if (!has(RIGHT_INDEX.details) || SINGLE_DETAILS.some(has)) return 'denied';
   // On an older server that is the right to all of it, on a newer one to the name alone.
   return 'unknown';
 }
@@ -57,7 +57,7 @@ export async function readGroups(
 ): Promise<ClosedGroups> {
   const found: ClosedGroups = { unknown: [], notShown: [] };
   for (const group of groups.slice(0, MAX_GROUPS)) {
-    const answer = await ask(client, withQuery('/api/group/get', { group }), signal);
+    const answer = await askOptional(client, buildPath('/api/group/get', { group }), signal);
     if (answer?.retcode === NOT_FOUND) found.unknown.push(group);
     else if (answer === undefined || !isDone(answer)) found.notShown.push(group);
   }
@@ -65,7 +65,7 @@ export async function readGroups(
 }
 
 /** @returns undefined where the server forbids the path, or does not have it; @throws PlatformFailure where it cannot be asked now */
-async function ask(client: WebApiClient, path: string, signal: AbortSignal): Promise<WebApiAnswer | undefined> {
+async function askOptional(client: WebApiClient, path: string, signal: AbortSignal): Promise<WebApiAnswer | undefined> {
   const answer = await client.ask({ path }, signal).catch((error: unknown) => {
     const answered = error instanceof PlatformFailure && (error.kind === 'platform_refused' || isUnknownPath(error));
     if (answered) return undefined;

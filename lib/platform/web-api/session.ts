@@ -58,7 +58,7 @@ export async function openSession(
     const reason = error.reason === 'answer_timeout' ? 'auth_timeout' : `auth_${error.reason}`;
     throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10, cause: error });
   }
-  return sessionOn(line, server, limits);
+  return createSession(line, server, limits);
 }
 
 async function authenticate(get: (path: string) => Promise<HttpAnswer>, { login, password }: WebApiSecret) {
@@ -87,7 +87,7 @@ function authenticationStep({ status, text }: HttpAnswer): unknown {
   return answer;
 }
 
-function sessionOn(line: WebApiLine, server: WebApiHost, { idleMs, now }: SessionLimits): WebApiSession {
+function createSession(line: WebApiLine, server: WebApiHost, { idleMs, now }: SessionLimits): WebApiSession {
   const socket = line.tls;
   let usedAt = now();
   let working = false;

@@ -63,7 +63,7 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
       reject(outcome);
     };
     // Stays for the life of the sockets: an error of an idle session is no more than its end.
-    const onError = (error: NodeJS.ErrnoException) => finish(toFailure(error));
+    const onError = (error: NodeJS.ErrnoException) => finish(connectFailure(error));
     const onConnect = () => {
       // Commands are small, and each waits for its answer.
       tcp.setNoDelay(true);
@@ -92,7 +92,7 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
   });
 }
 
-function toFailure(error: NodeJS.ErrnoException): PlatformFailure {
+function connectFailure(error: NodeJS.ErrnoException): PlatformFailure {
   const code = error.code ?? 'failed';
   if (SYSTEM_ERROR.test(code)) return unreachable(`connect_${code.toLowerCase()}`, error);
   return new PlatformFailure('platform_refused', { reason: `tls_${code.toLowerCase()}`, cause: error });

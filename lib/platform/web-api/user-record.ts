@@ -9,7 +9,7 @@ const TRADE_DISABLED = 0x4;
 const NAME_UNITS = 127;
 
 /** The record of `user/add`, all in strings. Passwords stand in the body only. */
-export function toUser(order: AccountOrder): Record<string, string> {
+export function userRecord(order: AccountOrder): Record<string, string> {
   return {
     PassMain: order.masterPassword,
     PassInvestor: order.investorPassword,

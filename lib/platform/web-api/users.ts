@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { type Mark, PlatformFailure, type Sighting } from '../platform.ts';
 import { commandFailure, isDone, LoginSchema, NOT_FOUND, parseMember, WRONG_PASSWORD } from './answers.ts';
 import type { WebApiClient } from './client.ts';
-import { withQuery } from './query.ts';
+import { buildPath } from './query.ts';
 
 const number = v.pipe(v.union([v.string(), v.number()]), v.transform(Number));
 const UserSchema = v.object({ Login: LoginSchema, Comment: v.optional(v.string(), '') });
@@ -15,7 +15,7 @@ const MAX_LOGINS_BYTES = 16 * 1_024 * 1_024;
 
 /** @returns undefined if there is no such account; @throws PlatformFailure */
 export async function readUser(client: WebApiClient, login: number, signal: AbortSignal): Promise<User | undefined> {
-  const answer = await client.ask({ path: withQuery('/api/user/get', { login }) }, signal);
+  const answer = await client.ask({ path: buildPath('/api/user/get', { login }) }, signal);
   if (answer.retcode === NOT_FOUND) return undefined;
   if (!isDone(answer)) throw commandFailure(answer.retcode);
   const user = parseMember(UserSchema, answer.answer);
@@ -25,14 +25,14 @@ export async function readUser(client: WebApiClient, login: number, signal: Abor
 
 /** The account's balance, in units of its currency. @throws PlatformFailure */
 export async function readBalance(client: WebApiClient, login: number, signal: AbortSignal): Promise<number> {
-  const answer = await client.ask({ path: withQuery('/api/user/get', { login }) }, signal);
+  const answer = await client.ask({ path: buildPath('/api/user/get', { login }) }, signal);
   if (!isDone(answer)) throw commandFailure(answer.retcode);
   return parseMember(BalanceSchema, answer.answer).Balance;
 }
 
 /** The logins of all groups that the manager may see. @throws PlatformFailure */
 export async function readLogins(client: WebApiClient, signal: AbortSignal): Promise<number[]> {
-  const path = withQuery('/api/user/logins', { group: '*' });
+  const path = buildPath('/api/user/logins', { group: '*' });
   const answer = await client.ask({ path, maxBytes: MAX_LOGINS_BYTES }, signal);
   if (answer.retcode === NOT_FOUND) return [];
   if (!isDone(answer)) throw commandFailure(answer.retcode);
@@ -43,10 +43,10 @@ export async function readLogins(client: WebApiClient, signal: AbortSignal): Pro
  * Compares the account at a login with an operation: by the comment, if it is an operation's id, else by the password.
  * One command, and one more where only the password can tell. @throws PlatformFailure
  */
-export async function lookAt(client: WebApiClient, mark: Mark, signal: AbortSignal): Promise<Sighting> {
+export async function compareAccount(client: WebApiClient, mark: Mark, signal: AbortSignal): Promise<Sighting> {
   const user = await readUser(client, mark.login, signal);
   if (user === undefined) return 'absent';
-  const owner = ownerIn(user.Comment, mark.operationId);
+  const owner = commentOwner(user.Comment, mark.operationId);
   if (owner !== 'unmarked' || mark.masterPassword === undefined) return owner;
   const body = { Login: String(mark.login), Type: 'main', Password: mark.masterPassword };
   const answer = await client.ask({ path: '/api/user/check_password', body }, signal);
@@ -58,7 +58,7 @@ export async function lookAt(client: WebApiClient, mark: Mark, signal: AbortSign
 const OPERATION_ID = /^[\da-f]{8}-[\da-f]{4}-[\da-f-]{2,}$/;
 
 /** Whose id a comment holds. Any other comment says nothing: people edit comments, and servers hide them. */
-export function ownerIn(comment: string, operationId: string): 'ours' | 'foreign' | 'unmarked' {
+export function commentOwner(comment: string, operationId: string): 'ours' | 'foreign' | 'unmarked' {
   if (!OPERATION_ID.test(comment)) return 'unmarked';
   return operationId.startsWith(comment) ? 'ours' : 'foreign';
 }

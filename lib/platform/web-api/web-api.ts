@@ -14,10 +14,10 @@ import {
 import { commandFailure, isDone, NO_PERMISSION, NOT_FOUND, openingFailure } from './answers.ts';
 import { type ClientLimits, WebApiClient } from './client.ts';
 import { connectEarly, type EarlyLine } from './early-line.ts';
-import { withQuery } from './query.ts';
+import { buildPath } from './query.ts';
 import { readGroups, readRights } from './rights.ts';
-import { newLogin, toUser } from './user-record.ts';
-import { lookAt, readBalance, readLogins, readUser } from './users.ts';
+import { newLogin, userRecord } from './user-record.ts';
+import { compareAccount, readBalance, readLogins, readUser } from './users.ts';
 
 const DEFAULTS: ClientLimits = { connectMs: 5_000, authMs: 8_000, commandMs: 15_000, idleMs: 150_000, now: Date.now };
 
@@ -64,7 +64,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   }
 
   async open(order: AccountOrder, sendDeadline: number, signal: AbortSignal): Promise<{ login: number }> {
-    const answer = await this.#client.act({ path: '/api/user/add', body: toUser(order) }, sendDeadline, signal);
+    const answer = await this.#client.act({ path: '/api/user/add', body: userRecord(order) }, sendDeadline, signal);
     if (isDone(answer)) return { login: newLogin(answer) };
     if (answer.retcode === NO_PERMISSION || answer.retcode === NOT_FOUND) {
       throw await this.#groupFailure(order.group, answer.retcode, signal);
@@ -73,13 +73,13 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   }
 
   look(mark: Mark, signal: AbortSignal): Promise<Sighting> {
-    return lookAt(this.#client, mark, signal);
+    return compareAccount(this.#client, mark, signal);
   }
 
   async fund(login: number, amount: number, sendDeadline: number, signal: AbortSignal): Promise<void> {
     const values = { login, type: DEPOSIT_TYPE, balance: amount.toFixed(2), comment: 'Initial deposit' };
     const pay = async () => {
-      const answer = await this.#client.act({ path: withQuery('/api/trade/balance', values) }, sendDeadline, signal);
+      const answer = await this.#client.act({ path: buildPath('/api/trade/balance', values) }, sendDeadline, signal);
       if (!isDone(answer)) throw openingFailure(answer.retcode);
     };
     for (const pause of DEPOSIT_PAUSES_MS) {
@@ -126,7 +126,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   async #groupFailure(group: string, retcode: number, signal: AbortSignal): Promise<PlatformFailure> {
     const reason = `retcode_${retcode}`;
     try {
-      const answer = await this.#client.ask({ path: withQuery('/api/group/get', { group }) }, signal);
+      const answer = await this.#client.ask({ path: buildPath('/api/group/get', { group }) }, signal);
       if (answer.retcode === NOT_FOUND) return new PlatformFailure('group_not_found', { reason });
     } catch {
       // It is known that no account was opened.

@@ -3,12 +3,12 @@ import { parsedSecret } from '../../../lib/aws/secrets.ts';
 import { accountConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
 import { type AccountDependencies, accountKeys, accountNotices } from '../../../lib/openings/dependencies.ts';
-import { ledgerIn } from '../../../lib/openings/ledger.ts';
+import { dynamoLedger } from '../../../lib/openings/ledger.ts';
 import { openTradingAccount } from '../../../lib/openings/opening.ts';
 import { derivePasswords } from '../../../lib/platform/passwords.ts';
 import type { TradingPlatform } from '../../../lib/platform/platform.ts';
-import { accountDirectoryIn } from '../../../lib/records/account-directory.ts';
-import { accountsIn } from '../../../lib/records/accounts.ts';
+import { dynamoAccountDirectory } from '../../../lib/records/account-directory.ts';
+import { dynamoAccounts } from '../../../lib/records/accounts.ts';
 import { crmKey } from '../../../lib/records/crm-table.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
 import {
@@ -42,19 +42,19 @@ const platform: TradingPlatform = {
 };
 
 const dependencies: AccountDependencies = {
-  directory: accountDirectoryIn(
+  directory: dynamoAccountDirectory(
     instantTable([
       crmItem(crmKey.client(client?.id ?? ''), client),
       crmItem(crmKey.connection(connection?.id ?? ''), connection),
     ]),
   ),
-  ledger: ledgerIn({
+  ledger: dynamoLedger({
     operations: instantTable(),
     logins: instantTable(),
     names: { operations: 'operations', logins: 'logins' },
     transact: async () => {},
   }),
-  accounts: accountsIn(instantTable()),
+  accounts: dynamoAccounts(instantTable()),
   notices: accountNotices(config),
   platform: async () => platform,
   keys: parsedSecret(async () => passwordKey, 'key', accountKeys),

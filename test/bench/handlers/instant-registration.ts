@@ -1,13 +1,13 @@
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { registrationConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
-import { limitsIn } from '../../../lib/limits/limits.ts';
+import { dynamoLimits } from '../../../lib/limits/limits.ts';
 import { installedChannels } from '../../../lib/messages/channels.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
 import { crmKey } from '../../../lib/records/crm-table.ts';
-import { operationsIn } from '../../../lib/records/operations.ts';
-import { registrationDirectoryIn } from '../../../lib/records/registration-directory.ts';
-import { registrationsIn } from '../../../lib/records/registrations.ts';
+import { dynamoOperations } from '../../../lib/records/operations.ts';
+import { dynamoRegistrationDirectory } from '../../../lib/records/registration-directory.ts';
+import { dynamoRegistrations } from '../../../lib/records/registrations.ts';
 import { registrationDependencies } from '../../../lib/registration/dependencies.ts';
 import { requestRegistration } from '../../../lib/registration/registration.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
@@ -26,19 +26,19 @@ const pepper = JSON.stringify({ current: '1', '1': 'p'.repeat(44) });
 const none = () => Promise.reject(new Error('Only mails are sent here.'));
 const dependencies = {
   ...registrationDependencies(config, async () => pepper),
-  directory: registrationDirectoryIn(instantTable(crm)),
-  operations: operationsIn(instantTable()),
-  registrations: registrationsIn(instantTable()),
+  directory: dynamoRegistrationDirectory(instantTable(crm)),
+  operations: dynamoOperations(instantTable()),
+  registrations: dynamoRegistrations(instantTable()),
   channel: installedChannels(config, {
     email: async ({ email, brand }) => emailChannel(email, brand, async () => ({ messageId: 'message-1' })),
     sms: none,
     call: none,
     whatsapp: none,
   }),
-  limits: limitsIn(instantTable(), instantTable, config.limits),
+  limits: dynamoLimits(instantTable(), instantTable, config.limits),
   hashPassword: async () =>
     '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$dGFndGFndGFndGFndGFndGFndGFndGFndGFndGFndGE',
-  isPassword: async () => true,
+  matchesPassword: async () => true,
 };
 
 export const handler = endpoint({

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { databaseClient, table } from '../../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable } from '../../../lib/aws/dynamodb.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { checked } from '../../support/openapi.ts';
 import { Operators } from '../../support/operators.ts';
@@ -36,7 +36,7 @@ async function listed(): Promise<Record<string, unknown>[]> {
 /** Changes an operation as time or another worker would. */
 async function change(id: string, update: string, values?: Record<string, unknown>): Promise<void> {
   const client = databaseClient();
-  const stored = table(client, 'operations');
+  const stored = dynamoTable(client, 'operations');
   const pk = (await operators.items('operations')).find(({ operation_id, life }) => operation_id === id && life)?.pk;
   await stored.update(
     { pk: String(pk) },
@@ -83,7 +83,7 @@ describe('npm run crm -- operations --open', () => {
       ({ operation_id }) => operation_id === id,
     );
     const client = databaseClient();
-    const stored = table(client, 'operations');
+    const stored = dynamoTable(client, 'operations');
     const began = Date.now() - 250 * 60_000;
     const copies = Array.from({ length: 250 }, (_, minute) => {
       const operation_id = randomUUID();

@@ -6,7 +6,7 @@ import { awsChecks, table } from '../../../infra/doctor/doctor.ts';
 import type { AwsProbes } from '../../../infra/doctor/probes.ts';
 import { secretChecks, settlementCheck, tableChecks } from '../../../infra/doctor/stack-checks.ts';
 import { readSettings } from '../../../infra/settings.ts';
-import { LANGUAGES, translationFor } from '../../../lib/messages/translations/languages.ts';
+import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { HEALTHY } from '../../support/doctor-probes.ts';
 
@@ -29,7 +29,7 @@ async function results(probes: Partial<AwsProbes>, context: Record<string, unkno
 }
 
 async function allLanguages() {
-  return Promise.all(LANGUAGES.map(async (language) => (await translationFor(language)).whatsapp));
+  return Promise.all(LANGUAGES.map(async (language) => (await findTranslation(language)).whatsapp));
 }
 
 const problems = (all: readonly CheckResult[]) => all.filter(({ state }) => state !== 'works');

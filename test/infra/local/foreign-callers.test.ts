@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { localClient } from '../../../infra/local/aws.ts';
 import { CHROMIUM, launchChromium } from '../../../infra/local/chromium.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
-import { databaseClient, table } from '../../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable } from '../../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../../lib/aws/secrets.ts';
 import { inChromium } from '../../support/chromium.ts';
 
@@ -79,7 +79,7 @@ describe('the embedded services', () => {
       [stranger, 'UnrecognizedClientException'],
     ] as const) {
       const client = databaseClient(localClient(who, 'AWS_ENDPOINT_URL_DYNAMODB'));
-      const read = table(client, 'crm').get({ pk: 'nothing' }, patience);
+      const read = dynamoTable(client, 'crm').get({ pk: 'nothing' }, patience);
       if (answer === undefined) expect(await read).toBeUndefined();
       else await expect(read).rejects.toThrow(answer);
       client.destroy();

@@ -6,11 +6,11 @@ import { otpMail } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp } from '../../../lib/messages/notices.ts';
 import { smsText } from '../../../lib/messages/sms.ts';
-import { LANGUAGES, translationFor } from '../../../lib/messages/translations/languages.ts';
+import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import type { Translation } from '../../../lib/messages/translations/translation.ts';
 
-const WORDS = await Promise.all(LANGUAGES.map((language) => translationFor(language)));
-const ENGLISH = await translationFor('en');
+const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
+const ENGLISH = await findTranslation('en');
 
 const BRAND = { name: 'Example Broker', supportEmail: 'help@example.com', color: '#0b5cad' };
 const CODE: Message = { kind: 'code', code: '048271', validMinutes: 10 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { frontOf } from '../../../lib/http/source.ts';
-import { sourceOf as countedSource } from '../../../lib/limits/source.ts';
+import { createFront } from '../../../lib/http/source.ts';
+import { countedSource } from '../../../lib/limits/source.ts';
 import type { FrontSettings } from '../../../lib/validators/deployment.ts';
 
 const SECRET = 'the-first-secret-of-the-front';
@@ -14,7 +14,7 @@ async function sourceOf(
   { front = FRONT as FrontSettings | undefined, secret = JSON.stringify({ current: SECRET, previous: OLD }) } = {},
 ): Promise<string> {
   const read = async (name: string) => (name === 'front' ? secret : '');
-  return frontOf(front, read).sourceOf({ sourceIp: '192.0.2.1', headers }, signal);
+  return createFront(front, read).readSource({ sourceIp: '192.0.2.1', headers }, signal);
 }
 
 const named = (address: string, proof: string = SECRET) =>
@@ -36,8 +36,8 @@ describe('The source of a request', () => {
     [' 203.0.113.9 ', '203.0.113.9'],
   ])('is the address that the front names, without a port: %s', async (header, address) => {
     expect(await named(header)).toBe(address);
-    const none = frontOf(undefined, async () => '');
-    expect(await none.sourceOf({ sourceIp: header, headers: {} }, signal)).toBe(address);
+    const none = createFront(undefined, async () => '');
+    expect(await none.readSource({ sourceIp: header, headers: {} }, signal)).toBe(address);
   });
 
   it.each([
@@ -111,7 +111,7 @@ describe('The source of a request', () => {
 
 describe('A deployment that takes requests through its front alone', () => {
   const admit = (headers: Record<string, string>, only = true) => {
-    const front = frontOf({ ...FRONT, only }, async () => JSON.stringify({ current: SECRET, previous: OLD }));
+    const front = createFront({ ...FRONT, only }, async () => JSON.stringify({ current: SECRET, previous: OLD }));
     return front.admit({ sourceIp: '192.0.2.1', headers }, signal);
   };
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
-import { limitsIn } from '../../../lib/limits/limits.ts';
+import { dynamoLimits } from '../../../lib/limits/limits.ts';
 import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
 import { interleave } from '../../support/interleave.ts';
 import {
@@ -263,7 +263,7 @@ it('Whatever becomes of writes and answers, at most as many pass in any window a
       const { limits: table } = world.database.tables;
       const now = () => world.now;
       const once = faulty(table, drawn, false);
-      const limits = limitsIn(faulty(table, drawn, true), () => once, { ...DEFAULT_LIMITS, ...settings }, now);
+      const limits = dynamoLimits(faulty(table, drawn, true), () => once, { ...DEFAULT_LIMITS, ...settings }, now);
       const passes = new Map<string, number>();
       for (const { pause, recipient, source, fails } of history) {
         world.now += pause;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sourceOf } from '../../../lib/limits/source.ts';
+import { countedSource } from '../../../lib/limits/source.ts';
 
 describe('A source', () => {
   it.each([
@@ -10,7 +10,7 @@ describe('A source', () => {
     ['0:0:0:0:0:ffff:192.0.2.1', '192.0.2.1'],
     ['somewhere', 'somewhere'],
   ])('is an IPv4 address, however it is written: %s', (address, name) => {
-    expect(sourceOf(address)).toEqual({ name });
+    expect(countedSource(address)).toEqual({ name });
   });
 
   it.each([
@@ -24,6 +24,6 @@ describe('A source', () => {
     ['1:2:3:4:5:6:7::', '0001000200030004/64', '000100020003/48', 4],
     ['64:ff9b::192.0.2.1', '0064ff9b00000000/64', '0064ff9b0000/48', 0],
   ])('is a /64 of a /48 of IPv6: %s', (address, name, network, member) => {
-    expect(sourceOf(address)).toEqual({ name, network: { name: network, member } });
+    expect(countedSource(address)).toEqual({ name, network: { name: network, member } });
   });
 });

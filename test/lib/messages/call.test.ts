@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { startVoice } from '../../../infra/local/stand-ins/voice.ts';
 import { voiceCaller } from '../../../lib/aws/voice.ts';
 import { callChannel, speech } from '../../../lib/messages/call.ts';
-import { LANGUAGES, translationFor } from '../../../lib/messages/translations/languages.ts';
+import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
-const WORDS = await Promise.all(LANGUAGES.map((language) => translationFor(language)));
-const ENGLISH = await translationFor('en');
+const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
+const ENGLISH = await findTranslation('en');
 const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
 const NOTICE = { kind: 'owner_notice' } as const;
 const TO = '+447400123456';

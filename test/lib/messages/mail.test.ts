@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { channelsOf, readableOn } from '../../../lib/messages/color.ts';
+import { contrastingInk, rgbChannels } from '../../../lib/messages/color.ts';
 import { otpMail } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp, type OpenedAccount } from '../../../lib/messages/notices.ts';
-import { LANGUAGES, translationFor } from '../../../lib/messages/translations/languages.ts';
-import { minutesIn } from '../../../lib/messages/translations/translation.ts';
+import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
+import { minutesText } from '../../../lib/messages/translations/translation.ts';
 import type { Brand } from '../../../lib/validators/deployment.ts';
 
-const TRANSLATIONS = await Promise.all(LANGUAGES.map((language) => translationFor(language)));
-const ENGLISH = await translationFor('en');
+const TRANSLATIONS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
+const ENGLISH = await findTranslation('en');
 const BRAND: Brand = { name: 'Northwind Markets', supportEmail: 'support@northwind.example', color: '#112233' };
 const CODE: Message = { kind: 'code', code: '048213', validMinutes: 10 };
 const NOTICE: Message = { kind: 'owner_notice' };
@@ -48,7 +48,7 @@ describe.each(TRANSLATIONS)('The mail with a code in $language', (translation) =
   it('names in both parts the brand, how long the code is valid, and where to ask', () => {
     for (const part of [mail.text, seen(mail.html)]) {
       expect(part).toContain(BRAND.name);
-      expect(part).toContain(minutesIn(translation, 10));
+      expect(part).toContain(minutesText(translation, 10));
       expect(part).toContain(BRAND.supportEmail);
     }
   });
@@ -146,7 +146,7 @@ describe('Every mail', () => {
   });
 
   it('isolates the name from the right-to-left text around it, and nothing that is copied', async () => {
-    const { text, html } = otpMail(CODE, await translationFor('ar'), BRAND);
+    const { text, html } = otpMail(CODE, await findTranslation('ar'), BRAND);
     expect(text).toContain('\u2068Northwind Markets\u2069');
     expect(text).toContain(` ${BRAND.supportEmail}\n`);
     expect(html).toContain('<bdi>Northwind Markets</bdi>');
@@ -177,12 +177,12 @@ describe('The legal text of the brand', () => {
     ['en', 'No. 4711'],
     ['fr', 'No. 4711'],
   ])('is in the language of the mail, or else in English: %s', async (language, expected) => {
-    const mail = otpMail(CODE, await translationFor(language), { ...BRAND, legal });
+    const mail = otpMail(CODE, await findTranslation(language), { ...BRAND, legal });
     for (const part of [mail.text, mail.html]) expect(part).toContain(expected);
   });
 
   it('is escaped, with its lines and its own direction', async () => {
-    const { html } = otpMail(CODE, await translationFor('ar'), { ...BRAND, legal });
+    const { html } = otpMail(CODE, await findTranslation('ar'), { ...BRAND, legal });
     expect(html).toMatch(/dir="auto"[^>]*>Acme Ltd, No\. 4711<br>1 &lt;High&gt; Street</);
   });
 
@@ -215,8 +215,8 @@ describe('The header of a mail', () => {
       fc.property(fc.integer({ min: 0, max: 0xffffff }), (value) => {
         const color = `#${value.toString(16).padStart(6, '0')}`;
         const channels = [value >> 16, (value >> 8) & 255, value & 255];
-        expect(channelsOf(color)).toEqual(channels);
-        const text = readableOn(color) === 'white' ? 1 : 0;
+        expect(rgbChannels(color)).toEqual(channels);
+        const text = contrastingInk(color) === 'white' ? 1 : 0;
         const [dark, light] = [luminance(channels), text].sort((a, b) => a - b) as [number, number];
         expect((light + 0.05) / (dark + 0.05)).toBeGreaterThanOrEqual(4.5);
       }),
@@ -229,6 +229,6 @@ describe('The header of a mail', () => {
     ['#ffffff', 'black'],
     ['#000000', 'white'],
   ])('on %s is written in %s', (color, ink) => {
-    expect(readableOn(color)).toBe(ink);
+    expect(contrastingInk(color)).toBe(ink);
   });
 });

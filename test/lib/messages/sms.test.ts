@@ -4,14 +4,14 @@ import { startSns } from '../../../infra/local/stand-ins/sns.ts';
 import { snsPublisher } from '../../../lib/aws/sns.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { gsm7Length, SMS_BRAND_LENGTH, smsChannel, smsParts, smsText } from '../../../lib/messages/sms.ts';
-import { LANGUAGES, translationFor } from '../../../lib/messages/translations/languages.ts';
+import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import type { Brand, SmsSettings } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { DEPLOYED } from '../../support/registration-fakes.ts';
 import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
-const WORDS = await Promise.all(LANGUAGES.map((language) => translationFor(language)));
-const ENGLISH = await translationFor('en');
+const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
+const ENGLISH = await findTranslation('en');
 const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
 const TO = '+447400123456';
 
@@ -141,7 +141,7 @@ describe('A text message', () => {
     const long = smsText(CODE, ENGLISH, brandOf('International Brokerage House of Somewhere'));
     expect(long).toContain('your International Brokerage verification');
     expect(smsText(CODE, ENGLISH, brandOf('x'.repeat(40)))).toContain(` ${'x'.repeat(SMS_BRAND_LENGTH)} `);
-    expect(smsText(CODE, await translationFor('ja'), brandOf('👨‍👩‍👧‍👦'.repeat(9)))).toContain(
+    expect(smsText(CODE, await findTranslation('ja'), brandOf('👨‍👩‍👧‍👦'.repeat(9)))).toContain(
       `【${'👨‍👩‍👧‍👦'.repeat(2)}】`,
     );
   });
@@ -162,12 +162,12 @@ describe('The line for browsers (WebOTP)', () => {
 
   it('makes the words shorter before it is left out', async () => {
     const domain = `${'long-'.repeat(6)}name.example.com`;
-    const text = smsText(CODE, await translationFor('ru'), brandOf('Example Broker'), domain);
+    const text = smsText(CODE, await findTranslation('ru'), brandOf('Example Broker'), domain);
     expect(text).toBe(`Код: 012345\n@${domain} #012345`);
   });
 
   it('is left out if it does not fit the shortest text', async () => {
-    const text = smsText(CODE, await translationFor('ru'), brandOf('Example Broker'), `${'a'.repeat(60)}.example.com`);
+    const text = smsText(CODE, await findTranslation('ru'), brandOf('Example Broker'), `${'a'.repeat(60)}.example.com`);
     expect(text).toBe('Код Example Broker: 012345 (10 минут). Никому не сообщайте.');
   });
 

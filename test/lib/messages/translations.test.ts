@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LANGUAGES, pickLanguage, translationFor } from '../../../lib/messages/translations/languages.ts';
-import { fill, minutesIn, type Translation } from '../../../lib/messages/translations/translation.ts';
+import { findTranslation, LANGUAGES, pickLanguage } from '../../../lib/messages/translations/languages.ts';
+import { fill, minutesText, type Translation } from '../../../lib/messages/translations/translation.ts';
 
-const ENGLISH = await translationFor('en');
+const ENGLISH = await findTranslation('en');
 
 /** Every phrase of a set of words, by its path. */
 function phrasesOf(words: object, path = ''): [path: string, phrase: string][] {
@@ -22,7 +22,7 @@ function comparable(words: object): [path: string, phrase: string][] {
 }
 
 describe.each(LANGUAGES)('The words in %s', async (language) => {
-  const words = await translationFor(language);
+  const words = await findTranslation(language);
 
   it('say which language they are in, and by what code of it Meta approves templates', () => {
     expect(words.language).toBe(language);
@@ -60,7 +60,7 @@ describe('The words of other languages', () => {
     async (language) => {
       const mailsOf = ({ codeMail, ownerMail }: Translation) => comparable({ codeMail, ownerMail });
       const english = new Map(mailsOf(ENGLISH));
-      for (const [path, phrase] of mailsOf(await translationFor(language))) expect(phrase).not.toBe(english.get(path));
+      for (const [path, phrase] of mailsOf(await findTranslation(language))) expect(phrase).not.toBe(english.get(path));
     },
   );
 });
@@ -108,7 +108,7 @@ describe('A span of minutes', () => {
     ['ar', 15, '15 دقيقة'],
     ['ja', 10, '10分'],
   ] as const)('follows the plural rules of %s: %d is %s', async (language, minutes, words) => {
-    expect(minutesIn(await translationFor(language), minutes)).toBe(words);
+    expect(minutesText(await findTranslation(language), minutes)).toBe(words);
   });
 });
 

@@ -67,7 +67,7 @@ class Scene {
         };
       },
       nextLogin: (login) => (this.hasNext && login < this.login + 5 ? login + 1 : undefined),
-      noLogin: () => new PlatformFailure('login_range_exhausted', { reason: 'login_exists' }),
+      noLoginFailure: () => new PlatformFailure('login_range_exhausted', { reason: 'login_exists' }),
       send: async (login) => next(`send ${login ?? ''}`, this.sends),
       look: async (login) => next(`look ${login}`, this.looks),
       record: async () => {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { chosenLogins, depositFor, findRecords, judgeOrder, toDetails, toOrder } from '../../../lib/openings/order.ts';
+import {
+  buildDetails,
+  buildOrder,
+  chosenLogins,
+  demoDeposit,
+  findRecords,
+  judgeOrder,
+} from '../../../lib/openings/order.ts';
 import type { AccountClient } from '../../../lib/records/account-directory.ts';
 import type { AccountType, Connection } from '../../../lib/records/crm-records.ts';
 import type { Violation } from '../../../lib/validators/primitives.ts';
@@ -8,7 +15,7 @@ import { ANN, BODY, DEMO, LIVE, PLUG_IN, RANGE } from '../../support/openings.ts
 const OPERATION = { operationId: 'the-operation' };
 const FUNDED: AccountType = { id: 'ATDEMO01', name: 'Demo', platform: 'tp5', deposit: 10_000 };
 const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
-const ORDER = toOrder(BODY, ANN, OPERATION, PASSWORDS, undefined);
+const ORDER = buildOrder(BODY, ANN, OPERATION, PASSWORDS, undefined);
 const RECORDS = { client: ANN, connection: LIVE, accountType: undefined, rebateUser: undefined };
 const { groups: _groups, ...anyGroup } = LIVE;
 describe('The records that a request names', () => {
@@ -123,7 +130,7 @@ describe('The logins that an operation asks for', () => {
 
 describe('What the platform is asked for', () => {
   const order = (changes: object = {}, client: AccountClient = ANN, deposit?: number) =>
-    toOrder({ ...BODY, ...changes }, client, OPERATION, PASSWORDS, deposit);
+    buildOrder({ ...BODY, ...changes }, client, OPERATION, PASSWORDS, deposit);
 
   it('is the request, the client and the operation', () => {
     expect(order()).toEqual({
@@ -153,7 +160,7 @@ describe('What the platform is asked for', () => {
     ['a demo connection and a deposit of nothing', DEMO, { ...FUNDED, deposit: 0 }, undefined],
     ['a live connection, whatever the type', LIVE, FUNDED, undefined],
   ])('has, with %s, its deposit', (_, connection, accountType, deposit) => {
-    expect(depositFor({ client: ANN, connection, accountType: accountType as AccountType })).toBe(deposit);
+    expect(demoDeposit({ client: ANN, connection, accountType: accountType as AccountType })).toBe(deposit);
     expect(order({}, ANN, deposit).deposit).toBe(deposit);
   });
 
@@ -169,7 +176,7 @@ describe('What the platform is asked for', () => {
 describe('The record of an account', () => {
   it('says what was asked for, flags that were left out as false, and no password', () => {
     const body = { ...BODY, ...PASSWORDS, rebate_user_id: 'CLIENT02', account_type_id: 'ATLIVE05' };
-    expect(toDetails({ version: 'tp5', userId: 'CLIENT01', body, caller: 'iam:caller' }, 'the-operation')).toEqual({
+    expect(buildDetails({ version: 'tp5', userId: 'CLIENT01', body, caller: 'iam:caller' }, 'the-operation')).toEqual({
       user_id: 'CLIENT01',
       version: 'tp5',
       connection_id: 'tp5-live-1',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AccountRecord, type Accounts, accountsIn } from '../../../lib/records/accounts.ts';
+import { type AccountRecord, type Accounts, dynamoAccounts } from '../../../lib/records/accounts.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
 const signal = () => AbortSignal.timeout(10_000);
@@ -21,7 +21,7 @@ let database: TestDatabase;
 let accounts: Accounts;
 beforeAll(async () => {
   database = await testDatabase(afterAll);
-  accounts = accountsIn(database.tables.accounts);
+  accounts = dynamoAccounts(database.tables.accounts);
 });
 
 describe('The record of an account', () => {

@@ -10,7 +10,7 @@ import {
 } from '../../../lib/records/crm-records.ts';
 import { readRecord } from '../../../lib/records/crm-table.ts';
 import { FIXED_FIELDS, FormSchema } from '../../../lib/validators/form.ts';
-import { toViolations } from '../../../lib/validators/primitives.ts';
+import { listViolations } from '../../../lib/validators/primitives.ts';
 
 const form = {
   id: 'FORM0001',
@@ -58,7 +58,7 @@ const gateway = {
 
 const rulesOf = (schema: v.GenericSchema, record: unknown) => {
   const result = v.safeParse(schema, record);
-  return result.success ? [] : toViolations(result.issues).map(({ pointer, rule }) => `${pointer} ${rule}`);
+  return result.success ? [] : listViolations(result.issues).map(({ pointer, rule }) => `${pointer} ${rule}`);
 };
 
 describe('The records of the contract', () => {

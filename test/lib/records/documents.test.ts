@@ -4,7 +4,7 @@ import { Faults } from '../../../infra/local/faults.ts';
 import { startS3 } from '../../../infra/local/stand-ins/s3.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type NewObject, type ObjectStore, objectStore } from '../../../lib/aws/s3.ts';
-import { documentsIn } from '../../../lib/records/documents.ts';
+import { s3Documents } from '../../../lib/records/documents.ts';
 import type { CheckedDocument } from '../../../lib/validators/custom-fields.ts';
 import { clientSettings } from '../../support/database.ts';
 import { FILES } from '../../support/document-files.ts';
@@ -27,7 +27,7 @@ function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
     },
     deleteTags: () => Promise.reject(new Error('not asked for here')),
   };
-  return { objects, documents: documentsIn('documents', { open: async () => store }) };
+  return { objects, documents: s3Documents('documents', { open: async () => store }) };
 }
 
 /** Documents in the stand-in of S3. */
@@ -35,7 +35,7 @@ async function realStore(options: { tagged?: boolean }) {
   const s3 = await startS3({ faults: new Faults(), buckets: ['documents'] });
   onTestFinished(() => s3.close());
   const open = async (bucket: string) => objectStore(bucket, clientSettings(s3.url));
-  return { s3, documents: documentsIn('documents', { ...options, open }) };
+  return { s3, documents: s3Documents('documents', { ...options, open }) };
 }
 
 describe('A document where the form accepts', () => {
@@ -237,7 +237,7 @@ describe('A stored document', () => {
       opened += 1;
       return { put: async () => {}, deleteTags: async () => {} };
     };
-    const documents = documentsIn('documents', { open });
+    const documents = s3Documents('documents', { open });
     expect(await documents.inspect([])).toEqual([]);
     expect(await documents.store('r-1', [], signal)).toEqual([]);
     await documents.keep([], signal);

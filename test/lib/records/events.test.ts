@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BusEntry } from '../../../lib/aws/eventbridge.ts';
-import { publishOn } from '../../../lib/records/event-bus.ts';
-import { accountOpened, eventsOn } from '../../../lib/records/events.ts';
+import { busPublisher } from '../../../lib/records/event-bus.ts';
+import { accountOpened, lazyEvents } from '../../../lib/records/events.ts';
 import { checkEvent } from '../../support/events.ts';
 
 const RECORD = {
@@ -32,14 +32,14 @@ describe('The event of an opened account', () => {
 describe('An event', () => {
   it('has the members of its schema, and none of what else is known', async () => {
     const published: BusEntry[] = [];
-    const publish = publishOn(async (entry) => void published.push(entry));
+    const publish = busPublisher(async (entry) => void published.push(entry));
     const detail = accountOpened(RECORD);
     await publish('AccountOpened', Object.assign({ name: 'Ann Lee' }, detail), signal);
     expect(JSON.parse(published[0]?.detail ?? '')).toEqual(detail);
   });
 
   it('that its schema does not know is not published', async () => {
-    const publish = publishOn(() => expect.fail());
+    const publish = busPublisher(() => expect.fail());
     const detail = { ...accountOpened(RECORD), login: 0.5 };
     await expect(publish('AccountOpened', detail, signal)).rejects.toThrow();
   });
@@ -56,7 +56,7 @@ describe('An event', () => {
 describe('The bus', () => {
   it('is opened when an event is about to come, and fails only with the event', async () => {
     let opened = 0;
-    const events = eventsOn(() => {
+    const events = lazyEvents(() => {
       opened += 1;
       return Promise.reject(new Error('not there'));
     });
@@ -69,9 +69,9 @@ describe('The bus', () => {
   it('is opened by the first event, and once', async () => {
     const published: BusEntry[] = [];
     let opened = 0;
-    const events = eventsOn(async () => {
+    const events = lazyEvents(async () => {
       opened += 1;
-      return publishOn(async (entry) => void published.push(entry));
+      return busPublisher(async (entry) => void published.push(entry));
     });
     expect(opened).toBe(0);
     await events.publish('AccountOpened', accountOpened(RECORD), signal);

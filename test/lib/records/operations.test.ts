@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
-import { type Claim, LeaseLost, operationsIn, workable } from '../../../lib/records/operations.ts';
+import { type Claim, dynamoOperations, LeaseLost, workable } from '../../../lib/records/operations.ts';
 import { everyOrder, interleave } from '../../support/interleave.ts';
 import { fresh, newScope, operationsWorlds, signal } from '../../support/operations-world.ts';
 
@@ -84,7 +84,7 @@ describe('A request with an Idempotency-Key', () => {
     const orders = await everyOrder(async (choose) => {
       const scope = newScope();
       const first = await fresh(
-        operationsIn(database.tables.operations, () => clock.now),
+        dynamoOperations(database.tables.operations, () => clock.now),
         scope,
       );
       const later = () => clock.now + 1_001;
@@ -92,13 +92,13 @@ describe('A request with an Idempotency-Key', () => {
         database.tables.operations,
         [
           (table) =>
-            operationsIn(table, later)
+            dynamoOperations(table, later)
               .markSent(first, {}, signal())
               .then(
                 () => true,
                 () => false,
               ),
-          (table) => operationsIn(table, later).claim(scope, ['f'], 1_000, signal()),
+          (table) => dynamoOperations(table, later).claim(scope, ['f'], 1_000, signal()),
         ],
         choose,
       );
@@ -217,7 +217,7 @@ describe('A claim', () => {
 
   it('whose write was repeated because its answer was lost is still its own', async () => {
     const { database, clock } = world();
-    const operations = operationsIn(repeating(database.tables.operations), () => clock.now);
+    const operations = dynamoOperations(repeating(database.tables.operations), () => clock.now);
     const scope = newScope();
     const first = await fresh(operations, scope);
     clock.now += 1_001;

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PendingRegistration, type Registrations, registrationsIn } from '../../../lib/records/registrations.ts';
+import {
+  dynamoRegistrations,
+  type PendingRegistration,
+  type Registrations,
+} from '../../../lib/records/registrations.ts';
 import { sealSecrets } from '../../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../../lib/secrets/pepper.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
@@ -14,7 +18,7 @@ let registrations: Registrations;
 let now = NOW;
 beforeAll(async () => {
   database = await testDatabase(afterAll);
-  registrations = registrationsIn(database.tables.registrations, () => now);
+  registrations = dynamoRegistrations(database.tables.registrations, () => now);
 });
 
 let ids = 0;

@@ -1,14 +1,14 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { ConfirmationRequestSchema } from '../../../lib/validators/confirmation.ts';
-import { toViolations } from '../../../lib/validators/primitives.ts';
+import { listViolations } from '../../../lib/validators/primitives.ts';
 
 const least = { otp_type: 'email', email: 'Ann@MÜNCHEN.de', code: '012345', password: 'correct horse' };
 const phone = { country_code: '44', number: '07400 123456' };
 
 async function rulesOf(body: unknown): Promise<string[]> {
   const result = await v.safeParseAsync(ConfirmationRequestSchema, body);
-  return (result.issues ? toViolations(result.issues) : []).map(({ pointer, rule }) => `${pointer} ${rule}`);
+  return (result.issues ? listViolations(result.issues) : []).map(({ pointer, rule }) => `${pointer} ${rule}`);
 }
 
 describe('a confirmation', () => {

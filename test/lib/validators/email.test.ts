@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { asciiEmail, EmailSchema, emailKey, foldedEmail } from '../../../lib/validators/email.ts';
-import { toViolations } from '../../../lib/validators/primitives.ts';
+import { listViolations } from '../../../lib/validators/primitives.ts';
 
 const rulesOf = (email: unknown) => {
   const result = v.safeParse(EmailSchema, email);
-  return result.success ? [] : toViolations(result.issues).map(({ rule }) => rule);
+  return result.success ? [] : listViolations(result.issues).map(({ rule }) => rule);
 };
 
 describe('an e-mail address', () => {

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../../lib/validators/headers.ts';
-import { toViolations } from '../../../lib/validators/primitives.ts';
+import { listViolations } from '../../../lib/validators/primitives.ts';
 
 function rulesOf(schema: v.GenericSchema, value: unknown): string[] {
-  return toViolations(v.safeParse(schema, value).issues ?? []).map(({ rule }) => rule);
+  return listViolations(v.safeParse(schema, value).issues ?? []).map(({ rule }) => rule);
 }
 
 describe('The header Idempotency-Key', () => {

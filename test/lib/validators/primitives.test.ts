@@ -2,20 +2,20 @@ import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import {
+  boundedList,
   closedObject,
+  jsonPointer,
   LanguageSchema,
-  listOf,
+  listViolations,
   NumberSchema,
   openObject,
   rule,
   text,
-  toPointer,
-  toViolations,
 } from '../../../lib/validators/primitives.ts';
 
 const faultsOf = (schema: v.GenericSchema, value: unknown) => {
   const result = v.safeParse(schema, value);
-  return result.success ? [] : toViolations(result.issues).map(({ pointer, rule }) => `${pointer} ${rule}`);
+  return result.success ? [] : listViolations(result.issues).map(({ pointer, rule }) => `${pointer} ${rule}`);
 };
 
 describe('a pointer', () => {
@@ -30,22 +30,22 @@ describe('a pointer', () => {
     [['c%d e"f\\g'], '#/c%25d%20e%22f%5Cg'],
     [['é'], '#/%C3%A9'],
   ])('to %j is the URI fragment %s of RFC 6901', (keys, pointer) => {
-    expect(toPointer(keys)).toBe(pointer);
+    expect(jsonPointer(keys)).toBe(pointer);
   });
 
   it('leads back to its keys, whatever they hold', () => {
     const key = fc.string({ unit: 'binary', maxLength: 100 }).map((text) => text.toWellFormed());
     fc.assert(
       fc.property(fc.array(key), (keys) => {
-        const segments = toPointer(keys).split('/').slice(1).map(decodeURIComponent);
+        const segments = jsonPointer(keys).split('/').slice(1).map(decodeURIComponent);
         expect(segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))).toEqual(keys);
       }),
     );
   });
 
   it('names a key that is no Unicode text, and only the parent of one that is longer than 255', () => {
-    expect(toPointer(['a\ud800b'])).toBe('#/a%EF%BF%BDb');
-    expect(toPointer(['a', 'b'.repeat(256), 'c'])).toBe('#/a');
+    expect(jsonPointer(['a\ud800b'])).toBe('#/a%EF%BF%BDb');
+    expect(jsonPointer(['a', 'b'.repeat(256), 'c'])).toBe('#/a');
   });
 });
 
@@ -92,7 +92,7 @@ describe('an open object', () => {
 
 describe('a list', () => {
   it('that is too long is refused before its elements are looked at', () => {
-    const schema = listOf(v.string(), 2);
+    const schema = boundedList(v.string(), 2);
     expect(faultsOf(schema, ['a', 'b'])).toEqual([]);
     expect(faultsOf(schema, [1, 'b'])).toEqual(['#/0 type']);
     expect(faultsOf(schema, [1, 2, 3])).toEqual(['# too_many']);
@@ -125,7 +125,7 @@ describe('A value that is too large', () => {
 
   it('is a list with more violations than are listed: its other elements are not read', () => {
     const { action, asked } = counted();
-    const schema = listOf(v.pipe(v.string(), action), 10_000);
+    const schema = boundedList(v.pipe(v.string(), action), 10_000);
     expect(
       faultsOf(
         schema,
@@ -145,17 +145,19 @@ describe('A value that is too large', () => {
 describe('A violation', () => {
   it('is listed once for each field and rule, with a rule of the list and a sentence', () => {
     const issues = v.safeParse(NumberSchema, 'secret').issues ?? [];
-    expect(toViolations([...issues, ...issues])).toEqual([{ pointer: '#', rule: 'type', detail: 'must be a number' }]);
+    expect(listViolations([...issues, ...issues])).toEqual([
+      { pointer: '#', rule: 'type', detail: 'must be a number' },
+    ]);
   });
 
   it('of an action without a message of ours says nothing of the value', () => {
     const { issues = [] } = v.safeParse(v.pipe(v.string(), v.startsWith('length: ')), 'secret');
-    expect(toViolations(issues, ['a'])).toEqual([{ pointer: '#/a', rule: 'format', detail: 'is not valid' }]);
+    expect(listViolations(issues, ['a'])).toEqual([{ pointer: '#/a', rule: 'format', detail: 'is not valid' }]);
   });
 
   it('of a choice names the choices, not the value', () => {
     const { issues = [] } = v.safeParse(v.picklist(['a', 'b']), 'secret');
-    expect(toViolations(issues)).toEqual([{ pointer: '#', rule: 'one_of', detail: 'must be "a" or "b"' }]);
+    expect(listViolations(issues)).toEqual([{ pointer: '#', rule: 'one_of', detail: 'must be "a" or "b"' }]);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { Faults } from '../../../infra/local/faults.ts';
-import { keyOf } from '../../../lib/openings/ledger.ts';
+import { operationKey } from '../../../lib/openings/ledger.ts';
 import { type AccountAnswer, accountEvent, CALLER } from '../account-calls.ts';
 import type { Outcome } from '../environments.ts';
 import { checkAnswer as checkDocumented } from '../openapi.ts';
@@ -52,7 +52,7 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
 
   /** Without a key nothing is kept of it, and it is sent once. */
   protected usesOf({ scope }: Registration): number {
-    const pk = scope && keyOf(scope);
+    const pk = scope && operationKey(scope);
     return Math.max(1, this.watch.of((one) => one.pk === pk).length);
   }
 

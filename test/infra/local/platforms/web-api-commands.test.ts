@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import Metatrader from 'mt5-sdk';
 import { describe, expect, it } from 'vitest';
 import { readParameters } from '../../../../infra/local/platforms/web-api-parameters.ts';
-import { withQuery } from '../../../../lib/platform/web-api/query.ts';
+import { buildPath } from '../../../../lib/platform/web-api/query.ts';
 import { MANAGER, testServer } from '../../../support/web-api.ts';
 import { loggedIn, USER } from '../../../support/web-api-caller.ts';
 
@@ -166,7 +166,7 @@ it('every value survives the way through a query', async () => {
   const alphabet = fc.constantFrom('\\', '=', '|', '\n', '&', '+', '%', ' ', 'a', 'é', '🙂', '#');
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: alphabet, maxLength: 12 }), async (value) => {
-      const url = withQuery('/api/user/logins', { group: value, login: 7 });
+      const url = buildPath('/api/user/logins', { group: value, login: 7 });
       const { path, parameters } = await readParameters(
         Object.assign(Readable.from([]), { url }) as unknown as IncomingMessage,
       );

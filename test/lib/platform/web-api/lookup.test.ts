@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ManagerRights } from '../../../../infra/local/platforms/web-api-accounts.ts';
 import type { Mark } from '../../../../lib/platform/platform.ts';
-import { ownerIn } from '../../../../lib/platform/web-api/users.ts';
+import { commentOwner } from '../../../../lib/platform/web-api/users.ts';
 import {
   ANY_TIME,
   anOrder,
@@ -109,7 +109,7 @@ describe('A comment', () => {
     [`${ID} VIP`, 'unmarked'],
     ['6f1d8a52', 'unmarked'],
   ] as const)('%s is %s', (comment, owner) => {
-    expect(ownerIn(comment, ID)).toBe(owner);
+    expect(commentOwner(comment, ID)).toBe(owner);
   });
 });
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { turns } from '../../../../lib/platform/web-api/turns.ts';
+import { createMutex } from '../../../../lib/platform/web-api/mutex.ts';
 
 it('turns are taken one at a time, in the order of asking', async () => {
-  const take = turns();
+  const take = createMutex();
   const order: number[] = [];
   let busy = 0;
   await Promise.all(
@@ -20,7 +20,7 @@ it('turns are taken one at a time, in the order of asking', async () => {
 });
 
 it('whoever leaves the queue is passed over', async () => {
-  const take = turns();
+  const take = createMutex();
   const end = await take();
   const leaving = new AbortController();
   const left = take(leaving.signal);
@@ -33,7 +33,7 @@ it('whoever leaves the queue is passed over', async () => {
 });
 
 it('whoever has no more time does not get in line', async () => {
-  const take = turns();
+  const take = createMutex();
   await expect(take(AbortSignal.abort())).rejects.toMatchObject({ options: { reason: 'queue_timeout' } });
   (await take())();
 });

@@ -1,23 +1,23 @@
 import { PlatformFailure } from '../platform.ts';
 
 /**
- * One at a time, in the order of asking. The promise gives the turn, as the function that ends it; whoever waits leaves
- * the queue when the signal aborts.
- * @throws PlatformFailure `platform_unavailable` when the signal aborts first
+ * One holder at a time, in the order of the calls. The promise resolves to the function that unlocks. A caller that waits
+ * leaves the queue when its signal aborts.
+ * @throws PlatformFailure `platform_unavailable` if the signal aborts first
  */
-export function turns(): (signal?: AbortSignal) => Promise<() => void> {
+export function createMutex(): (signal?: AbortSignal) => Promise<() => void> {
   const waiting: (() => void)[] = [];
-  let taken = false;
+  let locked = false;
 
-  const end = () => {
+  const unlock = () => {
     const next = waiting.shift();
-    if (next === undefined) taken = false;
+    if (next === undefined) locked = false;
     else next();
   };
 
   return async (signal) => {
     if (signal?.aborted === true) throw timedOut();
-    if (taken) {
+    if (locked) {
       await new Promise<void>((resolve, reject) => {
         const start = () => {
           signal?.removeEventListener('abort', leave);
@@ -31,8 +31,8 @@ export function turns(): (signal?: AbortSignal) => Promise<() => void> {
         signal?.addEventListener('abort', leave, { once: true });
       });
     }
-    taken = true;
-    return end;
+    locked = true;
+    return unlock;
   };
 }
 
