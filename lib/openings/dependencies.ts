@@ -66,42 +66,26 @@ export function planTimes(startedAt: number, stopsAt: number, signal: AbortSigna
   };
 }
 
-/** How each notice is opened. */
-export type NoticeOpeners = {
-  [notice in keyof AccountNotices]: (settings: NoticeSettings) => Promise<AccountNotices[notice]>;
-};
-
-const NOTICE_OPENERS: NoticeOpeners = {
-  async email(settings) {
-    const [{ mailNotice }, { sesMailer }] = await Promise.all([
-      import('../messages/notices.ts'),
-      import('../aws/ses.ts'),
-    ]);
-    return mailNotice(settings, sesMailer());
-  },
-  async popUp(settings) {
-    const [{ popUpNotice }, { snsPublisher }] = await Promise.all([
-      import('../messages/notices.ts'),
-      import('../aws/sns.ts'),
-    ]);
-    return popUpNotice(settings, snsPublisher());
-  },
-};
-
 /** Most accounts are opened without a notice: each kind is loaded on first use, outside of the cold start. */
-export function accountNotices(settings: NoticeSettings, openers: NoticeOpeners = NOTICE_OPENERS): AccountNotices {
-  let email: Promise<AccountNotices['email']> | undefined;
-  let popUp: Promise<AccountNotices['popUp']> | undefined;
+export function accountNotices(settings: NoticeSettings): AccountNotices {
+  const notices = once(() => import('../messages/notices.ts'));
+  const email = once(async () => {
+    const [{ mailNotice }, { sesMailer }] = await Promise.all([notices(), import('../aws/ses.ts')]);
+    return mailNotice(settings, sesMailer());
+  });
+  const popUp = once(async () => {
+    const [{ popUpNotice }, { snsPublisher }] = await Promise.all([notices(), import('../aws/sns.ts')]);
+    return popUpNotice(settings, snsPublisher());
+  });
   return {
-    async email(...notice) {
-      email ??= openers.email(settings);
-      return (await email)(...notice);
-    },
-    async popUp(...notice) {
-      popUp ??= openers.popUp(settings);
-      return (await popUp)(...notice);
-    },
+    email: async (...notice) => (await email())(...notice),
+    popUp: async (...notice) => (await popUp())(...notice),
   };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
 }
 
 /** @throws Error, which says nothing of the secret, if it has another shape */

@@ -13,24 +13,8 @@ import type { Life } from './life.ts';
  * `sent`, in one transaction. So a reservation exists if and only if its operation may have sent the login.
  */
 
-/** How the client wants to hear about the account. */
-interface RequestedNotices {
-  send_email?: boolean | undefined;
-  send_pop_up?: boolean | undefined;
-  /** BCP 47; absent: the client's own. */
-  language?: string | undefined;
-}
-
 /** What is needed to finish an operation without its caller; nothing personal, no password. */
-export interface Plan extends AccountDetails, RequestedNotices {
-  /** The protocol names the login, and the platform refuses one that exists. */
-  keyed: boolean;
-  /** What the account is funded with, in units of its currency; in the command that opens it, or after the opening. */
-  deposit?: number | undefined;
-  deposit_with_opening: boolean;
-  /** The caller gave the master password, so it cannot be derived. */
-  master_given: boolean;
-}
+export type Plan = v.InferOutput<typeof PlanSchema>;
 
 /** An operation that this worker holds. Its version is the lease with the revision; every write raises the revision. */
 export interface Held {
@@ -134,6 +118,7 @@ const LifeSchema: v.GenericSchema<Life> = v.variant('at', [
   v.object({ at: v.literal('undecided'), login: v.optional(login) }),
 ]);
 const PlanSchema = v.object({
+  // The record of the account, as far as it is known.
   user_id: v.string(),
   version: v.picklist(['tp5', 'tp4']),
   connection_id: v.string(),
@@ -147,10 +132,15 @@ const PlanSchema = v.object({
   caller: v.string(),
   send_email: v.optional(v.boolean()),
   send_pop_up: v.optional(v.boolean()),
+  /** BCP 47; absent: the client's own. */
   language: v.optional(v.string()),
+  /** The protocol names the login, and the platform refuses one that exists. */
   keyed: v.boolean(),
+  /** What the account is funded with, in units of its currency. */
   deposit: v.optional(v.number()),
+  /** The command that opens the account also funds it. */
   deposit_with_opening: v.boolean(),
+  /** The caller gave the master password, so it cannot be derived. */
   master_given: v.boolean(),
 });
 const StoredSchema = v.object({
