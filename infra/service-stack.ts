@@ -9,7 +9,7 @@ import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
 import { ServiceEvents } from './constructs/event-bus.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
-import { constructName, functionOf, type Surroundings, settlement } from './constructs/functions.ts';
+import { constructName, createFunction, type FunctionContext, settlement } from './constructs/functions.ts';
 import { MailSender } from './constructs/mail-sender.ts';
 import { OperatorsPolicy } from './constructs/operators-policy.ts';
 import { PublicApi } from './constructs/public-api.ts';
@@ -34,7 +34,7 @@ export class ServiceStack extends Stack {
 
     const around = this.surroundings(given);
     const extensions = EXTENSIONS.filter(({ setting }) => given[setting]);
-    const functions = [...ROUTES, ...extensions].map((route) => ({ route, ...functionOf(route, around) }));
+    const functions = [...ROUTES, ...extensions].map((route) => ({ route, ...createFunction(route, around) }));
     const scheduled = SCHEDULED.map((one) => ({ scheduled: one, ...settlement(one, around) }));
     const gateway = new PublicApi(this, 'Gateway', {
       ...around,
@@ -64,7 +64,7 @@ export class ServiceStack extends Stack {
   }
 
   /** What the functions work with. */
-  private surroundings(settings: Settings): Surroundings {
+  private surroundings(settings: Settings): FunctionContext {
     const logRetention = settings.logRetentionDays;
     const removalPolicy = settings.retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
     if (settings.call !== undefined && settings.voiceMetricsRole) {
@@ -88,7 +88,7 @@ export class ServiceStack extends Stack {
 
   /** The alarms, the dashboard, and the release that an alarm rolls back. */
   private monitor(
-    { settings, mail, events }: Surroundings,
+    { settings, mail, events }: FunctionContext,
     functions: readonly AnsweredRoute[],
     scheduled: readonly Settler[],
     { api, accessLog }: PublicApi,

@@ -40,7 +40,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^lib\/validators\//,
     ],
   },
-  { of: /^lib\/config\.ts$/, may: [/^valibot$/, /^lib\/validators\//] },
+  { of: /^lib\/config\.ts$/, may: [/^node:(fs|path)$/, /^valibot$/, /^lib\/validators\//] },
   { of: /^lib\/telemetry\.ts$/, may: [/^node:(fs|module|url)$/, /^lib\/config\.ts$/, /^lib\/deadline\.ts$/] },
   {
     of: /^lib\/aws\//,

@@ -15,7 +15,7 @@ export interface Access {
 }
 
 /** By tokens of the issuer that the settings name, or of clients that the stack makes; else by IAM. */
-export function accessOf(scope: Construct, settings: Settings): Access {
+export function createAccess(scope: Construct, settings: Settings): Access {
   const { jwtIssuer, jwtAudience, jwtScope, machineClients } = settings;
   if (machineClients.length > 0) {
     const clients = new MachineClients(scope, 'MachineClients', machineClients);

@@ -60,7 +60,7 @@ export function alarmDefinitions(service: MonitoredService): AlarmDefinition[] {
   return [
     ...pages(service),
     ...notices(service),
-    ...functions.flatMap(({ route, lambda }) => ofFunction(route, lambda, stage)),
+    ...functions.flatMap(({ route, lambda }) => functionAlarms(route, lambda, stage)),
   ];
 }
 
@@ -347,14 +347,14 @@ function notices(service: MonitoredService): AlarmDefinition[] {
       }),
       atLeast: 1,
     },
-    ...ofMail(configurationSetName),
-    ...ofSpend(settings),
+    ...mailConditions(configurationSetName),
+    ...spendConditions(settings),
   ];
   return all.map((one) => ({ ...one, severity: 'notice' }));
 }
 
 /** SES reviews an account with 5 % bounces or 0.1 % complaints, and stops it at twice to five times that. */
-function ofMail(configurationSet: string): (Named & Condition)[] {
+function mailConditions(configurationSet: string): (Named & Condition)[] {
   const reputation = (metricName: string) =>
     new Metric({
       namespace: 'AWS/SES',
@@ -395,7 +395,7 @@ export const SPENT = {
   }),
 };
 
-function ofSpend({ stage, channels, spend }: Settings): (Named & Condition)[] {
+function spendConditions({ stage, channels, spend }: Settings): (Named & Condition)[] {
   const all = [
     {
       of: 'sms',
@@ -420,7 +420,11 @@ function ofSpend({ stage, channels, spend }: Settings): (Named & Condition)[] {
 }
 
 /** The health of a function; a new version that harms it is rolled back. */
-function ofFunction({ name, timeoutSeconds }: DeployedRoute, lambda: LambdaFunction, stage: string): AlarmDefinition[] {
+function functionAlarms(
+  { name, timeoutSeconds }: DeployedRoute,
+  lambda: LambdaFunction,
+  stage: string,
+): AlarmDefinition[] {
   const own = { of: name, rollsBack: name, severity: 'dashboard' } as const;
   return [
     {

@@ -42,7 +42,7 @@ export class Dashboard extends Construct {
         api.metricLatency({ statistic: 'p99', label: 'p99' }),
       ]),
     );
-    page.addWidgets(...ofRegistration(settings), ofAccounts(functions, settings.stage));
+    page.addWidgets(...registrationGraphs(settings), accountGraph(functions, settings.stage));
     page.addWidgets(
       graph(
         'Functions, ms (p99)',
@@ -53,11 +53,14 @@ export class Dashboard extends Construct {
         ...functions.map(({ lambda, route }) => lambda.metricThrottles({ label: `${route.name} throttles` })),
       ]),
     );
-    page.addWidgets(ofMail(props.configurationSetName), graph('Spent this month, US dollars', [SPENT.sms, SPENT.call]));
+    page.addWidgets(
+      mailGraph(props.configurationSetName),
+      graph('Spent this month, US dollars', [SPENT.sms, SPENT.call]),
+    );
   }
 }
 
-function ofRegistration({ stage, channels }: Settings): GraphWidget[] {
+function registrationGraphs({ stage, channels }: Settings): GraphWidget[] {
   const counted = (event: string) => eventCount(stage, event, 5, { service: SENDER }).with({ label: event });
   return [
     graph(
@@ -73,7 +76,7 @@ function ofRegistration({ stage, channels }: Settings): GraphWidget[] {
   ];
 }
 
-function ofAccounts(functions: readonly MonitoredFunction[], stage: string): GraphWidget {
+function accountGraph(functions: readonly MonitoredFunction[], stage: string): GraphWidget {
   const shown = ['AccountOpened', 'AccountOutcomeUnknown', 'PlatformRefused', 'PlatformUnavailable'];
   const metrics = functions.flatMap(({ route }) => {
     if (!('version' in route)) return [];
@@ -85,7 +88,7 @@ function ofAccounts(functions: readonly MonitoredFunction[], stage: string): Gra
 }
 
 /** The reputation of the sender, over both kinds of mail. */
-function ofMail(configurationSet: string): GraphWidget {
+function mailGraph(configurationSet: string): GraphWidget {
   const rate = (metricName: string, label: string) =>
     new Metric({
       namespace: 'AWS/SES',

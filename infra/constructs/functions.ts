@@ -20,7 +20,7 @@ import {
   onDocuments,
   onDueIndex,
   onTable,
-  publishOn,
+  publishRight,
   readSecretNamed,
   readSecrets,
   rightsOfChannels,
@@ -30,7 +30,7 @@ import { Schedule } from './schedule.ts';
 import { ServiceFunction } from './service-function.ts';
 
 /** What the functions work with. */
-export interface Surroundings {
+export interface FunctionContext {
   stack: Stack;
   settings: Settings;
   data: DataStores;
@@ -46,7 +46,7 @@ export interface Surroundings {
 }
 
 /** The function that answers a route, with its rights and variables. */
-export function functionOf(route: DeployedRoute, around: Surroundings): ServiceFunction {
+export function createFunction(route: DeployedRoute, around: FunctionContext): ServiceFunction {
   switch (route.operation) {
     case 'requestRegistration':
       return registration(route, around);
@@ -65,7 +65,7 @@ export function constructName({ name }: DeployedRoute | ScheduledFunction): stri
 
 const OPERATION_STEPS = ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'];
 
-function registration(route: DeployedRoute, around: Surroundings): ServiceFunction {
+function registration(route: DeployedRoute, around: FunctionContext): ServiceFunction {
   const { stack, settings, data, mail } = around;
   const made = new ServiceFunction(stack, constructName(route), {
     name: route.name,
@@ -81,7 +81,7 @@ function registration(route: DeployedRoute, around: Surroundings): ServiceFuncti
       onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
       storeDocuments(around),
       readSecrets('ReadPepper', data.pepper.secretArn),
-      ...rightsOfDoor(stack, settings),
+      ...edgeRights(stack, settings),
     ],
     environment: environmentVariables(RegistrationEnvironment, {
       ...settings,
@@ -97,7 +97,7 @@ function registration(route: DeployedRoute, around: Surroundings): ServiceFuncti
   return made;
 }
 
-function confirmation(route: DeployedRoute, around: Surroundings): ServiceFunction {
+function confirmation(route: DeployedRoute, around: FunctionContext): ServiceFunction {
   const { stack, settings, data, events } = around;
   const made = new ServiceFunction(stack, constructName(route), {
     name: route.name,
@@ -111,7 +111,7 @@ function confirmation(route: DeployedRoute, around: Surroundings): ServiceFuncti
       onTable(data.limits, 'CountGuesses', ['GetItem', 'UpdateItem']),
       onDocuments(data, 'KeepDocuments', ['DeleteObjectTagging']),
       readSecrets('ReadPepper', data.pepper.secretArn),
-      ...rightsOfDoor(stack, { ...settings, captcha: undefined }),
+      ...edgeRights(stack, { ...settings, captcha: undefined }),
     ],
     environment: environmentVariables(ConfirmationEnvironment, {
       ...settings,
@@ -127,7 +127,7 @@ function confirmation(route: DeployedRoute, around: Surroundings): ServiceFuncti
   return made;
 }
 
-function accounts(route: Extract<DeployedRoute, { version: unknown }>, around: Surroundings): ServiceFunction {
+function accounts(route: Extract<DeployedRoute, { version: unknown }>, around: FunctionContext): ServiceFunction {
   const made = new ServiceFunction(around.stack, constructName(route), {
     name: route.name,
     timeoutSeconds: route.timeoutSeconds,
@@ -146,14 +146,14 @@ function accounts(route: Extract<DeployedRoute, { version: unknown }>, around: S
 }
 
 /** The function that settles what nobody retries, and the clock that calls it. */
-export function settlement(scheduled: ScheduledFunction, around: Surroundings): ServiceFunction {
+export function settlement(scheduled: ScheduledFunction, around: FunctionContext): ServiceFunction {
   const { stack, settings, data } = around;
   const made = new ServiceFunction(stack, constructName(scheduled), {
     name: scheduled.name,
     timeoutSeconds: scheduled.timeoutSeconds,
     description: 'Completes the operations that no client retries.',
     memory: settings.memory.accounts,
-    files: filesOf(settings),
+    files: mailFiles(settings),
     logRetention: around.logRetention,
     removalPolicy: around.removalPolicy,
     network: around.egress,
@@ -175,10 +175,10 @@ export function settlement(scheduled: ScheduledFunction, around: Surroundings): 
   return made;
 }
 
-function rightsOfAccounts({ stack, settings, data, mail, notifications, events }: Surroundings): PolicyStatement[] {
+function rightsOfAccounts({ stack, settings, data, mail, notifications, events }: FunctionContext): PolicyStatement[] {
   return [
     mail.right,
-    publishOn(notifications, 'PublishClientNotifications'),
+    publishRight(notifications, 'PublishClientNotifications'),
     events.right,
     onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
     onTable(data.accounts, 'RecordAccounts', ['PutItem']),
@@ -186,7 +186,7 @@ function rightsOfAccounts({ stack, settings, data, mail, notifications, events }
   ];
 }
 
-function accountResources(around: Surroundings) {
+function accountResources(around: FunctionContext) {
   const { data, notifications, events } = around;
   return {
     ...sharedResources(around),
@@ -206,24 +206,24 @@ function acknowledgePlatformSecrets(made: ServiceFunction, settings: Settings): 
   });
 }
 
-function sharedProps({ settings, logRetention, removalPolicy }: Surroundings, kind: 'registration' | 'accounts') {
+function sharedProps({ settings, logRetention, removalPolicy }: FunctionContext, kind: 'registration' | 'accounts') {
   return {
     logRetention,
     removalPolicy,
     memory: settings.memory[kind],
-    files: filesOf(settings),
+    files: mailFiles(settings),
     reservedConcurrency: settings.concurrency[kind],
     provisionedConcurrency: settings.provisioned[kind],
   };
 }
 
 /** What is deployed next to the code of functions that send mail. */
-function filesOf({ brand }: Settings): Record<string, string> {
+function mailFiles({ brand }: Settings): Record<string, string> {
   const legal = legalFileOf(brand);
   return legal === undefined ? {} : { [legal.name]: legal.content };
 }
 
-function sharedResources({ data, mail, settings: { brand } }: Surroundings) {
+function sharedResources({ data, mail, settings: { brand } }: FunctionContext) {
   return {
     brand: { ...brand, legal: undefined },
     legalFile: legalFileOf(brand)?.name,
@@ -234,7 +234,7 @@ function sharedResources({ data, mail, settings: { brand } }: Surroundings) {
 }
 
 /** To read the keys of the captcha and of the proxy in front, where there are some. */
-function rightsOfDoor(stack: Stack, { captcha, front }: Settings): PolicyStatement[] {
+function edgeRights(stack: Stack, { captcha, front }: Settings): PolicyStatement[] {
   return [
     ...(captcha === undefined ? [] : [readSecretNamed(stack, 'ReadCaptchaKey', captcha.secret)]),
     ...(front === undefined ? [] : [readSecretNamed(stack, 'ReadFrontKey', front.secret)]),
@@ -242,6 +242,6 @@ function rightsOfDoor(stack: Stack, { captcha, front }: Settings): PolicyStateme
 }
 
 /** Where registrations can be confirmed, with a tag by which a document disappears after a day. */
-function storeDocuments({ data, settings }: Surroundings): PolicyStatement {
+function storeDocuments({ data, settings }: FunctionContext): PolicyStatement {
   return onDocuments(data, 'StoreDocuments', ['PutObject', ...(settings.confirmation ? ['PutObjectTagging'] : [])]);
 }

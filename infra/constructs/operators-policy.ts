@@ -39,11 +39,11 @@ export class OperatorsPolicy extends Construct {
         onTable(data.registrations, 'ForgetRegistrations', ['Scan', 'BatchGetItem', 'PutItem', 'DeleteItem']),
         onTable(data.limits, 'ForgetCounters', ['BatchGetItem', 'DeleteItem']),
         onDocuments(data, 'ForgetDocuments', ['DeleteObject']),
-        statement('ReadTableStates', READ_TABLE_STATES, [...data.tables.values()].map(arnOf)),
+        statement('ReadTableStates', READ_TABLE_STATES, [...data.tables.values()].map(requireArn)),
         statement(
           'ReadRestoredTables',
           ['dynamodb:Scan'],
-          RESTORABLE.map((name) => `${arnOf(data.tables.get(name))}-restored*`),
+          RESTORABLE.map((name) => `${requireArn(data.tables.get(name))}-restored*`),
         ),
         ...secretStatements(stack, settings, data),
         statement('ReadStack', ['cloudformation:DescribeStacks', 'cloudformation:DescribeStackResource'], [stackArn]),
@@ -80,7 +80,7 @@ export class OperatorsPolicy extends Construct {
 
 const READ_TABLE_STATES = ['dynamodb:DescribeContinuousBackups', 'dynamodb:DescribeTimeToLive'];
 
-function arnOf(table: Table | undefined): string {
+function requireArn(table: Table | undefined): string {
   return table?.tableArn ?? '';
 }
 

@@ -21,7 +21,7 @@ import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { CORS, type DeployedRoute, type OperationId } from '../routes.ts';
 import type { Settings } from '../settings.ts';
-import { type Access, accessOf, callersPolicy } from './access.ts';
+import { type Access, callersPolicy, createAccess } from './access.ts';
 import { output, ownEnding } from './stack-names.ts';
 
 /** A route and what answers it. */
@@ -74,7 +74,7 @@ export class PublicApi extends Construct {
     });
     (this.api.node.defaultChild as CfnApi).overrideLogicalId('PublicApi');
 
-    const access = accessOf(this, settings);
+    const access = createAccess(this, settings);
     const routes = props.routes.map((route) => this.add(route, access));
     this.accessLog = new LogGroup(this, 'AccessLog', {
       logGroupName: accessLogName(this),

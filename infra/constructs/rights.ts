@@ -42,7 +42,7 @@ export function secretArn(stack: Stack, resourceName: string): string {
   });
 }
 
-export function publishOn({ topicArn }: Topic, sid: string): PolicyStatement {
+export function publishRight({ topicArn }: Topic, sid: string): PolicyStatement {
   return new PolicyStatement({ sid, actions: ['sns:Publish'], resources: [topicArn] });
 }
 

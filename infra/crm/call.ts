@@ -30,12 +30,12 @@ export async function call(
     'idempotency-key': key,
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
-  terminal.tell(`Idempotency-Key: ${key} (repeat with --key ${key})\n`);
+  terminal.report(`Idempotency-Key: ${key} (repeat with --key ${key})\n`);
   const send = token === undefined ? await signedFetch() : fetch;
   const signal = AbortSignal.timeout(PATIENCE_MS);
   const answer = await send(`${apiUrl}${path}`, { method: 'POST', headers, body, signal });
   const text = await answer.text();
-  terminal.tell(`HTTP ${answer.status}, x-request-id: ${answer.headers.get('x-request-id') ?? 'none'}\n`);
+  terminal.report(`HTTP ${answer.status}, x-request-id: ${answer.headers.get('x-request-id') ?? 'none'}\n`);
   if (text !== '') terminal.print(`${text}\n`);
   if (!answer.ok) throw new CommandError('The request was refused.');
 }

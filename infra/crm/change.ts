@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CommandError, counted, type Terminal } from './command.ts';
 import { connectionWarnings } from './connection-warnings.ts';
-import { type CrmItem, fromItems, toItems } from './crm-items.ts';
+import { type CrmItem, parseItems, serializeItems } from './crm-items.ts';
 import type { CrmTable, CrmWrite } from './crm-table.ts';
-import { CrmFileError } from './faults.ts';
-import { CRM_KINDS, type CrmKind, type CrmRecords, itemKey, noRecords, place, put } from './kinds.ts';
-import { duplicateFaults, localHostFaults, overlapFaults } from './record-rules.ts';
+import { CRM_KINDS, type CrmKind, type CrmRecords, emptyRecords, itemKey, place, put } from './kinds.ts';
+import { CrmFileError } from './record-errors.ts';
+import { duplicateErrors, localHostErrors, overlapErrors } from './record-rules.ts';
 import type { Target } from './target.ts';
 
 /** What a command changes. */
@@ -18,7 +18,7 @@ interface Change {
 }
 
 /** Where a change is made, and whether it is only shown. */
-interface Place {
+interface ItemLocation {
   target: Target;
   dryRun: boolean;
   terminal: Terminal;
@@ -29,24 +29,24 @@ interface Place {
  * @param named names one of them in a fault
  * @throws CrmFileError with every fault
  */
-export async function addRecords(place: Place, add: CrmRecords, named: Change['named']): Promise<void> {
+export async function addRecords(place: ItemLocation, add: CrmRecords, named: Change['named']): Promise<void> {
   await change(place, await readTable(place.target, place.terminal), { add, gone: new Set(), named });
 }
 
 /** Deletes records of a kind; none, when one of them is not there. */
-export async function removeRecords(place: Place, kind: CrmKind, ids: readonly string[]): Promise<void> {
+export async function removeRecords(place: ItemLocation, kind: CrmKind, ids: readonly string[]): Promise<void> {
   const content = await readTable(place.target, place.terminal);
   const known = new Set(content.items.map(({ pk }) => pk));
   const missing = ids.filter((id) => !known.has(itemKey(kind, id)));
   if (missing.length > 0)
     throw new CommandError(`${place.target.name} holds no ${kind} of this id: ${missing.join(', ')}`);
   const gone = new Set(ids.map((id) => itemKey(kind, id)));
-  await change(place, content, { add: noRecords(), gone, named: (one) => one });
+  await change(place, content, { add: emptyRecords(), gone, named: (one) => one });
 }
 
 /** Writes the change, and the pointers by which clients are found. */
 async function change(
-  { target, dryRun, terminal }: Place,
+  { target, dryRun, terminal }: ItemLocation,
   { items, records, damaged }: TableContent,
   { add, gone, named }: Change,
 ): Promise<void> {
@@ -55,16 +55,16 @@ async function change(
   const kept = place(records, (kind, _, id) => `the table's ${kind}[${JSON.stringify(id)}]`).filter(
     ({ kind, record }) => !replaced.has(itemKey(kind, record.id)) && !gone.has(itemKey(kind, record.id)),
   );
-  const faults = [...localHostFaults(added), ...duplicateFaults([...kept, ...added]), ...overlapFaults(added, kept)];
+  const faults = [...localHostErrors(added), ...duplicateErrors([...kept, ...added]), ...overlapErrors(added, kept)];
   if (faults.length > 0) throw new CrmFileError(faults);
   for (const { path, kind, record } of added) {
     const warnings = kind === 'connections' ? await connectionWarnings(record, path, target, terminal) : [];
-    for (const warning of warnings) terminal.tell(`${warning}\n`);
+    for (const warning of warnings) terminal.report(`${warning}\n`);
   }
 
-  const wanted = noRecords();
+  const wanted = emptyRecords();
   for (const one of [...kept, ...added]) put(wanted, one);
-  const plan = planWrites(items, await toItems(wanted), gone, damaged);
+  const plan = planWrites(items, await serializeItems(wanted), gone, damaged);
   const changes = plan.flat().filter((write) => !isPointer('put' in write ? write.put.pk : write.delete)).length;
   if (dryRun) {
     terminal.print(difference(items, plan));
@@ -102,7 +102,7 @@ function isPointer(key: string): boolean {
   return !CRM_KINDS.some((kind) => key.startsWith(itemKey(kind, '')));
 }
 
-async function write(table: CrmTable, plan: readonly CrmWrite[][], { tell }: Terminal): Promise<void> {
+async function write(table: CrmTable, plan: readonly CrmWrite[][], { report }: Terminal): Promise<void> {
   const all = plan.reduce((sum, writes) => sum + writes.length, 0);
   let written = 0;
   let told = 0;
@@ -111,7 +111,7 @@ async function write(table: CrmTable, plan: readonly CrmWrite[][], { tell }: Ter
       written += count;
       if (written - told < Math.max(500, all / 20)) return;
       told = written;
-      tell(`${written} of ${counted(all, 'item')} written\n`);
+      report(`${written} of ${counted(all, 'item')} written\n`);
     });
   }
 }
@@ -148,10 +148,10 @@ interface TableContent {
 }
 
 /** Reads the whole table, and tells what of it is damaged. */
-export async function readTable({ table, name }: Target, { tell }: Terminal): Promise<TableContent> {
+export async function readTable({ table, name }: Target, { report }: Terminal): Promise<TableContent> {
   const items = await table.readAll();
-  const { records, faults } = fromItems(items);
-  for (const { path, rule } of faults) tell(`Damaged in ${name}, and passed over: ${path}: ${rule}\n`);
+  const { records, faults } = parseItems(items);
+  for (const { path, rule } of faults) report(`Damaged in ${name}, and passed over: ${path}: ${rule}\n`);
   const readable = new Set(CRM_KINDS.flatMap((kind) => records[kind].map(({ id }) => itemKey(kind, id))));
   const damaged = new Set(items.map(({ pk }) => pk).filter((pk) => !isPointer(pk) && !readable.has(pk)));
   return { items, records, damaged };

@@ -16,7 +16,7 @@ export async function check(target: Target, ids: string[], terminal: Terminal): 
   for (const id of ids) {
     const connection = await findConnection(target, id);
     if (connection === undefined) throw new CommandError(`There is no connection ${id} in ${target.name}.`);
-    for (const warning of await connectionWarnings(connection, id, target, terminal)) terminal.tell(`${warning}\n`);
+    for (const warning of await connectionWarnings(connection, id, target, terminal)) terminal.report(`${warning}\n`);
     const began = Date.now();
     try {
       const found = remarks(connection, await report(connection));

@@ -1,4 +1,4 @@
-import type { CrmFileError } from './faults.ts';
+import type { CrmFileError } from './record-errors.ts';
 
 /** The command's surroundings on this machine: input and output, the settings, the names of hosts, and time. */
 export interface Terminal {
@@ -8,10 +8,10 @@ export interface Terminal {
   /** Results. */
   print(text: string): void;
   /** Progress, warnings and errors. */
-  tell(text: string): void;
+  report(text: string): void;
   /** The file that holds the settings. */
   cdkJson: string;
-  addressesOf(host: string): Promise<string[]>;
+  resolveHost(host: string): Promise<string[]>;
   wait(milliseconds: number): Promise<unknown>;
 }
 
@@ -30,7 +30,7 @@ export function printableLine(text: string): string {
 }
 
 /** Writes results to the standard output, whose reader may stop before the end, as `head` does. */
-export function toStandardOutput(): (text: string) => void {
+export function standardOutput(): (text: string) => void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });

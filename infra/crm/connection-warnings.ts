@@ -13,11 +13,11 @@ export async function connectionWarnings(
   connection: Connection,
   path: string,
   target: Pick<Target, 'stack'>,
-  { cdkJson, addressesOf }: Pick<Terminal, 'cdkJson' | 'addressesOf'>,
+  { cdkJson, resolveHost }: Pick<Terminal, 'cdkJson' | 'resolveHost'>,
 ): Promise<string[]> {
   const all = [
     secretWarning(connection, path, target, readContext(cdkJson)),
-    await publicTextWarning(connection, path, addressesOf),
+    await publicTextWarning(connection, path, resolveHost),
   ];
   return all.filter((one) => one !== undefined);
 }

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
-import { type CrmFault, CrmFileError, member, pathOf, ruleOf } from './faults.ts';
-import { type CrmKind, type CrmRecords, KINDS, noRecords, type Placed, put } from './kinds.ts';
-import { duplicateFaults, LOCAL_HOST, overlapFaults, recordFaults } from './record-rules.ts';
+import { type CrmKind, type CrmRecords, emptyRecords, KINDS, type LocatedRecord, put } from './kinds.ts';
+import { CrmFileError, describeRule, issuePath, member, type RecordError } from './record-errors.ts';
+import { duplicateErrors, LOCAL_HOST, overlapErrors, recordErrors } from './record-rules.ts';
 
 export interface CrmFile extends CrmRecords {
   /** Values of secrets by name, which only the local service reads. */
@@ -32,9 +32,9 @@ export async function parseCrmRecord(kind: CrmKind, text: string): Promise<CrmRe
 /** @throws CrmFileError with every fault */
 async function checkCrmFile(content: unknown): Promise<CrmFile> {
   if (!isObject(content)) throw new CrmFileError([{ path: '', rule: 'must be a JSON object' }]);
-  const faults: CrmFault[] = [];
-  const file: CrmFile = { ...noRecords(), local_secrets: {} };
-  const placed: Placed[] = [];
+  const faults: RecordError[] = [];
+  const file: CrmFile = { ...emptyRecords(), local_secrets: {} };
+  const placed: LocatedRecord[] = [];
 
   for (const [name, value] of Object.entries(content)) {
     if (name === 'local_secrets') {
@@ -49,19 +49,22 @@ async function checkCrmFile(content: unknown): Promise<CrmFile> {
         const path = `${name}[${index}]`;
         const result = v.safeParse(KINDS[name].schema, entry);
         // The rules beyond its schema are checked too wherever a record can be read, so that all faults are listed.
-        if (result.typed) placed.push({ path, kind: name, record: result.output } as Placed);
+        if (result.typed) placed.push({ path, kind: name, record: result.output } as LocatedRecord);
         for (const issue of result.issues ?? []) {
-          const at = pathOf(path, issue);
-          faults.push({ path: at, rule: at.endsWith('.logins') ? `${ruleOf(issue)}: ${CHOOSE_RANGE}` : ruleOf(issue) });
+          const at = issuePath(path, issue);
+          faults.push({
+            path: at,
+            rule: at.endsWith('.logins') ? `${describeRule(issue)}: ${CHOOSE_RANGE}` : describeRule(issue),
+          });
         }
       }
     }
   }
 
   faults.push(
-    ...(await Promise.all(placed.map(recordFaults))).flat(),
-    ...duplicateFaults(placed),
-    ...overlapFaults(placed),
+    ...(await Promise.all(placed.map(recordErrors))).flat(),
+    ...duplicateErrors(placed),
+    ...overlapErrors(placed),
   );
   if (faults.length > 0) throw new CrmFileError(faults);
   for (const one of placed) put(file, one);
@@ -84,7 +87,7 @@ function parseJson(text: string): unknown {
 }
 
 /** What the local service asks of a CRM file beyond its shape: the secrets of the connections to real servers. */
-export function localSecretFaults(file: CrmFile): CrmFault[] {
+export function localSecretErrors(file: CrmFile): RecordError[] {
   return file.connections.flatMap((connection, index) => {
     const path = member('local_secrets', connection.secret);
     if (!Object.hasOwn(file.local_secrets, connection.secret)) {
@@ -92,7 +95,7 @@ export function localSecretFaults(file: CrmFile): CrmFault[] {
       return [{ path, rule: `is missing; connections[${index}] is a real server and needs it` }];
     }
     const result = v.safeParse(platformSecretSchema(connection), file.local_secrets[connection.secret]);
-    return (result.issues ?? []).map((issue) => ({ path: pathOf(path, issue), rule: ruleOf(issue) }));
+    return (result.issues ?? []).map((issue) => ({ path: issuePath(path, issue), rule: describeRule(issue) }));
   });
 }
 

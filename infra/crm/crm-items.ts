@@ -3,8 +3,8 @@ import type { Client } from '../../lib/records/crm-records.ts';
 import { crmKey } from '../../lib/records/crm-table.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { parsePhone } from '../../lib/validators/phone.ts';
-import { type CrmFault, pathOf, ruleOf } from './faults.ts';
-import { CRM_KINDS, type CrmRecords, KINDS, noRecords, type Placed, place, put } from './kinds.ts';
+import { CRM_KINDS, type CrmRecords, emptyRecords, KINDS, type LocatedRecord, place, put } from './kinds.ts';
+import { describeRule, issuePath, type RecordError } from './record-errors.ts';
 
 /** One item of the table of CRM records. */
 export interface CrmItem {
@@ -17,11 +17,11 @@ export interface CrmItem {
 }
 
 /** The items that hold these records, and the pointers by which clients are found. A shared phone leads to its first client. */
-export async function toItems(records: CrmRecords): Promise<CrmItem[]> {
+export async function serializeItems(records: CrmRecords): Promise<CrmItem[]> {
   const items = new Map<string, CrmItem>();
   for (const { kind, record } of place(records, () => '')) {
     const pk = KINDS[kind].key(record.id);
-    const e164 = kind === 'clients' ? await phoneOf(record) : undefined;
+    const e164 = kind === 'clients' ? await phoneNumber(record) : undefined;
     items.set(pk, { pk, record, ...(e164 === undefined ? {} : { e164 }) });
   }
   for (const client of records.clients) {
@@ -36,20 +36,20 @@ export async function toItems(records: CrmRecords): Promise<CrmItem[]> {
   return [...items.values()];
 }
 
-async function phoneOf({ phone }: Client): Promise<string | undefined> {
+async function phoneNumber({ phone }: Client): Promise<string | undefined> {
   return phone === undefined ? undefined : (await parsePhone(phone.country_code, phone.number))?.e164;
 }
 
 /** The records that stand in these items, and what is wrong with those that cannot be read; pointers are passed over. */
-export function fromItems(items: readonly CrmItem[]): { records: CrmRecords; faults: CrmFault[] } {
-  const records = noRecords();
-  const faults: CrmFault[] = [];
+export function parseItems(items: readonly CrmItem[]): { records: CrmRecords; faults: RecordError[] } {
+  const records = emptyRecords();
+  const faults: RecordError[] = [];
   for (const { pk, record } of items.toSorted((a, b) => (a.pk < b.pk ? -1 : 1))) {
     const kind = CRM_KINDS.find((name) => pk.startsWith(KINDS[name].key('')));
     if (kind === undefined) continue;
     const result = v.safeParse(KINDS[kind].schema, record);
-    if (result.success) put(records, { path: pk, kind, record: result.output } as Placed);
-    for (const issue of result.issues ?? []) faults.push({ path: pathOf(pk, issue), rule: ruleOf(issue) });
+    if (result.success) put(records, { path: pk, kind, record: result.output } as LocatedRecord);
+    for (const issue of result.issues ?? []) faults.push({ path: issuePath(pk, issue), rule: describeRule(issue) });
   }
   return { records, faults };
 }

@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, Option } from 'commander';
 import { call } from './call.ts';
 import { check, showHighestLogin } from './check.ts';
-import { HELP_HINT, printable, type Terminal, toStandardOutput } from './command.ts';
+import { HELP_HINT, printable, standardOutput, type Terminal } from './command.ts';
 import { explain } from './explain.ts';
 import { forget } from './forget.ts';
 import { printForm } from './form.ts';
 import { listOperations, settleOperation, showOperation } from './operations.ts';
-import { addressesOf } from './public-address.ts';
+import { resolveHost } from './public-address.ts';
 import { exportFile, importFile, list, put, remove } from './records.ts';
 import { restore } from './restore.ts';
 import { putSecret, rotatePepper, rotateSigningKey } from './secrets.ts';
@@ -27,7 +27,7 @@ export async function runCrm(args: readonly string[], given: Terminal): Promise<
   const terminal: Terminal = {
     ...given,
     print: (text) => given.print(printable(text)),
-    tell: (text) => given.tell(printable(text)),
+    report: (text) => given.report(printable(text)),
   };
   try {
     await program(terminal).parseAsync(args, { from: 'user' });
@@ -36,7 +36,7 @@ export async function runCrm(args: readonly string[], given: Terminal): Promise<
     // The library has said by itself what is wrong with the call.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const { message, exitCode } = explain(error);
-    terminal.tell(`${message}\n`);
+    terminal.report(`${message}\n`);
     return exitCode;
   }
 }
@@ -52,7 +52,7 @@ function program(terminal: Terminal): Command {
     .addHelpText('after', AFTER_HELP)
     .configureHelp({ showGlobalOptions: true, helpWidth: 120 })
     .showHelpAfterError(HELP_HINT)
-    .configureOutput({ writeOut: terminal.print, writeErr: terminal.tell })
+    .configureOutput({ writeOut: terminal.print, writeErr: terminal.report })
     .exitOverride();
 
   const onTarget = async (work: (target: Target) => Promise<void>) => {
@@ -189,10 +189,10 @@ if (import.meta.main) {
   process.exitCode = await runCrm(process.argv.slice(2), {
     input: process.stdin,
     ...(process.stdin.isTTY ? { ask: askHidden } : {}),
-    print: toStandardOutput(),
-    tell: (text) => process.stderr.write(text),
+    print: standardOutput(),
+    report: (text) => process.stderr.write(text),
     cdkJson: CDK_JSON,
-    addressesOf,
+    resolveHost,
     wait: sleep,
   });
 }

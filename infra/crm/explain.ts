@@ -1,5 +1,5 @@
 import { CommandError, counted, indented } from './command.ts';
-import { CrmFileError } from './faults.ts';
+import { CrmFileError } from './record-errors.ts';
 
 /** How a person gets the rights of these commands. */
 export const OPERATORS_POLICY = 'attach the policy that the output OperatorsPolicy names';

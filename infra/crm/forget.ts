@@ -31,9 +31,9 @@ interface Person {
 export async function forget(target: Target, typed: string, options: ForgetOptions, terminal: Terminal): Promise<void> {
   const { resource } = target;
   if (resource === undefined) throw new CommandError('Registrations are found by --stack NAME or --local.');
-  const person = await personOf(typed);
+  const person = await parsePerson(typed);
   const registrations = tableItems(await resource(logicalId('Registrations')), ['pk'], target.database);
-  const found = await registrationsOf(registrations, person);
+  const found = await findRegistrations(registrations, person);
   const counters = await recipientKeys(target, person);
   const limits = tableItems(await resource(logicalId('Limits')), ['pk'], target.database);
   const existing = await limits.get(counters.map((pk) => ({ pk })));
@@ -53,7 +53,7 @@ const NOT_TOUCHED =
   'Not deleted: accounts on trading servers and their records (by client id, without an address), backups of the tables\n' +
   '(35 days), the suppression list of SES, and what your own CRM keeps. infra/docs/data.md says how to delete each.\n';
 
-async function personOf(typed: string): Promise<Person> {
+async function parsePerson(typed: string): Promise<Person> {
   if (v.is(EmailSchema, typed)) return { address: emailKey(typed), isEmail: true };
   const [, dialCode = ''] = /^\+(\d)/.exec(typed) ?? [];
   const phone = await parsePhone(dialCode, typed);
@@ -73,7 +73,7 @@ interface Found {
 
 const DocumentsSchema = v.fallback(v.array(v.object({ key: v.string() })), []);
 
-async function registrationsOf(table: TableItems, { address, isEmail }: Person): Promise<Found> {
+async function findRegistrations(table: TableItems, { address, isEmail }: Person): Promise<Found> {
   const found: Found = { registrations: [], pointers: [], documents: [], others: new Set() };
   const pointers = new Set(OTP_TYPES.map((channel) => `${channel}#${address}`));
   const isTheirs = (item: Item) => item.address === address || item[isEmail ? 'email_key' : 'phone'] === address;

@@ -2,7 +2,7 @@ import { COUNTRY_CODES } from '../../lib/validators/countries.ts';
 import { CUSTOM_FIELD_VALUES } from '../../lib/validators/custom-fields.ts';
 import { FIXED_FIELDS, type Form, type FormField, isRequired } from '../../lib/validators/form.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
-import { toSchema } from '../openapi/json.ts';
+import { jsonSchema } from '../openapi/json.ts';
 import { PHONE_OF_CHANNEL } from '../openapi/schemas.ts';
 
 /** JSON Schema of draft 7, which form libraries read. */
@@ -101,13 +101,13 @@ export function formSchema(form: Form): FormSchema {
 }
 
 function fixedProperties(formId: string): Record<FixedField, Property> {
-  const { properties, required } = withTitles(toSchema(RegistrationBodySchema, 'draft-07')) as {
+  const { properties, required } = addTitles(jsonSchema(RegistrationBodySchema, 'draft-07')) as {
     properties: Schemas;
     required: string[];
   };
   const values: Schemas = { form_id: { const: formId, default: formId }, type: { default: 'trader' } };
   const entries = FIXED_FIELDS.map((name) => {
-    const { title = titleOf(name), ui = {} } = FIXED[name] ?? {};
+    const { title = fieldTitle(name), ui = {} } = FIXED[name] ?? {};
     return [name, { schema: { ...properties[name], ...values[name], title }, ui, required: required.includes(name) }];
   });
   return Object.fromEntries(entries) as Record<FixedField, Property>;
@@ -115,24 +115,24 @@ function fixedProperties(formId: string): Record<FixedField, Property> {
 
 function customProperty(field: FormField): Property {
   const required = isRequired(field);
-  const { description: _, ...own } = withTitles(toSchema(CUSTOM_FIELD_VALUES[field.type], 'draft-07'));
+  const { description: _, ...own } = addTitles(jsonSchema(CUSTOM_FIELD_VALUES[field.type], 'draft-07'));
   const schema = {
     title: field.label ?? field.key,
     ...(field.version === undefined ? {} : { description: `Version ${field.version}` }),
     ...own,
-    ...ofType(field, own),
+    ...fieldRules(field, own),
   };
-  return { schema: required ? { ...schema, ...notEmpty(schema) } : schema, ui: uiOf(field), required };
+  return { schema: required ? { ...schema, ...requireContent(schema) } : schema, ui: fieldUi(field), required };
 }
 
-function uiOf({ type, accept }: FormField): Schema {
+function fieldUi({ type, accept }: FormField): Schema {
   if (type !== 'document') return WIDGETS[type] ?? {};
   const options = accept === undefined ? {} : { 'ui:options': { accept: accept.join(',') } };
   return { items: { doc: { 'ui:widget': 'file', ...options } } };
 }
 
 /** What the form adds to the schema of a field's type. */
-function ofType({ type, options = [], must }: FormField, own: Schema): Schema {
+function fieldRules({ type, options = [], must }: FormField, own: Schema): Schema {
   switch (type) {
     case 'boolean':
       return must === true ? { const: true } : {};
@@ -152,27 +152,27 @@ function ofType({ type, options = [], must }: FormField, own: Schema): Schema {
   }
 }
 
-function notEmpty({ type }: Schema): Schema {
+function requireContent({ type }: Schema): Schema {
   if (type === 'string') return { minLength: 1 };
   return type === 'array' ? { minItems: 1 } : {};
 }
 
 /** A schema for people who fill in a form: its members have titles, and nothing is suggested as an example. */
-function withTitles({ examples: _, ...schema }: Schema): Schema {
+function addTitles({ examples: _, ...schema }: Schema): Schema {
   const { properties, items } = schema as { properties?: Schemas; items?: Schema };
   return {
     ...schema,
-    ...(items === undefined ? {} : { items: withTitles(items) }),
+    ...(items === undefined ? {} : { items: addTitles(items) }),
     ...(properties === undefined ? {} : { properties: Object.fromEntries(Object.entries(properties).map(titled)) }),
   };
 }
 
 function titled([name, member]: [string, Schema]): [string, Schema] {
-  const { description: _, ...rest } = withTitles(member);
-  return [name, { title: titleOf(name), ...rest }];
+  const { description: _, ...rest } = addTitles(member);
+  return [name, { title: fieldTitle(name), ...rest }];
 }
 
 /** `repeat_password` is labeled `Repeat password`. */
-function titleOf(name: string): string {
+function fieldTitle(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`;
 }

@@ -3,8 +3,8 @@ import { crmKey } from '../../lib/records/crm-table.ts';
 import { type Form, FormSchema } from '../../lib/validators/form.ts';
 import { CommandError, indented, type Terminal } from './command.ts';
 import type { CrmTable } from './crm-table.ts';
-import { CrmFileError, pathOf, ruleOf } from './faults.ts';
 import { formSchema } from './form-schema.ts';
+import { CrmFileError, describeRule, issuePath } from './record-errors.ts';
 import type { Target } from './target.ts';
 
 /** Prints a form as JSON Schema. */
@@ -20,6 +20,6 @@ export async function readForm(table: Pick<CrmTable, 'read'>, id: string): Promi
   if (item === undefined) return undefined;
   const result = v.safeParse(FormSchema, item.record);
   if (result.success) return result.output;
-  const faults = result.issues.map((issue) => ({ path: pathOf(item.pk, issue), rule: ruleOf(issue) }));
+  const faults = result.issues.map((issue) => ({ path: issuePath(item.pk, issue), rule: describeRule(issue) }));
   throw new CommandError(`The record is not a form:\n${indented(new CrmFileError(faults))}`);
 }

@@ -29,21 +29,24 @@ export const KINDS = {
 export const CRM_KINDS = Object.keys(KINDS) as CrmKind[];
 
 /** A record and where it stands. */
-export interface PlacedOf<Kind extends CrmKind> {
+export interface LocatedRecordMap<Kind extends CrmKind> {
   path: string;
   kind: Kind;
   record: CrmRecords[Kind][number];
 }
-export type Placed = { [Kind in CrmKind]: PlacedOf<Kind> }[CrmKind];
+export type LocatedRecord = { [Kind in CrmKind]: LocatedRecordMap<Kind> }[CrmKind];
 
-export function noRecords(): CrmRecords {
+export function emptyRecords(): CrmRecords {
   return { forms: [], clients: [], account_types: [], connections: [] };
 }
 
 /** The records one by one; `path` names each in the words of the caller. */
-export function place(records: CrmRecords, path: (kind: CrmKind, index: number, id: string) => string): Placed[] {
+export function place(
+  records: CrmRecords,
+  path: (kind: CrmKind, index: number, id: string) => string,
+): LocatedRecord[] {
   return CRM_KINDS.flatMap((kind) =>
-    records[kind].map((record, index) => ({ path: path(kind, index, record.id), kind, record }) as Placed),
+    records[kind].map((record, index) => ({ path: path(kind, index, record.id), kind, record }) as LocatedRecord),
   );
 }
 
@@ -53,6 +56,6 @@ export function itemKey(kind: CrmKind, id: string): string {
 }
 
 /** Puts a record among the others of its kind. */
-export function put(records: CrmRecords, one: Placed): void {
+export function put(records: CrmRecords, one: LocatedRecord): void {
   (records[one.kind] as CrmRecord[]).push(one.record);
 }

@@ -2,7 +2,7 @@ import { printableLine } from './command.ts';
 import type { CrmKind, CrmRecords } from './kinds.ts';
 
 /** What a list shows of each record, after a line of headings. */
-export function rowsOf(records: CrmRecords): Record<CrmKind, string[][]> {
+export function listRows(records: CrmRecords): Record<CrmKind, string[][]> {
   return {
     forms: [
       ['ID', 'NAME', 'FIELDS'],

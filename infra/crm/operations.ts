@@ -26,7 +26,7 @@ interface Store {
 }
 
 /** The ledger of a deployment or of the local service. @throws CommandError where only a table of CRM records is named */
-export async function ledgerAt({ database, tables }: Target): Promise<Store> {
+export async function openLedger({ database, tables }: Target): Promise<Store> {
   if (tables === undefined) throw new CommandError('Operations are found by --stack NAME or --local.');
   const names = await tables();
   const client = databaseClient(database);
@@ -44,19 +44,19 @@ export function openOperations({ ledger }: Store): Promise<Listed[]> {
 
 /** Lists the operations that have not ended. */
 export async function listOperations(target: Target, { json }: { json?: boolean }, terminal: Terminal): Promise<void> {
-  const open = await openOperations(await ledgerAt(target));
+  const open = await openOperations(await openLedger(target));
   if (json === true) return terminal.print(`${JSON.stringify(open.map(facts), null, 2)}\n`);
   const rows = open.map((one) => {
     const { held } = one;
     const { user_id = '', connection_id = '', group = '' } = held.plan ?? {};
-    return [held.operationId, user_id, connection_id, group, String(loginIn(held) ?? ''), missing(one)];
+    return [held.operationId, user_id, connection_id, group, String(operationLogin(held) ?? ''), missing(one)];
   });
   terminal.print(table([['ID', 'USER', 'CONNECTION', 'GROUP', 'LOGIN', 'WHAT IS MISSING'], ...rows]));
 }
 
 /** Shows what is known of an operation, what its server says, and what can be done. */
 export async function showOperation(target: Target, id: string, terminal: Terminal): Promise<void> {
-  const one = await findOperation(await ledgerAt(target), id);
+  const one = await findOperation(await openLedger(target), id);
   terminal.print(`${JSON.stringify(facts(one), null, 2)}\n`);
   terminal.print(`The server: ${await sighting(target, one.held)}\n${advice(one.held)}\n`);
 }
@@ -74,13 +74,13 @@ export async function settleOperation(target: Target, id: string, how: Settlemen
   const login = how.login === undefined ? undefined : Number(how.login);
   if (login !== undefined && (!Number.isSafeInteger(login) || login < 1))
     throw wrong('--login takes the login of the account.');
-  const store = await ledgerAt(target);
+  const store = await openLedger(target);
   const { held: found, dueAt } = await findOperation(store, id);
   // First the lease, then the state: a retry may be at work.
   const held = await store.ledger.acquire(found.pk, 'operator', LEASE_MS, callSignal());
   if (held === undefined) throw new CommandError('Another worker holds it now; try again in a minute.');
   try {
-    const fact = await factFor(target, held, { ...how, login });
+    const fact = await operatorFact(target, held, { ...how, login });
     await settle(store, held, fact);
   } catch (error) {
     // Whatever was refused: the operation stays as it was.
@@ -91,7 +91,7 @@ export async function settleOperation(target: Target, id: string, how: Settlemen
 }
 
 /** What the operator says, as a fact of `life.ts`. @throws CommandError if it contradicts the state or the server */
-async function factFor(
+async function operatorFact(
   target: Target,
   held: Held,
   { login, deposit }: { login: number | undefined; none?: boolean; deposit?: boolean },
@@ -176,7 +176,7 @@ async function ask<T>(
 }
 
 async function sighting(target: Target, held: Held): Promise<string> {
-  const login = loginIn(held);
+  const login = operationLogin(held);
   if (held.life.at === 'open' || held.life.at === 'done') return `the account ${login} was opened.`;
   const seen =
     login === undefined
@@ -205,7 +205,7 @@ function advice({ life, operationId: id }: Held): string {
   return [`If the account is there: settle ${id} --login N`, `If there is none: settle ${id} --none`].join('\n');
 }
 
-function loginIn({ life }: Held): number | undefined {
+function operationLogin({ life }: Held): number | undefined {
   return 'login' in life ? life.login : undefined;
 }
 

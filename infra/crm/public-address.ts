@@ -24,7 +24,7 @@ for (const [net, prefix] of [
 }
 
 /** The addresses of a host, as this machine finds them; none where it finds none. */
-export async function addressesOf(host: string): Promise<string[]> {
+export async function resolveHost(host: string): Promise<string[]> {
   const found = await lookup(host, { all: true }).catch(() => []);
   return found.map(({ address }) => address);
 }

@@ -7,8 +7,8 @@ import { crmKey } from '../../lib/records/crm-table.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { parsePhone } from '../../lib/validators/phone.ts';
 import { LanguageSchema } from '../../lib/validators/primitives.ts';
-import { type CrmFault, member } from './faults.ts';
-import { KINDS, type Placed, type PlacedOf } from './kinds.ts';
+import { KINDS, type LocatedRecord, type LocatedRecordMap } from './kinds.ts';
+import { member, type RecordError } from './record-errors.ts';
 
 /** The host of a connection that stands for a simulated server of the local service. */
 export const LOCAL_HOST = 'local';
@@ -17,7 +17,7 @@ export const LOCAL_HOST = 'local';
 const MAX_RECORD_BYTES = 390_000;
 
 /** What an operator may not put into a deployment: a server that only the local service runs. */
-export function localHostFaults(placed: Placed[]): CrmFault[] {
+export function localHostErrors(placed: LocatedRecord[]): RecordError[] {
   return placed.flatMap(({ path, kind, record }) =>
     kind === 'connections' && record.host === LOCAL_HOST
       ? [{ path: `${path}.host`, rule: 'names a simulated server, which only `npm start` with CRM_FILE runs' }]
@@ -26,9 +26,9 @@ export function localHostFaults(placed: Placed[]): CrmFault[] {
 }
 
 /** Ids, e-mail addresses, referral codes and field keys that stand twice. */
-export function duplicateFaults(placed: Placed[]): CrmFault[] {
+export function duplicateErrors(placed: LocatedRecord[]): RecordError[] {
   const seen = new Map<string, string>();
-  const faults: CrmFault[] = [];
+  const faults: RecordError[] = [];
   function once(key: string, path: string): void {
     const first = seen.get(key);
     if (first === undefined) seen.set(key, path);
@@ -45,24 +45,24 @@ export function duplicateFaults(placed: Placed[]): CrmFault[] {
 }
 
 /** The rules of one record that its schema does not know. */
-export async function recordFaults({ path, kind, record }: Placed): Promise<CrmFault[]> {
-  const faults: CrmFault[] = [];
-  const fault = (at: string, rule: string) => {
+export async function recordErrors({ path, kind, record }: LocatedRecord): Promise<RecordError[]> {
+  const faults: RecordError[] = [];
+  const recordError = (at: string, rule: string) => {
     faults.push({ path: `${path}${at}`, rule });
   };
   if (Buffer.byteLength(JSON.stringify(record)) > MAX_RECORD_BYTES)
-    fault('', `must be at most ${MAX_RECORD_BYTES} bytes`);
+    recordError('', `must be at most ${MAX_RECORD_BYTES} bytes`);
   if (kind === 'clients') {
     if (record.phone !== undefined && (await parsePhone(record.phone.country_code, record.phone.number)) === undefined)
-      fault('.phone', 'must be a valid phone number');
+      recordError('.phone', 'must be a valid phone number');
     if (record.language !== undefined && !v.is(LanguageSchema, record.language))
-      fault('.language', 'must be a BCP 47 tag');
+      recordError('.language', 'must be a BCP 47 tag');
   }
-  if (kind === 'connections') connectionFaults(record, fault);
+  if (kind === 'connections') connectionErrors(record, recordError);
   return faults;
 }
 
-function connectionFaults(connection: Connection, fault: (at: string, rule: string) => void): void {
+function connectionErrors(connection: Connection, fault: (at: string, rule: string) => void): void {
   if (!isHost(connection.host)) fault('.host', 'must be a host name or an address, without scheme and port');
   if ('code_page' in connection && !iconv.encodingExists(connection.code_page))
     fault('.code_page', 'is not a known encoding');
@@ -79,9 +79,9 @@ function connectionFaults(connection: Connection, fault: (at: string, rule: stri
  * Ranges of logins that overlap on one host, for servers of one platform version.
  * @param kept connections that are in the table already
  */
-export function overlapFaults(placed: readonly Placed[], kept: readonly Placed[] = []): CrmFault[] {
+export function overlapErrors(placed: readonly LocatedRecord[], kept: readonly LocatedRecord[] = []): RecordError[] {
   const before = kept.filter(isConnection);
-  const faults: CrmFault[] = [];
+  const faults: RecordError[] = [];
   for (const one of placed.filter(isConnection)) {
     const other = before.find(({ record }) => loginsOverlap(record, one.record));
     if (other !== undefined && one.record.host !== LOCAL_HOST)
@@ -94,7 +94,7 @@ export function overlapFaults(placed: readonly Placed[], kept: readonly Placed[]
   return faults;
 }
 
-function isConnection(one: Placed): one is PlacedOf<'connections'> {
+function isConnection(one: LocatedRecord): one is LocatedRecordMap<'connections'> {
   return one.kind === 'connections';
 }
 

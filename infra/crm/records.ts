@@ -3,9 +3,9 @@ import { text as readAll } from 'node:stream/consumers';
 import { addRecords, readTable, removeRecords } from './change.ts';
 import { CommandError, counted, indented, type Terminal, wrong } from './command.ts';
 import { parseCrmFile, parseCrmRecord } from './crm-file.ts';
-import { CrmFileError } from './faults.ts';
 import { CRM_KINDS, type CrmKind } from './kinds.ts';
-import { rowsOf, table } from './listing.ts';
+import { listRows, table } from './listing.ts';
+import { CrmFileError } from './record-errors.ts';
 import type { Target } from './target.ts';
 
 interface ChangeOptions {
@@ -27,14 +27,14 @@ export async function exportFile(target: Target, file: string | undefined, termi
   // It holds what the clients told of themselves: for the operator's eyes only.
   await writeFile(file, text, { mode: 0o600 });
   const count = CRM_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
-  terminal.tell(`${counted(count, 'record')} written to ${file}.\n`);
+  terminal.report(`${counted(count, 'record')} written to ${file}.\n`);
 }
 
 /** Shows the records of a kind. */
 export async function list(target: Target, word: string, { json }: { json?: boolean }, terminal: Terminal) {
-  const kind = kindOf(word);
+  const kind = parseKind(word);
   const { records } = await readTable(target, terminal);
-  terminal.print(json === true ? `${JSON.stringify(records[kind], null, 2)}\n` : table(rowsOf(records)[kind]));
+  terminal.print(json === true ? `${JSON.stringify(records[kind], null, 2)}\n` : table(listRows(records)[kind]));
 }
 
 /** Adds or changes one record. */
@@ -44,7 +44,7 @@ export async function put(
   { dryRun = false }: ChangeOptions,
   terminal: Terminal,
 ) {
-  const kind = kindOf(word);
+  const kind = parseKind(word);
   const records = await naming(file, async () => parseCrmRecord(kind, await read(file, terminal)));
   await addRecords({ target, dryRun, terminal }, records, () => 'the record');
 }
@@ -56,7 +56,7 @@ export async function remove(
   { dryRun = false }: ChangeOptions,
   terminal: Terminal,
 ) {
-  await removeRecords({ target, dryRun, terminal }, kindOf(word), ids);
+  await removeRecords({ target, dryRun, terminal }, parseKind(word), ids);
 }
 
 async function read(file: string, { input }: Terminal): Promise<string> {
@@ -76,7 +76,7 @@ async function naming<T>(file: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function kindOf(word: string): CrmKind {
+function parseKind(word: string): CrmKind {
   const name = word.replace('-', '_');
   const kind = CRM_KINDS.find((known) => known === name || known === `${name}s`);
   if (kind === undefined) throw wrong('KIND is forms, clients, account-types or connections.');

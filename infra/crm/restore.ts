@@ -4,9 +4,9 @@ import { due, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, type TableName } from '../tables.ts';
 import { addRecords, readTable } from './change.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
-import { fromItems } from './crm-items.ts';
+import { parseItems } from './crm-items.ts';
 import { crmTable } from './crm-table.ts';
-import { CRM_KINDS, type CrmRecords, noRecords, place, put } from './kinds.ts';
+import { CRM_KINDS, type CrmRecords, emptyRecords, place, put } from './kinds.ts';
 import { type Item, type TableItems, tableItems } from './table-items.ts';
 import type { Target } from './target.ts';
 
@@ -19,7 +19,7 @@ export interface RestoreOptions {
 }
 
 /** How the items of a table are copied back. An item whose key exists is never overwritten: it is newer. */
-interface Rule {
+interface RestoreRule {
   table: TableName;
   /** @returns why the item is left out, in a few words */
   leaveOut?(item: Item): string | undefined;
@@ -31,13 +31,13 @@ interface Rule {
   reservation?(item: Item): Item | undefined;
 }
 
-const RULES: Readonly<Record<string, Rule>> = {
+const RULES: Readonly<Record<string, RestoreRule>> = {
   logins: { table: 'Logins', owner: 'operation_id' },
   operations: {
     table: 'Operations',
-    copied: leftToOperators,
+    copied: escalate,
     owner: 'operation_id',
-    reservation: reservationOf,
+    reservation: reservation,
   },
   accounts: { table: 'Accounts' },
   registrations: {
@@ -66,7 +66,7 @@ const OperationSchema = v.object({
  * Unfinished work may have been done since, unseen by what was restored. So nothing is sent or paid for it any more: where
  * the account is not known, an operator decides; where its money is not known, an operator looks.
  */
-function leftToOperators(item: Item): Item {
+function escalate(item: Item): Item {
   const parsed = v.safeParse(OperationSchema, item);
   if (!parsed.success) return item;
   const { operation_id, life, plan } = parsed.output;
@@ -74,14 +74,14 @@ function leftToOperators(item: Item): Item {
   if (life.at !== 'claimed' && life.at !== 'sent') return item;
   const { [EXPIRY_ATTRIBUTE]: _, ...kept } = item;
   const undecided = { at: 'undecided', ...(life.login === undefined ? {} : { login: life.login }) };
-  return { ...kept, life: undecided, ...withoutDeposit(plan), lease_until: 0, ...due(operation_id, OPERATOR_ONLY) };
+  return { ...kept, life: undecided, ...dropDeposit(plan), lease_until: 0, ...due(operation_id, OPERATOR_ONLY) };
 }
 
 function unpaid(deposit: string | undefined): string | undefined {
   return deposit === 'due' || deposit === 'sent' ? 'failed' : deposit;
 }
 
-function withoutDeposit(plan: Operation['plan']) {
+function dropDeposit(plan: Operation['plan']) {
   if (plan === undefined || plan.deposit_with_opening) return {};
   const { deposit: _, ...rest } = plan;
   return { plan: rest };
@@ -90,7 +90,7 @@ function withoutDeposit(plan: Operation['plan']) {
 type Operation = v.InferOutput<typeof OperationSchema>;
 
 /** An account at a login belongs to the operation that holds the reservation (lib/openings/ledger.ts). */
-function reservationOf(item: Item): Item | undefined {
+function reservation(item: Item): Item | undefined {
   const parsed = v.safeParse(OperationSchema, item);
   if (!parsed.success || parsed.output.plan === undefined) return undefined;
   const { operation_id, life, plan } = parsed.output;
@@ -130,7 +130,7 @@ const BATCH = 100;
 interface Run {
   live: TableItems;
   logins: TableItems;
-  rule: Rule;
+  rule: RestoreRule;
   report: Report;
   dryRun: boolean;
 }
@@ -143,9 +143,9 @@ async function copy(items: Item[], run: Run): Promise<void> {
     return reason === undefined;
   });
   if (candidates.length === 0) return;
-  const existing = await live.get(candidates.map((item) => live.keyOf(item)));
+  const existing = await live.get(candidates.map((item) => live.itemKey(item)));
   for (const item of candidates) {
-    const current = existing.find((one) => isDeepStrictEqual(live.keyOf(one), live.keyOf(item)));
+    const current = existing.find((one) => isDeepStrictEqual(live.itemKey(one), live.itemKey(item)));
     if (current !== undefined) {
       report.existing += 1;
       if (rule.owner !== undefined) report.compareOwners(item, current, rule.owner);
@@ -158,7 +158,7 @@ async function add(item: Item, { live, logins, rule, report, dryRun }: Run): Pro
   const reservation = rule.reservation?.(item);
   if (reservation !== undefined) {
     const reserved = !dryRun && (await logins.add(reservation));
-    const [holder] = reserved ? [reservation] : await logins.get([logins.keyOf(reservation)]);
+    const [holder] = reserved ? [reservation] : await logins.get([logins.itemKey(reservation)]);
     if (holder !== undefined && report.compareOwners(reservation, holder, 'operation_id')) return false;
   }
   return dryRun || live.add(rule.copied?.(item) ?? item);
@@ -203,9 +203,9 @@ async function restoreCrm(
   terminal: Terminal,
 ) {
   const restored = crmTable(from, target.database);
-  const { records } = fromItems(await restored.readAll().finally(() => restored.close()));
+  const { records } = parseItems(await restored.readAll().finally(() => restored.close()));
   const current = (await readTable(target, terminal)).records;
-  const wanted = noRecords();
+  const wanted = emptyRecords();
   for (const one of place(records, (kind, _, id) => `${kind}[${JSON.stringify(id)}]`)) {
     const now = (current[one.kind] as CrmRecords[typeof one.kind]).find(({ id }) => id === one.record.id);
     if (now === undefined || overwrite) put(wanted, one);

@@ -7,7 +7,7 @@ import { CODE_VALID_MINUTES } from '../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { CommandError, type Terminal } from './command.ts';
-import { fromItems } from './crm-items.ts';
+import { parseItems } from './crm-items.ts';
 import { findConnection } from './find-connection.ts';
 import { type SecretStore, secretStore } from './secret-store.ts';
 import { readContext, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
@@ -25,7 +25,7 @@ export async function putSecret(target: Target, name: string, terminal: Terminal
 
 async function readSecret(target: Target, name: string, terminal: Terminal): Promise<{ secret: string; text: string }> {
   const named = await findConnection(target, name);
-  const connections = named === undefined ? fromItems(await target.table.readAll()).records.connections : [named];
+  const connections = named === undefined ? parseItems(await target.table.readAll()).records.connections : [named];
   const connection = named ?? connections.find(({ secret }) => secret === name);
   if (connection !== undefined) return { secret: connection.secret, text: await platformSecret(connection, terminal) };
   const services = serviceSecrets(readContext(terminal.cdkJson), target.pepperSecret);
@@ -52,7 +52,7 @@ async function platformSecret(connection: Connection, { ask, input }: Terminal):
   const { id, protocol } = connection;
   const shape = protocol === 'web-api' ? '{"login": 1000, "password": "…"}' : '{"master": "…"}';
   let value: unknown;
-  if (ask === undefined) value = jsonOf(await readAll(input));
+  if (ask === undefined) value = parseJson(await readAll(input));
   else if (protocol === 'web-api')
     value = { login: Number(await ask("The manager's login: ")), password: await ask('Its API password: ') };
   else value = { master: await ask('The master password: ') };
@@ -62,7 +62,7 @@ async function platformSecret(connection: Connection, { ask, input }: Terminal):
   return JSON.stringify(value);
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -90,7 +90,7 @@ export async function rotateSigningKey(target: Target, name: string, terminal: T
   const [previous] = before === undefined ? [] : parseSigningSecret(before.text);
   const current = `whsec_${randomBytes(SIGNING_KEY_BYTES).toString('base64')}`;
   await store.write(found.name, JSON.stringify({ current, previous }));
-  terminal.tell(
+  terminal.report(
     previous === undefined
       ? `The secret ${found.name} is made. Give its key to the receiver:\n`
       : `The key of ${found.name} is replaced. Within ${FRESH_MS / 60_000} minutes requests are signed with this key and the one before; then give it to the receiver, before the next rotation:\n`,
@@ -115,14 +115,14 @@ export async function rotatePepper(target: Target, terminal: Terminal): Promise<
   if (began.versions.length === 1) {
     const next = String(Math.max(...began.versions.map(Number)) + 1);
     await store.write(name, JSON.stringify({ ...began.keys, [next]: randomBytes(32).toString('hex') }));
-    terminal.tell(`The key ${next} is added.\n`);
+    terminal.report(`The key ${next} is added.\n`);
   }
   const added = await readPepper(store, name);
   const newest = String(Math.max(...added.versions.map(Number)));
   if (added.current !== newest) {
     await waitUntil(added.since.getTime() + KNOWN_MS, 'all functions know it', terminal);
     await store.write(name, JSON.stringify({ ...added.keys, current: newest }));
-    terminal.tell(`Codes are sealed with the key ${newest}.\n`);
+    terminal.report(`Codes are sealed with the key ${newest}.\n`);
   }
   const used = await readPepper(store, name);
   await waitUntil(used.since.getTime() + FORGOTTEN_MS, 'no code is sealed with an older one', terminal);
@@ -143,9 +143,9 @@ async function readPepper(store: SecretStore, name: string) {
 }
 
 /** @param time epoch milliseconds */
-async function waitUntil(time: number, until: string, { tell, wait }: Terminal): Promise<void> {
+async function waitUntil(time: number, until: string, { report, wait }: Terminal): Promise<void> {
   const left = time - Date.now();
   if (left <= 0) return;
-  tell(`Waiting ${Math.ceil(left / 60_000)} minutes until ${until}; when this is stopped, call it again later.\n`);
+  report(`Waiting ${Math.ceil(left / 60_000)} minutes until ${until}; when this is stopped, call it again later.\n`);
   await wait(left);
 }

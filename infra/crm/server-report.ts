@@ -2,7 +2,7 @@ import { secretReader } from '../../lib/aws/secrets.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import type { ClosedGroups, PlatformInspector, Rights } from '../../lib/platform/platform.ts';
 import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
-import { ledgerAt } from './operations.ts';
+import { openLedger } from './operations.ts';
 import type { Target } from './target.ts';
 
 /** What the server has in the login ranges of a connection. */
@@ -55,7 +55,7 @@ async function inspectRanges(
 ): Promise<RangeReport> {
   const { asked, taken } = await takenLogins(server, ranges, signal);
   if (target.tables === undefined || taken.length === 0) return { asked, taken: taken.length, strangers: [] };
-  const holders = await (await ledgerAt(target)).ledger.holders(platform, taken, signal);
+  const holders = await (await openLedger(target)).ledger.holders(platform, taken, signal);
   return { asked, taken: taken.length, strangers: taken.filter((login) => !holders.has(login)) };
 }
 
@@ -70,7 +70,7 @@ async function takenLogins(
     return { asked, taken: all.filter((login) => ranges.some(({ from, to }) => from <= login && login <= to)) };
   }
   const taken: number[] = [];
-  const samples = ranges.flatMap(samplesIn);
+  const samples = ranges.flatMap(sampleLogins);
   for (const login of samples) {
     const exists = await server.exists(login, signal);
     if (exists === undefined) return { asked: 0, taken: [] };
@@ -80,7 +80,7 @@ async function takenLogins(
 }
 
 /** Logins that are spread evenly over a range, both ends included. */
-function samplesIn({ from, to }: LoginRange): number[] {
+function sampleLogins({ from, to }: LoginRange): number[] {
   const step = (to - from) / (SAMPLES - 1);
   return Array.from({ length: SAMPLES }, (_, index) => Math.round(from + index * step));
 }

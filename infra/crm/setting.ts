@@ -28,7 +28,7 @@ export function changeSettings(args: readonly string[], file: string): { code: 0
   const named = Object.fromEntries(changes.map((match) => [match?.[1] ?? '', match?.[2] ?? '']));
   try {
     const changed = changedContext(context, named);
-    writeFileSync(file, `${toJson({ ...cdk, context: changed })}\n`);
+    writeFileSync(file, `${formatJson({ ...cdk, context: changed })}\n`);
     const hasNetwork = (one: Record<string, unknown>) => String(gather(one).vpc) === 'true';
     const leavesNetwork = hasNetwork(context) && !hasNetwork(changed);
     return { code: 0, told: `${shown(changed)}${leavesNetwork ? NETWORK_NOTE : ''}` };
@@ -58,11 +58,11 @@ function changedContext(
 function shown(context: Record<string, unknown>): string {
   const groups = new Set(SETTING_NAMES.map((name) => name.split('.')[0]));
   const settings = Object.fromEntries(Object.entries(context).filter(([name]) => groups.has(name.split('.')[0])));
-  return Object.keys(settings).length === 0 ? `No setting is given yet.\n\n${USAGE}` : `${toJson(settings)}\n`;
+  return Object.keys(settings).length === 0 ? `No setting is given yet.\n\n${USAGE}` : `${formatJson(settings)}\n`;
 }
 
 /** In the project's own format, where a list stands on one line. */
-function toJson(value: unknown): string {
+function formatJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll(/\[\s+([^[\]{}]*?)\s+\]/g, (_, items: string) => {
     return `[${items.replaceAll(/\s*\n\s*/g, ' ')}]`;
   });

@@ -13,16 +13,16 @@ export interface TableItems {
   add(item: Item): Promise<boolean>;
   delete(key: Item): Promise<void>;
   /** The attributes of its key. */
-  keyOf(item: Item): Item;
+  itemKey(item: Item): Item;
 }
 
 /** @param keys the attributes of its key */
 export function tableItems(TableName: string, keys: readonly string[], config: DynamoDBClientConfig): TableItems {
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 5, ...config }));
-  const keyOf = (item: Item) => Object.fromEntries(keys.map((name) => [name, item[name]]));
+  const itemKey = (item: Item) => Object.fromEntries(keys.map((name) => [name, item[name]]));
 
   return {
-    keyOf,
+    itemKey,
     pages: () => scanPages(documents, TableName),
     async get(wanted) {
       const found: Item[] = [];

@@ -95,7 +95,7 @@ async function openLocal(address: string): Promise<Target> {
     name: 'the local service',
     table: crmTable(output.CRM_TABLE, database),
     database,
-    tables: () => tablesOf(resource),
+    tables: () => tableNames(resource),
     resource,
     objects: { ...client, endpoint: output.AWS_ENDPOINT_URL_S3, forcePathStyle: true },
     client: { ...client, endpoint: output.AWS_ENDPOINT_URL_SECRETS_MANAGER },
@@ -120,7 +120,7 @@ async function openStack(stack: string): Promise<Target> {
       client: {},
       database: {},
       objects: {},
-      tables: () => tablesOf(resource),
+      tables: () => tableNames(resource),
       resource,
       apiUrl: output('ApiUrl'),
       pepperSecret: output('PepperSecretArn'),
@@ -130,7 +130,7 @@ async function openStack(stack: string): Promise<Target> {
   }
 }
 
-async function tablesOf(resource: (logicalId: string) => Promise<string>) {
+async function tableNames(resource: (logicalId: string) => Promise<string>) {
   return {
     operations: await resource('OperationsTable'),
     accounts: await resource('AccountsTable'),

@@ -1,5 +1,5 @@
 import type { Settings } from '../settings.ts';
-import { type Check, missing, type Outcome, warning, works } from './checks.ts';
+import { type Check, type CheckOutcome, missing, warning, works } from './checks.ts';
 
 /** What the account needs for these settings, whether the stack is deployed or not. */
 export function accountChecks(settings: Settings, languages: readonly string[], deployed: boolean): Check[] {
@@ -83,7 +83,7 @@ function mailChecks({ senderAddress, senderDomain, senderIdentity }: Settings, d
   ];
 }
 
-function identityBeforeDeployment(exists: boolean, senderIdentity: string): Outcome {
+function identityBeforeDeployment(exists: boolean, senderIdentity: string): CheckOutcome {
   const expected = senderIdentity.startsWith('existing');
   if (exists === expected) return works(exists ? 'exists already, and is used unchanged' : 'the deployment creates it');
   return exists

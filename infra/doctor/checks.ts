@@ -17,18 +17,18 @@ export interface CheckResult {
 }
 
 /** A result, for which the check adds its own area and subject. */
-export type Outcome = Omit<CheckResult, 'area' | 'subject'> & Partial<Pick<CheckResult, 'area' | 'subject'>>;
+export type CheckOutcome = Omit<CheckResult, 'area' | 'subject'> & Partial<Pick<CheckResult, 'area' | 'subject'>>;
 
 /** Asks its probes about one thing, and says what the answer means. */
 export interface Check<Probes = AwsProbes> {
   area: string;
   subject: string;
-  run(probes: Probes): Promise<Outcome | Outcome[]>;
+  run(probes: Probes): Promise<CheckOutcome | CheckOutcome[]>;
 }
 
-export const works = (detail: string): Outcome => ({ state: 'works', detail });
-export const missing = (detail: string, fix: string): Outcome => ({ state: 'missing', detail, fix });
-export const warning = (detail: string, fix: string): Outcome => ({ state: 'warning', detail, fix });
+export const works = (detail: string): CheckOutcome => ({ state: 'works', detail });
+export const missing = (detail: string, fix: string): CheckOutcome => ({ state: 'missing', detail, fix });
+export const warning = (detail: string, fix: string): CheckOutcome => ({ state: 'warning', detail, fix });
 
 /** Runs the checks in parallel. @returns their results, in the order of the checks */
 export async function examine<Probes>(checks: readonly Check<Probes>[], probes: Probes): Promise<CheckResult[]> {
@@ -42,7 +42,7 @@ export async function examine<Probes>(checks: readonly Check<Probes>[], probes: 
 }
 
 /** The outcome of a check whose probe failed. */
-export function unknown(error: unknown): Outcome {
+export function unknown(error: unknown): CheckOutcome {
   const right = missingRight(error);
   return {
     state: 'unknown',

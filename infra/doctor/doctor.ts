@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { findTranslation, LANGUAGES } from '../../lib/messages/translations/languages.ts';
-import { toStandardOutput } from '../crm/command.ts';
+import { standardOutput } from '../crm/command.ts';
 import { CDK_JSON, readContext, serviceSecrets } from '../crm/service-secrets.ts';
 import { LOCAL_URL, openTarget, type Where } from '../crm/target.ts';
 import { readSettings, type Settings, SettingsError } from '../settings.ts';
@@ -33,7 +33,7 @@ export async function runDoctor(
 
 async function examineAws(cdkJson: string, name?: string): Promise<CheckResult[]> {
   const aws = awsProbes();
-  const settings = settingsOf(cdkJson);
+  const settings = readSettingsFile(cdkJson);
   if (!('stage' in settings)) return [...(await examine(quotaChecks(), aws)), ...settings.results];
   const stack = name ?? `broker-api-${settings.stage}`;
   const found = await aws.stack(stack).catch(() => 'refused' as const);
@@ -55,7 +55,7 @@ async function examineServers(where: Where, more: Check<ServerProbes>[]): Promis
   }
 }
 
-function settingsOf(cdkJson: string): Settings | { results: CheckResult[] } {
+function readSettingsFile(cdkJson: string): Settings | { results: CheckResult[] } {
   const fix = 'npm run setting -- name=value …';
   try {
     return readSettings(readContext(cdkJson));
@@ -88,4 +88,4 @@ export function table(results: readonly CheckResult[]): string {
   return `${lines.join('\n')}\n\n${open === 0 ? 'Everything works.' : `${open} of ${results.length} need attention.`}\n`;
 }
 
-if (import.meta.main) process.exitCode = await runDoctor(process.argv.slice(2), toStandardOutput());
+if (import.meta.main) process.exitCode = await runDoctor(process.argv.slice(2), standardOutput());

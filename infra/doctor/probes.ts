@@ -21,8 +21,8 @@ import {
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { CommandError } from '../crm/command.ts';
-import { fromItems } from '../crm/crm-items.ts';
-import { ledgerAt, openOperations } from '../crm/operations.ts';
+import { parseItems } from '../crm/crm-items.ts';
+import { openLedger, openOperations } from '../crm/operations.ts';
 import { serverReporter } from '../crm/server-report.ts';
 import type { Target } from '../crm/target.ts';
 import { logicalId, type TableName } from '../tables.ts';
@@ -197,7 +197,7 @@ export function serverProbes(target: Target, place: string) {
       return (await orAbsent(new SecretsManagerClient(client).send(command)))?.SecretString;
     },
     /** Those of the CRM records. */
-    connections: async () => fromItems(await table.readAll()).records.connections,
+    connections: async () => parseItems(await table.readAll()).records.connections,
     /** Connects, logs in and asks; changes nothing. @throws PlatformFailure */
     report: serverReporter(target),
     /** How a table of the stack is kept. */
@@ -216,7 +216,7 @@ export function serverProbes(target: Target, place: string) {
       };
     },
     /** The unfinished openings of accounts, each with the time when it is due, in epoch milliseconds. */
-    openOperations: async (): Promise<{ dueAt: number }[]> => openOperations(await ledgerAt(target)),
+    openOperations: async (): Promise<{ dueAt: number }[]> => openOperations(await openLedger(target)),
   };
 }
 

@@ -6,7 +6,7 @@ import { knowsPassword, remarks } from '../crm/server-report.ts';
 import type { ServiceSecret } from '../crm/service-secrets.ts';
 import type { Settings } from '../settings.ts';
 import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
-import { type Check, type CheckResult, examine, missing, type Outcome, warning, works } from './checks.ts';
+import { type Check, type CheckOutcome, type CheckResult, examine, missing, warning, works } from './checks.ts';
 import type { AwsProbes, ServerProbes } from './probes.ts';
 
 /**
@@ -25,7 +25,7 @@ export function stackChecks(
   ];
 }
 
-async function stackState(probes: AwsProbes, stack: string, retainData: boolean): Promise<Outcome> {
+async function stackState(probes: AwsProbes, stack: string, retainData: boolean): Promise<CheckOutcome> {
   const found = await probes.stack(stack);
   if (found === undefined) return missing('is not deployed', 'npm run deploy');
   const { status } = found;
@@ -172,11 +172,11 @@ export const connectionCheck: Check<ServerProbes> = {
   run: async (probes) => {
     const connections = await probes.connections();
     if (connections.length === 0) return missing('there are none', `npm run crm -- import crm.json ${probes.place}`);
-    return examine(connections.map(oneConnection), probes) satisfies Promise<CheckResult[]>;
+    return examine(connections.map(serverCheck), probes) satisfies Promise<CheckResult[]>;
   },
 };
 
-function oneConnection(connection: Connection): Check<ServerProbes> {
+function serverCheck(connection: Connection): Check<ServerProbes> {
   const { id } = connection;
   return {
     area: 'trading server',
@@ -191,7 +191,7 @@ function oneConnection(connection: Connection): Check<ServerProbes> {
       try {
         const found = remarks(connection, await probes.report(connection));
         const entered = works(knowsPassword(connection.protocol) ? 'lets us in' : 'can be reached');
-        return [entered, ...found.map((remark) => toOutcome(id, remark))];
+        return [entered, ...found.map((remark) => remarkOutcome(id, remark))];
       } catch (error) {
         if (!(error instanceof PlatformFailure)) throw error;
         return missing(`${error.kind} (${error.reason})`, `npm run crm -- check ${id} ${probes.place}`);
@@ -200,6 +200,6 @@ function oneConnection(connection: Connection): Check<ServerProbes> {
   };
 }
 
-function toOutcome(id: string, { about, state, says, fix }: ReturnType<typeof remarks>[number]): Outcome {
+function remarkOutcome(id: string, { about, state, says, fix }: ReturnType<typeof remarks>[number]): CheckOutcome {
   return { subject: `${id} ${about}`, state, detail: says, ...(fix === undefined ? {} : { fix }) };
 }

@@ -51,7 +51,7 @@ export interface LocalAws {
   /** Points an AWS client to them: region, an administrator's credentials made for this start, and an endpoint for each. */
   environment: Readonly<Record<string, string>>;
   /** The access key of a function: with it a client has the rights that the stack gives to that function. */
-  accessKeyOf(functionName: string): string;
+  findAccessKey(functionName: string): string;
   close(): Promise<void>;
 }
 
@@ -63,27 +63,27 @@ export async function startAws(resources: AwsResources): Promise<LocalAws> {
   const [outbox, bus] = [new Outbox(), new Bus()];
   const record = outbox.record.bind(outbox);
   const faults = Object.fromEntries(SERVICES.map((name) => [name, new Faults()])) as Record<ServiceName, Faults>;
-  const { administrator, callers, accessKeyOf } = await identities(resources.environment);
-  const standIn = (name: ServiceName) => ({ faults: faults[name], record, callers });
+  const { administrator, callers, findAccessKey } = await identities(resources.environment);
+  const standInOptions = (name: ServiceName) => ({ faults: faults[name], record, callers });
   const { call, whatsapp: linked, environment: variables } = resources;
 
   const [database, ses, sns, voice, whatsapp, s3, secrets, events] = await Promise.all([
     startDatabase({ faults: faults.dynamodb, callers }),
     startSes({
-      ...standIn('ses'),
+      ...standInOptions('ses'),
       verified: resources.verified,
       configurationSets: [variables.SES_CONFIGURATION_SET ?? ''],
     }),
-    startSns({ ...standIn('sns'), topics: [resources.topicArn] }),
+    startSns({ ...standInOptions('sns'), topics: [resources.topicArn] }),
     startVoice({
-      ...standIn('voice'),
+      ...standInOptions('voice'),
       originationIdentities: call === undefined ? [] : [call.originationIdentity],
       protectConfigurations: [variables.PROTECT_CONFIGURATION ?? ''],
     }),
-    startSocial({ ...standIn('whatsapp'), ...namesOf(linked) }),
-    startS3({ ...standIn('s3'), buckets: [resources.bucket] }),
-    startSecrets({ ...standIn('secrets'), secrets: resources.secrets }),
-    startEvents({ ...standIn('events'), buses: [resources.eventBus], deliver: bus.deliver.bind(bus) }),
+    startSocial({ ...standInOptions('whatsapp'), ...whatsAppNames(linked) }),
+    startS3({ ...standInOptions('s3'), buckets: [resources.bucket] }),
+    startSecrets({ ...standInOptions('secrets'), secrets: resources.secrets }),
+    startEvents({ ...standInOptions('events'), buses: [resources.eventBus], deliver: bus.deliver.bind(bus) }),
   ]);
   const standIns = { ses, sns, voice, whatsapp, s3, secrets, events };
   const environment = {
@@ -102,7 +102,7 @@ export async function startAws(resources: AwsResources): Promise<LocalAws> {
   const close = async () => {
     await Promise.all([database, ...Object.values(standIns)].map((one) => one.close()));
   };
-  return { outbox, bus, faults, database, standIns, environment, accessKeyOf, close };
+  return { outbox, bus, faults, database, standIns, environment, findAccessKey, close };
 }
 
 /** An access key for the administrator and for each function. */
@@ -116,10 +116,10 @@ async function identities(environment: AwsResources['environment']) {
     callers.set(key, { name, rights });
   }
   // A function that the deployment does not have gets a key that nobody knows.
-  return { administrator, callers, accessKeyOf: (name: string) => keys.get(name) ?? newAccessKeyId() };
+  return { administrator, callers, findAccessKey: (name: string) => keys.get(name) ?? newAccessKeyId() };
 }
 
-function namesOf(linked: WhatsAppSettings | undefined) {
+function whatsAppNames(linked: WhatsAppSettings | undefined) {
   if (linked === undefined) return { phoneNumberIds: [], codeTemplates: [], noticeTemplates: [] };
   const { phoneNumberId, codeTemplate, noticeTemplate } = linked;
   return { phoneNumberIds: [phoneNumberId], codeTemplates: [codeTemplate], noticeTemplates: [noticeTemplate] };

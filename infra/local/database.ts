@@ -4,12 +4,12 @@ import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { type Change, Dynamo, type Reply } from './dynamo.ts';
 import { Faults } from './faults.ts';
-import { closed, fromHereAlone, LIKE_AWS, listen } from './listen.ts';
+import { closed, LIKE_AWS, listen, refuseForeign } from './listen.ts';
 import { tableArn } from './rights/arn.ts';
-import { type Caller, type Callers, denialOf } from './rights/callers.ts';
+import { type Caller, type Callers, findDenial } from './rights/callers.ts';
 import type { Need } from './rights/policy.ts';
 import { downtime } from './stand-ins/downtime.ts';
-import { callerOf } from './stand-ins/stand-in.ts';
+import { findCaller } from './stand-ins/stand-in.ts';
 
 /** One call that DynamoDB was asked for, whatever became of it. */
 interface DatabaseCall {
@@ -49,7 +49,7 @@ export interface Database {
   /** Called after each call that has written, with all its writes, before it is answered. */
   onWritten(listener: (changes: readonly Change[]) => void): void;
   /** The same tables for those who look on: their calls meet no fault and are not counted. @returns where they are called */
-  lookOn(): Promise<string>;
+  observe(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -71,28 +71,28 @@ export async function startDatabase({
 
   const server = createServer(
     LIKE_AWS,
-    fromHereAlone((request, response) => {
-      const caller = callerOf(request, 'dynamodb', callers);
+    refuseForeign((request, response) => {
+      const caller = findCaller(request, 'dynamodb', callers);
       if (caller === undefined) fail(request, response, 'com.amazon.coral.service#UnrecognizedClientException');
       else work(caller, request, response).catch(() => request.socket.destroy());
     }),
   );
 
   async function work(caller: Caller, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const operation = operationOf(request);
+    const operation = readOperation(request);
     const fault = isAdministration(operation) ? undefined : faults.next();
     down.check();
     const call: DatabaseCall = { operation, table: '', ...(isRepeated(request) ? { repeated: true } : {}) };
     if (!isAdministration(operation)) calls.push(call);
     // All of it has come in: whatever becomes of its caller from now on, it is done.
     const body = await buffer(request);
-    const target = targetOf(body.toString('utf8'));
+    const target = readTarget(body.toString('utf8'));
     const { tables } = target;
     call.table = tables.join(',');
     if (!isAdministration(operation)) await faults.onCall({ name: operation, fault });
     // Tests let the time of the functions pass, but not ours, and a client that compares the two repeats what was refused.
     response.sendDate = false;
-    const denial = denialOf(caller, needs(operation, target));
+    const denial = findDenial(caller, needs(operation, target));
     if (denial !== undefined) return fail(request, response, ACCESS_DENIED, denial);
     switch (fault?.kind) {
       case 'throttled':
@@ -120,19 +120,19 @@ export async function startDatabase({
     );
   }
 
-  const onlookers = createServer(
+  const observer = createServer(
     LIKE_AWS,
-    fromHereAlone((request, response) => {
+    refuseForeign((request, response) => {
       buffer(request)
         .then((body) => dynamo.run(request, body))
         .then((reply) => answer(request, response, reply))
         .catch(() => request.socket.destroy());
     }),
   );
-  let onlookersUrl: Promise<string> | undefined;
-  const lookOn = () => {
-    onlookersUrl ??= listen(onlookers, 0).then((free) => `http://127.0.0.1:${free}`);
-    return onlookersUrl;
+  let observerUrl: Promise<string> | undefined;
+  const observe = () => {
+    observerUrl ??= listen(observer, 0).then((free) => `http://127.0.0.1:${free}`);
+    return observerUrl;
   };
   const url = `http://127.0.0.1:${await listen(server, port)}`;
   const down = downtime(server, faults);
@@ -141,15 +141,15 @@ export async function startDatabase({
     url,
     faults,
     calls,
-    createTables: async (names) => createTables(await lookOn(), names),
+    createTables: async (names) => createTables(await observe(), names),
     onWritten(listener) {
       dynamo.onWritten = listener;
     },
-    lookOn,
+    observe,
     async close() {
       down.stop();
       closing.abort();
-      await Promise.all([closed(server), closed(onlookers)]);
+      await Promise.all([closed(server), closed(observer)]);
     },
   };
 }
@@ -210,7 +210,7 @@ function isRepeated({ headers }: IncomingMessage): boolean {
   return /attempt=(?!1;)/.test(String(headers['amz-sdk-request']));
 }
 
-function operationOf(request: IncomingMessage): string {
+function readOperation(request: IncomingMessage): string {
   return String(request.headers['x-amz-target'] ?? '').split('.')[1] ?? '';
 }
 
@@ -227,7 +227,7 @@ interface CallTarget {
 }
 
 /** What a call is about. */
-function targetOf(body: string): CallTarget {
+function readTarget(body: string): CallTarget {
   try {
     const { TableName, RequestItems, IndexName, TransactItems } = JSON.parse(body) as {
       TableName?: string;

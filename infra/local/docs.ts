@@ -74,7 +74,7 @@ function fitExamples({ paths, components }: OpenApiDocument, { registration, acc
     const path = template.replace('{user_id}', userId ?? '');
     return { body: post.requestBody.content['application/json'], call: calls.find((call) => call.path === path) };
   });
-  if (operations.filter(({ body, call }) => hasExampleOf(body.examples, call)).length === 2) return;
+  if (operations.filter(({ body, call }) => hasMatchingExample(body.examples, call)).length === 2) return;
 
   for (const { body, call } of operations) {
     if (call === undefined) delete body.examples;
@@ -91,7 +91,7 @@ function fitExamples({ paths, components }: OpenApiDocument, { registration, acc
 }
 
 /** True if an example names the same form or connection as the call. */
-function hasExampleOf(
+function hasMatchingExample(
   examples: Operation['requestBody']['content']['application/json']['examples'] = {},
   call?: FirstCall,
 ) {

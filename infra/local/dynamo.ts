@@ -96,7 +96,7 @@ export class Dynamo {
     write: TransactWrite,
     done: (changes: readonly Change[]) => void,
   ): Promise<Reply> {
-    const { TableName, Key = this.#keyOf(TableName, write.Item ?? {}) } = write;
+    const { TableName, Key = this.#itemKey(TableName, write.Item ?? {}) } = write;
     const get = async () => {
       const { body } = await this.#call(head, 'GetItem', { TableName, Key, ConsistentRead: true });
       return (JSON.parse(body) as { Item?: Attributes }).Item;
@@ -109,10 +109,10 @@ export class Dynamo {
 
   #undo(head: Head, { table: TableName, before, after = {} }: Change): Promise<Reply> {
     if (before !== undefined) return this.#call(head, 'PutItem', { TableName, Item: before });
-    return this.#call(head, 'DeleteItem', { TableName, Key: this.#keyOf(TableName, after) });
+    return this.#call(head, 'DeleteItem', { TableName, Key: this.#itemKey(TableName, after) });
   }
 
-  #keyOf(table: string, attributes: Attributes): Attributes {
+  #itemKey(table: string, attributes: Attributes): Attributes {
     const sortKey = this.#sortKeys[table];
     return { pk: attributes.pk, ...(sortKey === undefined ? {} : { [sortKey]: attributes[sortKey] }) };
   }

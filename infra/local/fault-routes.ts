@@ -28,60 +28,60 @@ interface Target {
   kinds: readonly FaultKind[];
 }
 
-const upTo = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(most));
+const numberUpTo = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(most));
 const FaultSchema = v.strictObject({
   kind: v.optional(v.string()),
-  times: v.optional(upTo(1_000_000), 1),
-  after: v.exactOptional(upTo(1_000_000)),
-  ms: v.exactOptional(upTo(600_000)),
+  times: v.optional(numberUpTo(1_000_000), 1),
+  after: v.exactOptional(numberUpTo(1_000_000)),
+  ms: v.exactOptional(numberUpTo(600_000)),
   ending: v.exactOptional(v.picklist(ENDINGS)),
-  code: v.exactOptional(upTo(99_999)),
+  code: v.exactOptional(numberUpTo(99_999)),
   step: v.exactOptional(v.picklist(Object.keys(STEP_FAULT_KINDS) as FaultStep[])),
 });
 
 /** `/faults` and `/faults/{target}`: what goes wrong with the next calls. */
 export function faultRoutes(app: FastifyInstance, at: FaultTargets): void {
   addPath(app, '/faults', {
-    GET: () => allFaults(at),
+    GET: () => listFaults(at),
     DELETE: (_request, reply) => {
-      for (const { faults } of targetsOf(at).values()) faults.clear();
+      for (const { faults } of faultTargets(at).values()) faults.clear();
       return reply.code(204).send();
     },
   });
   addPath(app, '/faults/:name', {
-    GET: (request) => stateOf(targetIn(at, nameParameter(request))),
+    GET: (request) => targetState(findTarget(at, nameParameter(request))),
     PUT: (request) => {
-      const target = targetIn(at, nameParameter(request));
+      const target = findTarget(at, nameParameter(request));
       setFault(target, parseBody(request, FaultSchema));
-      return stateOf(target);
+      return targetState(target);
     },
     DELETE: (request, reply) => {
-      targetIn(at, nameParameter(request)).faults.clear();
+      findTarget(at, nameParameter(request)).faults.clear();
       return reply.code(204).send();
     },
   });
 }
 
 /** Every target with the kinds of fault that it has and those that wait. */
-export function allFaults(at: FaultTargets): FaultsState {
-  return Object.fromEntries([...targetsOf(at)].map(([name, target]) => [name, stateOf(target)]));
+export function listFaults(at: FaultTargets): FaultsState {
+  return Object.fromEntries([...faultTargets(at)].map(([name, target]) => [name, targetState(target)]));
 }
 
-function targetsOf({ services, platforms }: FaultTargets): Map<string, Target> {
+function faultTargets({ services, platforms }: FaultTargets): Map<string, Target> {
   return new Map<string, Target>([
-    ...[...services].map(([name, faults]) => [name, { faults, kinds: kindsOf(name) }] as const),
+    ...[...services].map(([name, faults]) => [name, { faults, kinds: faultKinds(name) }] as const),
     ...[...platforms].map(([id, { faults }]) => [id, { faults, kinds: PLATFORM_FAULT_KINDS }] as const),
   ]);
 }
 
 const OWN_KINDS: Record<string, readonly FaultKind[]> = { dynamodb: DATABASE_FAULT_KINDS, events: EVENTS_FAULT_KINDS };
 
-function kindsOf(service: string): readonly FaultKind[] {
+function faultKinds(service: string): readonly FaultKind[] {
   return OWN_KINDS[service] ?? SERVICE_FAULT_KINDS;
 }
 
-function targetIn(at: FaultTargets, name: string): Target {
-  const targets = targetsOf(at);
+function findTarget(at: FaultTargets, name: string): Target {
+  const targets = faultTargets(at);
   const found = targets.get(name);
   if (found !== undefined) return found;
   throw new Refusal(404, 'No such target: only embedded services and simulated servers can be made to fail.', {
@@ -89,7 +89,7 @@ function targetIn(at: FaultTargets, name: string): Target {
   });
 }
 
-function stateOf({ faults, kinds }: Target): FaultsState[string] {
+function targetState({ faults, kinds }: Target): FaultsState[string] {
   const steps = Object.keys(faults.steps).length === 0 ? {} : { steps: faults.steps };
   return { kinds, ...steps, waiting: faults.list(), version: faults.version };
 }

@@ -19,7 +19,7 @@ export interface ReadRequest {
 }
 
 /** A request as API Gateway tells it to a function. */
-export function toEvent(read: ReadRequest): GatewayEvent {
+export function gatewayEvent(read: ReadRequest): GatewayEvent {
   const { request, body, method, path, parameters } = read;
   const url = new URL(`http://localhost${request.url}`);
   const { cookie, connection, expect, 'transfer-encoding': _, ...kept } = request.headersDistinct;
@@ -40,7 +40,7 @@ export function toEvent(read: ReadRequest): GatewayEvent {
       'x-forwarded-port': String(request.socket.localPort ?? ''),
       'x-forwarded-proto': 'http',
     },
-    ...(url.search.length > 1 ? { queryStringParameters: queryOf(url) } : {}),
+    ...(url.search.length > 1 ? { queryStringParameters: queryParameters(url) } : {}),
     requestContext: requestContext(read, url, headers),
     ...(Object.keys(parameters).length === 0 ? {} : { pathParameters: parameters }),
     ...(body.byteLength === 0 ? {} : { body: body.toString(isText ? 'utf8' : 'base64') }),
@@ -75,7 +75,7 @@ function requestContext(
 }
 
 /** Several values of one name stand in one, with commas between. */
-function queryOf({ searchParams }: URL): Record<string, string> {
+function queryParameters({ searchParams }: URL): Record<string, string> {
   const query: Record<string, string> = {};
   for (const [name, value] of searchParams) query[name] = name in query ? `${query[name]},${value}` : value;
   return query;
@@ -105,7 +105,7 @@ function accessLogTime(date: Date): string {
 }
 
 /** What the runtime of Lambda hands to a function beside the event. @param endsAt when its time is over, epoch ms */
-export function toContext(functionName: string, endsAt: number): Context {
+export function lambdaContext(functionName: string, endsAt: number): Context {
   const unused = () => {
     throw new Error('The runtime of Node 24 has no callback results.');
   };

@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { Context } from 'aws-lambda';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { CORS } from '../routes.ts';
-import { type GatewayEvent, toContext, toEvent } from './gateway-event.ts';
+import { type GatewayEvent, gatewayEvent, lambdaContext } from './gateway-event.ts';
 import { closed, isForeign, listen } from './listen.ts';
-import { Turns } from './turns.ts';
+import { Mutex } from './mutex.ts';
 
 export type LambdaHandler = (event: GatewayEvent, context: Context) => Promise<unknown>;
 
@@ -128,7 +128,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
 function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): void {
   const url = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
-  const turns = new Turns(EVENTS_AT_ONCE);
+  const turns = new Mutex(EVENTS_AT_ONCE);
   const config = { origins: route.cors === true ? (options.allowedOrigins ?? []) : [] };
   app.route({
     method: route.method,
@@ -137,7 +137,7 @@ function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): 
     // Everything is done in this hook: before the handler, fastify would read the body and judge its media type.
     onRequest: async (request, reply) => {
       if (route.cors === true) allowOrigin(request, reply).header('access-control-expose-headers', EXPOSED_HEADERS);
-      const event = await eventOf(route, request);
+      const event = await createEvent(route, request);
       const result = await turns.take(() =>
         invoke(route, event, options.integrationTimeoutMs ?? INTEGRATION_TIMEOUT_MS),
       );
@@ -159,12 +159,12 @@ function allowOrigin({ headers: { origin } }: FastifyRequest, reply: FastifyRepl
 }
 
 /** What the function gets. @throws GatewayAnswer where the gateway takes no such request */
-async function eventOf(route: Route, request: FastifyRequest): Promise<GatewayEvent> {
+async function createEvent(route: Route, request: FastifyRequest): Promise<GatewayEvent> {
   const parameters = { ...(request.params as Record<string, string>) };
   // API Gateway takes no empty path parameter.
   if (Object.values(parameters).includes('')) throw new GatewayAnswer(404, 'Not Found');
   const body = await readBody(request.raw);
-  const event = toEvent({ id: request.id, request: request.raw, body, parameters, ...route });
+  const event = gatewayEvent({ id: request.id, request: request.raw, body, parameters, ...route });
   // Lambda gets the event as JSON and answers in JSON: what does not survive that does not survive here either.
   const payload = JSON.stringify(event);
   if (Buffer.byteLength(payload) > MAX_EVENT_BYTES) throw new GatewayAnswer(413, 'Request Too Long');
@@ -196,7 +196,7 @@ async function invoke(route: Route, event: GatewayEvent, integrationTimeoutMs: n
     timer = setTimeout(() => reject(new GatewayAnswer(status, message)), ms);
   });
   try {
-    return toStructured(await Promise.race([callHandler(route, event, endsAt), timeout]));
+    return structuredResult(await Promise.race([callHandler(route, event, endsAt), timeout]));
   } catch (error) {
     throw error instanceof GatewayAnswer ? error : new GatewayAnswer(500, 'Internal Server Error');
   } finally {
@@ -206,11 +206,11 @@ async function invoke(route: Route, event: GatewayEvent, integrationTimeoutMs: n
 
 /** Asynchronous in any case: a handler may throw before it returns a promise. */
 async function callHandler({ handler, functionName }: Route, event: GatewayEvent, endsAt: number): Promise<unknown> {
-  return handler(event, toContext(functionName, endsAt));
+  return handler(event, lambdaContext(functionName, endsAt));
 }
 
 /** What a function answered, as payload format 2.0 reads it: without a `statusCode` the whole result is a JSON body. */
-function toStructured(result: unknown): StructuredResult {
+function structuredResult(result: unknown): StructuredResult {
   const plain: unknown = result === undefined ? null : JSON.parse(JSON.stringify(result));
   if (typeof plain !== 'object' || plain === null || !('statusCode' in plain)) {
     return { statusCode: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(plain) };

@@ -44,7 +44,7 @@ export function isForeign({ headers }: IncomingMessage, origins: readonly string
 }
 
 /** Answers foreign requests with 403 and hands on the others: for servers that have no pages. */
-export function fromHereAlone(listener: RequestListener): RequestListener {
+export function refuseForeign(listener: RequestListener): RequestListener {
   return (request, response) => {
     if (!isForeign(request)) return listener(request, response);
     request.resume();

@@ -1,7 +1,7 @@
 import type { Fault, FaultKind } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
 import type { LocalClient } from './local-crm.ts';
-import { oneTimeCode } from './one-time-code.ts';
+import { findCode } from './one-time-code.ts';
 import type { SentMessage } from './outbox.ts';
 import type { SimulatedAccount } from './platforms/simulated-server.ts';
 import type { BusEvent } from './stand-ins/events.ts';
@@ -105,7 +105,7 @@ function outboxState(all: readonly SentMessage[]): OutboxState {
 }
 
 function shownMessage({ html, ...message }: SentMessage): ShownMessage {
-  const code = oneTimeCode(message);
+  const code = findCode(message);
   return { ...message, html: html !== undefined, ...(code === undefined ? {} : { code }) };
 }
 

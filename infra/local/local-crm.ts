@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from '../../lib/records/crm-records.ts';
-import { type CrmItem, toItems } from '../crm/crm-items.ts';
-import { noRecords } from '../crm/kinds.ts';
+import { type CrmItem, serializeItems } from '../crm/crm-items.ts';
+import { emptyRecords } from '../crm/kinds.ts';
 import type { BusEvent } from './stand-ins/events.ts';
 
 /** What the CRM needs of a confirmed registration to make a client of it. */
@@ -45,22 +45,22 @@ export class LocalCrm {
   }
 
   /** Takes the event `RegistrationConfirmed`. Whose address is a client's already needs a person to decide: nothing is made. */
-  async hear({ detail, time }: BusEvent): Promise<void> {
+  async receive({ detail, time }: BusEvent): Promise<void> {
     const registration_id = String(detail.id);
     if (this.#clients.has(registration_id) || detail.email_taken === true) return;
     const registration = await this.#options.read(registration_id);
     if (registration === undefined) throw new Error('The registration is gone.');
     const { email, name, language } = registration;
     const id = `C${randomBytes(4).toString('hex').slice(1).toUpperCase()}`;
-    const phone = await phoneOf(registration.phone);
+    const phone = await clientPhone(registration.phone);
     const client = { id, email, name, ...(language === undefined ? {} : { language }), ...phone };
     this.#clients.set(registration_id, { id, name, email, registration_id, at: time });
-    await this.#options.write(await toItems({ ...noRecords(), clients: [client] }));
+    await this.#options.write(await serializeItems({ ...emptyRecords(), clients: [client] }));
   }
 }
 
 /** A number of E.164 as CRM records have it, with the country that it is of. */
-async function phoneOf(e164: string | undefined): Promise<Pick<Client, 'phone' | 'country'>> {
+async function clientPhone(e164: string | undefined): Promise<Pick<Client, 'phone' | 'country'>> {
   if (e164 === undefined) return {};
   const { parsePhoneNumberFromString } = await import('../../lib/validators/phone-numbers.ts');
   const parsed = parsePhoneNumberFromString(e164);

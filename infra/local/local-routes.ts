@@ -4,7 +4,7 @@ import type { Form } from '../../lib/validators/form.ts';
 import { formSchema } from '../crm/form-schema.ts';
 import type { Bus } from './bus.ts';
 import { docsRoutes } from './docs.ts';
-import { allFaults, type FaultTargets, faultRoutes } from './fault-routes.ts';
+import { type FaultTargets, faultRoutes, listFaults } from './fault-routes.ts';
 import type { FirstCalls } from './first-calls.ts';
 import { addPath, nameParameter, parseBody, Refusal } from './local-answers.ts';
 import type { LocalCrm } from './local-crm.ts';
@@ -46,7 +46,7 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
       });
       pageRoutes(local);
       docsRoutes(local, state.firstCalls);
-      outboxRoutes(local, { ...state, faults: () => allFaults(state) });
+      outboxRoutes(local, { ...state, faults: () => listFaults(state) });
       faultRoutes(local, state);
       platformRoutes(local, state.platforms);
       eventRoutes(local, state.bus);

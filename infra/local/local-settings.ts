@@ -66,7 +66,7 @@ export const SETTINGS = {
 type Registration = ReturnType<typeof registrationConfig>;
 
 /** What the embedded services have for functions of this configuration. */
-export function resourcesOf(
+export function localResources(
   { email, call, whatsapp }: Registration,
   environment: Record<string, string>,
   secrets: Map<string, string>,
@@ -100,11 +100,11 @@ export function makeSecrets(
 /**
  * Sets the process's environment to what a function finds, and puts the old one back on `close`. The machine's own
  * variables of AWS are left out, so that nothing here ever reaches an account.
- * @param accessKeyOf the access key of a function: its calls are signed with it, all others with the environment's
+ * @param findAccessKey the access key of a function: its calls are signed with it, all others with the environment's
  */
 export function setEnvironment(
   environment: Record<string, string>,
-  accessKeyOf: (functionName: string) => string,
+  findAccessKey: (functionName: string) => string,
 ): { close(): void } {
   const before = process.env;
   const kept = Object.entries(before).filter(([name]) => !name.startsWith('AWS_'));
@@ -119,7 +119,7 @@ export function setEnvironment(
     enumerable: true,
     get() {
       const name = runningFunction();
-      return name === undefined ? environment.AWS_ACCESS_KEY_ID : accessKeyOf(name);
+      return name === undefined ? environment.AWS_ACCESS_KEY_ID : findAccessKey(name);
     },
     // Tests that put the environment back write what they have read.
     set() {},

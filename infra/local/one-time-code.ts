@@ -4,7 +4,7 @@ import type { OutboxEntry } from './outbox-entry.ts';
  * The one-time password that a message brings. Its six digits stand alone on a line of a mail and are said twice in a call,
  * which keeps them apart from logins and from digits in a brand's name; notices to owners and of accounts have none.
  */
-export function oneTimeCode({ kind, text }: Pick<OutboxEntry, 'kind' | 'text'>): string | undefined {
+export function findCode({ kind, text }: Pick<OutboxEntry, 'kind' | 'text'>): string | undefined {
   switch (kind) {
     case 'email':
       return /^\s*(\d{6})\s*$/m.exec(text)?.[1];

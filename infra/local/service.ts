@@ -3,7 +3,7 @@ import { databaseClient, dynamoTable as databaseTable } from '../../lib/aws/dyna
 import { registrationConfig } from '../../lib/config.ts';
 import { dynamoRegistrations } from '../../lib/records/registrations.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
-import { type CrmItem, toItems } from '../crm/crm-items.ts';
+import { type CrmItem, serializeItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
 import { readForm } from '../crm/form.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
@@ -15,15 +15,15 @@ import { DEMO_RECORDS } from './demo-records.ts';
 import { Faults } from './faults.ts';
 import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
-import { toContext } from './gateway-event.ts';
+import { lambdaContext } from './gateway-event.ts';
 import { LocalCrm } from './local-crm.ts';
 import { localRoutes } from './local-routes.ts';
-import { makeSecrets, resourcesOf, SETTINGS, setEnvironment } from './local-settings.ts';
+import { localResources, makeSecrets, SETTINGS, setEnvironment } from './local-settings.ts';
 import type { Outbox } from './outbox.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
-import { asFunction } from './rights/identity.ts';
+import { runAsFunction } from './rights/identity.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
-import { startPlatform, withRealAddress } from './simulated-platforms.ts';
+import { resolveAddress, startPlatform } from './simulated-platforms.ts';
 import { type Captcha, startCaptcha } from './stand-ins/captcha.ts';
 
 type LoadFunction = (name: DeployedFunction) => Promise<LambdaHandler>;
@@ -110,9 +110,9 @@ export async function startService(options: ServiceOptions = {}): Promise<LocalS
 }
 
 async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalService, 'close'>> {
-  const records = withReadableSecrets(options.records ?? DEMO_RECORDS);
+  const records = grantSecrets(options.records ?? DEMO_RECORDS);
   const settings = { ...SETTINGS, ...options.environment };
-  const surroundings = await startSurroundings(records, settings, open);
+  const surroundings = await startEnvironment(records, settings, open);
   const { aws, captcha, platforms, services } = surroundings;
   const environment = {
     ...settings,
@@ -120,10 +120,10 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
     ...aws.environment,
     ...(options.quiet === false ? {} : QUIET),
   };
-  open(setEnvironment(environment, aws.accessKeyOf));
+  open(setEnvironment(environment, aws.findAccessKey));
   const local = { ...surroundings, ...aws, forms: records.forms, firstCalls: firstCalls(records), environment };
   loads += 1;
-  const load = withIdentity(options.load ?? loadSource);
+  const load = addIdentity(options.load ?? loadSource);
   const tick = open(await startClock(load, options.clock === true));
   const { url, port } = open(
     await startGateway({
@@ -148,7 +148,7 @@ async function startClock(load: LoadFunction, runs: boolean) {
   const timers: NodeJS.Timeout[] = [];
   for (const { name, everyMinutes, timeoutSeconds } of SCHEDULED) {
     const handler = (await load(name)) as (event: unknown, context: Context) => Promise<unknown>;
-    const call = () => handler({}, toContext(name, Date.now() + timeoutSeconds * 1_000));
+    const call = () => handler({}, lambdaContext(name, Date.now() + timeoutSeconds * 1_000));
     calls.push(call);
     // A call that fails is logged by the function, and not repeated: the next one comes soon.
     if (runs) timers.push(setInterval(() => void call().catch(() => {}), everyMinutes * 60_000));
@@ -163,7 +163,7 @@ async function startClock(load: LoadFunction, runs: boolean) {
  * The account functions may read only secrets whose names begin as the setting `platformSecrets` says. Secrets with other
  * names are kept below that prefix here, as an operator would name them there.
  */
-function withReadableSecrets(records: CrmFile): CrmFile {
+function grantSecrets(records: CrmFile): CrmFile {
   const readable = (name: string) => (name.startsWith(PLATFORM_SECRETS) ? name : `${PLATFORM_SECRETS}${name}`);
   const given = Object.entries(records.local_secrets).map(([name, value]) => [readable(name), value]);
   return {
@@ -174,12 +174,12 @@ function withReadableSecrets(records: CrmFile): CrmFile {
 }
 
 /** Starts all that the functions call, with the CRM's records written, and the CRM that hears what they tell. */
-async function startSurroundings(records: CrmFile, settings: Record<string, string>, open: Open) {
+async function startEnvironment(records: CrmFile, settings: Record<string, string>, open: Open) {
   const told = registrationConfig(settings);
   const secrets = makeSecrets(records, told);
-  const aws = open(await startAws(resourcesOf(told, settings, secrets)));
+  const aws = open(await startAws(localResources(told, settings, secrets)));
   const services = new Map<string, Faults>(Object.entries(aws.faults));
-  const captcha = await startCaptchaOf(told, secrets, services, open);
+  const captcha = await addCaptcha(told, secrets, services, open);
   const platforms = await startPlatforms(records, secrets, open);
   await aws.database.createTables(TABLES);
 
@@ -193,16 +193,16 @@ async function startSurroundings(records: CrmFile, settings: Record<string, stri
     },
   });
   const write = (items: CrmItem[]) => table.write(items.map((put) => ({ put })));
-  const connections = records.connections.map((one) => withRealAddress(one, platforms.get(one.id)));
-  await write(await toItems({ ...records, connections }));
+  const connections = records.connections.map((one) => resolveAddress(one, platforms.get(one.id)));
+  await write(await serializeItems({ ...records, connections }));
   const registrations = dynamoRegistrations(databaseTable(database, TABLES.registrations));
   const crm = new LocalCrm({ read: (id) => registrations.get(id, AbortSignal.timeout(READ_MS)), write });
-  aws.bus.rule('RegistrationConfirmed', (event) => crm.hear(event));
+  aws.bus.rule('RegistrationConfirmed', (event) => crm.receive(event));
   return { aws, services, captcha, platforms, crm, form: (id: string) => readForm(table, id) };
 }
 
 /** Starts the provider of captchas where the registration asks for one, as a target of faults too. */
-async function startCaptchaOf(
+async function addCaptcha(
   { captcha }: ReturnType<typeof registrationConfig>,
   secrets: ReadonlyMap<string, string>,
   services: Map<string, Faults>,
@@ -232,10 +232,10 @@ async function loadRoutes(load: LoadFunction): Promise<Route[]> {
 }
 
 /** Has every function loaded, and called, with credentials of its own. */
-function withIdentity(load: LoadFunction): LoadFunction {
+function addIdentity(load: LoadFunction): LoadFunction {
   return async (name) => {
-    const handler = await asFunction(name, () => load(name));
-    return (event, context) => asFunction(name, () => handler(event, context));
+    const handler = await runAsFunction(name, () => load(name));
+    return (event, context) => runAsFunction(name, () => handler(event, context));
   };
 }
 

@@ -16,13 +16,13 @@ export function startPlatform(connection: Connection, secrets: ReadonlyMap<strin
   const secret: unknown = JSON.parse(secrets.get(connection.secret) ?? '{}');
   if (connection.protocol === 'web-api') {
     const { login, password } = v.parse(WebApiSecretSchema, secret);
-    return startWebApiServer({ manager: { login, password }, groups: groupsOf(connection, TP5_GROUPS) });
+    return startWebApiServer({ manager: { login, password }, groups: simulatedGroups(connection, TP5_GROUPS) });
   }
   const { master } = v.parse(TextProtocolSecretSchema, secret);
   return startTextServer({
     dialect: connection.protocol,
     master,
-    groups: groupsOf(connection, TP4_GROUPS),
+    groups: simulatedGroups(connection, TP4_GROUPS),
     codePage: connection.code_page,
     // Answers come in pieces, as on a bad day, yet not byte by byte: each piece is a system call.
     packetBytes: 8,
@@ -30,7 +30,7 @@ export function startPlatform(connection: Connection, secrets: ReadonlyMap<strin
 }
 
 /** The groups of a simulated server: those that its connection offers, at their index where it has one. */
-function groupsOf({ groups }: Connection, standard: string[]): SimulatedGroup[] {
+function simulatedGroups({ groups }: Connection, standard: string[]): SimulatedGroup[] {
   let names = groups ?? standard;
   if (!Array.isArray(names)) {
     const byIndex = new Map(Object.entries(names).map(([name, index]) => [index, name]));
@@ -41,7 +41,7 @@ function groupsOf({ groups }: Connection, standard: string[]): SimulatedGroup[] 
 }
 
 /** The connection as the functions see it: a simulated server stands on this machine, at the port it picked. */
-export function withRealAddress(connection: Connection, server: SimulatedServer | undefined): Connection {
+export function resolveAddress(connection: Connection, server: SimulatedServer | undefined): Connection {
   if (server === undefined) return connection;
   const address = { host: '127.0.0.1', port: server.port };
   if (connection.protocol !== 'web-api') return { ...connection, ...address };

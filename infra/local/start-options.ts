@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { deploymentEntries, variableName } from '../../lib/validators/deployment.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
-import { type CrmFile, localSecretFaults, parseCrmFile } from '../crm/crm-file.ts';
-import { CrmFileError } from '../crm/faults.ts';
+import { type CrmFile, localSecretErrors, parseCrmFile } from '../crm/crm-file.ts';
+import { CrmFileError } from '../crm/record-errors.ts';
 import { allowedOrigins } from '../settings.ts';
 import { errorCode } from './gateway.ts';
 import type { ServiceOptions } from './service.ts';
@@ -26,9 +26,9 @@ class UsageError extends Error {
 export async function startOptions(environment: NodeJS.ProcessEnv): Promise<ServiceOptions> {
   const { CRM_FILE: crmFile } = environment;
   return {
-    port: portOf(environment.PORT ?? DEFAULT_PORT),
-    environment: settingsOf(environment),
-    allowedOrigins: originsOf(environment.ALLOWED_ORIGINS),
+    port: parsePort(environment.PORT ?? DEFAULT_PORT),
+    environment: readSettings(environment),
+    allowedOrigins: parseOrigins(environment.ALLOWED_ORIGINS),
     ...(crmFile ? { records: await readCrmFile(resolve(folderOfCaller(environment), crmFile)) } : {}),
   };
 }
@@ -46,12 +46,12 @@ export function explain(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-function portOf(text: string): number {
+function parsePort(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new UsageError('PORT must be a number from 0 to 65535.');
   return Number(text);
 }
 
-function settingsOf(environment: NodeJS.ProcessEnv): Record<string, string> {
+function readSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const name of SETTINGS) {
     const value = environment[name];
@@ -70,7 +70,7 @@ function settingsOf(environment: NodeJS.ProcessEnv): Record<string, string> {
 }
 
 /** The setting of a deployment that its functions are not told. */
-function originsOf(given: string | undefined): string[] {
+function parseOrigins(given: string | undefined): string[] {
   const { values, faults } = parseSettings(v.object({ allowedOrigins }), { allowedOrigins: given });
   if (values === undefined)
     throw new UsageError(`A setting is not valid: ${faults.join('; ').replace(/^\w+/, 'ALLOWED_ORIGINS')}`);
@@ -89,7 +89,7 @@ async function readCrmFile(path: string): Promise<CrmFile> {
   });
   try {
     const file = await parseCrmFile(text);
-    const faults = localSecretFaults(file);
+    const faults = localSecretErrors(file);
     if (faults.length > 0) throw new CrmFileError(faults);
     return file;
   } catch (error) {

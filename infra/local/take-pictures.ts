@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { CHROMIUM, launchChromium } from './chromium.ts';
-import { oneTimeCode } from './one-time-code.ts';
+import { findCode } from './one-time-code.ts';
 import { type LocalService, startService } from './service.ts';
 
 /** `npm run pictures`: starts the service, uses it, and takes the READMEs' pictures of its pages. Needs Chromium. */
@@ -48,7 +48,7 @@ async function post({ url }: LocalService, path: string, body: object): Promise<
 async function use(service: LocalService): Promise<void> {
   for (const [path, body] of CALLS) await post(service, path, body);
   const mail = service.outbox.list().at(-1);
-  const code = mail && oneTimeCode(mail);
+  const code = mail && findCode(mail);
   await post(service, CONFIRM, { otp_type: 'email', email: mail?.to, password: PERSON.password, code });
   service.faults('sns').set({ kind: 'slow', times: 3, ms: 2_000 });
 }

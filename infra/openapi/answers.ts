@@ -1,7 +1,7 @@
 import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
 import { problemExample } from './examples.ts';
 import { type JsonObject, ref } from './json.ts';
-import { meaning, PROBLEM_NOTES, PROBLEM_TYPES, retriesAfter, statusesOf, typesAnswered } from './problems.ts';
+import { meaning, PROBLEM_NOTES, PROBLEM_TYPES, problemStatuses, retryAfterRule, typesAnswered } from './problems.ts';
 import { problemName } from './schemas.ts';
 
 /** `#/components/headers` of the document. */
@@ -91,7 +91,9 @@ const GATEWAY_ANSWERS: readonly GatewayAnswer[] = [
 
 /** The answers of an operation that are errors, by their status. */
 export function errors(operation: OperationId): JsonObject {
-  const own = PROBLEM_TYPES.filter((type) => PROBLEM_NOTES[type].operations.includes(operation)).flatMap(statusesOf);
+  const own = PROBLEM_TYPES.filter((type) => PROBLEM_NOTES[type].operations.includes(operation)).flatMap(
+    problemStatuses,
+  );
   const gateways = GATEWAY_ANSWERS.filter(({ of }) => of.includes(operation)).map(({ status }) => status);
   const statuses = [...new Set([...own, ...gateways])].sort((a, b) => a - b);
   return Object.fromEntries(statuses.map((status) => [String(status), errorAnswer(operation, status)]));
@@ -104,16 +106,16 @@ function errorAnswer(operation: OperationId, status: number): JsonObject {
   const lines = types.map((type) => `- \`${type}\`: ${meaning(type, status)}`);
   if (gateway !== undefined) lines.push(`- \`${gateway.message}\` (the gateway's own answer): ${gateway.when}.`);
   const names = types.map((type) => problemName(type));
-  const retried = types.some((type) => retriesAfter(type, status) !== undefined);
+  const retried = types.some((type) => retryAfterRule(type, status) !== undefined);
   const problems = names.length > 0 && {
     'application/problem+json': {
-      schema: oneOf(names),
+      schema: schemaChoice(names),
       examples: Object.fromEntries(types.map((type) => [type, { value: problemExample(type, status, operation) }])),
     },
   };
   const message = gateway !== undefined && {
     'application/json': {
-      schema: oneOf([...(gateway.likely ? names : []), 'GatewayMessage']),
+      schema: schemaChoice([...(gateway.likely ? names : []), 'GatewayMessage']),
       example: { message: gateway.message },
     },
   };
@@ -127,7 +129,7 @@ function errorAnswer(operation: OperationId, status: number): JsonObject {
 }
 
 /** One of these schemas. The type of problems is the discriminator; the gateway's message has none. */
-function oneOf(names: readonly string[]): JsonObject {
+function schemaChoice(names: readonly string[]): JsonObject {
   const references = names.map((name) => ref('schemas', name));
   const [only] = references;
   if (references.length === 1 && only !== undefined) return only;

@@ -130,7 +130,7 @@ async function post(
   for (let sends = 1; ; sends += 1) {
     const answer = await send(service, path, body, headers, signal);
     if (!(answer instanceof RequestError)) return answer.body;
-    const wait = waitBefore(sends, answer);
+    const wait = retryDelay(sends, answer);
     if (sends === MAX_SENDS || wait === undefined || wait > MAX_WAIT_MS) throw answer;
     await pause(wait, signal);
   }
@@ -155,20 +155,20 @@ async function send(
     const text = await answer.text();
     if (answer.ok) return { body: text === '' ? undefined : JSON.parse(text) };
     const retryAfter = Number(answer.headers.get('retry-after')) || undefined;
-    return new RequestError(answer.status, { problem: problemOf(answer, text), retryAfter, cause: undefined });
+    return new RequestError(answer.status, { problem: parseProblem(answer, text), retryAfter, cause: undefined });
   } catch (cause) {
     signal?.throwIfAborted();
     return new RequestError(0, { problem: undefined, retryAfter: undefined, cause });
   }
 }
 
-function problemOf({ headers }: Response, text: string): Problem | undefined {
+function parseProblem({ headers }: Response, text: string): Problem | undefined {
   const isProblem = /^application\/problem\+json\s*(;|$)/i.test(headers.get('content-type') ?? '');
   return isProblem ? (JSON.parse(text) as Problem) : undefined;
 }
 
 /** How many milliseconds to wait before the same request is sent again; undefined: a repeat is of no use. */
-function waitBefore(sends: number, { status, problem, retryAfter }: RequestError): number | undefined {
+function retryDelay(sends: number, { status, problem, retryAfter }: RequestError): number | undefined {
   // Random, so that clients that failed together do not come back together.
   const jitter = 0.5 + Math.random() / 2;
   if (retryAfter !== undefined) return retryAfter * 1_000 + FIRST_WAIT_MS * jitter;

@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { EVENT_SCHEMAS, EVENT_SOURCE } from '../../lib/records/event-schemas.ts';
-import { type JsonObject, toSchema } from './json.ts';
+import { type JsonObject, jsonSchema } from './json.ts';
 
 /** `infra/events.json`: the JSON Schema of each event as EventBridge delivers it, made from the schemas of the publisher. */
 export function eventsDocument(): JsonObject {
@@ -16,7 +16,7 @@ export function eventsDocument(): JsonObject {
 }
 
 function event(name: string, schema: v.GenericSchema): JsonObject {
-  const { title, description = '', ...detail } = toSchema(schema);
+  const { title, description = '', ...detail } = jsonSchema(schema);
   return {
     type: 'object',
     title: title ?? name,

@@ -188,7 +188,7 @@ const MAX_BYTES: Readonly<Record<OperationId, number>> = {
 
 /** An example of this problem in this operation. */
 export function problemExample(type: ProblemType, status: number, operation: OperationId): JsonObject {
-  const { detail, ...members } = membersOf(type, operation);
+  const { detail, ...members } = exampleMembers(type, operation);
   return {
     type,
     title: PROBLEMS[type].title,
@@ -199,7 +199,7 @@ export function problemExample(type: ProblemType, status: number, operation: Ope
   };
 }
 
-function membersOf(type: ProblemType, operation: OperationId): JsonObject {
+function exampleMembers(type: ProblemType, operation: OperationId): JsonObject {
   switch (type) {
     case 'validation_failed':
       return { detail: '2 fields need attention.', errors: VIOLATIONS[operation] };

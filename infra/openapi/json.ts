@@ -5,7 +5,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type JsonObject = { readonly [name: string]: Json };
 
 /** The JSON Schema of a validator, as a caller sees it. Rules that JSON Schema cannot express are in the descriptions. */
-export function toSchema(
+export function jsonSchema(
   schema: v.GenericSchema,
   target: 'draft-2020-12' | 'draft-07' = 'draft-2020-12',
 ): Record<string, Json> {
@@ -21,17 +21,17 @@ export function toSchema(
     },
   });
   const schemaJson = converted as Record<string, Json>;
-  return target === 'draft-07' ? schemaJson : (withNumberFormats(schemaJson) as Record<string, Json>);
+  return target === 'draft-07' ? schemaJson : (addNumberFormats(schemaJson) as Record<string, Json>);
 }
 
 const INT32_MAX = 2 ** 31 - 1;
 
 /** Formats of OpenAPI. Without them, generators read a login into 32 bits. */
-function withNumberFormats(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(withNumberFormats);
+function addNumberFormats(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(addNumberFormats);
   if (typeof schema !== 'object' || schema === null) return schema;
   const copy: Record<string, Json> = Object.fromEntries(
-    Object.entries(schema).map(([name, value]) => [name, withNumberFormats(value)]),
+    Object.entries(schema).map(([name, value]) => [name, addNumberFormats(value)]),
   );
   if (copy.type === 'number') copy.format = 'double';
   if (copy.type === 'integer') copy.format = Number(copy.maximum ?? Infinity) <= INT32_MAX ? 'int32' : 'int64';

@@ -8,7 +8,7 @@ import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
 import { errors, STANDARD_HEADERS, SUCCESS_HEADERS } from './answers.ts';
 import { bytes, limits, registrationSizes } from './description.ts';
 import { EXAMPLE_USER_ID, OPENED_ACCOUNT, REQUEST_EXAMPLES } from './examples.ts';
-import { type Json, type JsonObject, ref, toSchema } from './json.ts';
+import { type Json, type JsonObject, jsonSchema, ref } from './json.ts';
 
 /** `#/components/parameters` of the document. */
 export const PARAMETERS: JsonObject = {
@@ -17,7 +17,7 @@ export const PARAMETERS: JsonObject = {
     in: 'path',
     required: true,
     description: 'Unique id of the client.',
-    schema: toSchema(UserIdSchema),
+    schema: jsonSchema(UserIdSchema),
     example: EXAMPLE_USER_ID,
   },
   IdempotencyKey: header('Idempotency-Key', IdempotencyKeySchema, 'See *Safe repeats* above.'),
@@ -25,7 +25,7 @@ export const PARAMETERS: JsonObject = {
 };
 
 function header(name: string, schema: v.GenericSchema<string>, more = ''): JsonObject {
-  const { description, ...rest } = toSchema(schema);
+  const { description, ...rest } = jsonSchema(schema);
   return { name, in: 'header', required: false, description: `${description} ${more}`.trim(), schema: rest };
 }
 

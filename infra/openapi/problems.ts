@@ -146,7 +146,7 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
 export const PROBLEM_TYPES = Object.keys(PROBLEMS) as ProblemType[];
 
 /** The statuses that a problem of this type is answered with. */
-export function statusesOf(type: ProblemType): number[] {
+export function problemStatuses(type: ProblemType): number[] {
   const { otherwise } = PROBLEM_NOTES[type];
   return otherwise === undefined ? [PROBLEMS[type].status] : [PROBLEMS[type].status, otherwise.status];
 }
@@ -158,7 +158,7 @@ export function meaning(type: ProblemType, status: number): string {
 }
 
 /** Whether `Retry-After` comes with this type at this status; never with work for an operator. */
-export function retriesAfter(type: ProblemType, status: number): 'always' | 'sometimes' | undefined {
+export function retryAfterRule(type: ProblemType, status: number): 'always' | 'sometimes' | undefined {
   const { retryAfter, otherwise } = PROBLEM_NOTES[type];
   return status === otherwise?.status ? undefined : retryAfter;
 }
@@ -166,7 +166,7 @@ export function retriesAfter(type: ProblemType, status: number): 'always' | 'som
 /** The problem types that an operation answers with this status. */
 export function typesAnswered(operation: OperationId, status: number): ProblemType[] {
   return PROBLEM_TYPES.filter(
-    (type) => PROBLEM_NOTES[type].operations.includes(operation) && statusesOf(type).includes(status),
+    (type) => PROBLEM_NOTES[type].operations.includes(operation) && problemStatuses(type).includes(status),
   );
 }
 
@@ -179,7 +179,7 @@ const SHORT_NAMES: Readonly<Record<OperationId, string>> = {
 
 /** All errors by their status, as Markdown. */
 export function problemTable(): string {
-  const rows = PROBLEM_TYPES.flatMap((type) => statusesOf(type).map((status) => ({ type, status })));
+  const rows = PROBLEM_TYPES.flatMap((type) => problemStatuses(type).map((status) => ({ type, status })));
   return table(
     ['status', 'type', 'operations', 'when'],
     rows

@@ -7,8 +7,8 @@ import { MAX_VIOLATIONS, RULES } from '../../lib/validators/primitives.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { TradingAccountAnswerSchema, tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
 import { documentSizes } from './description.ts';
-import { type Json, type JsonObject, ref, table, toSchema } from './json.ts';
-import { meaning, PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, statusesOf } from './problems.ts';
+import { type Json, type JsonObject, jsonSchema, ref, table } from './json.ts';
+import { meaning, PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, problemStatuses } from './problems.ts';
 
 /**
  * `#/components/schemas` of the document. Every object has a name: generators give inline objects names of their own,
@@ -17,8 +17,8 @@ import { meaning, PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, statusesOf }
 export function schemas(): JsonObject {
   const [EmailConfirmation, PhoneConfirmation] = ConfirmationBodySchema.options;
   return {
-    ...withNamedPhone('RegistrationPhone', 'RegistrationRequest', {
-      ...toSchema(RegistrationBodySchema),
+    ...extractPhone('RegistrationPhone', 'RegistrationRequest', {
+      ...jsonSchema(RegistrationBodySchema),
       additionalProperties: { description: customFieldDescription() },
       ...PHONE_OF_CHANNEL,
     }),
@@ -27,22 +27,22 @@ export function schemas(): JsonObject {
       description: 'The channel and the address of the registration, the one-time password, and its own password.',
     },
     EmailConfirmation: {
-      ...toSchema(EmailConfirmation),
+      ...jsonSchema(EmailConfirmation),
       description: 'Confirms a registration whose one-time password went to an email address.',
     },
-    ...withNamedPhone('ConfirmationPhone', 'PhoneConfirmation', {
-      ...toSchema(PhoneConfirmation),
+    ...extractPhone('ConfirmationPhone', 'PhoneConfirmation', {
+      ...jsonSchema(PhoneConfirmation),
       description: 'Confirms a registration whose one-time password went to a phone.',
     }),
     Tp5AccountRequest: {
-      ...toSchema(tradingAccountRequestSchema('tp5')),
+      ...jsonSchema(tradingAccountRequestSchema('tp5')),
       description: 'The account to open, with the password rules of platform version 5.',
     },
     Tp4AccountRequest: {
-      ...toSchema(tradingAccountRequestSchema('tp4')),
+      ...jsonSchema(tradingAccountRequestSchema('tp4')),
       description: 'The account to open, with the password rules of platform version 4.',
     },
-    TradingAccount: { ...toSchema(TradingAccountAnswerSchema), description: 'The account that was opened.' },
+    TradingAccount: { ...jsonSchema(TradingAccountAnswerSchema), description: 'The account that was opened.' },
     ...violationSchemas(),
     ...Object.fromEntries(PROBLEM_TYPES.map((type) => [problemName(type), problem(type)])),
     GatewayMessage: {
@@ -69,7 +69,7 @@ export const PHONE_OF_CHANNEL: JsonObject = {
 };
 
 /** A schema with a phone, and the schema of that phone. */
-function withNamedPhone(phoneName: string, name: string, schema: JsonObject): JsonObject {
+function extractPhone(phoneName: string, name: string, schema: JsonObject): JsonObject {
   const properties = schema.properties as { phone: Json };
   return {
     [name]: { ...schema, properties: { ...properties, phone: ref('schemas', phoneName) } },
@@ -149,7 +149,7 @@ const MEMBERS: Readonly<Record<ProblemMember, JsonObject>> = {
 
 function problem(type: ProblemType): JsonObject {
   const { when, operations, members = {} } = PROBLEM_NOTES[type];
-  const statuses = statusesOf(type);
+  const statuses = problemStatuses(type);
   const [status = 0, ...others] = statuses;
   const lines = statuses.map((one) => `${one}: ${meaning(type, one)}`);
   const names = (Object.keys(MEMBERS) as ProblemMember[]).filter((name) => members[name] !== undefined);

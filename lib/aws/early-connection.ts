@@ -14,7 +14,7 @@ interface Command {
 }
 
 /** Where a request goes. */
-interface Place {
+interface Endpoint {
   protocol: string;
   hostname: string;
   port?: number;
@@ -28,7 +28,7 @@ export const KEPT_CONNECTIONS = { keepAlive: true, maxSockets: 50 };
  * (TCP, TLS and the request's own), and two of them can pass while something else is waited for.
  */
 export class EarlyConnection extends Agent {
-  #place: Place | undefined;
+  #endpoint: Endpoint | undefined;
   #early: Duplex | null | undefined;
   #ahead: number;
 
@@ -43,17 +43,17 @@ export class EarlyConnection extends Agent {
    * leave: that tells the place, and all that a first request loads is loaded then. Nothing is sent, and nothing fails.
    */
   async prepare<C extends Command>(command: C, send: (command: C) => Promise<unknown>): Promise<void> {
-    if (this.#place === undefined) {
+    if (this.#endpoint === undefined) {
       command.middlewareStack.add(
         () => async (args) => {
-          this.#place = (args as { request: Place }).request;
+          this.#endpoint = (args as { request: Endpoint }).request;
           throw new Error('It stops here.');
         },
         { step: 'deserialize', priority: 'high' },
       );
       await send(command).catch(() => {});
     }
-    const { protocol, hostname: host, port = 443 } = this.#place ?? {};
+    const { protocol, hostname: host, port = 443 } = this.#endpoint ?? {};
     if (protocol === 'https:') this.#connect({ ...this.options, host, port, servername: host });
   }
 

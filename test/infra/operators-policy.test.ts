@@ -81,7 +81,7 @@ async function lossOf(table: string): Promise<void> {
   const lost = { pk: 'lost', sk: 'lost', confirmation: {} };
   await write(table, [lost]);
   await restoredTable(operators, table, `${table}-restored`);
-  await itemsOf(table).delete(itemsOf(table).keyOf(lost));
+  await itemsOf(table).delete(itemsOf(table).itemKey(lost));
 }
 
 /** A registration with a document. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
-import { PROBLEM_TYPES, statusesOf } from '../../infra/openapi/problems.ts';
+import { PROBLEM_TYPES, problemStatuses } from '../../infra/openapi/problems.ts';
 import { CUSTOM_FIELD_TYPES } from '../../lib/validators/form.ts';
 import { RULES } from '../../lib/validators/primitives.ts';
 import { FIELDS } from './fields.ts';
@@ -42,7 +42,7 @@ describe('Nothing of the specification is missing', () => {
 
   it('every error that the service knows has a case, at each of its statuses', () => {
     const answered = new Set(cases.flatMap(({ error }) => error ?? []));
-    const known = PROBLEM_TYPES.flatMap((type) => statusesOf(type).map((status) => `${status} ${type}`));
+    const known = PROBLEM_TYPES.flatMap((type) => problemStatuses(type).map((status) => `${status} ${type}`));
     expect([...answered].sort()).toEqual(known.sort());
   });
 

@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest';
-import { Turns } from '../../infra/local/turns.ts';
+import { Mutex } from '../../infra/local/mutex.ts';
 import type { Case } from './cases.ts';
 import { type Surroundings, worldOf } from './world.ts';
 
@@ -34,7 +34,7 @@ export function walk(parts: readonly Part[]): void {
   for (const { title, sections, ...surroundings } of parts) {
     describe(title, () => {
       const world = worldOf(surroundings);
-      const turns = new Turns(AT_ONCE);
+      const turns = new Mutex(AT_ONCE);
       for (const section of sections) {
         describe(section.title, { concurrent: section.concurrent === true }, () => {
           for (const one of section.cases) it(one.title, () => turns.take(() => one.run(world())));

@@ -1,6 +1,6 @@
 import { DeleteCommand, GetCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { parseCrmFile } from '../../infra/crm/crm-file.ts';
-import { toItems } from '../../infra/crm/crm-items.ts';
+import { serializeItems } from '../../infra/crm/crm-items.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
 import { localClient, startAws } from '../../infra/local/aws.ts';
 import { type Database, TABLES } from '../../infra/local/database.ts';
@@ -145,12 +145,12 @@ export async function startAccountWorld({ bundles, clients = [], skewMs }: World
   for (const one of Object.values(faults)) one.pause = (ms, signal) => clock.sleep(ms, signal);
   const clearFaults = () => Object.values(faults).map((one) => one.clear());
 
-  const endpoint = { AWS_ENDPOINT_URL_DYNAMODB: await database.lookOn() };
+  const endpoint = { AWS_ENDPOINT_URL_DYNAMODB: await database.observe() };
   const client = { ...localClient({ ...aws.environment, ...endpoint }, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT };
   const reader = databaseClient(client);
   const crm = crmTable(TABLES.crm, client);
   const writeRecords = async (records: object) => {
-    const items = await toItems(await parseCrmFile(JSON.stringify(records)));
+    const items = await serializeItems(await parseCrmFile(JSON.stringify(records)));
     await crm.write(items.map((put) => ({ put })));
   };
   const connections = connectionRecords(servers.tp5, servers.reg, servers.gw);
@@ -166,7 +166,7 @@ export async function startAccountWorld({ bundles, clients = [], skewMs }: World
     ...ENVIRONMENT,
     ...aws.environment,
     // The operators' command has the rights of an administrator here.
-    ...(name === 'operator' ? {} : { AWS_ACCESS_KEY_ID: aws.accessKeyOf(name) }),
+    ...(name === 'operator' ? {} : { AWS_ACCESS_KEY_ID: aws.findAccessKey(name) }),
   });
   const environments = new Environments(bundles, variables, { clock, ...(skewMs === undefined ? {} : { skewMs }) });
   const { send, ask, passwords, refusals } = callsOf(environments);

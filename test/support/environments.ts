@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { ENTRY_FILE } from '../../infra/bundle.ts';
-import { Turns } from '../../infra/local/turns.ts';
+import { Mutex } from '../../infra/local/mutex.ts';
 import { SCRIPT } from './bundles.ts';
 import type { Invocation, Message } from './environment.ts';
 import { WorldClock } from './world-clock.ts';
@@ -251,7 +251,7 @@ function timeOut(ms: number, working: Working, end: () => void): { stop(): void 
 }
 
 /** Loading takes a processor for a while: were many functions loaded at once, the simulated services would seem to hang. */
-const loading = new Turns(2);
+const loading = new Mutex(2);
 
 /** In this process, where the simulated services are: they watch its sockets for connections that were refused. */
 function tellOfRefusal(port: number): void {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { retriesAfter } from '../../infra/openapi/problems.ts';
+import { retryAfterRule } from '../../infra/openapi/problems.ts';
 import type { ProblemType } from '../../lib/problem.ts';
 
 /** The parts of the OpenAPI document that are read here. */
@@ -205,7 +205,7 @@ function headerDifferences(
   headers: AnswerHeaders,
   type?: ProblemType,
 ): string[] {
-  const retries = type === undefined ? undefined : retriesAfter(type, status);
+  const retries = type === undefined ? undefined : retryAfterRule(type, status);
   const isOurs = status < 400 || type !== undefined;
   return OURS.flatMap((name) => {
     const value = headerValue(headers, name);

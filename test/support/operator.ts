@@ -21,10 +21,10 @@ const target: Target = {
 };
 const terminal: Terminal = {
   print: () => {},
-  tell: () => {},
+  report: () => {},
   input: (async function* () {})(),
   cdkJson: '',
-  addressesOf: async () => [],
+  resolveHost: async () => [],
   wait: async () => {},
 };
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { runCrm } from '../../infra/crm/crm.ts';
-import { toItems } from '../../infra/crm/crm-items.ts';
+import { serializeItems } from '../../infra/crm/crm-items.ts';
 import { type CrmTable, crmTable } from '../../infra/crm/crm-table.ts';
 import { secretStore } from '../../infra/crm/secret-store.ts';
 import { CDK_JSON } from '../../infra/crm/service-secrets.ts';
@@ -49,12 +49,12 @@ export async function crm(
     print: (text) => {
       outcome.out += text;
     },
-    tell: (text) => {
+    report: (text) => {
       outcome.told += text;
     },
     ...(answers === undefined ? {} : { ask: async () => answers.shift() ?? '' }),
     cdkJson,
-    addressesOf: async (host) => ADDRESSES[host] ?? [],
+    resolveHost: async (host) => ADDRESSES[host] ?? [],
     wait: async (milliseconds) => waits?.(milliseconds),
   });
   return outcome;
@@ -129,6 +129,6 @@ export class Operators {
       return { ...connection, host: '127.0.0.1', port: server?.port ?? 0, ...ca };
     });
     await this.table.write((await this.table.readAll()).map(({ pk }) => ({ delete: pk })));
-    await this.table.write((await toItems({ ...DEMO_RECORDS, connections })).map((put) => ({ put })));
+    await this.table.write((await serializeItems({ ...DEMO_RECORDS, connections })).map((put) => ({ put })));
   }
 }

@@ -1,7 +1,7 @@
 import { type App, type AppProps, type Stack, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { inBareApp as inApp } from '../../infra/local/rights/synthesis.ts';
+import { synthesizeAlone as inApp } from '../../infra/local/rights/synthesis.ts';
 
 export interface CfnResource {
   Type: string;

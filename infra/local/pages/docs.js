@@ -1,5 +1,5 @@
 import { html, render } from 'htm/preact';
-import { byId, Top } from './parts.js';
+import { findElement, Top } from './parts.js';
 
 /** The page's other script sets it. */
 const { SwaggerUIBundle } = /** @type {{ SwaggerUIBundle: (options: object) => unknown }} */ (
@@ -10,7 +10,7 @@ const setScheme = () => document.documentElement.classList.toggle('dark-mode', d
 
 setScheme();
 dark.addEventListener('change', setScheme);
-render(html`<${Top}><p>API reference</p><//><main id="reference"></main>`, byId('page'));
+render(html`<${Top}><p>API reference</p><//><main id="reference"></main>`, findElement('page'));
 SwaggerUIBundle({
   url: '/_local/openapi.json',
   dom_id: '#reference',

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { announce, byId, Section } from './parts.js';
+import { announce, findElement, Section } from './parts.js';
 
 /** @import { FaultsState } from '../live-state.ts' */
 /** @typedef {FaultsState[string]} TargetFaults */
@@ -59,7 +59,7 @@ export function Faults({ faults }) {
   const clear = async () => {
     await fetch('/_local/faults', { method: 'DELETE' });
     announce('All faults were cleared');
-    byId('faults').focus();
+    findElement('faults').focus();
   };
   const button = html`<button type="button" class="secondary outline" onClick=${clear}>Clear all</button>`;
   const action = targets.some(([, { waiting }]) => waiting.length > 0) && button;
@@ -107,7 +107,7 @@ function Target({ name, kinds, waiting: [fault] }) {
   const onToggle = (/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget: input }) => {
     if (!input.checked) return send({ times: 0 });
     if (details.current !== null) details.current.open = true;
-    if (form.current?.reportValidity()) return send(faultFrom(values));
+    if (form.current?.reportValidity()) return send(parseFault(values));
     input.checked = false;
   };
   /** @param {{ target: HTMLInputElement | HTMLSelectElement }} event */
@@ -116,7 +116,7 @@ function Target({ name, kinds, waiting: [fault] }) {
     const isValid = !isOn || form.current?.reportValidity();
     setValues(isValid ? next : { ...values, ...fault });
     if (!isValid) setProblem('This value is not possible. The fault did not change.');
-    else if (isOn) send(faultFrom(next));
+    else if (isOn) send(parseFault(next));
   };
   const onInput = (/** @type {{ target: HTMLInputElement }} */ { target: { name, value } }) =>
     setValues({ ...values, [name]: value });
@@ -140,7 +140,7 @@ function Target({ name, kinds, waiting: [fault] }) {
 
 /** @param {{ kinds: readonly FaultKind[]; values: Values }} props */
 function Fields({ kinds, values }) {
-  const numbers = fieldsOf(values.kind).map(
+  const numbers = kindFields(values.kind).map(
     ({ name, label, min, max }) => html`
       <label>
         ${label}
@@ -153,7 +153,7 @@ function Fields({ kinds, values }) {
       <label>
         Fault
         <select name="kind" value=${values.kind}>
-          ${kinds.map((kind) => html`<option value=${kind}>${nameOf(kind)}</option>`)}
+          ${kinds.map((kind) => html`<option value=${kind}>${kindName(kind)}</option>`)}
         </select>
       </label>
       ${numbers}
@@ -163,18 +163,18 @@ function Fields({ kinds, values }) {
 }
 
 /** @param {FaultKind} kind */
-function nameOf(kind) {
+function kindName(kind) {
   return kind === 'retcode' ? 'return code' : kind.replaceAll('_', ' ');
 }
 
 /** @param {FaultKind} kind */
-function fieldsOf(kind) {
+function kindFields(kind) {
   return NUMBERS.filter(({ kinds }) => kinds === undefined || kinds.includes(kind));
 }
 
 /** @param {Values} values */
-function faultFrom(values) {
-  const numbers = fieldsOf(values.kind).map(({ name }) => [name, Number(values[name])]);
+function parseFault(values) {
+  const numbers = kindFields(values.kind).map(({ name }) => [name, Number(values[name])]);
   return { kind: values.kind, ...Object.fromEntries(numbers) };
 }
 
@@ -182,6 +182,6 @@ function faultFrom(values) {
 function describe({ kind, step, times, after = 0, ms, code }) {
   const detail = ms === undefined ? (code ?? '') : `${ms} ms`;
   const where = step === undefined ? '' : `at ${step === 'tls' ? 'TLS' : step}`;
-  const how = [nameOf(kind), detail, where].filter((part) => part !== '').join(' ');
+  const how = [kindName(kind), detail, where].filter((part) => part !== '').join(' ');
   return `${how}, ${times === 1 ? 'once' : `${times} times`}${after === 0 ? '' : `, skips first ${after}`}`;
 }

@@ -29,7 +29,7 @@ export function Field(props) {
 
 /** A control with its label and its errors. @param {FieldProps & Partial<Record<string, unknown>>} props */
 function Frame({ schema, required, pointer, errors, children, isGroup, isInline }) {
-  const details = errors.filter((error) => isAt(error, pointer)).map(({ detail }) => detail);
+  const details = errors.filter((error) => matchesPlace(error, pointer)).map(({ detail }) => detail);
   const shown = details.length > 0 && html`<small class="alert" id="${pointer}-error">${details.join('; ')}</small>`;
   const title = html`
     ${schema.title}${required || html` <small>optional</small>`}
@@ -101,7 +101,7 @@ function Members(props) {
   const members = Object.entries(schema.properties ?? {});
   const empty = Object.fromEntries(members.map(([name]) => [name, '']));
   const current = /** @type {Record<string, unknown>} */ ({ ...empty, .../** @type {object} */ (value) });
-  const own = errors.filter((error) => !members.some(([name]) => isAt(error, `${pointer}/${name}`)));
+  const own = errors.filter((error) => !members.some(([name]) => matchesPlace(error, `${pointer}/${name}`)));
   const fields = members.map(([name, member]) => {
     const change = (/** @type {unknown} */ now) => onChange({ ...current, [name]: now });
     const isRequired = schema.required === undefined || schema.required.includes(name);
@@ -117,7 +117,7 @@ function Members(props) {
 function List(props) {
   const { schema, ui, value, onChange, pointer, errors } = props;
   const list = /** @type {unknown[]} */ (value ?? []);
-  const own = errors.filter((error) => !list.some((_, index) => isAt(error, `${pointer}/${index}`)));
+  const own = errors.filter((error) => !list.some((_, index) => matchesPlace(error, `${pointer}/${index}`)));
   const items = list.map((item, index) => {
     const change = (/** @type {unknown} */ now) => onChange(list.with(index, now));
     const itemSchema = { ...schema.items, title: `${schema.title} ${index + 1}` };
@@ -137,11 +137,11 @@ function List(props) {
 
 /** What connects a control with its label and its errors. @param {string} pointer @param {FieldError[]} errors */
 function state(pointer, errors) {
-  const isInvalid = errors.some((error) => isAt(error, pointer));
+  const isInvalid = errors.some((error) => matchesPlace(error, pointer));
   return { id: pointer, ...(isInvalid && { 'aria-invalid': 'true', 'aria-describedby': `${pointer}-error` }) };
 }
 
 /** True of an error at this pointer or within it. @param {FieldError} error @param {string} place */
-export function isAt({ pointer }, place) {
+export function matchesPlace({ pointer }, place) {
   return pointer === place || pointer?.startsWith(`${place}/`) === true;
 }

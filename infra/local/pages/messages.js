@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { Mail } from './mail.js';
-import { Ago, announce, byId, CallToCopy, CopyButton, Count, Section } from './parts.js';
+import { Ago, announce, CallToCopy, CopyButton, Count, findElement, Section } from './parts.js';
 
 /** @import { OutboxState, ShownMessage } from '../live-state.ts' */
 /** @import { FirstCall } from '../first-calls.ts' */
@@ -28,7 +28,7 @@ export function Messages({ outbox: { messages, counts }, call }) {
   const clear = async () => {
     await fetch('/_local/outbox', { method: 'DELETE' });
     announce('All messages were deleted');
-    byId('messages').focus();
+    findElement('messages').focus();
   };
   const choice = (/** @type {Kind | undefined} */ kind) => html`
     <label style=${{ '--kind': kind ? KINDS[kind].color : 'currentcolor' }}>

@@ -2,7 +2,7 @@ import { html, render } from 'htm/preact';
 import { Crm, crmNews } from './crm.js';
 import { Faults } from './faults.js';
 import { Messages, messageNews } from './messages.js';
-import { announce, byId, Count, Top } from './parts.js';
+import { announce, Count, findElement, Top } from './parts.js';
 import { Servers, serverNews } from './servers.js';
 
 /** @import { PageState } from '../live-state.ts' */
@@ -52,7 +52,7 @@ function show() {
       </div>
     </main>
   `;
-  render(page, byId('page'));
+  render(page, findElement('page'));
 }
 
 /** Listens to the service, and reconnects when it was restarted. */
@@ -78,7 +78,7 @@ function connect() {
 
 /** @param {Partial<PageState>} changed */
 function update(changed) {
-  const news = newsOf(changed);
+  const news = describeChanges(changed);
   Object.assign(state, changed);
   show();
   if (news === undefined) return;
@@ -87,7 +87,7 @@ function update(changed) {
 }
 
 /** What a change means to a user who does not see it. @param {Partial<PageState>} changed */
-function newsOf({ outbox, accounts, crm }) {
+function describeChanges({ outbox, accounts, crm }) {
   if (outbox && state.outbox) return messageNews(state.outbox, outbox);
   if (accounts && state.accounts) return serverNews(state.accounts, accounts);
   if (crm && state.crm) return crmNews(state.crm, crm);

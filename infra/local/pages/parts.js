@@ -83,11 +83,11 @@ export function shellCommand({ path, body }) {
 
 /** Tells users of a screen reader what has changed. @param {string} text */
 export function announce(text) {
-  byId('announcer').textContent = text;
+  findElement('announcer').textContent = text;
 }
 
 /** @param {string} id of an element that the page has */
-export function byId(id) {
+export function findElement(id) {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`The page has no #${id}.`);
   return found;

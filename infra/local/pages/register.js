@@ -1,7 +1,7 @@
 import { html, render } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Field, isAt } from './fields.js';
-import { byId, Top } from './parts.js';
+import { Field, matchesPlace } from './fields.js';
+import { findElement, Top } from './parts.js';
 
 /** @import { FieldError, FieldProps, Schema, Ui } from './fields.js' */
 /** @import { FirstCalls } from '../first-calls.ts' */
@@ -78,7 +78,7 @@ function Step({ title, button, fields, send, next, children }) {
   const [problem, setProblem] = useState(/** @type {Problem | undefined} */ (undefined));
   const [isBusy, setBusy] = useState(false);
   const { errors = [] } = problem ?? {};
-  const others = errors.filter((error) => !fields.some(({ pointer }) => isAt(error, pointer)));
+  const others = errors.filter((error) => !fields.some(({ pointer }) => matchesPlace(error, pointer)));
   useEffect(() => {
     const invalid = document.querySelector('[aria-invalid]:is(input, select, textarea), [aria-invalid] input');
     /** @type {HTMLElement | null} */ (invalid ?? document.querySelector('[role="alert"], h1'))?.focus();
@@ -148,4 +148,4 @@ const page = html`
     ${'properties' in form ? html`<${Registration} form=${form} hasCaptcha=${needed} />` : html`<h1>${form.title}</h1>`}
   </main>
 `;
-render(page, byId('page'));
+render(page, findElement('page'));

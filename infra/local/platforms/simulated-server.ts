@@ -4,7 +4,7 @@ import type { Faults } from '../faults.ts';
 export const ACTING_LATE_MS = 1_000;
 
 /** A return code in no list: the fault `retcode` with it carries the command out. */
-export const UNHEARD_OF_CODE = 9_999;
+export const UNDOCUMENTED_CODE = 9_999;
 
 /** An account on a simulated trading server, as `/_local/platforms/{connection_id}/accounts` shows it. */
 export interface SimulatedAccount {
@@ -20,7 +20,7 @@ export interface SimulatedAccount {
 }
 
 /** Accounts of strangers: a range of logins in one group. */
-export interface Crowd {
+export interface BulkAccounts {
   group: string;
   from: number;
   count: number;
@@ -37,7 +37,7 @@ export interface SimulatedServer {
   /** The other members that the account was opened with, by their names in the protocol, in lower case. */
   details(login: number): Readonly<Record<string, string>> | undefined;
   /** Adds accounts of strangers. They cost no memory and are not listed. */
-  populate(crowd: Crowd): void;
+  populate(crowd: BulkAccounts): void;
   /** Changes an account, as a dealer or a plug-in does. */
   edit(login: number, changes: Partial<Pick<SimulatedAccount, 'comment' | 'group'>>): void;
   /** Removes an account, as restoring the server from a backup does. */
@@ -58,6 +58,6 @@ export interface SimulatedGroup {
   permitted?: boolean;
 }
 
-export function isOfCrowd(crowd: Crowd | undefined, login: number): boolean {
+export function isBulkAccount(crowd: BulkAccounts | undefined, login: number): boolean {
   return crowd !== undefined && login >= crowd.from && login < crowd.from + crowd.count;
 }

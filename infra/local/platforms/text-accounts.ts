@@ -1,6 +1,6 @@
 import iconv from 'iconv-lite';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
-import { type Crowd, isOfCrowd, type SimulatedAccount, type SimulatedGroup } from './simulated-server.ts';
+import { type BulkAccounts, isBulkAccount, type SimulatedAccount, type SimulatedGroup } from './simulated-server.ts';
 
 export interface TextServerOptions {
   dialect: 'web-registration' | 'interface-gateway';
@@ -70,7 +70,7 @@ export class TextAccounts {
   /** When an `IP=` last opened an account. */
   readonly #visitors = new Map<string, number>();
   /** Accounts of strangers, with only a login. */
-  crowd: Crowd | undefined;
+  crowd: BulkAccounts | undefined;
   #nextLogin: number;
 
   constructor(options: TextServerOptions) {
@@ -194,7 +194,7 @@ export class TextAccounts {
   }
 
   #exists(login: number): boolean {
-    return this.#accounts.has(login) || isOfCrowd(this.crowd, login);
+    return this.#accounts.has(login) || isBulkAccount(this.crowd, login);
   }
 
   #checkAccount(command: string): Reply {

@@ -5,10 +5,10 @@ import { listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
 import {
   ACTING_LATE_MS,
-  type Crowd,
+  type BulkAccounts,
   type SimulatedAccount,
   type SimulatedServer,
-  UNHEARD_OF_CODE,
+  UNDOCUMENTED_CODE,
 } from './simulated-server.ts';
 import { type Reply, TextAccounts, type TextServerOptions } from './text-accounts.ts';
 
@@ -16,7 +16,7 @@ import { type Reply, TextAccounts, type TextServerOptions } from './text-account
 const MAX_LINE = 1_023;
 const ENDS = { line: 'end\r\n', bare: 'end', none: '' };
 /** An `ERROR` that is in no list, of a command that was carried out. */
-const UNHEARD_OF = ['ERROR', 'internal error 9999'];
+const UNDOCUMENTED = ['ERROR', 'internal error 9999'];
 const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
 
 /**
@@ -85,7 +85,7 @@ class SimulatedTextServer implements SimulatedServer {
     return this.#accounts.list();
   }
 
-  populate(crowd: Crowd): void {
+  populate(crowd: BulkAccounts): void {
     this.#accounts.crowd = crowd;
   }
 
@@ -132,7 +132,7 @@ class SimulatedTextServer implements SimulatedServer {
 
   async #serve(socket: Socket, line: string): Promise<void> {
     this.commands += 1;
-    const fault = this.#faultFor(line);
+    const fault = this.#nextFault(line);
     this.#down?.check();
     await this.faults.onCall({ name: line.split(' ', 1)[0] ?? '', fault });
     const work = () => (this.#isListed(socket) ? this.#accounts.work(line) : this.#unlisted());
@@ -161,16 +161,16 @@ class SimulatedTextServer implements SimulatedServer {
         work();
         return this.#send(socket, GARBAGE);
       case 'retcode':
-        if (fault.code !== UNHEARD_OF_CODE) return this.#answer(socket, this.#refusal(fault));
+        if (fault.code !== UNDOCUMENTED_CODE) return this.#answer(socket, this.#refusal(fault));
         work();
-        return this.#answer(socket, UNHEARD_OF);
+        return this.#answer(socket, UNDOCUMENTED);
       default:
         return this.#answer(socket, this.#refusal(fault));
     }
   }
 
   /** A lost reply, or a late deed, is one of a command that opens an account. */
-  #faultFor(line: string): Fault | undefined {
+  #nextFault(line: string): Fault | undefined {
     const { kind } = this.faults.peek() ?? {};
     const waits = (kind === 'reply_lost' || kind === 'late') && !line.startsWith('WNEWACCOUNT');
     return waits ? undefined : this.faults.next();

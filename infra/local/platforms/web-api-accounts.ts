@@ -1,5 +1,5 @@
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
-import { type Crowd, isOfCrowd, type SimulatedAccount, type SimulatedGroup } from './simulated-server.ts';
+import { type BulkAccounts, isBulkAccount, type SimulatedAccount, type SimulatedGroup } from './simulated-server.ts';
 import { RETCODES } from './web-api-retcodes.ts';
 
 /** What the manager of a simulated tp5 server may do; everything where absent. */
@@ -62,7 +62,7 @@ export class WebApiAccounts {
   readonly #options: WebApiAccountsOptions;
   readonly #users = new Map<number, User>();
   /** Accounts of strangers, with only a login and a group. */
-  crowd: Crowd | undefined;
+  crowd: BulkAccounts | undefined;
   #nextLogin: number;
   #nextTicket = 1;
 
@@ -77,15 +77,15 @@ export class WebApiAccounts {
       case '/api/user/add':
         return this.#add(parameters);
       case '/api/user/get':
-        return this.#withUser(parameters, (user) => reply(0, { answer: this.#shown(user) }));
+        return this.#requireUser(parameters, (user) => reply(0, { answer: this.#shown(user) }));
       case '/api/user/logins':
         return this.#logins(parameters);
       case '/api/user/check_password':
-        return this.#withUser(parameters, (user) => this.#checkPassword(user, parameters));
+        return this.#requireUser(parameters, (user) => this.#checkPassword(user, parameters));
       case '/api/group/get':
         return this.#group(parameters);
       case '/api/trade/balance':
-        return this.#withUser(parameters, (user) => this.#changeBalance(user, parameters));
+        return this.#requireUser(parameters, (user) => this.#changeBalance(user, parameters));
       default:
         return undefined;
     }
@@ -182,16 +182,16 @@ export class WebApiAccounts {
   #logins({ Group = '' }: Parameters): Reply {
     const { from = 0, count = 0 } = this.crowd !== undefined && isMasked(Group, this.crowd.group) ? this.crowd : {};
     const others = Array.from({ length: count }, (_, index) => String(from + index));
-    return reply(0, { answer: [...others, ...this.#inGroups(Group).map(({ record }) => record.Login)] });
+    return reply(0, { answer: [...others, ...this.#listGroups(Group).map(({ record }) => record.Login)] });
   }
 
-  #inGroups(groups: string): User[] {
+  #listGroups(groups: string): User[] {
     return [...this.#users.values()].filter(({ record: { Group = '' } }) => isMasked(groups, Group));
   }
 
   #user(login: number): User | undefined {
     const { crowd } = this;
-    if (crowd === undefined || !isOfCrowd(crowd, login)) return this.#users.get(login);
+    if (crowd === undefined || !isBulkAccount(crowd, login)) return this.#users.get(login);
     const record = { Login: String(login), Group: crowd.group, Name: `Client ${login}`, Comment: '', Balance: '0.00' };
     return { record, main: '', investor: '' };
   }
@@ -220,7 +220,7 @@ export class WebApiAccounts {
     return reply(0, { answer: { Ticket: String(this.#nextTicket++) } });
   }
 
-  #withUser({ Login }: Parameters, work: (user: User) => Reply): Reply {
+  #requireUser({ Login }: Parameters, work: (user: User) => Reply): Reply {
     const user = this.#user(Number(Login));
     return user === undefined ? reply(13) : work(user);
   }

@@ -2,15 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server as HttpsServer } from 'node:https';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { type Fault, Faults, STEP_FAULT_KINDS } from '../faults.ts';
-import { fromHereAlone, listen } from '../listen.ts';
+import { listen, refuseForeign } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
 import { type Certificate, certificate } from './certificate.ts';
 import {
   ACTING_LATE_MS,
-  type Crowd,
+  type BulkAccounts,
   type SimulatedAccount,
   type SimulatedServer,
-  UNHEARD_OF_CODE,
+  UNDOCUMENTED_CODE,
 } from './simulated-server.ts';
 import { type Reply, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
 import { managerRecord } from './web-api-manager.ts';
@@ -83,7 +83,7 @@ class SimulatedWebApi implements WebApiServer {
     this.#accounts = new WebApiAccounts(options);
     this.#sessions = new WebApiSessions(options);
     // The windows are kept by the sessions; Node's own would end an idle one after five seconds.
-    const listener = fromHereAlone((request, response) => {
+    const listener = refuseForeign((request, response) => {
       this.#serve(request, response).catch(() => request.socket.destroy());
     });
     this.#https = createServer({ key, cert, keepAliveTimeout: 0, noDelay: true }, listener);
@@ -119,7 +119,7 @@ class SimulatedWebApi implements WebApiServer {
     return this.#accounts.details(login);
   }
 
-  populate(crowd: Crowd): void {
+  populate(crowd: BulkAccounts): void {
     this.#accounts.crowd = crowd;
   }
 
@@ -186,7 +186,7 @@ class SimulatedWebApi implements WebApiServer {
     if (UNCOUNTED.includes(path)) return this.#answer(response, reply(0));
 
     this.commands += 1;
-    const fault = this.#faultFor(path);
+    const fault = this.#nextFault(path);
     this.#down?.check();
     await this.faults.onCall({ name: path, fault, parameters });
     const { manager, rights = {} } = this.#options;
@@ -204,7 +204,7 @@ class SimulatedWebApi implements WebApiServer {
   }
 
   /** A lost reply, or a late deed, is one of a command that changes something. */
-  #faultFor(path: string): Fault | undefined {
+  #nextFault(path: string): Fault | undefined {
     const { kind } = this.faults.peek() ?? {};
     const waits = (kind === 'reply_lost' || kind === 'late') && !ACTING.includes(path);
     return waits ? undefined : this.faults.next();
@@ -241,7 +241,7 @@ class SimulatedWebApi implements WebApiServer {
         socket.destroy();
         return;
       default:
-        if (fault.kind === 'retcode' && fault.code === UNHEARD_OF_CODE) execute();
+        if (fault.kind === 'retcode' && fault.code === UNDOCUMENTED_CODE) execute();
         return this.#answer(response, refusal(fault));
     }
   }

@@ -29,7 +29,7 @@ export interface ObservedCall {
 export const observedCalls = new Map<string, ObservedCall>();
 
 /** @returns AWS's sentence about the first right that is missing; undefined: the call may be made */
-export function denialOf(caller: Caller, needs: readonly Need[]): string | undefined {
+export function findDenial(caller: Caller, needs: readonly Need[]): string | undefined {
   const { name, rights } = caller;
   if (rights === undefined) return undefined;
   for (const need of needs) {

@@ -6,7 +6,7 @@ const running = new AsyncLocalStorage<string>();
  * Does work as a function of this name. Lambda gives each function an environment of its own; here all functions share
  * one process, so its credentials depend on the function that asks for them.
  */
-export function asFunction<T>(name: string, work: () => T): T {
+export function runAsFunction<T>(name: string, work: () => T): T {
   return running.run(name, work);
 }
 

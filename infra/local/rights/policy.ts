@@ -28,12 +28,12 @@ export interface Right {
  * The rights of a policy, each apart, so that a call shows which of them it needs.
  * @throws Error at a statement that is more than allowed actions, resources and `StringEquals`
  */
-export function rightsOf(principal: string, statements: readonly Statement[]): Right[] {
+export function parseRights(principal: string, statements: readonly Statement[]): Right[] {
   return statements.flatMap((statement) => {
     const { Sid = 'Trace', Effect, Action, Resource, NotResource } = statement;
     if (Effect !== 'Allow') throw new Error(`${principal} ${Sid}: the effect ${Effect} is not evaluated here.`);
-    const condition = conditionOf(statement);
-    const scopes = NotResource === undefined ? [Resource ?? []].flat().map(on) : [otherThan([NotResource].flat())];
+    const condition = parseCondition(statement);
+    const scopes = NotResource === undefined ? [Resource ?? []].flat().map(on) : [excludedScope([NotResource].flat())];
     return [Action].flat().flatMap((action) => {
       // IAM compares actions in any case.
       const isAction = like(action.toLowerCase());
@@ -60,7 +60,7 @@ function on(pattern: string): Scope {
   return { text: pattern, matches: like(pattern) };
 }
 
-function otherThan(patterns: string[]): Scope {
+function excludedScope(patterns: string[]): Scope {
   const excluded = patterns.map(like);
   return { text: `other than ${patterns.join(', ')}`, matches: (resource) => !excluded.some((is) => is(resource)) };
 }
@@ -80,7 +80,7 @@ interface Holding {
   holds(context: Readonly<Record<string, string>>): boolean;
 }
 
-function conditionOf({ Sid, Condition = {} }: Statement): Holding {
+function parseCondition({ Sid, Condition = {} }: Statement): Holding {
   const [operator] = Object.keys(Condition).filter((name) => name !== 'StringEquals');
   if (operator !== undefined) throw new Error(`${Sid}: the condition ${operator} is not evaluated here.`);
   const wanted = Object.entries(Condition.StringEquals ?? {}).map(([key, values]) => [key, [values].flat()] as const);

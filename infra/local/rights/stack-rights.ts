@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { deploymentEntries, variableName } from '../../../lib/validators/deployment.ts';
 import { parseSettings } from '../../../lib/validators/texts.ts';
 import { ACCOUNT, bucketArn, busArn, REGION, secretArn, tableArn } from './arn.ts';
-import { type Right, rightsOf, type Statement } from './policy.ts';
+import { parseRights, type Right, type Statement } from './policy.ts';
 import { rightsCache, type StackRights, sourcesHash } from './rights-cache.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ export async function functionRights(
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<Record<string, readonly Right[]>> {
   const { types, functions } = await stackRights({
-    ...settingsIn(environment),
+    ...readSettings(environment),
     platformSecrets: PLATFORM_SECRETS,
     ...more,
   });
@@ -30,7 +30,7 @@ export async function functionRights(
   return Object.fromEntries(
     Object.entries(functions).map(([name, { statements }]) => [
       name,
-      rightsOf(name, resolve(statements, names) as Statement[]),
+      parseRights(name, resolve(statements, names) as Statement[]),
     ]),
   );
 }
@@ -38,7 +38,7 @@ export async function functionRights(
 const ChannelsSchema = v.object({ channels: deploymentEntries.channels });
 
 /** The settings of a deployment whose functions have these variables, without those of channels that it lacks. */
-function settingsIn(environment: Environment): Record<string, string> {
+function readSettings(environment: Environment): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const name of Object.keys(deploymentEntries)) {
     const value = environment[variableName(name)];
@@ -62,7 +62,7 @@ function resourceNames(
     ['AWS::AccountId', ACCOUNT],
   ]);
   for (const [variable, value] of Object.values(functions).flatMap(({ variables }) => Object.entries(variables))) {
-    const reference = referenceIn(value);
+    const reference = referenceName(value);
     const name = environment[variable];
     if (reference === undefined || name === undefined) continue;
     const toArn = ARNS[types[reference] ?? ''];
@@ -80,7 +80,7 @@ const ARNS: Readonly<Record<string, (name: string) => string>> = {
 };
 
 /** `CrmTable` or `CrmTable.Arn`, where a value is one of a template's references. */
-function referenceIn(value: unknown): string | undefined {
+function referenceName(value: unknown): string | undefined {
   const [[name, argument] = [], ...others] = Object.entries(value ?? {}) as [string, unknown][];
   if (others.length > 0) return undefined;
   if (name === 'Ref') return String(argument);
@@ -91,7 +91,7 @@ function referenceIn(value: unknown): string | undefined {
 function resolve(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (Array.isArray(value)) return value.map((one) => resolve(one, names));
   if (typeof value !== 'object' || value === null) return value;
-  const reference = referenceIn(value);
+  const reference = referenceName(value);
   if (reference !== undefined) return names.get(reference) ?? `<${reference}>`;
   if ('Fn::Join' in value) {
     const [separator, parts] = value['Fn::Join'] as [string, unknown[]];

@@ -19,7 +19,7 @@ const BARE: AppProps = {
 };
 
 /** Builds the stack in an app of its own, whose output is deleted; no function is bundled. */
-export function inBareApp<T>(
+export function synthesizeAlone<T>(
   props: AppProps,
   settings: Record<string, unknown>,
   use: (stack: Stack, app: App) => T,
@@ -40,29 +40,29 @@ interface Resource {
 
 /** What the stack of these settings allows each function. */
 export function synthesizeRights(settings: Record<string, unknown>): StackRights {
-  const template = inBareApp({ builtinCloudFormationValidation: false }, settings, (stack) =>
+  const template = synthesizeAlone({ builtinCloudFormationValidation: false }, settings, (stack) =>
     Template.fromStack(stack).toJSON(),
   );
   const resources = template.Resources as Record<string, Resource>;
   const functions: Record<string, FunctionRights> = {};
   for (const route of [...ROUTES, ...EXTENSIONS, ...SCHEDULED]) {
-    const found = functionIn(resources, constructName(route));
+    const found = findFunction(resources, constructName(route));
     if (found !== undefined) functions[route.name] = found;
   }
   const types = Object.fromEntries(Object.entries(resources).map(([id, { Type }]) => [id, Type]));
   return { types, functions };
 }
 
-function functionIn(resources: Record<string, Resource>, construct: string): FunctionRights | undefined {
-  const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
-  const [, lambda] = ofType('AWS::Lambda::Function').find(([id]) => id.startsWith(`${construct}Function`)) ?? [];
+function findFunction(resources: Record<string, Resource>, construct: string): FunctionRights | undefined {
+  const filterType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
+  const [, lambda] = filterType('AWS::Lambda::Function').find(([id]) => id.startsWith(`${construct}Function`)) ?? [];
   if (lambda === undefined) return undefined;
   const { Role, Environment } = lambda.Properties as {
     Role: { 'Fn::GetAtt': [string, string] };
     Environment: { Variables: Record<string, unknown> };
   };
   const role = JSON.stringify({ Ref: Role['Fn::GetAtt'][0] });
-  const statements = ofType('AWS::IAM::Policy').flatMap(([, { Properties }]) => {
+  const statements = filterType('AWS::IAM::Policy').flatMap(([, { Properties }]) => {
     const { Roles, PolicyDocument } = Properties as { Roles: unknown[]; PolicyDocument: { Statement: unknown[] } };
     return Roles.some((one) => JSON.stringify(one) === role) ? PolicyDocument.Statement : [];
   });

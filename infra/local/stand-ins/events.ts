@@ -56,12 +56,12 @@ export function startEvents({ buses, deliver, ...options }: EventsOptions): Prom
         `1 validation error detected: Value at 'entries' failed to satisfy constraint: Member must have length less than or equal to ${MAX_ENTRIES}, and greater than or equal to 1`,
       );
     }
-    if (entries.reduce((sum, entry) => sum + sizeOf(entry), 0) > MAX_BYTES) {
+    if (entries.reduce((sum, entry) => sum + entryBytes(entry), 0) > MAX_BYTES) {
       return failure('ValidationException', 'Total size of the entries in the request is over the limit.');
     }
     const results = entries.map((entry, place) => {
       if (fault === 'partial' && place === 0) return refused('InternalFailure', 'Asked for by the local service.');
-      return faultOf(entry, buses) ?? { EventId: taken(entry, deliver) };
+      return entryError(entry, buses) ?? { EventId: taken(entry, deliver) };
     });
     const FailedEntryCount = results.filter((result) => 'ErrorCode' in result).length;
     return json(200, { FailedEntryCount, Entries: results });
@@ -88,22 +88,22 @@ function parse(body: string) {
 function needs({ headers, body }: Call): Need[] {
   const input = parse(body);
   const action = String(headers['x-amz-target']).replace(/^AWSEvents\./, 'events:');
-  const buses = new Set(input.success ? input.output.Entries.map(busOf) : []);
+  const buses = new Set(input.success ? input.output.Entries.map(busName) : []);
   return [...buses].map((bus) => ({ action, resource: busArn(bus) }));
 }
 
 /** An entry may name its bus by the ARN. */
-function busOf({ EventBusName }: Entry): string {
+function busName({ EventBusName }: Entry): string {
   return EventBusName.slice(EventBusName.lastIndexOf('/') + 1);
 }
 
 /** As EventBridge counts it, in bytes. */
-function sizeOf({ Source, DetailType, Detail, Resources, Time }: Entry): number {
+function entryBytes({ Source, DetailType, Detail, Resources, Time }: Entry): number {
   return Buffer.byteLength([Source, DetailType, Detail, ...Resources].join('')) + (Time === undefined ? 0 : 14);
 }
 
 /** Why a bus does not take this entry; the others of the call go on. */
-function faultOf(entry: Entry, buses: string[]) {
+function entryError(entry: Entry, buses: string[]) {
   const { Source, DetailType, Detail } = entry;
   if (Source === '') return missing('Source');
   if (DetailType === '') return missing('DetailType');
@@ -112,8 +112,8 @@ function faultOf(entry: Entry, buses: string[]) {
     return refused('InvalidArgument', 'Parameter DetailType is not valid. Reason: It has more than 128 letters.');
   }
   if (Source.startsWith('aws.')) return refused('NotAuthorizedForSourceException', 'Not authorized for the source.');
-  if (detailOf(Detail) === undefined) return refused('MalformedDetail', 'Detail is malformed.');
-  if (!buses.includes(busOf(entry)))
+  if (parseDetail(Detail) === undefined) return refused('MalformedDetail', 'Detail is malformed.');
+  if (!buses.includes(busName(entry)))
     return refused('InvalidArgument', 'Parameter EventBusName is not valid. Reason: No such bus.');
   return undefined;
 }
@@ -127,7 +127,7 @@ function refused(ErrorCode: string, ErrorMessage: string) {
 }
 
 /** An object, which a detail must be. */
-function detailOf(text: string): Record<string, unknown> | undefined {
+function parseDetail(text: string): Record<string, unknown> | undefined {
   try {
     const detail: unknown = JSON.parse(text);
     return typeof detail === 'object' && detail !== null && !Array.isArray(detail) ? { ...detail } : undefined;
@@ -149,7 +149,7 @@ function taken({ Source, DetailType, Detail, Resources, Time }: Entry, deliver: 
     time: new Date(time).toISOString().replace(/\.\d+Z$/, 'Z'),
     region: 'eu-west-1',
     resources: Resources,
-    detail: detailOf(Detail) ?? {},
+    detail: parseDetail(Detail) ?? {},
   });
   return id;
 }

@@ -41,15 +41,15 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
   }
 
   function put(name: string, { headers, bytes: body }: Call): Answer {
-    const fault = contentFault(body, headers);
+    const fault = contentError(body, headers);
     if (fault !== undefined) return s3Error(400, fault, 'The content does not match what was sent with it.');
-    const metadata = metadataIn(headers);
+    const metadata = readMetadata(headers);
     const size = Object.entries(metadata).reduce((sum, [meta, value]) => sum + meta.length + value.length, 0);
     if (size > MAX_METADATA_BYTES) {
       return s3Error(400, 'MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size');
     }
     const tags = [...new URLSearchParams(String(headers['x-amz-tagging'] ?? ''))];
-    const tagFault = faultOfTags(tags);
+    const tagFault = tagError(tags);
     if (tagFault !== undefined) return tagFault;
     objects.set(name, {
       body,
@@ -105,7 +105,7 @@ function needs(call: Call): Need[] {
   return actions.map((one) => ({ action: `s3:${one}`, resource: `${bucketArn(bucket)}/${key}` }));
 }
 
-function metadataIn(headers: Call['headers']): Record<string, string> {
+function readMetadata(headers: Call['headers']): Record<string, string> {
   const metadata: Record<string, string> = {};
   for (const [header, value] of Object.entries(headers)) {
     if (header.startsWith('x-amz-meta-')) metadata[header.slice('x-amz-meta-'.length)] = String(value);
@@ -119,7 +119,7 @@ const TAG_KEY = /^(?!aws:)[\p{L}\p{N}\p{Z}+\-=._:/@]{1,128}$/u;
 const TAG_VALUE = /^[\p{L}\p{N}\p{Z}+\-=._:/@]{0,256}$/u;
 
 /** The error that S3 has for the tags that come with an object. */
-function faultOfTags(tags: readonly [key: string, value: string][]): Answer | undefined {
+function tagError(tags: readonly [key: string, value: string][]): Answer | undefined {
   if (new Map(tags).size < tags.length) return s3Error(400, 'InvalidArgument', 'The header repeats a tag.');
   if (tags.length > MAX_TAGS) return s3Error(400, 'BadRequest', 'Object tags cannot be greater than 10');
   if (tags.every(([key, value]) => TAG_KEY.test(key) && TAG_VALUE.test(value))) return undefined;
@@ -127,7 +127,7 @@ function faultOfTags(tags: readonly [key: string, value: string][]): Answer | un
 }
 
 /** The error that S3 has for content which is not what its checksums say. */
-function contentFault(body: Buffer, headers: Call['headers']): string | undefined {
+function contentError(body: Buffer, headers: Call['headers']): string | undefined {
   const signed = String(headers['x-amz-content-sha256'] ?? '');
   const digest = createHash('sha256').update(body).digest();
   if (/^[0-9a-f]{64}$/.test(signed) && digest.toString('hex') !== signed) return 'XAmzContentSHA256Mismatch';

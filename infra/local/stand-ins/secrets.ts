@@ -55,7 +55,7 @@ export function startSecrets({ secrets, ...options }: SecretsOptions): Promise<S
   };
 
   function answer({ headers, body }: Call): Answer {
-    const operation = operations[operationIn(headers)];
+    const operation = operations[readOperation(headers)];
     if (operation === undefined)
       return failure('UnknownOperationException', 'The stand-in does not know this operation.');
     try {
@@ -79,7 +79,7 @@ export function startSecrets({ secrets, ...options }: SecretsOptions): Promise<S
   );
 }
 
-function operationIn(headers: Call['headers']): string {
+function readOperation(headers: Call['headers']): string {
   return String(headers['x-amz-target']).replace(/^secretsmanager\./, '');
 }
 
@@ -88,7 +88,7 @@ const NamedSchema = v.pipe(v.string(), v.parseJson(), v.object({ SecretId: v.opt
 function needs({ headers, body }: Call): Need[] {
   const input = v.safeParse(NamedSchema, body);
   const name = input.success ? (input.output.SecretId ?? input.output.Name) : undefined;
-  return [{ action: `secretsmanager:${operationIn(headers)}`, resource: secretArn(name ?? '') }];
+  return [{ action: `secretsmanager:${readOperation(headers)}`, resource: secretArn(name ?? '') }];
 }
 
 function notFound(): Answer {

@@ -28,8 +28,8 @@ export function startSes({ verified, configurationSets = [], record, ...options 
   /** The right on the identity that is verified, where the address itself is: on the address; and on the configuration set. */
   function needs({ body }: Call): Need[] {
     const form = new URLSearchParams(body);
-    const sender = addressOf(form.get('Source') ?? '');
-    const identity = verified.includes(sender) ? sender : domainOf(sender);
+    const sender = parseAddress(form.get('Source') ?? '');
+    const identity = verified.includes(sender) ? sender : emailDomain(sender);
     const set = form.get('ConfigurationSetName');
     const context = { 'ses:FromAddress': sender };
     return [`identity/${identity}`, ...(set === null ? [] : [`configuration-set/${set}`])].map((resource) => ({
@@ -47,7 +47,7 @@ export function startSes({ verified, configurationSets = [], record, ...options 
       denied: (message) => queryError(SES, 403, 'AccessDenied', message),
       unsigned: () => queryError(SES, 403, 'MissingAuthenticationToken', 'Request is missing Authentication Token'),
       throttled: () => queryError(SES, 400, 'Throttling', 'Maximum sending rate exceeded.'),
-      refused: () => notVerified(verified.slice(0, 1)),
+      refused: () => identityError(verified.slice(0, 1)),
     },
     options,
   );
@@ -78,7 +78,7 @@ function contentRefusal(form: URLSearchParams): Answer | undefined {
   if (form.get('Source') === null || subject === null) {
     return queryError(SES, 400, 'ValidationError', '1 validation error detected: Member must not be null');
   }
-  if (bodyOf(form) === '') return invalid('Message body is empty');
+  if (readBody(form) === '') return invalid('Message body is empty');
   if (/[\r\n]/.test(subject)) return invalid('Subject contains control characters');
   return undefined;
 }
@@ -87,19 +87,19 @@ function recipientsRefusal(form: URLSearchParams): Answer | undefined {
   const to = recipients(form);
   if (to.length === 0) return invalid("Missing required header 'To'.");
   if (to.length > 50) return invalid('Recipient count exceeds 50.');
-  for (const address of [...to.map(addressOf), ...list(form, 'ReplyToAddresses.member').map(addressOf)]) {
-    const fault = addressFault(address);
+  for (const address of [...to.map(parseAddress), ...list(form, 'ReplyToAddresses.member').map(parseAddress)]) {
+    const fault = addressError(address);
     if (fault !== undefined) return invalid(fault);
   }
   return undefined;
 }
 
 function senderRefusal(form: URLSearchParams, verified: string[]): Answer | undefined {
-  const sender = addressOf(form.get('Source') ?? '');
-  const fault = addressFault(sender);
+  const sender = parseAddress(form.get('Source') ?? '');
+  const fault = addressError(sender);
   if (fault !== undefined) return invalid(fault);
-  if (!verified.some((identity) => [sender.toLowerCase(), domainOf(sender)].includes(identity.toLowerCase()))) {
-    return notVerified([sender]);
+  if (!verified.some((identity) => [sender.toLowerCase(), emailDomain(sender)].includes(identity.toLowerCase()))) {
+    return identityError([sender]);
   }
   return undefined;
 }
@@ -122,12 +122,12 @@ function configurationSetRefusal(form: URLSearchParams, configurationSets: strin
 }
 
 function sizeRefusal(form: URLSearchParams): Answer | undefined {
-  const length = Buffer.byteLength((form.get('Message.Subject.Data') ?? '') + bodyOf(form));
+  const length = Buffer.byteLength((form.get('Message.Subject.Data') ?? '') + readBody(form));
   if (length <= MAX_MESSAGE_BYTES) return undefined;
   return invalid(`Message length is more than ${MAX_MESSAGE_BYTES} bytes long: '${length}'.`);
 }
 
-function bodyOf(form: URLSearchParams): string {
+function readBody(form: URLSearchParams): string {
   return `${form.get('Message.Body.Text.Data') ?? ''}${form.get('Message.Body.Html.Data') ?? ''}`;
 }
 
@@ -136,15 +136,15 @@ function recipients(form: URLSearchParams): string[] {
 }
 
 /** The address of `Name <address>`, or the whole. */
-function addressOf(mailbox: string): string {
+function parseAddress(mailbox: string): string {
   return /<([^<>]*)>\s*$/.exec(mailbox)?.[1] ?? mailbox.trim();
 }
 
-function domainOf(address: string): string {
+function emailDomain(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 }
 
-function addressFault(address: string): string | undefined {
+function addressError(address: string): string | undefined {
   const at = address.lastIndexOf('@');
   if (at < 0) return "Missing final '@domain'";
   const [local, domain] = [address.slice(0, at), address.slice(at + 1)];
@@ -163,7 +163,7 @@ function invalid(message: string): Answer {
   return queryError(SES, 400, 'InvalidParameterValue', message);
 }
 
-function notVerified(identities: string[]): Answer {
+function identityError(identities: string[]): Answer {
   const who = `The following identities failed the check in region ${REGION.toUpperCase()}: ${identities.join(', ')}`;
   return queryError(SES, 400, 'MessageRejected', `Email address is not verified. ${who}`);
 }

@@ -24,11 +24,11 @@ export function startSns({ topics = [], optedOut = [], record, ...options }: Sns
     if (message === '') return invalid('Empty message');
     if ((phone === null) === (topic === null))
       return invalid('TopicArn or TargetArn Reason: no value for required parameter');
-    const attributes = attributesOf(form);
+    const attributes = parseAttributes(form);
     if (typeof attributes === 'string') return queryError(SNS, 400, 'ParameterValueInvalid', attributes);
 
     if (phone !== null) {
-      const fault = smsFault(phone, message, attributes);
+      const fault = smsError(phone, message, attributes);
       if (fault !== undefined) return invalid(fault);
       if (optedOut.includes(phone)) {
         return queryError(SNS, 400, 'OptedOut', `The phone number ${phone} has opted out.`);
@@ -66,7 +66,7 @@ function needs({ body }: Call): Need[] {
 type Attributes = Map<string, { type: string; value: string }>;
 
 /** The message attributes, or what is wrong with them. */
-function attributesOf(form: URLSearchParams): Attributes | string {
+function parseAttributes(form: URLSearchParams): Attributes | string {
   const names = list(form, 'MessageAttributes.entry', '.Name');
   const attributes: Attributes = new Map();
   for (const [index, name] of names.entries()) {
@@ -93,7 +93,7 @@ const SMS_ATTRIBUTES: Record<string, { type: string; rule: RegExp }> = {
   'AWS.MM.SMS.TemplateId': { type: 'String', rule: /^.{1,50}$/ },
 };
 
-function smsFault(phone: string, message: string, attributes: Attributes): string | undefined {
+function smsError(phone: string, message: string, attributes: Attributes): string | undefined {
   if (!/^\+[1-9]\d{6,14}$/.test(phone)) return `PhoneNumber Reason: ${phone} is not valid to publish to`;
   if (message.length > 1_600) return 'Message too long';
   for (const [name, { type, rule }] of Object.entries(SMS_ATTRIBUTES)) {

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { FaultKind, Faults } from '../faults.ts';
-import { closed, fromHereAlone, LIKE_AWS, listen } from '../listen.ts';
+import { closed, LIKE_AWS, listen, refuseForeign } from '../listen.ts';
 import type { OutboxEntry } from '../outbox-entry.ts';
-import { type Caller, type Callers, denialOf } from '../rights/callers.ts';
+import { type Caller, type Callers, findDenial } from '../rights/callers.ts';
 import type { Need } from '../rights/policy.ts';
 import { downtime } from './downtime.ts';
 
@@ -72,7 +72,7 @@ export async function serve(service: Service, { port = 0, faults, callers }: Omi
 
   const server = createServer(
     LIKE_AWS,
-    fromHereAlone((request, response) => {
+    refuseForeign((request, response) => {
       // Tests move the clock of the functions alone, and a client that sees two times repeats a refused call.
       response.sendDate = false;
       work(request)
@@ -91,9 +91,9 @@ export async function serve(service: Service, { port = 0, faults, callers }: Omi
     lastBody = bytes.toString('utf8');
     const call = { method, path, headers, body: lastBody, bytes };
     if (service.signingName !== undefined) {
-      const caller = callerOf(request, service.signingName, callers);
+      const caller = findCaller(request, service.signingName, callers);
       if (caller === undefined) return service.unsigned();
-      const denial = denialOf(caller, service.needs(call));
+      const denial = findDenial(caller, service.needs(call));
       if (denial !== undefined) return service.denied(denial);
     }
     requests += 1;
@@ -139,7 +139,7 @@ const ANYBODY: Caller = { name: 'anybody' };
  * Who signed a request for this service, by the access key in its signature's credential scope. The signature itself is
  * not computed.
  */
-export function callerOf({ headers }: IncomingMessage, signingName: string, callers?: Callers): Caller | undefined {
+export function findCaller({ headers }: IncomingMessage, signingName: string, callers?: Callers): Caller | undefined {
   const [, key = '', service] =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/\d{8}\/[a-z0-9-]+\/([\w-]+)\/aws4_request,/.exec(
       headers.authorization ?? '',

@@ -53,13 +53,13 @@ export function startVoice(options: VoiceOptions): Promise<StandIn> {
       return error('UnknownOperationException', {});
     const input = parse(body);
     if (input === undefined) return error('SerializationException', {});
-    const fault = fieldFault(input) ?? stateFault(input, options);
+    const fault = fieldError(input) ?? stateError(input, options);
     if (fault !== undefined) return fault;
 
     const ssml = input.MessageBodyTextType === 'SSML';
     const text = ssml ? spokenText(String(input.MessageBody)) : String(input.MessageBody);
     if (text === undefined) return invalid('CANNOT_PARSE', 'MessageBody');
-    const language = languageOf(input.VoiceId ?? 'MATTHEW');
+    const language = voiceLanguage(input.VoiceId ?? 'MATTHEW');
     options.record({
       kind: 'call',
       to: String(input.DestinationPhoneNumber),
@@ -106,14 +106,14 @@ const FIELDS: Record<string, [rule: (value: unknown) => boolean, required?: true
   OriginationIdentity: [text(/^[A-Za-z0-9_:/+-]{1,256}$/), true],
   MessageBody: [text(/^(?!\s*$)[\s\S]+$/), true],
   MessageBodyTextType: [text(/^(TEXT|SSML)$/)],
-  VoiceId: [(value) => languageOf(value) !== undefined],
+  VoiceId: [(value) => voiceLanguage(value) !== undefined],
   ConfigurationSetName: [text(/^[A-Za-z0-9_:/-]{1,256}$/)],
   ProtectConfigurationId: [text(/^[A-Za-z0-9_:/-]{1,256}$/)],
   MaxPricePerMinute: [text(/^(?=.{2,8}$)[0-9]{0,2}\.[0-9]{1,5}$/)],
   TimeToLive: [(value) => Number.isInteger(value) && Number(value) >= 5 && Number(value) <= 259_200],
 };
 
-function fieldFault(input: Record<string, unknown>): Answer | undefined {
+function fieldError(input: Record<string, unknown>): Answer | undefined {
   for (const [name, [rule, required]] of Object.entries(FIELDS)) {
     if (input[name] === undefined) {
       if (required === true) return invalid('MISSING_PARAMETER', name);
@@ -123,7 +123,7 @@ function fieldFault(input: Record<string, unknown>): Answer | undefined {
   return String(input.MessageBody).length > longest ? invalid('MAXIMUM_SIZE_EXCEEDED', 'MessageBody') : undefined;
 }
 
-function stateFault(input: Record<string, unknown>, options: VoiceOptions): Answer | undefined {
+function stateError(input: Record<string, unknown>, options: VoiceOptions): Answer | undefined {
   const among = (value: unknown, known: string[] = []) => value === undefined || known.includes(String(value));
   if (!among(input.OriginationIdentity, options.originationIdentities)) return missing('phone-number');
   if (!among(input.ConfigurationSetName, options.configurationSets)) return missing('configuration-set');
@@ -140,7 +140,7 @@ function text(rule: RegExp): (value: unknown) => boolean {
   return (value) => typeof value === 'string' && rule.test(value);
 }
 
-function languageOf(voice: unknown): string | undefined {
+function voiceLanguage(voice: unknown): string | undefined {
   return Object.entries(VOICES).find(([, voices]) => voices.split(' ').includes(String(voice)))?.[0];
 }
 

@@ -39,9 +39,9 @@ describe('npm run crm -- call', () => {
     const target = { name: 'x', table: operators.table, client: {}, database: {}, objects: {}, apiUrl };
     const terminal = {
       print: () => {},
-      tell: () => {},
+      report: () => {},
       cdkJson: '',
-      addressesOf: async () => [],
+      resolveHost: async () => [],
       wait: async () => {},
     };
     const input = async function* () {

@@ -21,7 +21,7 @@ describe('A connection whose secret the functions cannot read', () => {
     [undefined, {}, 'mt5/tp5-x', false],
   ])('in the stack %s with the settings %j: the secret %s is warned of: %s', async (stack, context, secret, warned) => {
     const target = stack === undefined ? {} : { stack };
-    const terminal = { cdkJson: cdkJsonOf(context), addressesOf: async () => [] };
+    const terminal = { cdkJson: cdkJsonOf(context), resolveHost: async () => [] };
     const warnings = await connectionWarnings(connection(secret), 'connections[0]', target, terminal);
     expect(warnings).toEqual(
       warned

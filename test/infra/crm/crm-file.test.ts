@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { localSecretFaults, parseCrmFile } from '../../../infra/crm/crm-file.ts';
-import { CrmFileError } from '../../../infra/crm/faults.ts';
+import { localSecretErrors, parseCrmFile } from '../../../infra/crm/crm-file.ts';
+import { CrmFileError } from '../../../infra/crm/record-errors.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { EXAMPLE_FILE } from '../../support/crm-example.ts';
 
@@ -228,7 +228,7 @@ describe('local secrets', () => {
       ...(host === undefined ? {} : { host }),
     }));
     const file = await parseCrmFile(JSON.stringify({ connections, local_secrets }));
-    return localSecretFaults(file).map(({ path, rule }) => `${path}: ${rule}`);
+    return localSecretErrors(file).map(({ path, rule }) => `${path}: ${rule}`);
   }
 
   it('are asked for by connections to real servers', async () => {

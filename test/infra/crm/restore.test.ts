@@ -22,7 +22,7 @@ async function openAccount(key: string) {
 /** Deletes these items of a table, or all. */
 async function lose(table: string, which: (item: Item) => boolean = () => true): Promise<void> {
   const stored = itemsOf(table);
-  for (const item of (await operators.items(table)).filter(which)) await stored.delete(stored.keyOf(item));
+  for (const item of (await operators.items(table)).filter(which)) await stored.delete(stored.itemKey(item));
 }
 
 let tests = 0;

@@ -36,7 +36,7 @@ function world(registration: ConfirmedRegistration | undefined = REGISTRATION) {
 describe('the local CRM', () => {
   it('makes a client of a confirmed registration, who is found by id, address and phone', async () => {
     const { crm, written } = world();
-    await crm.hear(event());
+    await crm.receive(event());
     const [client] = crm.clients();
     expect(client).toMatchObject({
       id: expect.stringMatching(/^C[0-9A-F]{7}$/),
@@ -64,26 +64,26 @@ describe('the local CRM', () => {
 
   it('makes one client, however often it hears of it', async () => {
     const { crm } = world();
-    await crm.hear(event());
-    await crm.hear(event());
+    await crm.receive(event());
+    await crm.receive(event());
     expect(crm.clients()).toHaveLength(1);
   });
 
   it('makes no client where the e-mail address is one’s already', async () => {
     const { crm, written } = world();
-    await crm.hear(event({ email_taken: true }));
+    await crm.receive(event({ email_taken: true }));
     expect([crm.clients(), written]).toEqual([[], []]);
   });
 
   it('needs neither a phone nor a language', async () => {
     const { crm, written } = world({ email: 'nia@example.com', name: 'Nia' });
-    await crm.hear(event());
+    await crm.receive(event());
     expect(written[0]?.record).toEqual({ id: expect.any(String), email: 'nia@example.com', name: 'Nia' });
   });
 
   it('complains of a registration that is gone', async () => {
     const { crm } = world();
-    await expect(crm.hear(event({ id: 'r-2' }))).rejects.toThrow('gone');
+    await expect(crm.receive(event({ id: 'r-2' }))).rejects.toThrow('gone');
     expect(crm.clients()).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { oneTimeCode } from '../../../infra/local/one-time-code.ts';
+import { findCode } from '../../../infra/local/one-time-code.ts';
 import { spokenText } from '../../../infra/local/stand-ins/ssml.ts';
 import { speech } from '../../../lib/messages/call.ts';
 import { otpMail } from '../../../lib/messages/email.ts';
@@ -30,27 +30,27 @@ function call(message: Message, words: Translation, brand = BRAND) {
 
 describe('the one-time password of a message', () => {
   it.each(WORDS)('is found in mail, text and call, in $language', (words) => {
-    expect(oneTimeCode(mail(CODE, words))).toBe('048271');
-    expect(oneTimeCode(sms(CODE, words))).toBe('048271');
-    expect(oneTimeCode(call(CODE, words))).toBe('048271');
+    expect(findCode(mail(CODE, words))).toBe('048271');
+    expect(findCode(sms(CODE, words))).toBe('048271');
+    expect(findCode(call(CODE, words))).toBe('048271');
   });
 
   it.each(WORDS)('is not taken for one in notices and logins, in $language', (words) => {
     for (const message of [mail(NOTICE, words), sms(NOTICE, words), call(NOTICE, words)]) {
-      expect(oneTimeCode(message)).toBeUndefined();
+      expect(findCode(message)).toBeUndefined();
     }
     const account = { login: 100001, version: 'tp4', group: 'standard', leverage: 100 } as const;
-    expect(oneTimeCode({ kind: 'email', text: accountMail(account, words, BRAND).text })).toBeUndefined();
-    expect(oneTimeCode({ kind: 'popup', text: accountPopUp(account, words).text })).toBeUndefined();
+    expect(findCode({ kind: 'email', text: accountMail(account, words, BRAND).text })).toBeUndefined();
+    expect(findCode({ kind: 'popup', text: accountPopUp(account, words).text })).toBeUndefined();
   });
 
   it('is told from six digits in the name of a brand, in a mail and in a call', () => {
     const brand = { ...BRAND, name: 'Broker 123456' };
-    expect(oneTimeCode(mail(CODE, ENGLISH, brand))).toBe('048271');
-    expect(oneTimeCode(call(CODE, ENGLISH, brand))).toBe('048271');
+    expect(findCode(mail(CODE, ENGLISH, brand))).toBe('048271');
+    expect(findCode(call(CODE, ENGLISH, brand))).toBe('048271');
   });
 
   it('is found in a WhatsApp message', () => {
-    expect(oneTimeCode({ kind: 'whatsapp', text: '048271 is your verification code.' })).toBe('048271');
+    expect(findCode({ kind: 'whatsapp', text: '048271 is your verification code.' })).toBe('048271');
   });
 });

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM } from '../../../infra/local/chromium.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
-import { oneTimeCode } from '../../../infra/local/one-time-code.ts';
+import { findCode } from '../../../infra/local/one-time-code.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/form.ts';
 import { inChromium, TestBrowser } from '../../support/chromium.ts';
@@ -296,7 +296,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
 
     it('confirms the code, and the CRM creates a client', async () => {
       const mail = service.outbox.list().at(-1);
-      await field('Code').fill((mail && oneTimeCode(mail)) ?? '');
+      await field('Code').fill((mail && findCode(mail)) ?? '');
       await press('Confirm');
       await page().getByRole('heading', { name: 'You are registered' }).waitFor();
       const crm = outbox.getByRole('region', { name: 'CRM' });

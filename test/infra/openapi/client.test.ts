@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, expectTypeOf, it, vi } from 'vitest';
-import { oneTimeCode } from '../../../infra/local/one-time-code.ts';
+import { findCode } from '../../../infra/local/one-time-code.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import type { Account, Body, Problem } from '../../../infra/openapi/client.ts';
 import { confirm, openAccount, RequestError, register } from '../../../infra/openapi/client.ts';
@@ -73,7 +73,7 @@ describe('Against the local service', () => {
     const message = service.outbox
       .list()
       .findLast(({ kind, to }) => kind === otp_type && (!('email' in address) || to === address.email));
-    return { ...confirmation, code: (message && oneTimeCode(message)) ?? 'none' };
+    return { ...confirmation, code: (message && findCode(message)) ?? 'none' };
   }
 
   const examples = Object.entries(REQUEST_EXAMPLES).flatMap(([operation, named]) =>
@@ -113,7 +113,7 @@ describe('Against the local service', () => {
 
     const [message] = messages;
     const { email, password } = person;
-    const code = (message && oneTimeCode(message)) ?? 'none';
+    const code = (message && findCode(message)) ?? 'none';
     service.bus.clear();
     for (let i = 0; i < 2; i += 1) {
       await confirm({ baseUrl: service.url }, { otp_type: 'email', email, code, password });

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
 import { generatedFiles } from '../../../infra/openapi/openapi.ts';
-import { PROBLEM_NOTES, PROBLEM_TYPES, statusesOf } from '../../../infra/openapi/problems.ts';
+import { PROBLEM_NOTES, PROBLEM_TYPES, problemStatuses } from '../../../infra/openapi/problems.ts';
 import { CUSTOM_FIELD_TYPES, FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { IdempotencyKeySchema } from '../../../lib/validators/headers.ts';
 import { RULES } from '../../../lib/validators/primitives.ts';
@@ -232,7 +232,7 @@ describe('The errors', () => {
         .map(([status]) => `${operationId} ${status}`),
     );
     const { operations: by } = PROBLEM_NOTES[type];
-    const expected = by.flatMap((operation) => statusesOf(type).map((status) => `${operation} ${status}`));
+    const expected = by.flatMap((operation) => problemStatuses(type).map((status) => `${operation} ${status}`));
     expect(found.toSorted()).toEqual(expected.toSorted());
     expect(found).not.toHaveLength(0);
   });

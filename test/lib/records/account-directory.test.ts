@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { toItems } from '../../../infra/crm/crm-items.ts';
+import { serializeItems } from '../../../infra/crm/crm-items.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { dynamoAccountDirectory } from '../../../lib/records/account-directory.ts';
 import { crmKey } from '../../../lib/records/crm-table.ts';
 
-const items = await toItems(DEMO_RECORDS);
+const items = await serializeItems(DEMO_RECORDS);
 
 /** Holds the demo records, as the operators' command writes them. */
 function directory(changes: Record<string, object> = {}) {

@@ -1,5 +1,5 @@
 import type { Faults, IncomingCall } from '../../../infra/local/faults.ts';
-import { UNHEARD_OF_CODE } from '../../../infra/local/platforms/simulated-server.ts';
+import { UNDOCUMENTED_CODE } from '../../../infra/local/platforms/simulated-server.ts';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS, isKeyed, type KeyedConnectionId, RANGES } from '../account-connections.ts';
@@ -23,7 +23,7 @@ const MAX_RETRIES = 25;
 /** Between two retries, if something of the account is missing or another worker holds the operation. */
 const INCOMPLETE_SECONDS = 30;
 /** Return codes that do not say whether the command was executed. */
-const UNDECIDED = [2, 7, 9, 14, 16, 17, UNHEARD_OF_CODE];
+const UNDECIDED = [2, 7, 9, 14, 16, 17, UNDOCUMENTED_CODE];
 /** The comment of an operation that is none of these. */
 export const OTHERS_ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000000';
 /** Strangers' accounts in the range of `tp5-demo`. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ENDINGS, type Fault, type FaultKind, PLATFORM_FAULT_KINDS } from '../../../infra/local/faults.ts';
-import { UNHEARD_OF_CODE } from '../../../infra/local/platforms/simulated-server.ts';
+import { UNDOCUMENTED_CODE } from '../../../infra/local/platforms/simulated-server.ts';
 import type { Circumstances } from './circumstances.ts';
 
 export const faultOf = (...kinds: FaultKind[]) =>
@@ -43,7 +43,7 @@ const unheardOf: fc.Arbitrary<Fault> = fc.record({
   kind: fc.constant('retcode'),
   times: fc.constant(1),
   after: fc.constantFrom(0, 0, 1),
-  code: fc.constant(UNHEARD_OF_CODE),
+  code: fc.constant(UNDOCUMENTED_CODE),
 });
 
 /** The command is carried out when nobody waits any more. */

@@ -10,7 +10,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startDatabase } from '../../../../infra/local/database.ts';
 import { Faults } from '../../../../infra/local/faults.ts';
 import type { Caller } from '../../../../infra/local/rights/callers.ts';
-import { rightsOf, type Statement } from '../../../../infra/local/rights/policy.ts';
+import { parseRights, type Statement } from '../../../../infra/local/rights/policy.ts';
 import { startEvents } from '../../../../infra/local/stand-ins/events.ts';
 import { startS3 } from '../../../../infra/local/stand-ins/s3.ts';
 import { startSecrets } from '../../../../infra/local/stand-ins/secrets.ts';
@@ -24,7 +24,7 @@ const record = () => {};
 
 /** A caller named `tester`, whose key is `local`. */
 function tester(...statements: Omit<Statement, 'Effect'>[]): ReadonlyMap<string, Caller> {
-  const rights = rightsOf(
+  const rights = parseRights(
     'tester',
     statements.map((one) => ({ Sid: 'Test', Effect: 'Allow', ...one })),
   );

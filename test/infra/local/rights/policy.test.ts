@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Need, rightsOf, type Statement } from '../../../../infra/local/rights/policy.ts';
+import { type Need, parseRights, type Statement } from '../../../../infra/local/rights/policy.ts';
 
 const TABLE = 'arn:aws:dynamodb:eu-west-1:000000000000:table/crm';
 
 function allows(statement: Partial<Statement>, need: Partial<Need>): boolean {
   const read = { Sid: 'Read', Effect: 'Allow', Action: 'dynamodb:GetItem', ...statement };
-  const rights = rightsOf('a-function', [
+  const rights = parseRights('a-function', [
     'Resource' in read || 'NotResource' in read ? read : { ...read, Resource: TABLE },
   ]);
   return rights.some((right) => right.allows({ action: 'dynamodb:GetItem', resource: TABLE, ...need }));
@@ -47,7 +47,7 @@ describe('A policy', () => {
 
   it('is a right for each action on each resource', () => {
     const statement = { Sid: 'Keep', Effect: 'Allow', Action: ['a:Get', 'a:Put'], Resource: ['x', 'y'] };
-    expect(rightsOf('f', [statement]).map(({ id }) => id)).toEqual([
+    expect(parseRights('f', [statement]).map(({ id }) => id)).toEqual([
       'f Keep a:Get x',
       'f Keep a:Get y',
       'f Keep a:Put x',

@@ -1,5 +1,5 @@
 /** Lets so many work at a time; the others wait, and go on in the order in which they came. */
-export class Turns {
+export class Mutex {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

@@ -2,23 +2,23 @@ import type * as v from 'valibot';
 import { listViolations } from '../../lib/validators/primitives.ts';
 
 /** One fault of a CRM file: where it stands, such as `clients[3].email`, and the rule it breaks. Never a value. */
-export interface CrmFault {
+export interface RecordError {
   path: string;
   rule: string;
 }
 
 export class CrmFileError extends Error {
   override readonly name = 'CrmFileError';
-  readonly faults: readonly CrmFault[];
+  readonly faults: readonly RecordError[];
 
-  constructor(faults: readonly CrmFault[]) {
+  constructor(faults: readonly RecordError[]) {
     super(faults.map(({ path, rule }) => (path === '' ? rule : `${path}: ${rule}`)).join('\n'));
     this.faults = faults;
   }
 }
 
 /** Where an issue stands, below `base`. */
-export function pathOf(base: string, issue: v.BaseIssue<unknown>): string {
+export function issuePath(base: string, issue: v.BaseIssue<unknown>): string {
   return (issue.path ?? []).reduce((path, { key }) => member(path, key), base);
 }
 
@@ -30,7 +30,7 @@ export function member(path: string, key: unknown): string {
 }
 
 /** The rule in words of ours: the library's own messages quote the value. */
-export function ruleOf(issue: v.BaseIssue<unknown>): string {
+export function describeRule(issue: v.BaseIssue<unknown>): string {
   if (issue.expected === 'never') return 'is not known';
   return listViolations([issue])[0]?.detail ?? 'is not valid';
 }
