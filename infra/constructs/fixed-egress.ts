@@ -28,7 +28,7 @@ export interface FixedEgressProps {
 
 /**
  * A network with one outbound address, for trading servers that admit listed addresses only. It has one NAT gateway: in
- * an outage of that zone no account can be opened (lib/README.md, decision 80).
+ * an outage of that zone no account can be opened (lib/decisions/13-no-vpc-by-default.md).
  */
 export class FixedEgress extends Construct {
   readonly vpc: IVpc;
