@@ -158,7 +158,8 @@ describe('The policy of operators', () => {
     account.denied.clear();
     expect(result.told).toMatch(
       new RegExp(
-        `^These AWS credentials lack the right ${action} on arn:aws:\\S+: attach the policy that the output OperatorsPolicy names\\.\n$`,
+        `^These AWS credentials lack the right ${action} on arn:aws:\\S+: attach the policy that the output OperatorsPolicy names\\.$`,
+        'm',
       ),
     );
     expect(result.code).toBe(1);

@@ -1,9 +1,10 @@
 import { transactions } from '../../lib/aws/dynamodb.ts';
 import { type Claim, dynamoLedger, type Held, type Ledger, type Plan } from '../../lib/openings/ledger.ts';
 import type { AccountClient } from '../../lib/records/account-directory.ts';
-import type { Connection, WebApiConnection } from '../../lib/records/crm-records.ts';
+import type { WebApiConnection } from '../../lib/records/crm-records.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import type { TradingAccountRequest } from '../../lib/validators/trading-account.ts';
+import { LIVE } from './crm-example.ts';
 import type { TestDatabase } from './database.ts';
 
 /** Fixtures of openings. */
@@ -15,30 +16,8 @@ export const ANN: AccountClient = {
   country: 'GB',
   language: 'de',
 };
-export const RANGE = { from: 500_000, to: 599_999 };
-export const LIVE: WebApiConnection = {
-  id: 'tp5-live-1',
-  platform: 'tp5',
-  protocol: 'web-api',
-  host: 'mt5.example.com',
-  port: 443,
-  demo: false,
-  groups: ['real\\standard'],
-  logins: RANGE,
-  secret: 'platform/tp5-live-1',
-};
+export const RANGE = LIVE.logins as { from: number; to: number };
 export const DEMO: WebApiConnection = { ...LIVE, demo: true };
-export const PLUG_IN: Connection = {
-  id: 'tp4-live-1',
-  platform: 'tp4',
-  protocol: 'web-registration',
-  host: 'mt4.example.com',
-  port: 443,
-  demo: false,
-  groups: { standard: 1 },
-  code_page: 'windows-1252',
-  secret: 'platform/tp4-live-1',
-};
 export const BODY: TradingAccountRequest = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
 
 /** A ledger in a test database, with a clock that a test moves. */

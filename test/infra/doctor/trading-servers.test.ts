@@ -8,35 +8,12 @@ import type { ManagerRights } from '../../../infra/local/platforms/web-api-accou
 import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
 import { PlatformFailure, type Rights } from '../../../lib/platform/platform.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
+import { GATEWAY, LIVE } from '../../support/crm-example.ts';
 import { HEALTHY, SOUND } from '../../support/doctor-probes.ts';
 import { Operators } from '../../support/operators.ts';
 
-const CONNECTION: Connection = {
-  id: 'tp5-live-1',
-  platform: 'tp5',
-  protocol: 'web-api',
-  host: 'mt5.example.com',
-  port: 443,
-  demo: false,
-  secret: 'platform/tp5-live-1',
-  groups: ['real\\standard'],
-  logins: { from: 500_000, to: 599_999 },
-};
-const GATEWAY: Connection = {
-  id: 'tp4-gw-1',
-  platform: 'tp4',
-  protocol: 'interface-gateway',
-  host: '10.0.0.7',
-  port: 443,
-  demo: true,
-  secret: 'platform/tp4-gw-1',
-  code_page: 'windows-1252',
-  groups: ['demoforex'],
-  logins: { from: 700_000, to: 799_999 },
-};
-
 describe('A trading server', () => {
-  const found = async (probes: Partial<ServerProbes>, connection: Connection = CONNECTION) => {
+  const found = async (probes: Partial<ServerProbes>, connection: Connection = LIVE) => {
     const servers = { ...HEALTHY, connections: async () => [connection], ...probes };
     return examine([connectionCheck], servers);
   };
@@ -112,7 +89,7 @@ describe('A trading server', () => {
       },
     ],
   ])('on which we %s is reported', async (_, more, demo, expected) => {
-    const all = await reported({ rights: { ...rights, ...more } }, { ...CONNECTION, demo });
+    const all = await reported({ rights: { ...rights, ...more } }, { ...LIVE, demo });
     expect(all[1]).toMatchObject({ subject: 'tp5-live-1 rights', ...expected });
   });
 
@@ -161,7 +138,7 @@ describe('npm run doctor -- --local', () => {
     };
     const server = await startWebApiServer({ manager: secret, groups: [{ name: 'demo\\standard' }], rights });
     onTestFinished(() => server.close());
-    const { id, protocol, platform } = CONNECTION;
+    const { id, protocol, platform } = LIVE;
     const address = { host: '127.0.0.1', port: server.port, ca: server.ca };
     const logins = { from: 500_000, to: 599_999 };
     const connection = { id, protocol, platform, ...address, demo: true, logins, secret: 'platform/tp5-demo-1' };

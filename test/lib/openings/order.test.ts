@@ -10,7 +10,8 @@ import {
 import type { AccountClient } from '../../../lib/records/account-directory.ts';
 import type { AccountType, Connection } from '../../../lib/records/crm-records.ts';
 import type { Violation } from '../../../lib/validators/primitives.ts';
-import { ANN, BODY, DEMO, LIVE, PLUG_IN, RANGE } from '../../support/openings.ts';
+import { LIVE, PLUG_IN } from '../../support/crm-example.ts';
+import { ANN, BODY, DEMO, RANGE } from '../../support/openings.ts';
 
 const OPERATION = { operationId: 'the-operation' };
 const FUNDED: AccountType = { id: 'ATDEMO01', name: 'Demo', platform: 'tp5', deposit: 10_000 };

@@ -11,50 +11,13 @@ import {
 import { readRecord } from '../../../lib/records/crm-table.ts';
 import { FIXED_FIELDS, FormSchema } from '../../../lib/validators/form.ts';
 import { listViolations } from '../../../lib/validators/primitives.ts';
+import { EXAMPLE_FILE, GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
 
-const form = {
-  id: 'FORM0001',
-  name: 'Retail',
-  fields: [
-    { key: 'k3J9xQ', type: 'select', label: 'Experience', required: true, options: ['none', 'some', 'pro'] },
-    { key: 'd0cUpl', type: 'document', label: 'Proof', accept: ['application/pdf', 'image/*'] },
-  ],
-};
-const client = {
-  id: 'CLIENT01',
-  email: 'ann@example.com',
-  name: 'Ann Lee',
-  phone: { country_code: '44', number: '7400123456' },
-  country: 'GB',
-  language: 'en',
-  referral_code: 'REFANN01',
-};
-const accountType = { id: 'ATDEMO01', name: 'Demo', platform: 'tp5', deposit: 10000 };
-const server = { host: 'mt.example.com', port: 443, demo: false, secret: 'platform/x' };
-const logins = { from: 500_000, to: 599_999 };
-const webApi = {
-  ...server,
-  logins,
-  id: 'tp5-live-1',
-  platform: 'tp5',
-  protocol: 'web-api',
-  groups: ['real\\standard'],
-};
-const webRegistration = {
-  ...server,
-  id: 'tp4-live-1',
-  platform: 'tp4',
-  protocol: 'web-registration',
-  groups: { standard: 1 },
-};
-const gateway = {
-  ...server,
-  logins,
-  id: 'tp4-gw-1',
-  platform: 'tp4',
-  protocol: 'interface-gateway',
-  groups: ['demoforex'],
-};
+const {
+  forms: [form = expect.fail()],
+  clients: [client = expect.fail()],
+  account_types: [accountType],
+} = EXAMPLE_FILE;
 
 const rulesOf = (schema: v.GenericSchema, record: unknown) => {
   const result = v.safeParse(schema, record);
@@ -66,10 +29,10 @@ describe('The records of the contract', () => {
     ['form', FormSchema, form],
     ['client', ClientSchema, client],
     ['account type', AccountTypeSchema, accountType],
-    ['web-api connection', ConnectionSchema, webApi],
-    ['connection with several ranges', ConnectionSchema, { ...webApi, logins: [logins, { from: 1, to: 1_000 }] }],
-    ['interface-gateway connection', ConnectionSchema, { ...gateway, code_page: 'windows-1251' }],
-    ['web-registration connection', ConnectionSchema, { ...webRegistration, code_page: 'windows-1252' }],
+    ['web-api connection', ConnectionSchema, LIVE],
+    ['connection with several ranges', ConnectionSchema, { ...LIVE, logins: [LIVE.logins, { from: 1, to: 1_000 }] }],
+    ['interface-gateway connection', ConnectionSchema, { ...GATEWAY, code_page: 'windows-1251' }],
+    ['web-registration connection', ConnectionSchema, { ...PLUG_IN, code_page: 'windows-1252' }],
   ] as const)('are accepted as they are: %s', (_, schema, record) => {
     expect(v.parse(schema as v.GenericSchema, record)).toEqual(record);
   });
@@ -82,7 +45,7 @@ describe('A form', () => {
 
   it('has each key once', () => {
     const fields = [...form.fields, ...form.fields];
-    expect(rulesOf(FormSchema, { ...form, fields })).toEqual(['#/fields/2/key format', '#/fields/3/key format']);
+    expect(rulesOf(FormSchema, { ...form, fields })).toEqual([3, 4, 5].map((index) => `#/fields/${index}/key format`));
   });
 
   it('is told all its faults at once', () => {
@@ -122,14 +85,14 @@ describe('An account type', () => {
 
 describe('A connection', () => {
   it('speaks a protocol of its platform version', () => {
-    expect(rulesOf(ConnectionSchema, { ...webApi, protocol: 'fix' })).toEqual(['#/protocol one_of']);
-    expect(rulesOf(ConnectionSchema, { ...webApi, protocol: undefined })).toEqual(['#/protocol required']);
-    expect(rulesOf(ConnectionSchema, { ...webApi, platform: 'tp4' })).toEqual(['#/platform one_of']);
-    expect(rulesOf(ConnectionSchema, { ...webApi, max_leverage: 0 })).toEqual(['#/max_leverage minimum']);
+    expect(rulesOf(ConnectionSchema, { ...LIVE, protocol: 'fix' })).toEqual(['#/protocol one_of']);
+    expect(rulesOf(ConnectionSchema, { ...LIVE, protocol: undefined })).toEqual(['#/protocol required']);
+    expect(rulesOf(ConnectionSchema, { ...LIVE, platform: 'tp4' })).toEqual(['#/platform one_of']);
+    expect(rulesOf(ConnectionSchema, { ...LIVE, max_leverage: 0 })).toEqual(['#/max_leverage minimum']);
   });
 
   it('has a port, and what its protocol knows only', () => {
-    expect(rulesOf(ConnectionSchema, { ...webApi, port: 70_000, code_page: 'utf-8', fingerprint: 'x' })).toEqual([
+    expect(rulesOf(ConnectionSchema, { ...LIVE, port: 70_000, code_page: 'utf-8', fingerprint: 'x' })).toEqual([
       '#/port maximum',
       '#/fingerprint format',
       '#/code_page unknown_field',
@@ -137,12 +100,12 @@ describe('A connection', () => {
   });
 
   it('of the web-registration protocol gives each group its index, counted from 1', () => {
-    expect(rulesOf(ConnectionSchema, { ...webRegistration, groups: { a: 0, b: 1.5, '': 1 } })).toEqual([
+    expect(rulesOf(ConnectionSchema, { ...PLUG_IN, groups: { a: 0, b: 1.5, '': 1 } })).toEqual([
       '#/groups/a minimum',
       '#/groups/b integer',
       '#/groups/ length',
     ]);
-    expect(rulesOf(ConnectionSchema, { ...webRegistration, groups: ['a'] })).toEqual(['#/groups/0 type']);
+    expect(rulesOf(ConnectionSchema, { ...PLUG_IN, groups: ['a'] })).toEqual(['#/groups/0 type']);
   });
 });
 
@@ -150,43 +113,43 @@ describe('The logins of a connection', () => {
   const faultsOf = (connection: object, logins: unknown) => rulesOf(ConnectionSchema, { ...connection, logins });
 
   it('are required where the protocol names them', () => {
-    expect(faultsOf(webApi, undefined)).toEqual(['#/logins required']);
-    expect(faultsOf(gateway, [])).toEqual(['#/logins size']);
+    expect(faultsOf(LIVE, undefined)).toEqual(['#/logins required']);
+    expect(faultsOf(GATEWAY, [])).toEqual(['#/logins size']);
   });
 
   it('are ranges of at least 1,000', () => {
-    expect(faultsOf(webApi, { from: 1, to: 1_000 })).toEqual([]);
-    expect(faultsOf(webApi, { from: 1, to: 999 })).toEqual(['#/logins size']);
-    expect(faultsOf(gateway, { from: 2_000, to: 1_000 })).toEqual(['#/logins size']);
+    expect(faultsOf(LIVE, { from: 1, to: 1_000 })).toEqual([]);
+    expect(faultsOf(LIVE, { from: 1, to: 999 })).toEqual(['#/logins size']);
+    expect(faultsOf(GATEWAY, { from: 2_000, to: 1_000 })).toEqual(['#/logins size']);
   });
 
   it('are integers from 1 on that the platform can hold', () => {
-    expect(faultsOf(webApi, { from: 0, to: 10_000.5 })).toEqual(['#/logins/from minimum', '#/logins/to integer']);
-    expect(faultsOf(webApi, { from: 2 ** 31, to: 2 ** 32 })).toEqual([]);
-    expect(faultsOf(gateway, { from: 1, to: 2 ** 31 })).toEqual(['#/logins/to maximum']);
-    expect(faultsOf(webApi, { from: 1 })).toEqual(['#/logins type']);
+    expect(faultsOf(LIVE, { from: 0, to: 10_000.5 })).toEqual(['#/logins/from minimum', '#/logins/to integer']);
+    expect(faultsOf(LIVE, { from: 2 ** 31, to: 2 ** 32 })).toEqual([]);
+    expect(faultsOf(GATEWAY, { from: 1, to: 2 ** 31 })).toEqual(['#/logins/to maximum']);
+    expect(faultsOf(LIVE, { from: 1 })).toEqual(['#/logins type']);
   });
 
   it('are not chosen on web-registration, where the server chooses every one', () => {
-    expect(faultsOf(webRegistration, { from: 1, to: 10_000 })).toEqual(['#/logins unknown_field']);
+    expect(faultsOf(PLUG_IN, { from: 1, to: 10_000 })).toEqual(['#/logins unknown_field']);
   });
 
   const withLogins = (from: number, to: number, changes: object = {}) =>
-    ({ ...webApi, logins: { from, to }, ...changes }) as Connection;
+    ({ ...LIVE, logins: { from, to }, ...changes }) as Connection;
 
   it.each([
     ['of another range of the host', withLogins(3_000, 3_999), false],
     ['of a range that begins where the other ends', withLogins(2_000, 3_999), true],
     ['of a range within the other', withLogins(1_000, 9_999), true],
     ['of the same host on another port', withLogins(2_000, 3_999, { port: 444 }), true],
-    ['of the same host in other letters', withLogins(2_000, 3_999, { host: 'MT.example.com' }), true],
+    ['of the same host in other letters', withLogins(2_000, 3_999, { host: LIVE.host.toUpperCase() }), true],
     ['of another host', withLogins(2_000, 3_999, { host: 'mt2.example.com' }), false],
     [
       'of the second range of the host',
-      { ...webApi, logins: [logins, { from: 1_500, to: 2_500 }] } as Connection,
+      { ...LIVE, logins: [LIVE.logins, { from: 1_500, to: 2_500 }] } as Connection,
       true,
     ],
-    ['of a connection without logins', v.parse(ConnectionSchema, webRegistration), false],
+    ['of a connection without logins', v.parse(ConnectionSchema, PLUG_IN), false],
   ])('overlap with those %s: %#', (_, other, overlap) => {
     const one = withLogins(1_001, 2_000);
     expect(loginsOverlap(one, other)).toBe(overlap);
@@ -210,8 +173,8 @@ describe('A group', () => {
 
 describe('A record that is read', () => {
   it('may have members that only a newer version of the service knows', () => {
-    expect(readRecord(ConnectionSchema, { ...webApi, shard: 3, logins: [{ from: 1, to: 2_000, step: 2 }] })).toEqual({
-      ...webApi,
+    expect(readRecord(ConnectionSchema, { ...LIVE, shard: 3, logins: [{ from: 1, to: 2_000, step: 2 }] })).toEqual({
+      ...LIVE,
       logins: [{ from: 1, to: 2_000 }],
     });
     const fields = form.fields.map((field) => ({ ...field, hint: 'Please choose.' }));
@@ -220,8 +183,8 @@ describe('A record that is read', () => {
   });
 
   it('is not one when it breaks a rule', () => {
-    expect(readRecord(ConnectionSchema, { ...webApi, shard: 3, port: 0 })).toBeUndefined();
+    expect(readRecord(ConnectionSchema, { ...LIVE, shard: 3, port: 0 })).toBeUndefined();
     expect(readRecord(ClientSchema, { id: 'CLIENT01', verified: true })).toBeUndefined();
-    expect(readRecord(ConnectionSchema, { ...webApi, protocol: 'fix' })).toBeUndefined();
+    expect(readRecord(ConnectionSchema, { ...LIVE, protocol: 'fix' })).toBeUndefined();
   });
 });

@@ -11,11 +11,12 @@ const TIMEOUT_MS = 2_000;
  * it is sent, a later one when that is long known.
  * @param sent is given what tells it
  */
-function hastyLine(sent: (tell: () => void) => void): WebApiLine {
+function hastyLine(sent: (tell: () => void) => void, written: Buffer[] = []): WebApiLine {
   let requests = 0;
   const tls = new Duplex({
     read() {},
-    write(_, _encoding, callback) {
+    write(chunk: Buffer, _encoding, callback) {
+      written.push(chunk);
       requests += 1;
       const answer = () =>
         this.push(`HTTP/1.1 200 OK\r\ncontent-length: 1\r\nconnection: keep-alive\r\n\r\n${requests}`);
@@ -37,4 +38,14 @@ it('takes an answer whose command is never known to be sent, and the connection 
   const line = hastyLine(() => {});
   expect(await exchange(line, SERVER, { path: '/first' }, 20)).toEqual({ status: 200, text: '1' });
   expect(line.tls.destroyed).toBe(true);
+});
+
+it.each([
+  [SERVER, 'trade.example.com'],
+  [{ ...SERVER, port: 1950 }, 'trade.example.com:1950'],
+  [{ host: '2001:db8::1', port: 443 }, '[2001:db8::1]'],
+])('names the host, and its port unless it is that of HTTPS: %j', async (server, host) => {
+  const written: Buffer[] = [];
+  await exchange(hastyLine(setImmediate, written), server, { path: '/' }, TIMEOUT_MS);
+  expect(Buffer.concat(written).toString().toLowerCase()).toContain(`\r\nhost: ${host}\r\n`);
 });
