@@ -14,7 +14,10 @@ const log = telemetry('settle-operations', config.stage);
 /** For registrations, in milliseconds; accounts have the rest. */
 const PUBLISHING_MS = 10_000;
 
-/** Each minute: publishes confirmed registrations that were not published, and completes what no client retries. */
+/**
+ * Each minute: publishes confirmed registrations that were not published, and completes the operations that no client
+ * retries.
+ */
 export async function handler(_event: unknown, context: { getRemainingTimeInMillis(): number }): Promise<void> {
   const endsAt = Date.now() + context.getRemainingTimeInMillis();
   await publishPending({ events: dependencies.events, registrations }, log, within(PUBLISHING_MS));

@@ -13,8 +13,8 @@ import {
 import { parseSettings } from './validators/texts.ts';
 
 /**
- * What a function is told by its environment. This is the only file that reads it, once, at cold start: a bad
- * deployment dies there, with every fault listed by the variable's name (never its value).
+ * The configuration of a function. Only this file reads the environment, once, at cold start. A bad deployment fails
+ * there and lists every error by the variable's name, never its value.
  */
 
 class ConfigurationError extends Error {
@@ -24,17 +24,17 @@ class ConfigurationError extends Error {
 export type RegistrationConfig = ReturnType<typeof registrationConfig>;
 export type AccountConfig = ReturnType<typeof accountConfig>;
 
-/** @throws ConfigurationError with every fault */
+/** @throws ConfigurationError with every error */
 export function registrationConfig(environment: NodeJS.ProcessEnv = process.env) {
   return withSender(read(RegistrationEnvironment, environment, missingByChannels), environment);
 }
 
-/** @throws ConfigurationError with every fault */
+/** @throws ConfigurationError with every error */
 export function confirmationConfig(environment: NodeJS.ProcessEnv = process.env) {
   return read(ConfirmationEnvironment, environment);
 }
 
-/** @throws ConfigurationError with every fault */
+/** @throws ConfigurationError with every error */
 export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
   return withSender(read(AccountEnvironment, environment), environment);
 }
@@ -43,8 +43,8 @@ export type LogLevel = 'INFO' | 'WARN' | 'ERROR' | 'CRITICAL';
 const LOG_LEVELS: readonly string[] = ['INFO', 'WARN', 'ERROR', 'CRITICAL', 'SILENT'];
 
 /**
- * Whether lines of a level are logged. No setting of a deployment, where all are: the local service has `LOG_LEVEL`, which
- * names the least level, or is `SILENT`.
+ * Whether lines of a level are logged. No setting of a deployment, where all are: the local service has `LOG_LEVEL`,
+ * which is the lowest level that is logged, or `SILENT`.
  */
 export function logFilter(environment: NodeJS.ProcessEnv = process.env): (level: LogLevel) => boolean {
   const { LOG_LEVEL = 'INFO' } = environment;
@@ -52,12 +52,12 @@ export function logFilter(environment: NodeJS.ProcessEnv = process.env): (level:
   return (level) => LOG_LEVELS.indexOf(level) >= least;
 }
 
-/** The id of the trace that X-Ray keeps of the invocation; Lambda gives it anew for each. */
+/** The X-Ray trace id of the current invocation. */
 export function traceId(environment: NodeJS.ProcessEnv = process.env): string | undefined {
   return /Root=([^;]+)/.exec(environment._X_AMZN_TRACE_ID ?? '')?.[1];
 }
 
-/** @throws ConfigurationError with every fault */
+/** @throws ConfigurationError with every error */
 export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
   return withSender(read(SettlementEnvironment, environment), environment);
 }
@@ -82,7 +82,7 @@ function withSender<T extends Sender>(values: T, { LAMBDA_TASK_ROOT = '' }: Node
 
 /**
  * The members of the schema, each from its variable. An empty variable is an absent one.
- * @param contradictions the faults that no single variable can tell
+ * @param contradictions finds errors between variables
  */
 function read<const S extends v.ObjectSchema<v.ObjectEntries, undefined>>(
   schema: S,

@@ -1,17 +1,20 @@
-/** How long before the function's end a use case is told to stop, in milliseconds: enough to settle and to answer. */
+/**
+ * How long before the function's timeout a use case is aborted, in milliseconds: enough for the last writes and the
+ * answer.
+ */
 export const STOP_BEFORE_END_MS = 4_000;
 
 /**
- * A signal that aborts with the given one, and after so many milliseconds at the latest; at once when none are left.
+ * A signal that aborts with the given one, or after this many milliseconds; at once if none are left.
  *
- * Not `AbortSignal.any` with `AbortSignal.timeout`: what that makes does not keep its sources, so the garbage collector
- * may take the time limit away while nobody listens, and then the signal never comes.
+ * Not `AbortSignal.any` with `AbortSignal.timeout`: that signal does not keep its sources alive. The garbage collector
+ * may remove the timeout, and then the signal never aborts.
  */
 export function within(ms: number, signal?: AbortSignal): AbortSignal {
   return stoppable(ms, signal).signal;
 }
 
-/** The same, and the time that is left may be cut short later. */
+/** Like `within`, and the remaining time can be shortened later. */
 export function stoppable(ms: number, signal?: AbortSignal): { signal: AbortSignal; stopIn(ms: number): void } {
   const controller = new AbortController();
   let endsAt = Number.POSITIVE_INFINITY;

@@ -2,7 +2,7 @@ import type { Violation } from './validators/primitives.ts';
 
 /**
  * The one table of public error types. `type` is a stable word that integrators may switch on; `title` is for people.
- * A problem never contains what a person typed, or text of another service. `infra/openapi/problems.ts` describes them.
+ * A problem never contains user input or text of another service. `infra/openapi/problems.ts` describes them.
  */
 export const PROBLEMS = {
   malformed_json: { status: 400, title: 'The body is not a JSON object.' },
@@ -66,7 +66,7 @@ export class Problem extends Error {
     this.options = options;
   }
 
-  /** The document of RFC 9457, as it is sent. */
+  /** The problem document of RFC 9457. */
   toDocument(requestId: string): Record<string, unknown> {
     const { detail, errors, members } = this.options;
     return {

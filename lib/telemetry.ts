@@ -5,7 +5,7 @@ import { type LogLevel, logFilter, traceId } from './config.ts';
 import { within } from './deadline.ts';
 
 /**
- * What happened, in words that alarms and operators know. Each event is one log line and one count of the metric of
+ * The events that alarms and operators use. Each event is one log line and one count of the metric of
  * the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
@@ -26,7 +26,7 @@ const EVENTS = {
   LoginNotOurs: 'ERROR',
   DepositFailed: 'ERROR',
   NoticeFailed: 'ERROR',
-  /** Others of the broker were not told of what has happened; they are told later. */
+  /** An event for other systems of the broker was not published. It is published later. */
   EventFailed: 'ERROR',
   PlatformRefused: 'ERROR',
   PlatformUnavailable: 'ERROR',
@@ -36,13 +36,13 @@ const EVENTS = {
 } as const satisfies Record<string, LogLevel>;
 export type EventName = keyof typeof EVENTS;
 
-/** The only fields that may stand in a log line, and what their values are. None of them holds what a person typed. */
+/** The only fields of a log line, and the types of their values. None holds user input. */
 const FIELDS = {
   request_id: 'word',
   route: 'word',
   status: 'number',
   type: 'word',
-  /** A word of ours or the error name of a service. */
+  /** A code of ours or the error name of a service. */
   reason: 'word',
   channel: 'word',
   message_id: 'word',
@@ -62,7 +62,7 @@ type Value = { word: string; number: number; places: string[] };
 export type EventFields = { [Name in keyof typeof FIELDS]?: Value[(typeof FIELDS)[Name]] };
 
 const KINDS: ReadonlyMap<string, keyof Value> = new Map(Object.entries(FIELDS));
-/** What a field may hold that is no number: nothing that could be an address or a sentence of a person's. */
+/** The valid texts of a field: no address, no sentence of a person. */
 const WORD = /^[\w .:/{}#()=+-]{1,200}$/;
 
 export interface Telemetry {
@@ -72,7 +72,7 @@ export interface Telemetry {
   with(fields: EventFields): Telemetry;
 }
 
-/** The log of one function, a line of JSON for each event, of which CloudWatch makes the metrics too. */
+/** The log of one function, a line of JSON for each event, from which CloudWatch also makes the metrics. */
 export function telemetry(service: string, stage: string): Telemetry {
   const isLogged = logFilter();
 
@@ -105,7 +105,7 @@ export function telemetry(service: string, stage: string): Telemetry {
 /** The members of the line by which events are counted: for each function, and for the whole deployment. */
 const DIMENSIONS = [['service', 'stage'], ['stage']];
 
-/** What makes a log line count (CloudWatch's embedded metric format): the metric has the name of the event. */
+/** The metric of a log line, in CloudWatch's embedded metric format. It has the name of the event. */
 function metric(name: EventName, Timestamp: number, byChannel: boolean) {
   return {
     Timestamp,
@@ -132,7 +132,7 @@ export function allowed(fields: EventFields): Record<string, string | number | s
   return kept;
 }
 
-/** What may be logged of an error: its reason (a word of ours) or its name, and where it was thrown; never its message. */
+/** The fields of an error that may be logged: its reason or name, and its stack; never its message. */
 export function describeError(error: unknown): Pick<EventFields, 'reason' | 'stack'> {
   if (!(error instanceof Error)) return { reason: typeof error };
   const reason = 'reason' in error && typeof error.reason === 'string' ? error.reason : error.name;
@@ -147,8 +147,8 @@ export function describeError(error: unknown): Pick<EventFields, 'reason' | 'sta
 const sourceMaps = new Map<string, SourceMap | undefined>();
 
 /**
- * The place of a stack's line in the source, for a line of a bundle. Source maps are read when the first error is
- * described: Node's own `--enable-source-maps` would read them at every cold start, and make it longer by a quarter.
+ * Maps a stack line of a bundle to the source. Source maps are read for the first error. Node's `--enable-source-maps`
+ * would read them at every cold start, and take a quarter longer.
  */
 function inSource(line: string): string {
   const [, url = '', row, column] = /(file:\/\/[^)]+\.mjs):(\d+):(\d+)/.exec(line) ?? [];
@@ -162,7 +162,7 @@ function inSource(line: string): string {
 
 function sourceMapOf(url: string): SourceMap | undefined {
   try {
-    // Fetched here, because Node has more to load for it than for all the rest of this file.
+    // Loaded here, because Node loads more for it than for the rest of this file.
     const { SourceMap } = process.getBuiltinModule('node:module');
     return new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(url)}.map`, 'utf8')));
   } catch {
@@ -170,10 +170,12 @@ function sourceMapOf(url: string): SourceMap | undefined {
   }
 }
 
-/** How long a step may take that is done though the request's time is up, in milliseconds. */
+/** The timeout of a step after the request's time is up, in milliseconds. */
 const SETTLING_MS = 2_000;
 
-/** Does a step whose failure changes nothing in the answer: it is logged and counted. @returns whether it is done */
+/**
+ * Runs a step whose failure does not change the answer; a failure is logged and counted. @returns whether it succeeded
+ */
 export async function bestEffort(
   telemetry: Telemetry,
   step: string,

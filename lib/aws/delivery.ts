@@ -1,22 +1,22 @@
 import { within } from '../deadline.ts';
 import { DeliveryFailure, type DeliveryFailureKind } from '../messages/message.ts';
 
-/** How long one send may take, in milliseconds, whatever time the caller has left. */
+/** The timeout of one send, in milliseconds, even if the caller has more time. */
 const SEND_LIMIT_MS = 10_000;
 
-/** Without a bound, because waiting for a turn would count as connecting. */
+/** Unbounded: waiting for a free socket would count as connecting. */
 export const OWN_CONNECTION = { keepAlive: false, maxSockets: Number.POSITIVE_INFINITY };
 
 /**
- * Client settings of everything that must go out at most once. No repeats; and a connection of its own for each send: a
- * kept one may have died while the function was frozen, and then nobody could tell whether the message had left.
+ * Client settings for messages that must be sent at most once: no retries, and a new connection for each send. A kept
+ * connection may have closed while the function was frozen. Then it would be unknown whether the message was sent.
  */
 export const AT_MOST_ONCE = {
   maxAttempts: 1,
   requestHandler: { connectionTimeout: 3_000, httpAgent: OWN_CONNECTION, httpsAgent: OWN_CONNECTION },
 };
 
-/** The part of an SDK command that `deliver` needs: its list of steps, to notice the moment when the request leaves. */
+/** The middleware stack of an SDK command. `deliver` uses it to detect the moment of sending. */
 interface Command {
   middlewareStack: {
     add(
@@ -26,18 +26,18 @@ interface Command {
   };
 }
 
-/** An error answer of a service, as the SDK gives it. */
+/** A service's error response, as the SDK returns it. */
 export interface ServiceAnswer {
   /** The service's error name. */
   name: string;
-  /** May quote what was sent: to be looked into, never to be kept or logged. */
+  /** May quote the request: use it to classify, never keep or log it. */
   message: string;
-  /** The service's own sub-division of a name, where it has one. */
+  /** A more specific code, on some services. */
   Reason?: string | undefined;
   Fields?: { Name?: string | undefined }[] | undefined;
 }
 
-/** What the names of one service mean; `undefined`: as for every service. */
+/** Classifies the error names of one service. `undefined`: the common rules apply. */
 export type Classify = (answer: ServiceAnswer) => DeliveryFailureKind | undefined;
 
 /** Names that every AWS service uses. */
@@ -50,14 +50,14 @@ const COMMON: Partial<Record<string, DeliveryFailureKind>> = {
   RequestLimitExceeded: 'retryable',
   ServiceUnavailable: 'retryable',
   ServiceUnavailableException: 'retryable',
-  // Credentials and clocks are renewed behind our back.
+  // The SDK renews credentials and corrects the clock by itself.
   ExpiredToken: 'retryable',
   ExpiredTokenException: 'retryable',
   RequestExpired: 'retryable',
   RequestTimeTooSkewed: 'retryable',
 };
 
-/** Codes of a connection that never came about. */
+/** Error codes of a connection that was not established. */
 const NOT_CONNECTED = new Set([
   'EADDRNOTAVAIL',
   'EAI_AGAIN',
@@ -71,11 +71,12 @@ const NOT_CONNECTED = new Set([
 ]);
 
 /**
- * Sends one command, once, and says what became of it.
+ * Sends one command once and classifies its outcome.
  *
- * Certain is: nothing left (no connection, no credentials), and every answer of the service below 500, as well as its
- * 503, which it gives before it takes a message on. All else, such as a 500, an answer that cannot be read, a connection
- * that broke off or time that ran out once the request may have left, is `unknown_outcome`.
+ * The outcome is certain if the request was not sent (no connection, no credentials), and for every status below 500.
+ * It is also certain for 503, which a service returns before it accepts a message. Everything else is
+ * `unknown_outcome`: other 5xx, an unreadable response, or a connection or timeout that failed after the request may
+ * have been sent.
  *
  * @returns the provider's message id
  * @throws DeliveryFailure
@@ -122,7 +123,7 @@ function deliveryFailure(error: unknown, handedOver: boolean, meaning: Classify)
     );
   }
   if (!isServiceAnswer(error)) {
-    // Not the service's own words (a proxy's page, half an answer): only its status can be believed.
+    // Not a response of the service, but a proxy's page or a truncated one: only the status is reliable.
     return new DeliveryFailure(kindByStatus(status), `Http${status}`);
   }
   // The answer is not kept as the cause: its message may quote the recipient.
@@ -132,10 +133,10 @@ function deliveryFailure(error: unknown, handedOver: boolean, meaning: Classify)
 
 function isConnectFailure(error: Record<string, unknown>, code: string | undefined): boolean {
   if (code === undefined) {
-    // The SDK's connect timeout has a name and no code, and so have other ends of its patience: the text tells.
+    // The SDK's connect timeout has a name and no code, like its other timeouts: only the message differs.
     return error.name === 'TimeoutError' && /did not establish a connection/.test(String(error.message));
   }
-  // Without a system call it is the sum of several addresses' failed connects; later failures are of read or write.
+  // Without a system call it sums up failed connects to several addresses. Later failures are of `read` or `write`.
   const call = error.syscall;
   const connecting = call === 'connect' || call === 'getaddrinfo' || error instanceof AggregateError;
   return NOT_CONNECTED.has(code) && connecting;
@@ -156,7 +157,7 @@ function isServiceAnswer(error: Record<string, unknown>): error is Record<string
   );
 }
 
-/** Error names are short words; anything else is not kept. */
+/** Error names are short identifiers. Other text is not logged. */
 function loggableName(text: string): string {
   return /^[\w.]{1,100}$/.test(text) ? text : 'Unknown';
 }

@@ -56,29 +56,29 @@ interface Index {
   readonly at: string;
 }
 
-/** One table, read and written item by item; every call is one round trip, where nothing else is said, and ends with its signal. */
+/** One table. Every call is one round trip unless its comment says more, and is aborted by its signal. */
 export interface Table {
   get(key: Key, signal: AbortSignal): Promise<Item | undefined>;
-  /** Up to 100 items by key, in any order; missing ones are left out. */
+  /** Up to 100 items by key, in any order, without the missing ones. */
   getMany(keys: Key[], signal: AbortSignal): Promise<Item[]>;
-  /** The items of one partition whose sort key (`sk`) begins so; a round trip for each megabyte. */
+  /** The items of one partition whose sort key (`sk`) has this prefix. One round trip for each megabyte. */
   query(pk: string, begins: string, signal: AbortSignal): Promise<Item[]>;
   /**
-   * The keys of one partition of an index, up to a number of its sort key, the smallest first. An index lags behind its
-   * table by a moment.
-   * @param most so many at most
+   * The keys of one partition of an index with a sort key up to `upTo`, in ascending order. An index is eventually
+   * consistent.
+   * @param most the maximum number of keys
    */
   queryIndex(index: Index, partition: string, upTo: number, most: number, signal: AbortSignal): Promise<Item[]>;
   /** @returns the item that it replaced */
   put(item: Item, signal: AbortSignal, expression?: Expression): Promise<Item | undefined>;
-  /** @returns the item as it stands after the update */
+  /** @returns the updated item */
   update(key: Key, expression: Expression & { update: string }, signal: AbortSignal): Promise<Item>;
   delete(key: Key, signal: AbortSignal, expression?: Expression): Promise<void>;
 }
 
 /**
- * The client of all tables. It repeats a failed call twice: every write here is conditional or may be written again.
- * @param ahead so many connections are made before the calls that need them, each with the one before it
+ * The client of all tables. It retries a failed call twice: every write is conditional or idempotent.
+ * @param ahead the number of connections that are opened early, each together with the previous one
  */
 export function databaseClient(config: DynamoDBClientConfig = {}, ahead = 0): DynamoDBDocumentClient {
   const httpsAgent = new EarlyConnection(KEPT_CONNECTIONS, ahead);
@@ -90,7 +90,7 @@ export function databaseClient(config: DynamoDBClientConfig = {}, ahead = 0): Dy
   return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 }
 
-/** @throws AwsFailure, and ConditionFailed where a condition was given */
+/** @throws AwsFailure, and ConditionFailed if a condition was given */
 export function dynamoTable(client: DynamoDBDocumentClient, TableName: string): Table {
   return {
     get: async (Key, abortSignal) =>
@@ -193,11 +193,11 @@ export type Write = { table: string; expression?: Expression } & (
 /** Does all writes or none. @throws ConditionFailed with the index of the write, AwsFailure */
 export type Transact = (writes: readonly Write[], signal: AbortSignal) => Promise<void>;
 
-/** Another write to the same items was under way: nothing was written. */
+/** A concurrent transaction writes the same items: nothing was written. */
 const CONFLICT = 'TransactionConflict';
 const MAX_CONFLICTS = 3;
 
-/** The transactions of a client, across its tables. One that meets another is tried again. */
+/** Transactions across the tables of a client. A transaction in conflict with another is retried. */
 export function transactions(client: DynamoDBDocumentClient): Transact {
   return async (writes, abortSignal) => {
     const TransactItems = writes.map(transactItem);

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 
 type ConnectionOptions = Parameters<Agent['createConnection']>[0];
 
-/** The part of an SDK command that is needed here: its list of steps. */
+/** The middleware stack of an SDK command. */
 interface Command {
   middlewareStack: {
     add(
@@ -13,34 +13,34 @@ interface Command {
   };
 }
 
-/** Where a request goes. */
+/** The endpoint of a request. */
 interface Endpoint {
   protocol: string;
   hostname: string;
   port?: number;
 }
 
-/** As the SDK's clients have them by themselves. */
+/** The defaults of the SDK's clients. */
 export const KEPT_CONNECTIONS = { keepAlive: true, maxSockets: 50 };
 
 /**
- * The connections of one client, one of which can stand before its request is known: to connect takes three round trips
- * (TCP, TLS and the request's own), and two of them can pass while something else is waited for.
+ * The agent of one client, which can open a connection before the request is known. A request on a new connection takes
+ * three round trips. Two of them, TCP and TLS, then overlap with other work.
  */
 export class EarlyConnection extends Agent {
   #endpoint: Endpoint | undefined;
   #early: Duplex | null | undefined;
   #ahead: number;
 
-  /** @param ahead so many of the first connections make the next one with them, for the calls that will go beside theirs */
+  /** @param ahead how many of the first connections also open the next one, for calls that run in parallel */
   constructor(options: AgentOptions, ahead = 0) {
     super(options);
     this.#ahead = ahead;
   }
 
   /**
-   * Connects to where the client's requests go. The first time, the SDK works on the command up to the moment when it would
-   * leave: that tells the place, and all that a first request loads is loaded then. Nothing is sent, and nothing fails.
+   * Connects to the client's endpoint. The first time, the SDK prepares the command up to the moment of sending, which
+   * reveals the endpoint and loads all that a first request needs. Sends nothing and never fails.
    */
   async prepare<C extends Command>(command: C, send: (command: C) => Promise<unknown>): Promise<void> {
     if (this.#endpoint === undefined) {
@@ -60,7 +60,7 @@ export class EarlyConnection extends Agent {
   #connect(options: ConnectionOptions): void {
     this.#early?.destroy();
     this.#early = super.createConnection(options);
-    // The request that needs it connects anew, and says what is wrong.
+    // The request that needs it connects again and reports the error.
     this.#early?.on('error', () => {});
   }
 

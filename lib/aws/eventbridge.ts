@@ -9,10 +9,13 @@ export interface BusEntry {
   detail: string;
 }
 
-/** Puts one event on the bus, at least once. @throws AwsFailure; the event may be there all the same */
+/** Puts one event on the bus, at least once. @throws AwsFailure; the event may be published */
 export type PutEvent = (entry: BusEntry, signal: AbortSignal) => Promise<void>;
 
-/** The event bus of this name, which is connected to at once. A failed put is repeated twice: whoever hears an event knows it by the id in its detail. */
+/**
+ * A publisher to the event bus of this name. It connects at once. A failed call is retried twice: receivers recognize a
+ * duplicate by the id in its detail.
+ */
 export function eventBus(name: string, config: EventBridgeClientConfig = {}): PutEvent {
   const httpsAgent = new EarlyConnection(KEPT_CONNECTIONS);
   const client = new EventBridgeClient({

@@ -5,24 +5,24 @@ export interface NewObject {
   key: string;
   body: Uint8Array;
   mediaType: string;
-  /** SHA-256 of the body, base64: the service refuses what arrives otherwise. */
+  /** SHA-256 of the body, base64. The service refuses a body with another hash. */
   sha256: string;
   /** ASCII; 2 KB together. */
   metadata: Record<string, string>;
-  /** By which a rule of the bucket may know it. */
+  /** A lifecycle rule of the bucket may select it. */
   tag?: { readonly Key: string; readonly Value: string } | undefined;
 }
 
 export interface ObjectStore {
-  /** @throws AwsFailure; the object may stand there all the same */
+  /** @throws AwsFailure; the object may be stored */
   put(object: NewObject, signal: AbortSignal): Promise<void>;
-  /** Takes all tags of an object away, also where it has none. @throws AwsFailure; they may be gone all the same */
+  /** Removes all tags of an object, if any. @throws AwsFailure; they may be removed */
   deleteTags(key: string, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * One private bucket, which encrypts and expires what is in it. A failed call is repeated twice: the same object under the
- * same key is the same object.
+ * A private bucket, which encrypts and expires its objects. A failed call is retried twice: writing the same object
+ * again changes nothing.
  */
 export function objectStore(bucket: string, config: S3ClientConfig = {}): ObjectStore {
   const client = new S3Client({
@@ -44,7 +44,7 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}): Object
         Key: key,
         Body: body,
         ContentType: mediaType,
-        // Whoever opens it in a browser gets a download, never a page of this origin.
+        // A browser downloads it and never renders it as a page of this origin.
         ContentDisposition: 'attachment',
         ChecksumSHA256: sha256,
         Metadata: metadata,

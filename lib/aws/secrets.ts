@@ -6,20 +6,20 @@ import {
 import { EarlyConnection, KEPT_CONNECTIONS } from './early-connection.ts';
 import { AwsFailure } from './failure.ts';
 
-/** Reads a secret by name or ARN, as the text that stands in it. */
+/** Reads the text of a secret by name or ARN. */
 export type ReadSecret = (name: string, signal: AbortSignal) => Promise<string>;
 
 /** How long a value is used before it is read again, in milliseconds: a rotated secret is in use after this long. */
 export const FRESH_MS = 5 * 60_000;
-/** How long a value is used at most that cannot be read again, in milliseconds: a secret that was taken away is not used on. */
+/** How long a value is used if it cannot be refreshed, in milliseconds: a deleted secret expires. */
 const STALE_MS = 60 * 60_000;
-/** How long after a failed refresh the next one is tried, in milliseconds: an outage delays few requests. */
+/** The pause after a failed refresh, in milliseconds: an outage delays few requests. */
 const NEXT_TRY_MS = 30_000;
 
 /**
- * Secrets, kept in memory for five minutes. When a refresh fails the value at hand goes on being used, for an hour.
- * @param ahead 1: two secrets are read side by side at the start, the name of one only known when the other is asked for
- * @throws AwsFailure when a secret was never read and cannot be now
+ * Caches secrets for five minutes. If a refresh fails, the cached value is used for up to an hour.
+ * @param ahead 1: two secrets are read in parallel at the start, and the second connection is opened early
+ * @throws AwsFailure if no cached value can be used
  */
 export function secretReader(
   { ahead = 0, ...config }: SecretsManagerClientConfig & { ahead?: number } = {},
@@ -51,7 +51,7 @@ export function secretReader(
   };
 }
 
-/** A secret as it is used: parsed anew only when another text stands in it. */
+/** A parsed secret. It is parsed again only after its text has changed. */
 export function parsedSecret<T>(
   readSecret: ReadSecret,
   name: string,

@@ -26,7 +26,7 @@ export function sesMailer(config: SESClientConfig = {}): SendMail {
       classify,
       signal,
     );
-  // A connection that was not used, by a request that ended before its mail, is replaced here: it may be dead by now.
+  // Replaces a connection that an earlier request opened and did not use: it may be closed by now.
   const prepare = () => httpsAgent.prepare(new SendEmailCommand(NO_MAIL), (command) => client.send(command));
   return Object.assign(send, { prepare });
 }
@@ -34,8 +34,8 @@ export function sesMailer(config: SESClientConfig = {}): SendMail {
 const NO_MAIL = { Source: undefined, Destination: undefined, Message: undefined };
 
 /**
- * `"Name" <address>` as a mail header takes it: a quoted string, or encoded words (RFC 2047) where the name is not ASCII.
- * An encoded word holds at most 75 characters, hence the pieces of 45 bytes, cut between characters.
+ * `"Name" <address>` for a mail header: a quoted string, or encoded words (RFC 2047) if the name is not ASCII.
+ * An encoded word holds at most 75 characters, so the name is split between characters into pieces of 45 bytes.
  */
 export function mailbox(name: string, address: string): string {
   const plain = name.replaceAll(/[\x00-\x1f\x7f]+/g, ' ').trim();
@@ -58,10 +58,11 @@ function classify({ name, message }: ServiceAnswer): DeliveryFailureKind | undef
   switch (name) {
     case 'Throttling':
     case 'ThrottlingException':
-      // The rate is over in a second; the daily quota only within hours.
+      // The rate limit ends in a second, the daily quota after hours.
       return /daily/i.test(message) ? 'over_budget' : 'retryable';
     case 'MessageRejected':
-      // `Email address is not verified` names an identity of ours, or says that the account is still in the sandbox.
+      // `Email address is not verified` means an identity of this deployment, or an account that is still in the
+      // sandbox.
       return /not verified/i.test(message) ? 'misconfigured' : 'refused_recipient';
     case 'InvalidParameterValue':
       // `Illegal address`, `Missing final '@domain'`, `User name is missing` and their like.

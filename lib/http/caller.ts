@@ -1,15 +1,15 @@
-/** What the gateway's authorizer says of the caller; absent on an open route. */
+/** The result of the gateway's authorizer; absent on an open route. */
 export interface Authorizer {
   iam?: { userArn?: string } | null;
   jwt?: { claims: Readonly<Record<string, unknown>> };
 }
 
 /**
- * Who called: the IAM principal, or the token's subject, or its client. The kind is part of the name, because an issuer
+ * The caller: the IAM principal, the token's subject, or its client. The kind is part of the name, because an issuer
  * may give a person the id of a client.
  *
- * Of an assumed role the role alone: its session has another name in every process, and often after every renewal of the
- * credentials. A retry must have the same name.
+ * An assumed role counts without its session, whose name changes with each process or renewal of credentials. A retry
+ * must have the same caller.
  * @returns undefined on an open route, and for a token that names neither
  */
 export function callerName({ iam, jwt }: Authorizer = {}): string | undefined {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { within } from '../deadline.ts';
 import type { CaptchaSettings } from '../validators/deployment.ts';
 
-/** Where each provider checks tokens. All three take the same form and give nearly the same answer. */
+/** The verification address of each provider. All three take the same form and answer in nearly the same format. */
 const SITEVERIFY = {
   turnstile: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
   hcaptcha: 'https://api.hcaptcha.com/siteverify',
@@ -45,7 +45,7 @@ const TRY_LATER = new Set([408, 425, 429]);
 
 /**
  * Checks captcha tokens with Cloudflare Turnstile, hCaptcha or Google reCAPTCHA. The person's address is not passed on:
- * no provider needs it, and behind a backend of the broker it is unknown.
+ * no provider needs it, and it is unknown if a backend of the broker calls.
  */
 export function captchaVerifier(settings: CaptchaSettings, options: CaptchaOptions): CaptchaVerifier {
   const { provider, secret } = settings;
@@ -63,8 +63,8 @@ export function captchaVerifier(settings: CaptchaSettings, options: CaptchaOptio
 }
 
 /**
- * A 4xx without an answer, which a provider's firewall gives to a strange token, is a refusal. If it counted as an outage,
- * an attacker with such a token would need no captcha.
+ * A 4xx without an answer, which a provider's firewall gives to a strange token, is a refusal. If it counted as an
+ * outage, an attacker with such a token would need no captcha.
  */
 function judge(settings: CaptchaSettings, status: number, text: string): CaptchaOutcome {
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), AnswerSchema), text);

@@ -20,7 +20,7 @@ export interface EndpointOptions<
 > extends Omit<RequestRules<Body, v.ObjectSchema<Parameters, undefined>>, 'path'> {
   /** Of the path, by name. */
   parameters?: Parameters;
-  /** The rules of our own answer; absent where there is no body (204). */
+  /** The schema of the answer; absent if there is no body (204). */
   answer?: AnswerBody;
   /** Bytes of the largest body that is read. */
   maxBodyBytes: number;
@@ -36,7 +36,7 @@ export type Handler = (event: Event, context: Context) => Promise<Response>;
 
 /**
  * The one chain of every route: front → JSON → rules → use case → rules on the answer → response. Every error is
- * answered with a problem of the one table. Neither the answer nor the log holds anything that was sent.
+ * answered with a problem of the one table. The answer and the log never contain request data.
  */
 export function endpoint<
   Body extends BodySchema,
@@ -72,15 +72,15 @@ function requestDeadline(context: Context): AbortSignal {
 }
 
 /**
- * Answers 415 to a media type that is not JSON. Middy's parser judges it, and is given an empty object for a body: it
- * would call a function for every value of the body, which costs up to a hundred times as much as to parse it.
+ * Answers 415 to a media type that is not JSON. Middy's parser checks it, with an empty object as the body. It would
+ * call a function for every value of the body, which costs up to a hundred times as much as parsing.
  */
 function jsonMediaType(): middy.MiddlewareObj<Event, Response> {
   const { before: parse } = httpJsonBodyParser<Event>();
   return {
     before: (request) => {
       const { event } = request;
-      // The parser knows a media type only without white space around it; RFC 9110 allows it before the parameters.
+      // The parser accepts no white space before the parameters; RFC 9110 does.
       const [type = '', ...parameters] = (event.headers['content-type'] ?? '').split(';');
       const headers = { 'content-type': [type.trim().toLowerCase(), ...parameters].join(';') };
       parse?.({ ...request, event: { ...event, headers, body: '{}', isBase64Encoded: false } });
@@ -88,7 +88,7 @@ function jsonMediaType(): middy.MiddlewareObj<Event, Response> {
   };
 }
 
-/** Answers whatever was thrown, below it in the chain, with a problem. */
+/** Answers every error of the chain with a problem. */
 function respondWithProblem(telemetry: Telemetry): middy.MiddlewareObj<Event, Response> {
   return {
     onError: (request) => {
@@ -110,7 +110,7 @@ function respondWithProblem(telemetry: Telemetry): middy.MiddlewareObj<Event, Re
   };
 }
 
-/** The refusal of a media type by its status; all else is ours. */
+/** Middy's refusal of a media type has a status. All other errors are internal. */
 function translateError(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;

@@ -1,15 +1,15 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { isObject } from '../validators/primitives.ts';
 
-/** The key of fingerprints where the secret has another use too: from the one nothing can be said of the other. */
+/** A key for fingerprints, derived from a secret that has another use too. Neither reveals the other. */
 export function fingerprintKey(secret: string | KeyObject): KeyObject {
   return createSecretKey(createHmac('sha256', secret).update('fingerprint').digest('base64url'), 'utf8');
 }
 
 /**
- * The fingerprint that tells whether a retry carries the same body, under each of these keys: HMAC-SHA-256 over the body
- * with its members in order, so that white space and their order do not matter. Keyed, because a body may hold a password.
- * @param without members of the body that do not count
+ * Fingerprints of a body, one for each key: equal if a retry has the same body. HMAC-SHA-256 over the sorted members,
+ * so white space and order do not matter. Keyed, because a body may contain a password.
+ * @param without members to leave out
  */
 export function fingerprints(
   body: Readonly<Record<string, unknown>>,
@@ -20,11 +20,11 @@ export function fingerprints(
   return keys.map((key) => createHmac('sha256', key).update(text).digest('base64url'));
 }
 
-/** The same text for the same value, and for no other. Made by adding up: joined arrays would be copied at every level. */
+/** A unique text for each value. Built by appending: joined arrays would be copied at every level. */
 function canonicalText(value: unknown): string {
   if (typeof value === 'string') return lengthPrefixed(value);
   if (Array.isArray(value)) {
-    // The same text, made in half the time.
+    // The same text in half the time.
     if (value.length > 0 && value.every((element) => typeof element === 'number')) return `[${value.join()},]`;
     let text = '[';
     for (const element of value) text += canonicalText(element);
@@ -41,7 +41,7 @@ function canonicalMembers(object: Readonly<Record<string, unknown>>, without: re
   return `${text}}`;
 }
 
-/** Tells its length instead of escaping it, which takes longer than to parse it. Halves of characters are not UTF-8. */
+/** Prefixes the length, because escaping takes longer than parsing. Lone surrogates are not UTF-8 and need base64. */
 function lengthPrefixed(text: string): string {
   return text.isWellFormed()
     ? `${text.length}:${text}`

@@ -3,13 +3,13 @@ import { invalid, Problem } from '../problem.ts';
 import { isObject, jsonPointer, type Key, type Rule } from '../validators/primitives.ts';
 
 /**
- * What a body may have at most. A body with more is refused before anybody looks at what it holds: to look costs many
- * times as much as to parse. Nothing that the rules of a request allow has more.
+ * The limits of a body. A larger one is refused before its values are checked, because checks cost many times as much
+ * as parsing. Every valid request is within the limits.
  */
 export const BODY_LIMITS = {
   /** Members of one object, or elements of one array. */
   width: 10_000,
-  /** Of all objects and arrays together: as many as 200 kB of custom fields can have, and some more for the rest. */
+  /** Of all objects and arrays together: enough for 200 kB of custom fields and the fixed fields. */
   members: 101_000,
   /** Objects and arrays within each other. */
   depth: 32,
@@ -23,7 +23,7 @@ export function refuseLargeBody({ body = '', isBase64Encoded }: SentBody, maxByt
   }
 }
 
-/** Of the event that the gateway hands over. */
+/** The body in the event of the gateway. */
 interface SentBody {
   body?: string;
   isBase64Encoded: boolean;
@@ -31,7 +31,7 @@ interface SentBody {
 
 /**
  * The object that the body holds.
- * @throws Problem `malformed_json`, or `validation_failed` for a body over its bounds
+ * @throws Problem `malformed_json`, or `validation_failed` for a body over its limits
  */
 export function parseBody(sent: SentBody): Record<string, unknown> {
   const body = parse(decodeBody(sent));
@@ -41,8 +41,8 @@ export function parseBody(sent: SentBody): Record<string, unknown> {
 }
 
 /**
- * UTF-8 that is not valid would be read with replacement characters, so that two different passwords are equal. The gateway
- * has replaced them already where it hands over a text: what was sent can no longer be told from a character that was meant.
+ * Invalid UTF-8 would be decoded with replacement characters, and two different passwords could become equal. In a text
+ * body the gateway has already replaced them, so a replacement character there is refused.
  */
 function decodeBody({ body = '', isBase64Encoded }: SentBody): string {
   if (isBase64Encoded) {
@@ -54,7 +54,7 @@ function decodeBody({ body = '', isBase64Encoded }: SentBody): string {
   throw new Problem('malformed_json');
 }
 
-/** The error of the parser holds a piece of the body, and is dropped. */
+/** The parser's error quotes the body and is dropped. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -64,7 +64,7 @@ function parse(text: string): unknown {
 }
 
 /**
- * Looks at no more than a body may have, whatever it holds.
+ * Visits no more members than the limits allow.
  * @throws Problem
  */
 export function checkBounds(body: Record<string, unknown>): void {

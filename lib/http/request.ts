@@ -8,7 +8,7 @@ import type { CaptchaOutcome, CaptchaVerifier } from './captcha.ts';
 import { parseBody } from './json-body.ts';
 import { type Front, NO_FRONT } from './source.ts';
 
-/** What the gateway hands over: payload format 2.0. */
+/** The event of the gateway, in payload format 2.0. */
 export type Event = APIGatewayProxyEventV2WithRequestContext<
   APIGatewayEventRequestContextV2 & { authorizer?: Authorizer }
 >;
@@ -16,19 +16,19 @@ export type Event = APIGatewayProxyEventV2WithRequestContext<
 /** A request that keeps the rules of its schemas. */
 export interface Request<Body, Parameters = Record<never, string>> {
   body: Body;
-  /** The body as it was sent, for the idempotency fingerprint. */
+  /** The unchanged body, for the idempotency fingerprint. */
   sentBody: Record<string, unknown>;
   parameters: Parameters;
   idempotencyKey: string | undefined;
   /** The address of the person who called: an IPv4 or IPv6 address without a port. */
   source: string;
-  /** Of the program that called, as it named itself. */
+  /** The `User-Agent` header. */
   userAgent?: string | undefined;
-  /** Who called; undefined where the route has no authorizer. */
+  /** The caller; undefined on a route without an authorizer. */
   caller: string | undefined;
-  /** Asks the captcha's provider about the token of this request, once; absent where the deployment asks for none. */
+  /** Verifies the captcha token of this request, once; absent if the deployment needs no captcha. */
   captcha?: ((signal: AbortSignal) => Promise<CaptchaOutcome>) | undefined;
-  /** When this invocation is over at the latest, in epoch milliseconds. */
+  /** When this invocation times out, in epoch milliseconds. */
   endsAt: number;
 }
 
@@ -46,8 +46,8 @@ export interface RequestRules<Body extends BodySchema, Path extends v.GenericSch
 }
 
 /**
- * @param endsAt when this invocation is over, in epoch milliseconds
- * @throws Problem with all faults of the request
+ * @param endsAt when this invocation times out, in epoch milliseconds
+ * @throws Problem with all errors of the request
  */
 export async function parseRequest<Body extends BodySchema, Path extends v.GenericSchema>(
   event: Event,
@@ -90,14 +90,14 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
 
 const OptionalKeySchema = v.optional(IdempotencyKeySchema);
 
-/** Whose key it is could not be told, and another's request would be taken for this one. */
+/** Without a caller, the key of another client could match. */
 const NAMELESS_CALLER: Violation = {
   header: 'Idempotency-Key',
   rule: 'not_supported',
   detail: 'cannot be used with a token that has neither sub nor client_id',
 };
 
-/** The faults of a value that does not stand in the body. */
+/** The violations of a value outside the body. */
 function violationsAt(
   place: { parameter: string } | { header: string },
   issues: readonly v.BaseIssue<unknown>[] = [],

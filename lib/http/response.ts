@@ -5,14 +5,14 @@ import type { Event } from './request.ts';
 
 export type Response = APIGatewayProxyStructuredResultV2;
 
-/** What a use case answers; without a body where the operation answers 204. */
+/** The result of a use case; without a body for 204. */
 export interface Answer<Body = undefined> {
   body: Body;
-  /** True for the answer to an earlier request. */
+  /** True if an earlier request produced this answer. */
   replayed?: boolean;
 }
 
-/** @throws Error when the answer breaks its own rules, which says nothing of the answer */
+/** @throws Error if the answer does not match its schema; the message holds none of it */
 export function successResponse(event: Event, answer: Answer<unknown>, schema: v.GenericSchema | undefined): Response {
   const headers = {
     ...standardHeaders(event),

@@ -11,15 +11,17 @@ interface SentFrom {
   headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a deployment knows of the proxy in front of it. */
+/** The proxy in front of a deployment. */
 export interface Front {
-  /** @throws Problem `front_required` where every request must come through the front, and this one did not */
+  /** @throws Problem `front_required` if every request must come through the front, and this one did not */
   admit(request: SentFrom, signal: AbortSignal): Promise<void>;
   /** The address of the person who sends a request, without a port. */
   readSource(request: SentFrom, signal: AbortSignal): Promise<string>;
 }
 
-/** Two valid values for rotation: the new one becomes `current`, then the front sends it, then `previous` is removed. */
+/**
+ * Two valid values for rotation: the new one becomes `current`, then the front sends it, then `previous` is removed.
+ */
 const FrontSecretSchema = v.pipe(
   v.string(),
   v.parseJson(),
@@ -61,7 +63,7 @@ export function createFront(
   };
 }
 
-/** @throws Error that says nothing of the value */
+/** @throws Error whose message holds nothing of the value */
 export function parseFrontSecret(text: string): string[] {
   const parsed = v.safeParse(FrontSecretSchema, text);
   if (!parsed.success) throw new Error('The secret of the front must be {"current": "…", "previous": "…"}.');
@@ -87,9 +89,9 @@ export function stripPort(text: string): string | undefined {
 const ALWAYS_WITH_PORT = 'cloudfront-viewer-address';
 
 /**
- * The address that a front names. A port behind a shortened IPv6 address can be read as its last group:
- * `2001:db8::1:443`. It is a port where the header always has one, and where it would move the address to another /64:
- * a source must not change with its port.
+ * The address that a front names. A port after a shortened IPv6 address looks like its last group: `2001:db8::1:443`.
+ * It counts as a port if the header always has one, or if it would move the address to another /64: a source must not
+ * change with its port.
  */
 function parseFrontAddress(text: string, header: string): string | undefined {
   const address = text.trim();
@@ -102,7 +104,7 @@ function hostPart(address: string): string {
   return /^\[?([^[\]]*?)\]?(?::\d{1,5})?$/.exec(address)?.[1] ?? '';
 }
 
-/** With five groups or more behind the `::`, the last one decides which four groups are the first. */
+/** With five or more groups after the `::`, the last one changes the first four groups. */
 function movesNetwork(address: string): boolean {
   const [, tail = ''] = address.split('::');
   return tail.split(':').length > 4;

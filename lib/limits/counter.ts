@@ -16,23 +16,25 @@ export interface Counter {
   readonly windows: readonly (readonly [window: Window, max: number])[];
   /** Seconds until the second, third, … request of a day may pass; the last number repeats. Needs a window of a day. */
   readonly pauses?: readonly number[] | undefined;
-  /** Given: different members are counted instead of requests, and never released. Needs the window of an hour alone. */
+  /**
+   * Given: different members are counted instead of requests, and never released. Needs the window of an hour alone.
+   */
   readonly member?: number | undefined;
 }
 
 export interface Count {
   /** How long the request must wait, in milliseconds; 0: it may pass. Undefined: the database did not answer. */
   waitMs: number | undefined;
-  /** Where the request was counted: its id, and the item as it was then. */
+  /** The counter of the request, its id there, and the item after the write. */
   counted?: { readonly counter: Counter; readonly id: string; readonly item: Item };
 }
 export type Counted = NonNullable<Count['counted']>;
 
 /**
- * Counts a request where all windows have room, in one conditional write. Its form depends on which windows are over. If
- * the item is not as it was seen, the condition fails, and the next attempt is made for the item as it is then. A write
- * that the SDK repeated after a lost answer is recognized by the request's id.
- * @param seen the item as it was read before; absent: a new one. `early` is how the second attempt gets it
+ * Counts a request if all windows have room, in one conditional write. The write depends on which windows are over. If
+ * the item has changed since it was read, the condition fails, and the next attempt uses the new item. A write that the
+ * SDK repeated after a lost answer is recognized by the request's id.
+ * @param seen the item that was read before; absent: a new one. @param early reads the item for the second attempt
  */
 export async function count(
   table: Table,
@@ -80,7 +82,7 @@ function increment({ windows, pauses, member }: Counter, item: Item = {}, id: st
   const longest = Math.max(...windows.map(([window]) => LENGTHS[window]));
   const values: Item = { ':id': id, ':one': 1, ':expires_at': Math.ceil((at + longest) / 1_000) };
   const set = ['counted_by = :id', 'expires_at = :expires_at'];
-  // What is absent is equal to nothing, and not greater.
+  // An absent attribute equals nothing and is not greater.
   const conditions = ['NOT counted_by = :id'];
   for (const [window, max] of windows) {
     const isOver = windowEnd(window, item) <= at;
@@ -97,7 +99,7 @@ function increment({ windows, pauses, member }: Counter, item: Item = {}, id: st
     Object.assign(values, { ':members': [member] }, !isOver && { ':member': member });
   }
   if (pauses !== undefined) {
-    // The pause depends on the day's count, so it must be as it was seen.
+    // The pause depends on the day's count, so that count must be unchanged.
     const today = windowEnd('day', item) > at ? Number(item.n_day) : 0;
     const pause = pauses[Math.min(today, pauses.length - 1)] ?? 0;
     conditions.push('NOT paused_until > :at AND (NOT from_day > :day OR n_day = :today)');
@@ -108,8 +110,8 @@ function increment({ windows, pauses, member }: Counter, item: Item = {}, id: st
 }
 
 /**
- * Takes a count back, if its window is still the same, and ends its pause. @throws AwsFailure
- * @param once repeats no write: it would take back another request's count
+ * Releases a count if its window is still the same, and ends its pause. @throws AwsFailure
+ * @param once a table whose client does not retry: a retry could release another request's count
  */
 export async function release({ counter, id, item }: Counted, once: Table, signal: AbortSignal): Promise<void> {
   const { pk, windows, pauses, member } = counter;

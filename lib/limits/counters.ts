@@ -7,7 +7,7 @@ import type { Counter, Window } from './counter.ts';
 import { countedDomain } from './mail-domains.ts';
 import { countedSource } from './source.ts';
 
-/** The counters of a deployment's limits; a limit that is switched off has none. */
+/** The counters of a deployment's limits. A disabled limit has none. */
 export function limitCounters(limits: Limits) {
   const pauses = limits.resendSeconds === 'none' ? undefined : limits.resendSeconds;
   const isCountedToday = pauses !== undefined && limits.recipientPerDay === 'none';
@@ -33,14 +33,14 @@ export function limitCounters(limits: Limits) {
   }
 
   return {
-    /** Of an address, and of its network. */
+    /** The counters of an address and of its network. */
     source(pepper: Pepper, address: string, own: Kind = 'source', shared: Kind = 'network'): Counter[] {
       const { name, network } = countedSource(address);
       return [...counter(pepper, own, name), ...(network ? counter(pepper, shared, network.name, network) : [])];
     },
     wrong: (pepper: Pepper, address: string) => counter(pepper, 'wrong', countedSource(address).name),
     replay: (pepper: Pepper, key: readonly string[]) => counter(pepper, 'replay', JSON.stringify(key)),
-    /** Of a message's recipient, and what recipients share. */
+    /** The counters of a message's recipient, and those that recipients share. */
     async message(pepper: Pepper, to: Recipient): Promise<Record<'recipient' | 'shared', Counter[]>> {
       const address = to.channel === 'email' ? foldedEmail(to.key) : to.key;
       const recipient = counter(pepper, 'recipient', `${to.channel}\n${address}`, { pauses });

@@ -6,7 +6,7 @@ import type { Recipient } from '../validators/registration.ts';
 import { type Count, type Counted, type Counter, count, release, waitMs } from './counter.ts';
 import { limitCounters } from './counters.ts';
 
-/** What the limits say; `unchecked`: the database did not answer. A request that may not pass may be counted in part. */
+/** The decision of the limits. `unchecked`: the database did not answer. A refused request may be counted in part. */
 export type LimitDecision = { counted: readonly Counted[] } & (
   | { kind: 'allowed' | 'unchecked' }
   | { kind: 'reached'; retryAfterSeconds: number }
@@ -41,7 +41,7 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
         all.map((one) => ({ waitMs: seen && waitMs(one, seen.get(one.pk), now()) }));
 
       return {
-        /** Of the source; also reached where it has guessed at too many ids. */
+        /** The decision for the source; also reached after too many wrong ids. */
         source: decide([...counted, ...look(wrong)]),
         /** Counts the message for its recipient, if there is room everywhere. Of simultaneous requests one passes. */
         async countRecipient(until: AbortSignal): Promise<LimitDecision> {
@@ -55,14 +55,14 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
       };
     },
 
-    /** Counts a request whose key an earlier one had. */
+    /** Counts a request that repeats a key. */
     countReplay: (key: readonly string[], pepper: Pepper, signal: AbortSignal) =>
       countAll(counters.replay(pepper, key), signal),
 
     countConfirmation: (source: string, pepper: Pepper, signal: AbortSignal) =>
       countAll(counters.source(pepper, source, 'confirmation', 'confirmation_network'), signal),
 
-    /** Takes back what was counted for a request that certainly sent nothing. @throws AwsFailure */
+    /** Releases the counts of a request that certainly sent nothing. @throws AwsFailure */
     async release(counted: readonly Counted[], signal: AbortSignal): Promise<void> {
       await awaitAll(counted.map((one) => release(one, once(), signal)));
     },

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * Who calls, as the limits count it: an IPv4 address, also one that is written as IPv6, or the /64 of an IPv6 address, the
- * least that a customer of a provider has. A customer may have all of its /48 (`network`), of which it is one of 65,536.
+ * The source that the limits count: an IPv4 address, also in IPv6 notation, or the /64 of an IPv6 address, the smallest
+ * network of a provider's customer. A customer may have the whole /48 (`network`), with 65,536 of them.
  * @param address without a port
  */
 export function countedSource(address: string): { name: string; network?: { name: string; member: number } } {

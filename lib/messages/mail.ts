@@ -26,7 +26,7 @@ interface Rich {
   html: string;
 }
 
-/** What is between the header and the footer, in this order, in both parts of the mail. */
+/** The content between header and footer, in this order, in both parts of the mail. */
 type Block =
   | { kind: 'heading'; text: string }
   | { kind: 'paragraph'; content: Rich }
@@ -38,14 +38,17 @@ interface MailContent {
   translation: Translation;
   brand: Brand;
   subject: string;
-  /** What an inbox shows next to the subject, also on a locked screen: never the code. */
+  /** The preview next to the subject, also on a locked screen: never the code. */
   preheader: string;
   blocks: Block[];
 }
 
 export type FramedMail = Pick<Mail, 'subject' | 'text' | 'html'>;
 
-/** A value inside a sentence. In HTML, and in plain text from right to left, the text around it does not change its direction. */
+/**
+ * A value inside a sentence. In HTML, and in plain text from right to left, the text around it does not change its
+ * direction.
+ */
 export function isolated(value: string, translation: Translation): Rich {
   return {
     text: translation.direction === 'rtl' ? `\u2068${value}\u2069` : value,
@@ -77,7 +80,8 @@ interface Closing {
 
 /**
  * The frame of every mail: header in the brand's color, content, support address, footer. Tables and inline styles,
- * because mail programs know little else; a style element for dark mode. Only the brand's logo is loaded from elsewhere.
+ * because mail programs know little else; a style element for dark mode. Only the brand's logo is loaded from
+ * elsewhere.
  */
 export function framedMail(content: MailContent): FramedMail {
   const { translation, brand, subject } = content;

@@ -1,4 +1,4 @@
-/** The one-time password, or the notice to a client whose address somebody tried to register. */
+/** The one-time password, or the notice to a client whose address was used in a registration. */
 export type Message = { kind: 'code'; code: string; validMinutes: number } | { kind: 'owner_notice' };
 
 /** Delivers a message; sends at most once and throws `DeliveryFailure` otherwise. */
@@ -6,7 +6,7 @@ export interface OtpChannel {
   /** Prepares the next `send`: loads the translation, connects. Sends nothing. @param language as in `send` */
   prepare?(language: string | undefined): Promise<void>;
   /**
-   * @param to an e-mail address as typed, or a phone number in E.164
+   * @param to an email address as typed, or a phone number in E.164
    * @param language BCP 47, as asked for; the channel falls back to English
    * @returns the provider's message id, which is no proof of delivery
    */

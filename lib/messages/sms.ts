@@ -24,9 +24,9 @@ export function smsChannel(settings: SmsSettings, brand: Brand, publish: Publish
 export const SMS_BRAND_LENGTH = 24;
 
 /**
- * The text message, in one part in every language. If it is too long, these are left out in turn: explanations, the brand's
- * name (the domain remains), the line for browsers.
- * @param webOtpDomain the site that may fill in the code by itself (https://wicg.github.io/sms-one-time-codes/)
+ * The text message, in one part in every language. If it is too long, these are left out in turn: explanations, the
+ * brand's name (the domain remains), the line for browsers.
+ * @param webOtpDomain the site on which browsers fill in the code (https://wicg.github.io/sms-one-time-codes/)
  */
 export function smsText(message: Message, translation: Translation, brand: Brand, webOtpDomain?: string): string {
   const { sms } = translation;
@@ -63,7 +63,7 @@ function shortName(name: string): string {
 const BASIC = new Set(
   '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà',
 );
-/** Its extension table (6.2.1.1): each stands for two characters, the escape and its own. */
+/** Its extension table (6.2.1.1): each counts as two characters, with the escape. */
 const EXTENSION = new Set('\f^{}\\[~]|€');
 
 /** The number of 7-bit characters of a text; undefined if it has a character that is not in GSM 03.38. */
@@ -77,7 +77,10 @@ export function gsm7Length(text: string): number | undefined {
   return length;
 }
 
-/** The number of parts that a text is sent and billed in: of 160 (then 153) 7-bit characters, or of 70 (then 67) UTF-16 units. */
+/**
+ * The number of parts that a text is sent and billed in: of 160 (then 153) 7-bit characters, or of 70 (then 67) UTF-16
+ * units.
+ */
 export function smsParts(text: string): number {
   const septets = gsm7Length(text);
   const [length, alone, joined] = septets === undefined ? [text.length, 70, 67] : [septets, 160, 153];

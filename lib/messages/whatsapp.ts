@@ -23,7 +23,7 @@ function whatsAppTemplate(message: Message, language: string, settings: WhatsApp
     language,
     components: [
       { type: 'body', parameters: code },
-      // Of the type `url` also where the button copies the code.
+      // The type is `url` even if the button copies the code.
       { type: 'button', sub_type: 'url', index: '0', parameters: code },
     ],
   };

@@ -23,7 +23,7 @@ export interface AccountKeys {
   fingerprints: KeyObject;
 }
 
-/** What accounts are opened with; tests pass fakes. */
+/** The dependencies of an opening; tests pass fakes. */
 export interface AccountDependencies {
   directory: AccountDirectory;
   ledger: Ledger;
@@ -88,13 +88,13 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (made ??= make());
 }
 
-/** @throws Error, which says nothing of the secret, if it has another shape */
+/** @throws Error if the secret is malformed; the message holds none of it */
 export function accountKeys(secret: string): AccountKeys {
   const key = parsePasswordKey(secret);
   return { passwords: key, fingerprints: fingerprintKey(key) };
 }
 
-/** What the functions of accounts use in production; made once, at cold start. */
+/** The production dependencies of the functions that open accounts; created once, at cold start. */
 export function accountDependencies(config: AccountConfig): AccountDependencies {
   const database = databaseClient();
   const readSecret = secretReader({ ahead: 1 });

@@ -5,11 +5,11 @@ import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import { type Held, type Ledger, LoginReserved, Overtaken, type Plan } from './ledger.ts';
 import { type Context, decide, type Fact, type Life, type Step } from './life.ts';
 
-/** A fact, with the error behind it. */
+/** A fact, with the error that caused it. */
 export type Learned = Fact & { failure?: unknown };
 export type OpenLife = Life & { at: 'open' };
 
-/** What the loop does outside of the ledger; tests pass fakes. Only `prepare` throws. */
+/** The effects of the loop outside the ledger; tests pass fakes. Only `prepare` throws. */
 export interface Effects {
   /** Judges the order; @returns its plan, and the login to ask for. @throws Error if certainly nothing was sent */
   prepare(): Promise<{ plan: Plan; login?: number | undefined }>;
@@ -22,13 +22,13 @@ export interface Effects {
   look(login: number): Promise<Learned>;
   /** Writes the account's record; @returns whether it is written */
   record(life: OpenLife): Promise<boolean>;
-  /** Does what is missing of an open account. @param pay whether the paying command may leave now */
+  /** Completes an open account. @param pay whether the paying command may leave now */
   complete(life: OpenLife, pay: boolean): Promise<Fact>;
-  /** Tells the client. */
+  /** Sends the client's notices. */
   notify(login: number): Promise<void>;
 }
 
-/** What a drive is given. */
+/** The inputs of a drive. */
 export interface Drive {
   worker: Context['worker'];
   ledger: Ledger;
@@ -58,14 +58,14 @@ export type End =
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** After a day without progress the operators are told. */
+/** After a day without progress, the operation is reported to the operators. */
 const DAY_MS = 24 * HOUR_MS;
 /** Between two commands or look-ups of one drive. */
 const PAUSE_MS = 1_000;
 /** A write that ends a drive may take this long, even if the request's time is up. */
 const LAST_WRITE_MS = 2_000;
 
-/** Brings an operation as far as it goes now, and then gives it up. @param first what the worker knows at the start */
+/** Drives an operation as far as possible now, then releases it. @param first the first fact */
 export function drive(run: Drive, held: Held, first: Learned = { on: 'resume' }): Promise<End> {
   return new Loop(run, held).run(first);
 }
@@ -182,11 +182,11 @@ class Loop {
     }
   }
 
-  /** How the drive ends if a state could not be written. What is missing is left to a retry or the settler. */
+  /** How the drive ends if a state could not be written. A retry or the settler completes the rest. */
   async #unwritten(to: Life, error: unknown, isBeforeCommand: boolean): Promise<End> {
     const { ledger, telemetry } = this.#run;
     telemetry.event('OperationNotSettled', { step: to.at, ...describeError(error) });
-    // The account is the operation's, whoever works on it now.
+    // The account belongs to the operation, even if another worker holds it now.
     if (to.at === 'open' || to.at === 'done') return this.#opened(to.login);
     if (error instanceof Overtaken) return { kind: 'overtaken' };
     if (to.at === 'gone') return { kind: 'failed', failure: this.#failure };
@@ -223,7 +223,7 @@ class Loop {
     return this.#run.now() + PAUSE_MS < this.#run.platformEndsAt;
   }
 
-  /** Gives up the lease on what only an operator can end, so that retries do not keep operators away. */
+  /** Releases an operation that only an operator can end, so that retries do not block operators. */
   async #leaveToOperators(): Promise<void> {
     const { ledger, telemetry } = this.#run;
     const { life } = this.#held;
@@ -231,7 +231,7 @@ class Loop {
     await bestEffort(telemetry, 'rest', (signal) => ledger.rest(this.#held, OPERATOR_ONLY, signal));
   }
 
-  /** Gives the operation up until a retry or the settler acquires it. */
+  /** Releases the operation until a retry or the settler acquires it. */
   async #rest(fact: Learned): Promise<End> {
     const { ledger, now, worker, telemetry } = this.#run;
     const { life, since = now() } = this.#held;
@@ -262,5 +262,5 @@ class Loop {
   }
 }
 
-/** What a look-up may find after the only command was refused because its login exists. */
+/** The possible results of a look-up after the only command was refused because its login exists. */
 const FOUND_TAKEN: ReadonlySet<string> = new Set(['unmarked', 'foreign', 'absent', 'silent', 'unclear']);

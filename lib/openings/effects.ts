@@ -33,7 +33,7 @@ export interface Work {
   master(): Promise<{ password: string | undefined; given: boolean }>;
 }
 
-/** What a caller has asked for. */
+/** The request of a caller. */
 export interface AccountRequest {
   body: TradingAccountRequest;
   userId: string;
@@ -42,7 +42,7 @@ export interface AccountRequest {
   passwords: { master_password: string; investor_password: string };
   /** The records that the request names; rejects with the Problem of the first that is missing. */
   found(): Promise<NamedRecords>;
-  /** Resolves when the platform has let us in. */
+  /** Resolves after login on the platform. */
   ready: Promise<void>;
 }
 
@@ -59,7 +59,7 @@ const CONTENT: ReadonlySet<PlatformFailureKind> = new Set([
   'validation_failed',
 ]);
 
-/** What the settler and the operators' command do: they never send a command that opens an account. */
+/** The effects of the settler and the operators' command, which never send a command that opens an account. */
 export function settlerEffects(work: Work): Effects {
   const neverSent = () => {
     throw new Error('Only a request sends.');
@@ -68,7 +68,7 @@ export function settlerEffects(work: Work): Effects {
     ...sharedEffects(work),
     prepare: neverSent,
     send: neverSent,
-    // Guards ask for it in every state.
+    // Guards read it in every state.
     nextLogin: () => undefined,
     noLoginFailure: neverSent,
   };
@@ -139,7 +139,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
   }
 }
 
-/** What a failed command says. A failure that the platform's client does not know leaves the outcome unknown. */
+/** The fact behind a failed command. After an unexpected error the outcome is unknown. */
 function failureFact(failure: unknown, telemetry: Telemetry): Learned {
   const kind = failure instanceof PlatformFailure ? failure.kind : 'account_outcome_unknown';
   if (kind === 'login_taken') return { on: 'exists', failure };

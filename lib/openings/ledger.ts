@@ -13,7 +13,7 @@ import type { Life } from './life.ts';
  * `sent`, in one transaction. So a reservation exists if and only if its operation may have sent the login.
  */
 
-/** What is needed to finish an operation without its caller; nothing personal, no password. */
+/** The data to finish an operation without its caller. Nothing personal, no password. */
 export type Plan = v.InferOutput<typeof PlanSchema>;
 
 /** An operation that this worker holds. Its version is the lease with the revision; every write raises the revision. */
@@ -58,9 +58,9 @@ export class LoginReserved extends Error {
 
 export interface Ledger {
   /**
-   * @param scope what the idempotency key is unique within, and the key itself; undefined for a request without one
+   * @param scope the idempotency key and the scope in which it is unique; undefined for a request without a key
    * @param fingerprint of the body
-   * @param leaseMs how long this worker lasts at most
+   * @param leaseMs the maximum time of this worker
    */
   claim(
     scope: readonly string[] | undefined,
@@ -68,7 +68,7 @@ export interface Ledger {
     leaseMs: number,
     signal: AbortSignal,
   ): Promise<Claim>;
-  /** The keys of the operations that are due, oldest first. What was written a moment ago may be missing. */
+  /** The keys of the operations that are due, oldest first. The index is eventually consistent. */
   due(signal: AbortSignal): Promise<string[]>;
   /** All operations that have not ended, oldest first; last those that only an operator can end. */
   open(signal: AbortSignal): Promise<Listed[]>;
@@ -136,7 +136,7 @@ const PlanSchema = v.object({
   language: v.optional(v.string()),
   /** The protocol names the login, and the platform refuses one that exists. */
   keyed: v.boolean(),
-  /** What the account is funded with, in units of its currency. */
+  /** The deposit, in units of the account's currency. */
   deposit: v.optional(v.number()),
   /** The command that opens the account also funds it. */
   deposit_with_opening: v.boolean(),
@@ -292,7 +292,7 @@ async function writeUnderVersion(held: Held, work: () => Promise<void>): Promise
   }
 }
 
-/** What the item of an operation becomes. @param rest when the settler acts next; absent: the worker keeps its lease */
+/** The write of an operation's state. @param rest when the settler acts next; absent: the worker keeps its lease */
 function stateWrite(table: string, next: Held, at: number, ...rest: [until?: number | undefined]): Write {
   const { pk, life, lease, revision, plan, since, leaseUntil, operationId } = next;
   const isHeld = 'lease = :lease AND revision <= :revision';
@@ -331,7 +331,7 @@ function reservationWrites(table: string, before: Held, next: Held): Write[] {
   };
   const key = (name: number) => `${plan.keyed ? plan.version : plan.connection_id}#${name}`;
   const earlier = from.at === 'sent' ? from.login : undefined;
-  // A protocol that cannot name logins tells the login with the answer.
+  // If the protocol cannot name logins, the answer has the login.
   const isNamed = to.at === 'sent' || (to.at === 'open' && !plan.keyed && from.at !== 'open');
   const later = isNamed ? to.login : undefined;
   const writes: Write[] = [];
@@ -350,7 +350,7 @@ async function single(table: Table, write: Write, signal: AbortSignal): Promise<
   if ('delete' in write) await table.delete(write.delete, signal, write.expression);
 }
 
-/** Not sooner, by no part of a second. */
+/** Rounded up, so that it never expires early. */
 function expiry(at: number): number {
   return Math.ceil(at / 1_000) + KEPT_SECONDS;
 }

@@ -1,7 +1,7 @@
 /**
- * The life of an operation: one request to open a trading account, with all its retries. This file is the only place that
- * decides what happens next. It is pure: no clock, no network, no database. The request, the settler and the operators'
- * command all run the loop of `drive.ts`, which writes each new state under the version that it has read.
+ * The life of an operation: one request to open a trading account, with all its retries. This file is the only place
+ * that decides what happens next. It is pure: no clock, no network, no database. The request, the settler and the
+ * operators' command all run the loop of `drive.ts`, which writes each new state under the version that it has read.
  *
  * Two rules carry the promise "never a second account":
  * - A command leaves only after the state `sent` and the reservation of its login were written in one transaction.
@@ -9,15 +9,15 @@
  *   command may be repeated, and an account at a reserved login belongs to the operation that holds the reservation.
  */
 
-/** What is known about the money that a new demo account gets. `failed`: reported to the operators, never paid again. */
+/** The deposit of a new demo account. `failed`: reported to the operators, never paid again. */
 type Deposit = 'none' | 'due' | 'sent' | 'made' | 'failed';
 
 export type Life =
   /** Nothing has left. */
   | { at: 'claimed' }
   /**
-   * The account may exist, at this login only (absent: the protocol cannot name a login). `one`: only one command can have
-   * left, and its sender waits for the answer. `many`: the outcome of an earlier command is unknown.
+   * The account may exist, at this login only (absent: the protocol cannot name a login). `one`: only one command can
+   * have left, and its sender waits for the answer. `many`: the outcome of an earlier command is unknown.
    */
   | { at: 'sent'; login?: number | undefined; commands: 'one' | 'many' }
   /** The account is open; its record, deposit or event may be missing. `opened_at`: ISO 8601, UTC. */
@@ -31,7 +31,7 @@ export type Life =
 type State = Life['at'];
 type Open = Life & { at: 'open' };
 
-/** What the loop has learned. */
+/** A fact that the loop has learned. */
 export type Fact =
   /** A worker has acquired the operation. */
   | { on: 'resume' }
@@ -45,31 +45,31 @@ export type Fact =
   /** A command may have been executed, or may still be. */
   | { on: 'lost' }
   /**
-   * The platform was asked about the login. `ours`: the account shows this operation's mark. `foreign`: it shows another
-   * operation's id, or refuses our password. `unmarked`: it shows neither. `silent`: the platform cannot tell whether the
-   * login exists. `unclear`: the platform did not answer.
+   * The platform was asked about the login. `ours`: the account shows this operation's mark. `foreign`: it shows
+   * another operation's id, or refuses our password. `unmarked`: it shows neither. `silent`: the platform cannot tell
+   * whether the login exists. `unclear`: the platform did not answer.
    */
   | { on: 'ours' | 'unmarked' | 'foreign' | 'absent' | 'silent' | 'unclear' }
-  /** What completing the account came to. */
+  /** The result of completing the account. */
   | { on: 'completed'; recorded: boolean; deposit: PaymentOutcome; published: boolean }
-  /** What an operator has found on the server. */
+  /** An operator's finding on the server. */
   | { on: 'operator_found'; login: number }
   | { on: 'operator_found_none' | 'operator_paid' };
 export type FactName = Fact['on'];
 /** `refused`: certainly not paid. `unknown`: the money may have arrived. `kept`: nothing was tried. */
 export type PaymentOutcome = 'made' | 'refused' | 'unknown' | 'kept';
 
-/** What the loop does next. `resume`: decides again, in the new state. `rest`: gives the operation up for now. */
+/** The next step of the loop. `resume`: decides again, in the new state. `rest`: releases the operation for now. */
 export type Step = 'prepare' | 'send' | 'look' | 'pause' | 'complete' | 'pay' | 'resume' | 'rest' | 'stop';
 
-/** What a decision depends on besides state and fact. */
+/** The inputs of a decision next to state and fact. */
 export interface Context {
   worker: 'request' | 'settler' | 'operator';
   /** The protocol names the login in the command, and the platform refuses one that exists. */
   keyed: boolean;
   /** The next login to choose, if the request leaves the choice to us and one is left. */
   next?: number | undefined;
-  /** What the account gets besides the opening itself. */
+  /** Whether a deposit follows the opening. */
   deposit: 'none' | 'due';
   /** The time at which an account is known to be open: ISO 8601, UTC. */
   now: string;
@@ -81,7 +81,7 @@ type Of<S extends State> = Extract<Life, { at: S }>;
 interface Transition<S extends State = State> {
   readonly on: readonly FactName[];
   readonly if?: (life: Of<S>, context: Context, fact: Fact) => boolean;
-  /** Absent: the state stays as it is. */
+  /** Absent: the state does not change. */
   readonly to?: (life: Of<S>, context: Context, fact: Fact) => Life;
   readonly step: Step;
 }
@@ -92,14 +92,14 @@ const unkeyed = (_: Life, { keyed }: Context) => !keyed;
 const oneAndNext = (life: Of<'sent'>, { next }: Context) => one(life) && next !== undefined;
 const hasNext = (_: Life, { next }: Context) => next !== undefined;
 const isRequest = (_: Life, { worker }: Context) => worker === 'request';
-/** A server that cannot tell will not tell later either. */
+/** A server without this command will not have it later. */
 const oldForSettler = (_: Life, { worker, old }: Context) => worker === 'settler' && old;
 const depositDue = (life: Open) => life.deposit === 'due';
 const complete = (life: Open, context: Context, fact: Fact) => {
   const { recorded, deposit, published } = progress(life, context, fact);
   return recorded && published && deposit !== 'due' && deposit !== 'sent';
 };
-/** Where the protocol names logins, the account can only be at the login that was sent. */
+/** If the protocol names logins, the account can only be at the sent login. */
 const plausible = (life: Of<'undecided'>, { keyed }: Context, fact: Fact) =>
   fact.on === 'operator_found' && (!keyed || fact.login === life.login);
 
@@ -133,7 +133,7 @@ const done = (life: Open, context: Context, fact: Fact): Life => {
 };
 const paid = (life: Of<'done'>): Life => ({ ...life, unpaid: false });
 
-/** A refused payment becomes due again; after a day whatever is still missing is reported instead. */
+/** A refused payment becomes due again; after a day it is reported instead. */
 function nextDeposit(deposit: Deposit, outcome: PaymentOutcome, old: boolean): Deposit {
   if (deposit !== 'due' && deposit !== 'sent') return deposit;
   if (outcome === 'made') return 'made';
@@ -156,7 +156,7 @@ export const LIFE: { readonly [S in State]: readonly Transition<S>[] } = {
     { on: ['reserved'], if: unkeyed, to: undecided, step: 'stop' },
     { on: ['exists'], step: 'look' },
     { on: ['opened', 'ours'], to: open, step: 'resume' },
-    // The only command was refused because the login exists: somebody else uses our range, or the caller's login.
+    // The only command was refused because the login exists: another system uses our range, or the caller's login.
     {
       on: ['unmarked', 'foreign', 'absent', 'silent', 'unclear', 'reserved'],
       if: oneAndNext,
@@ -192,7 +192,7 @@ export const LIFE: { readonly [S in State]: readonly Transition<S>[] } = {
 };
 
 export interface Decision {
-  /** The new state; absent: it stays as it is, and nothing is written. */
+  /** The new state; absent: it does not change, and nothing is written. */
   to?: Life;
   step: Step;
 }

@@ -69,7 +69,7 @@ function startReads(
     return { client, connection, platform: await connect(connection, platformSignal) };
   });
   const ready = server.then((found) => found?.platform.ready(platformSignal));
-  // They are awaited where they are needed.
+  // Each is awaited later.
   for (const one of [records, server, ready]) one.catch(() => {});
   return { records, server, ready };
 }
@@ -146,7 +146,7 @@ async function answer(begun: Opening): Promise<Answer<TradingAccountAnswer>> {
   return { body: { login, ...passwords }, replayed };
 }
 
-/** Given passwords, and derived ones where the caller gave none. */
+/** Given passwords, and derived ones if the caller gave none. */
 function accountPasswords({ dependencies, version, request: { body }, keys }: Opening, nonce: string): Passwords {
   const derived = dependencies.passwords({ key: keys.passwords, nonce, version });
   return {

@@ -16,7 +16,10 @@ export interface NamedRecords {
   accountType: AccountType | undefined;
 }
 
-/** The records that the request names, in the contract's order; @throws Problem for the first that is missing or of the other version */
+/**
+ * The records that the request names, in the contract's order; @throws Problem for the first that is missing or of the
+ * other version
+ */
 export function findRecords(
   version: PlatformVersion,
   body: TradingAccountRequest,
@@ -35,8 +38,8 @@ export function findRecords(
 }
 
 /**
- * Whether the connection takes this order. An order that has been sent is not judged again, whatever the connection offers
- * by now.
+ * Whether the connection takes this order. An order that was sent is not judged again, even if the connection has
+ * changed.
  * @throws Problem
  */
 export function judgeOrder(
@@ -63,8 +66,8 @@ function offers({ groups }: Connection, group: string): boolean {
 const MAX_CHOICES = 16;
 
 /**
- * The logins that an operation asks for, one after the other: the caller's own, or logins of the connection's first range,
- * uniform over it, so that two operations seldom meet.
+ * The logins that an operation asks for, one after the other: the caller's own, or logins of the connection's first
+ * range, uniform over it, so that two operations seldom meet.
  */
 export function chosenLogins(nonce: string, own: number | undefined, connection: Connection): number[] {
   if (own !== undefined) return [own];
@@ -77,13 +80,13 @@ export function chosenLogins(nonce: string, own: number | undefined, connection:
   return [...new Set(digests.map((digest) => range.from + Number(BigInt(`0x${digest}`) % size)))];
 }
 
-/** What a new account is funded with; on a demo connection only. */
+/** The deposit of a new account, on demo connections only. */
 export function demoDeposit({ connection, accountType }: NamedRecords): number | undefined {
   const deposit = accountType?.deposit ?? 0;
   return connection.demo && deposit > 0 ? deposit : undefined;
 }
 
-/** What the platform is asked for. @param login the one to open the account at; absent: the caller's own, if any */
+/** The order for the platform. @param login the one to open the account at; absent: the caller's own, if any */
 export function buildOrder(
   body: TradingAccountRequest,
   client: AccountClient,

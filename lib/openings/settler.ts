@@ -12,7 +12,7 @@ const MIN_MS = 10_000;
 /** Kept for the last writes of a run, in milliseconds. */
 const LAST_WRITES_MS = 3_000;
 
-/** One run over what is due. */
+/** One run over the due operations. */
 interface Run {
   dependencies: AccountDependencies;
   telemetry: Telemetry;
@@ -23,10 +23,10 @@ interface Run {
 }
 
 /**
- * Takes every operation that is due and that nobody works on, oldest first, as far as the time allows. It looks and
- * completes, and never sends a command that opens an account.
+ * Drives every due operation that no worker holds, oldest first, while time is left. It looks up and completes, and
+ * never sends a command that opens an account.
  * @param endsAt when the function ends, in epoch milliseconds
- * @throws AwsFailure if what is due cannot be read
+ * @throws AwsFailure if the due operations cannot be read
  */
 export async function settleOperations(
   dependencies: AccountDependencies,

@@ -8,7 +8,7 @@ type Platform = TradingPlatform & PlatformInspector;
 
 /**
  * The platform of a connection, kept across invocations with its session. A changed record or a rotated secret replaces
- * it; commands that still run on the old one end there. A new server is connected to while its secret is read.
+ * it; commands that still run on the old one end there. It connects to a new server while the secret is read.
  * @throws PlatformFailure `platform_unavailable` when the secret cannot be read, `platform_refused` when it is not one
  */
 export function platformConnections({
@@ -35,7 +35,7 @@ export function platformConnections({
       }
       const platform = open(secret);
       kept.set(connection.id, { record, secret, platform });
-      // It waits for its running commands. Whether the server hears the goodbye does not matter.
+      // It waits for its running commands. A failed logout does not matter.
       known?.platform.close().catch(() => {});
       return platform;
     } catch (error) {

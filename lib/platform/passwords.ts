@@ -5,26 +5,26 @@ import type { PlatformVersion } from '../validators/trading-account.ts';
 import type { PasswordRole } from './platform.ts';
 
 const LENGTH = 12;
-/** Left out: look-alikes, and what the platforms' protocols, shells or markup give a meaning. */
+/** Excluded: look-alikes, and special characters of the protocols, shells and markup. */
 const LEFT_OUT = new Set('0O1lI|=\\"\'&<>');
 const ALPHABET = Object.values(CHARACTER_CLASSES)
   .flatMap((characters) => [...characters])
   .filter((character) => !LEFT_OUT.has(character));
-/** Bytes from here on are thrown away: with them some characters would come more often than others. */
+/** Larger bytes are rejected: some characters would occur more often than others. */
 const USABLE_BYTES = 256 - (256 % ALPHABET.length);
 
 export interface PasswordOrigin {
   /** The deployment's secret. */
   key: string | Uint8Array | KeyObject;
-  /** Random, of the operation; when it is gone, nobody can make the password again. */
+  /** The operation's random nonce. After its deletion, the password cannot be derived again. */
   nonce: string | Uint8Array;
   version: PlatformVersion;
 }
 
 /**
- * The generated passwords of an account: always the same for the same origin, so that they need not be stored to be
- * answered again, and without the key uniformly random over the 12-character passwords of the alphabet that the
- * version's rules allow. The two roles never get the same one.
+ * The generated passwords of an account. The same origin always gives the same passwords, so they need not be stored.
+ * Without the key they are uniformly random over the valid 12-character passwords of the alphabet. The two roles never
+ * get the same one.
  */
 export function derivePasswords(origin: PasswordOrigin): Record<PasswordRole, string> {
   const master = firstMixed(origin, 'master', () => true);
@@ -32,8 +32,8 @@ export function derivePasswords(origin: PasswordOrigin): Record<PasswordRole, st
 }
 
 /**
- * Uniform characters: HMAC-SHA-256 in counter mode (NIST SP 800-108), with bytes rejected that would favour some.
- * Candidates that break the rules are thrown away whole: mending them would favour some passwords.
+ * Uniform characters: HMAC-SHA-256 in counter mode (NIST SP 800-108), with rejected bytes that would cause bias.
+ * A candidate that breaks the rules is dropped: fixing it would cause bias.
  */
 function firstMixed(
   { key, nonce, version }: PasswordOrigin,
@@ -60,7 +60,7 @@ const PasswordSecretSchema = v.pipe(
   v.object({ key: v.pipe(v.string(), v.base64(), v.minLength(44)) }),
 );
 
-/** @throws Error, which says nothing of the secret, when it has another shape */
+/** @throws Error if the secret is malformed; the message holds none of it */
 export function parsePasswordKey(secret: string): KeyObject {
   const result = v.safeParse(PasswordSecretSchema, secret);
   if (!result.success) throw new Error('The password secret must be {"key": "<32 bytes in base64>"}.');

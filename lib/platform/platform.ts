@@ -2,9 +2,9 @@ import type { Violation } from '../validators/primitives.ts';
 
 export type PasswordRole = 'master' | 'investor';
 
-/** What a trading platform is asked to open. Passwords are always present: given ones, or ones of `passwords.ts`. */
+/** An order to open an account. Passwords are always present: given ones, or generated ones of `passwords.ts`. */
 export interface AccountOrder {
-  /** Is written into the account's comment, for people. */
+  /** Written into the account's comment, for people. */
   operationId: string;
   group: string;
   /** 1 to 5000, as in 1:leverage. */
@@ -27,7 +27,7 @@ export interface AccountOrder {
   deposit?: number;
 }
 
-/** What the second lock compares with the account at a login (contract: the ledger decides whose it is). */
+/** The data that the second lock compares with the account at a login. */
 export interface Mark {
   operationId: string;
   login: number;
@@ -38,9 +38,9 @@ export interface Mark {
 }
 
 /**
- * What the platform shows at a login. `ours`: the operation's id, or its generated password is accepted. `foreign`:
- * another operation's id, or the password is refused. `unmarked`: an account that shows neither. `silent`: the platform
- * has no command that tells.
+ * The result of a look-up at a login. `ours`: the operation's id, or its generated password is accepted. `foreign`:
+ * another operation's id, or the password is refused. `unmarked`: an account without either. `silent`: the platform has
+ * no command for it.
  */
 export type Sighting = 'ours' | 'foreign' | 'unmarked' | 'absent' | 'silent';
 
@@ -61,7 +61,7 @@ export interface TradingPlatform {
    * `login_taken`: the login exists. All others: it was certainly not executed
    */
   open(order: AccountOrder, sendDeadline: number, signal: AbortSignal): Promise<{ login: number }>;
-  /** What is at a login. @throws PlatformFailure if the server does not answer now */
+  /** Looks up the account at a login. @throws PlatformFailure if the server does not answer */
   look(mark: Mark, signal: AbortSignal): Promise<Sighting>;
   /**
    * Pays into the account, once; repeated only if the server certainly did nothing.
@@ -77,7 +77,7 @@ export interface TradingPlatform {
 /** `unknown`: the server cannot be asked without changing anything. */
 export type Permission = 'granted' | 'denied' | 'unknown';
 
-/** What the manager's login may do on the server. */
+/** The rights of the manager's login on the server. */
 export interface Rights {
   openAccounts: Permission;
   /** Of accounts, their comments among it. */
@@ -92,21 +92,24 @@ export interface ClosedGroups {
   notShown: string[];
 }
 
-/** What operators ask a server; nothing is changed there. Every call throws `PlatformFailure`. */
+/** Queries of operators, which change nothing on the server. Every call throws `PlatformFailure`. */
 export interface PlatformInspector {
   /** Connects and logs in. */
   check(signal: AbortSignal): Promise<void>;
   rights(signal: AbortSignal): Promise<Rights>;
   /** The connection's groups that cannot be used. */
   closedGroups(signal: AbortSignal): Promise<ClosedGroups>;
-  /** Whether a login exists; undefined if the server cannot tell. */
+  /** Whether a login exists; undefined if the server has no such command. */
   exists(login: number, signal: AbortSignal): Promise<boolean | undefined>;
   /** All logins of the server that the manager may see; undefined if the protocol has no command for them. */
   logins(signal: AbortSignal): Promise<number[] | undefined>;
   close(): Promise<void>;
 }
 
-/** All but `account_outcome_unknown` say that certainly nothing was done. The words are those of the public error table. */
+/**
+ * With every kind except `account_outcome_unknown`, certainly nothing was done. The names are those of the public error
+ * table.
+ */
 export type PlatformFailureKind =
   | 'group_not_found'
   | 'password_rejected'
@@ -119,7 +122,7 @@ export type PlatformFailureKind =
   | 'account_outcome_unknown';
 
 export interface PlatformFailureOptions {
-  /** A word of ours for the log, such as `retcode_8` or `connect_timeout`; never text of the platform or of a person. */
+  /** A code for the log, such as `retcode_8` or `connect_timeout`; never text of the platform or of a person. */
   reason: string;
   retryAfterSeconds?: number;
   errors?: Violation[];
@@ -143,8 +146,8 @@ export class PlatformFailure extends Error {
 }
 
 /**
- * The last check before a write that may open an account or pay; called in the same turn as the write, because the timers
- * of a paused process do not notice the pause.
+ * The last check before a write that may open an account or pay; called in the same turn as the write, because the
+ * timers of a paused process do not notice the pause.
  * @throws PlatformFailure `platform_unavailable` if it is too late to send, or the time of the call is up
  */
 export function assertMaySend(sendDeadline: number, signal: AbortSignal, now: () => number): void {

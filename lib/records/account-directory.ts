@@ -10,14 +10,14 @@ import {
 } from './crm-records.ts';
 import { crmKey, parseRecord, readItems } from './crm-table.ts';
 
-/** A client for whom an account is opened; the phone number as its item has it beside the record. */
+/** A client for whom an account is opened, with the phone number in E.164. */
 export interface AccountClient extends Omit<Client, 'phone'> {
   phone?: E164;
 }
 
-/** What the opening of an account reads of the CRM; one round trip. */
+/** The CRM records of an opening; one round trip. */
 export interface AccountDirectory {
-  /** What the opening of an account names. */
+  /** Reads the records that an opening names. */
   readAccountRecords(
     ids: {
       userId: string;
@@ -34,7 +34,7 @@ export interface AccountDirectory {
   }>;
 }
 
-/** @throws AwsFailure also when a record in the table breaks its own rules */
+/** @throws AwsFailure also if a record in the table is malformed */
 export function dynamoAccountDirectory(table: Table): AccountDirectory {
   return {
     async readAccountRecords({ userId, connectionId, accountTypeId, rebateUserId }, signal) {
@@ -55,7 +55,7 @@ export function dynamoAccountDirectory(table: Table): AccountDirectory {
   };
 }
 
-/** The number in E.164 stands in the item, so that no account waits for the numbering plans of the world. */
+/** The item has the number in E.164, so that openings need no numbering plans. */
 function accountClient(item: Item | undefined): AccountClient | undefined {
   const client = parseRecord(ClientSchema, item);
   if (client === undefined) return undefined;

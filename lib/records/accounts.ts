@@ -1,7 +1,7 @@
 import type { Table } from '../aws/dynamodb.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
 
-/** What is kept of an opened trading account. No password, in no form. */
+/** The record of an opened trading account, without passwords. */
 export interface AccountRecord {
   user_id: string;
   version: PlatformVersion;
@@ -14,7 +14,7 @@ export interface AccountRecord {
   enable_rebate: boolean;
   rebate_user_id?: string | undefined;
   operation_id: string;
-  /** Who asked for it: the IAM principal or the token's subject or client; `anonymous` without an authorizer. */
+  /** The caller: the IAM principal, the token's subject or client; `anonymous` without an authorizer. */
   caller: string;
   /** ISO 8601, UTC. */
   opened_at: string;

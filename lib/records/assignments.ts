@@ -1,6 +1,6 @@
 import type { Expression, Item } from '../aws/dynamodb.ts';
 
-/** How an attribute is called in an expression. */
+/** The names of an attribute in an expression. */
 interface Placeholder {
   name: string;
   value: string;
@@ -18,7 +18,7 @@ function findPlaceholder(attribute: string): Placeholder {
   return placeholder;
 }
 
-/** `SET` of these attributes and `REMOVE` of those; an attribute that is undefined stays as it is. */
+/** `SET` and `REMOVE` of attributes. An undefined attribute is not changed. */
 export function assignments(
   set: Item,
   remove: readonly string[] = [],

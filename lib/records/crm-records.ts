@@ -20,7 +20,7 @@ export const AccountTypeSchema = closedObject({
   id: IdSchema,
   name: v.optional(v.string()),
   platform: v.picklist(['tp5', 'tp4']),
-  /** What a demo account of this type is funded with, in units of its currency. */
+  /** The deposit of a demo account of this type, in units of its currency. */
   deposit: v.optional(
     v.pipe(
       NumberSchema,
@@ -35,7 +35,7 @@ const connectionEntries = {
   id: word,
   /** For people. */
   name: v.optional(v.string()),
-  /** A host name or address; `local` stands for a simulated server of the local service. */
+  /** A host name or address; `local` is a simulated server of the local service. */
   host: word,
   port: v.pipe(
     NumberSchema,
@@ -56,9 +56,11 @@ const connectionEntries = {
   ),
 };
 const groupNames = v.optional(v.array(word));
-/** With fewer, most chosen logins would soon exist. */
+/** In a smaller range, most chosen logins would soon exist. */
 const MIN_LOGINS = 1_000;
-/** Logins that only this service uses on that server: one range, or several of which the first is used for new accounts. */
+/**
+ * Logins that only this service uses on that server: one range, or several of which the first is used for new accounts.
+ */
 const loginRangesSchema = (version: 'tp5' | 'tp4') => {
   const range = v.pipe(
     closedObject({ from: loginSchema(version), to: loginSchema(version) }),
@@ -76,7 +78,7 @@ const WebApiConnectionSchema = closedObject({
   logins: loginRangesSchema('tp5'),
   /** PEM: the authority, or the server's own certificate, to trust. */
   ca: v.optional(v.string()),
-  /** SHA-256 of the server's certificate (DER), hexadecimal, colons allowed: trusted whatever its issuer. */
+  /** SHA-256 of the server's certificate (DER), hexadecimal, colons allowed: trusted for any issuer. */
   fingerprint: v.optional(
     v.pipe(
       v.string(),
@@ -88,7 +90,7 @@ const WebRegistrationConnectionSchema = closedObject({
   ...connectionEntries,
   platform: v.literal('tp4'),
   protocol: v.literal('web-registration'),
-  /** Group name to its 1-based index in the plug-in's list; this protocol knows no names. */
+  /** Group name to its 1-based index in the plug-in's list; this protocol has no names. */
   groups: v.record(
     word,
     v.pipe(
@@ -118,7 +120,7 @@ export type TextProtocolConnection =
   | v.InferOutput<typeof InterfaceGatewayConnectionSchema>;
 export type Connection = v.InferOutput<typeof ConnectionSchema>;
 
-/** The groups of those who run a trading server. Servers trim names. An account of a client is never opened there. */
+/** The groups of a trading server's managers, where no client account is ever opened. Servers trim names. */
 export function isManagerGroup(group: string): boolean {
   return /^\s*managers?\s*(?:\\|$)/i.test(group);
 }
@@ -129,7 +131,7 @@ export interface LoginRange {
   to: number;
 }
 
-/** The ranges of a connection; none where the protocol cannot name logins. */
+/** The ranges of a connection; none if the protocol cannot name logins. */
 export function loginRanges(connection: Connection): LoginRange[] {
   if (connection.protocol === 'web-registration') return [];
   return Array.isArray(connection.logins) ? connection.logins : [connection.logins];
@@ -150,7 +152,7 @@ export type WebApiSecret = v.InferOutput<typeof WebApiSecretSchema>;
 export const TextProtocolSecretSchema = v.object({ master: v.string() });
 export type TextProtocolSecret = v.InferOutput<typeof TextProtocolSecretSchema>;
 
-/** What the secret of a connection holds. */
+/** The schema of a connection's secret. */
 export function platformSecretSchema({ protocol }: Connection) {
   switch (protocol) {
     case 'web-api':

@@ -3,19 +3,19 @@ import type { Item, Table } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
 import { isObject } from '../validators/primitives.ts';
 
-/** Where a record or a pointer stands in the table of CRM records; the operators' command writes by these names. */
+/** The keys of the table of CRM records, also for the operators' command. */
 export const crmKey = {
   form: (id: string) => `form#${id}`,
   client: (id: string) => `client#${id}`,
   accountType: (id: string) => `account_type#${id}`,
   connection: (id: string) => `connection#${id}`,
-  /** Pointers to a client (`client_id`): by e-mail address in its look-up form, by E.164 number, by referral code. */
+  /** Pointers to a client (`client_id`): by email address in its look-up form, by E.164 number, by referral code. */
   email: (emailKey: string) => `email#${emailKey}`,
   phone: (e164: string) => `phone#${e164}`,
   referral: (code: string) => `referral#${code}`,
 };
 
-/** The items of these keys that are there, by key; one round trip. */
+/** The existing items of these keys, by key; one round trip. */
 export async function readItems(
   table: Table,
   keys: (string | undefined)[],
@@ -29,7 +29,7 @@ export async function readItems(
   return new Map(items.map((item) => [String(item.pk), item]));
 }
 
-/** The record in an item; @throws AwsFailure when it breaks its own rules */
+/** The record in an item; @throws AwsFailure if it is malformed */
 export function parseRecord<S extends v.GenericSchema>(
   schema: S,
   item: Item | undefined,
@@ -41,9 +41,9 @@ export function parseRecord<S extends v.GenericSchema>(
 }
 
 /**
- * A record as functions read it: members that only a newer version of the service knows are left out, so that the older
- * one goes on with the rest. Operators' files are read by the schemas themselves, to which such a member is a fault.
- * @returns undefined when it breaks a rule
+ * Reads a record leniently: members of a newer version of the service are ignored. Operators' files are parsed
+ * strictly, and an unknown member is an error there.
+ * @returns undefined if it breaks a rule
  */
 export function readRecord<const S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> | undefined {
   const strict = v.safeParse(schema, value);

@@ -6,7 +6,7 @@ import { DOCUMENTS_FOLDER, PENDING_DOCUMENT } from '../validators/deployment.ts'
 import type { Violation } from '../validators/primitives.ts';
 import { jsonPointer } from '../validators/primitives.ts';
 
-/** Where a document went, as the registration's record keeps it. */
+/** A stored document, in the registration's record. */
 export interface StoredDocument {
   /** The key of its form field, its place in that field's array, and its `id` there. */
   field_key: string;
@@ -14,7 +14,7 @@ export interface StoredDocument {
   id: string;
   /** Of the object in the bucket. */
   key: string;
-  /** As the content shows it. */
+  /** Detected from the content. */
   media_type: string;
   bytes: number;
   /** Base64. */
@@ -38,12 +38,12 @@ export interface Documents {
 }
 
 interface DocumentOptions {
-  /** True: documents have a tag by which they disappear after a day, until they are kept. */
+  /** True: documents have a tag, and expire after a day unless they are kept. */
   tagged?: boolean;
   open?: (bucket: string) => Promise<ObjectStore>;
 }
 
-/** Documents as objects in S3, whose client is loaded when the first document comes. */
+/** Documents as objects in S3. The client is loaded for the first document. */
 export function s3Documents(
   bucket: string,
   { tagged = false, open = async (name) => (await import('../aws/s3.ts')).objectStore(name) }: DocumentOptions = {},
@@ -105,7 +105,7 @@ async function put(
   return { field_key: fieldKey, index, id, key, media_type, bytes: bytes.length, sha256 };
 }
 
-/** Percent-encoded, which is ASCII whatever was typed, and cut at a character. */
+/** Percent-encoded to ASCII, and cut at a character. */
 function encoded(text: string, most: number): string {
   let result = '';
   for (const character of text.toWellFormed()) {
@@ -118,7 +118,7 @@ function encoded(text: string, most: number): string {
 
 const UNKNOWN = 'application/octet-stream';
 
-/** What forms may mean by a type that the content shows. Older Office files are one format, which tells no more of itself. */
+/** Other names of the detected types. All older Office files have one type. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   'image/jpeg': ['image/jpg', 'image/pjpeg'],
   'image/bmp': ['image/x-ms-bmp'],
@@ -135,10 +135,10 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   'application/zip': ['application/x-zip-compressed'],
 };
 
-/** Kinds of plain text: content cannot tell them apart, so text is whichever of them the form accepts. */
+/** Types of plain text. Their content looks the same, so the form's first accepted one is used. */
 const TEXTS = ['text/plain', 'text/csv', 'text/tab-separated-values', 'text/markdown'];
 
-/** The media type that the content shows; undefined where the form does not accept it. */
+/** The detected media type; undefined if the form does not accept it. */
 async function mediaType({ bytes, accept }: CheckedDocument): Promise<string | undefined> {
   const detected = await detect(bytes);
   if (detected === undefined && isText(bytes)) {
@@ -150,9 +150,9 @@ async function mediaType({ bytes, accept }: CheckedDocument): Promise<string | u
 }
 
 async function detect(bytes: Uint8Array): Promise<string | undefined> {
-  // Loaded when the first document comes.
+  // Loaded for the first document.
   const { fileTypeFromBuffer } = await import('file-type');
-  // A file that breaks off is of no kind.
+  // A truncated file has no type.
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
   return found?.mime.split(';')[0]?.trim();
 }

@@ -2,13 +2,12 @@ import type { Item, Table } from '../aws/dynamodb.ts';
 import { DUE_INDEX } from '../validators/deployment.ts';
 
 /**
- * What is not at its end has the attributes `due_shard` and `due_at` (epoch ms), and nothing else has them: an index over
- * the two names what is to be taken up when nobody retries, oldest first, and costs nothing where nothing is open. Of a
- * few shards, lest many meet in one place of the index.
+ * Only unfinished items have the attributes `due_shard` and `due_at` (epoch ms). A sparse index over both lists them,
+ * oldest first, and costs nothing when it is empty. A few shards avoid a hot partition.
  */
 const SHARDS = [0, 1, 2, 3].map((number) => `due#${number}`);
 
-/** Never due by itself, but on the list of what is open. */
+/** Never due, but on the list of open items. */
 export const OPERATOR_ONLY = Number.MAX_SAFE_INTEGER;
 
 /** @param id a UUID; @param at epoch ms */
@@ -17,10 +16,13 @@ export function due(id: string, at: number) {
   return { [DUE_INDEX.shard]: shard, [DUE_INDEX.at]: at };
 }
 
-/** The attributes of what is due; to be removed from what is at its end. */
+/** The attributes of unfinished items, to be removed at the end. */
 export const DUE_ATTRIBUTES = [DUE_INDEX.shard, DUE_INDEX.at];
 
-/** The keys of what is due until then (epoch ms), oldest first, so many of each shard. What was written a moment ago may be missing. */
+/**
+ * The keys of the items that are due until then (epoch ms), oldest first, at most `most` of each shard. The index is
+ * eventually consistent.
+ */
 export async function readDueKeys(table: Table, until: number, most: number, signal: AbortSignal): Promise<string[]> {
   const found = await Promise.all(SHARDS.map((shard) => table.queryIndex(DUE_INDEX, shard, until, most, signal)));
   const at = (item: Item) => Number(item[DUE_INDEX.at]);
@@ -28,10 +30,10 @@ export async function readDueKeys(table: Table, until: number, most: number, sig
   return sorted.map(({ pk }) => String(pk));
 }
 
-/** So many are read at once: a database takes no more. */
+/** The maximum of one `BatchGetItem`. */
 const BATCH = 100;
 
-/** What is due until then as it stands in the table, in the same order; without what has come to its end meanwhile. */
+/** The current items that are due until then, in the same order, without those that have ended in the meantime. */
 export async function readDue(table: Table, until: number, most: number, signal: AbortSignal): Promise<Item[]> {
   const pks = await readDueKeys(table, until, most, signal);
   const found = new Map<unknown, Item>();

@@ -6,22 +6,20 @@ import { Problem } from '../problem.ts';
 import { assignments } from './assignments.ts';
 
 /**
- * The at-most-once record. Every request that may open an account, and every one with an `Idempotency-Key`, is an
- * operation:
+ * The at-most-once record of a registration with an `Idempotency-Key`:
  *
  *     running ──▶ sent ──▶ finished          running: nothing that cannot be repeated has happened
- *        ▲  └──────┴──▶ (gone)               sent: the bytes that open the account or carry the code may have left
- *        └─ taken over by a retry            (gone): certainly nothing was created or sent; a retry starts anew
+ *        ▲  └──────┴──▶ (gone)               sent: the message with the code may have left
+ *        └─ acquired by a retry              (gone): certainly nothing was sent; a retry starts again
  *
- * Whoever works on it holds its lease. Every step is one conditional write under that lease and has a revision, so a
- * worker that was thought dead cannot go on behind the back of the one that took over, and a write that was repeated and
- * arrives late changes nothing that came after it.
+ * A worker holds its lease. Every step is one conditional write under that lease and has a revision. So a worker that
+ * lost its lease cannot continue, and a late duplicate of a write cannot overwrite a newer state.
  */
 export interface Operation {
   readonly pk: string;
-  /** Travels in the account's comment. */
+  /** A random UUID. */
   readonly operationId: string;
-  /** From which absent passwords and logins are derived (a random UUID); gone when the operation is. */
+  /** A random UUID. */
   readonly nonce: string;
   readonly lease: string;
   /** Of the last write under this lease. */
@@ -29,50 +27,50 @@ export interface Operation {
 }
 
 export type Claim =
-  /** Ours to work on: new, or whoever worked on it ended before anything was sent. */
+  /** Held by this worker: new, or nothing was sent by an earlier one. */
   | { kind: 'fresh'; operation: Operation }
-  /** Ours to settle: an earlier worker may have acted. `item` is the operation as it stands. */
+  /** Held by this worker, but an earlier one may have sent the message. `item` is the stored operation. */
   | { kind: 'undecided'; operation: Operation; item: Item }
   | { kind: 'finished'; operation: Operation; item: Item }
-  /** Somebody else's; `known` is absent when it ended a moment ago. */
+  /** Held by another worker. `known` is absent if it has just ended. */
   | { kind: 'in_progress'; retryAfterSeconds: number; known?: { operation: Operation; item: Item } }
   /** The key was used with another body. */
   | { kind: 'reused' };
 
 export interface Operations {
   /**
-   * @param scope what the idempotency key is unique within, and the key itself; undefined for a request without one
+   * @param scope the idempotency key and the scope in which it is unique; undefined for a request without a key
    * @param fingerprints of the body; the first is kept, any may match (keys rotate)
-   * @param leaseMs how long this worker lasts at most
+   * @param leaseMs the maximum time of this worker
    */
   claim(scope: string[] | undefined, fingerprints: string[], leaseMs: number, signal: AbortSignal): Promise<Claim>;
   /**
-   * Notes that from now on the message may be out.
+   * Records that the message may be sent from now on.
    * @param details plain facts for the operator; nothing personal
-   * @throws LeaseLost when another worker has taken over: nothing may be sent
+   * @throws LeaseLost if another worker has acquired the operation: nothing may be sent
    */
   markSent(operation: Operation, details: Item, signal: AbortSignal): Promise<void>;
   finish(operation: Operation, signal: AbortSignal): Promise<void>;
   /**
-   * Certainly nothing was created or sent: the operation disappears, and a retry starts anew.
-   * @throws LeaseLost when another worker has taken over: it is not ours to end
+   * Deletes an operation that certainly sent nothing, so that a retry starts again.
+   * @throws LeaseLost if another worker has acquired the operation
    */
   release(operation: Operation, signal: AbortSignal): Promise<void>;
 }
 
-/** What one step changes of an operation. */
+/** One step of an operation. */
 interface Step {
   set: Item;
   remove?: readonly string[];
-  /** What must hold beside the lease, whose value is `:lease`. */
+  /** A condition in addition to the lease, whose value is `:lease`. */
   condition?: string;
-  /** How long the operation is kept from now on; else as long as one that is not finished. */
+  /** The remaining retention; default: that of an unfinished operation. */
   keptSeconds?: number;
 }
 
 /** The steps that the kinds of operations are made of. */
 export interface OperationSteps extends Operations {
-  /** @throws LeaseLost when another worker has taken over, or the condition does not hold */
+  /** @throws LeaseLost if another worker has acquired the operation, or the condition failed */
   write(operation: Operation, step: Step, signal: AbortSignal): Promise<void>;
 }
 
@@ -81,7 +79,7 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
-/** A claim that may be worked on, settled or answered from; @throws Problem 409 or 422 for the others */
+/** A claim that this worker may continue; @throws Problem 409 or 422 for the others */
 export function workable(claim: Claim): Exclude<Claim, { kind: 'in_progress' | 'reused' }> {
   if (claim.kind === 'reused') throw new Problem('idempotency_key_reused');
   if (claim.kind === 'in_progress') {
@@ -106,20 +104,20 @@ const StoredOperation = v.object({
 type StoredOperation = v.InferOutput<typeof StoredOperation>;
 
 /**
- * Operations in DynamoDB: one item each, one round trip each step. A claim that may be worked on takes one round trip,
- * or two when it takes over from a worker that died.
- * @param unfinishedSeconds how long one is kept that has been worked on more than once and is not finished
+ * Operations in DynamoDB: one item each, one round trip for each step. Acquiring the operation of a lost worker takes
+ * two.
+ * @param unfinishedSeconds the retention of an unfinished operation
  */
 export function dynamoOperations(
   table: Table,
   now: () => number = Date.now,
   unfinishedSeconds: number = KEPT_SECONDS,
 ): OperationSteps {
-  // Not sooner, by no part of a second.
+  // Rounded up, so that it never expires early.
   const expiry = (keptSeconds: number) => Math.ceil(now() / 1_000) + keptSeconds;
 
   const write: OperationSteps['write'] = async (operation, { set, remove, condition, keptSeconds }, signal) => {
-    // The SDK's repeat of this write has the same revision; one of an earlier write, arriving late, a smaller one.
+    // The SDK's retry of this write has the same revision; a late retry of an earlier write has a smaller one.
     operation.revision += 1;
     const changes = { ...set, revision: operation.revision, expires_at: expiry(keptSeconds ?? unfinishedSeconds) };
     const underLease = 'lease = :lease AND revision <= :revision';
@@ -194,9 +192,9 @@ interface Lease {
 }
 
 /**
- * Takes over what nobody works on any more, in one conditional write. Our own write counts as such a one, when its
- * answer was lost and it was repeated.
- * @returns the operation as it stands under the new lease
+ * Acquires an operation that no worker holds, in one conditional write. It also succeeds if the SDK repeated our own
+ * write.
+ * @returns the operation under the new lease
  */
 async function takeOver(
   table: Table,
@@ -217,7 +215,7 @@ async function takeOver(
   return item && { state: parseStored(item).state, item };
 }
 
-/** What an operation is to one who could not take it over. */
+/** The claim of a worker that could not acquire the operation. */
 function readClaim(item: Item | undefined, fingerprints: string[], at: number): Claim {
   // It ended between the calls: the caller may try again at once.
   if (item === undefined) return { kind: 'in_progress', retryAfterSeconds: 1 };
@@ -245,7 +243,7 @@ function newOperation(scope: string[] | undefined): Operation {
   };
 }
 
-/** Under which the operation of an idempotency key is kept. @param scope as in `claim` */
+/** The partition key of an idempotency key. @param scope as in `claim` */
 function operationKey(scope: string[]): string {
   return `key#${hash('sha256', JSON.stringify(scope), 'base64url')}`;
 }

@@ -2,21 +2,21 @@ import type { Table } from '../aws/dynamodb.ts';
 import { type Form, FormSchema } from '../validators/form.ts';
 import { crmKey, parseRecord, readItems } from './crm-table.ts';
 
-/** What a registration reads of the CRM; every method is one round trip. */
+/** The CRM records of a registration. Every method is one round trip. */
 export interface RegistrationDirectory {
-  /** What a registration names. */
+  /** Reads the records that a registration names. */
   readRegistrationRecords(
     ids: { formId: string; referralCode?: string | undefined },
     signal: AbortSignal,
   ): Promise<{ form: Form | undefined; referrerId: string | undefined }>;
-  /** Which of these addresses are a client's. The e-mail address in its look-up form, the phone number in E.164. */
+  /** Which of these addresses are a client's. The email address in its look-up form, the phone number in E.164. */
   isClient(
     addresses: { emailKey: string; phone?: string | undefined },
     signal: AbortSignal,
   ): Promise<{ email: boolean; phone: boolean }>;
 }
 
-/** @throws AwsFailure also when a form in the table breaks its own rules */
+/** @throws AwsFailure also if a form in the table is malformed */
 export function dynamoRegistrationDirectory(table: Table): RegistrationDirectory {
   return {
     async readRegistrationRecords({ formId, referralCode }, signal) {

@@ -3,14 +3,14 @@ import { type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
 import { MAX_GUESSES, type Seals, SealsSchema } from '../secrets/one-time-code.ts';
 import type { Channel } from '../validators/otp-types.ts';
 
-/** A registration as its address knows it: what verifies a code and a password. */
+/** A registration in the index, with the seals of its code and password. */
 interface IndexedRegistration extends Seals {
   registration_id: string;
   /** Epoch milliseconds. */
   requested_at_ms: number;
   /** The different guesses at its code, sealed. */
   guesses: string[];
-  /** True: it is kept here until nobody may repeat the confirmation. */
+  /** True: kept until the confirmation can no longer be repeated. */
   confirmed?: boolean | undefined;
 }
 
@@ -24,12 +24,12 @@ interface Guess {
 export interface RegistrationIndex {
   add(address: Address, registrationId: string, seals: Seals, requestedAt: number, signal: AbortSignal): Promise<void>;
   remove(address: Address, registrationId: string, signal: AbortSignal): Promise<void>;
-  /** Those of 25 hours, the confirmed ones first, then the newest; one read, whatever there is. */
+  /** The registrations of the last 25 hours, confirmed ones first, then the newest. Always one read. */
   list(address: Address, signal: AbortSignal): Promise<IndexedRegistration[]>;
   /**
-   * Counts guesses before they are compared: of however many at once, five different ones for each registration. The same
-   * guess again is free. One write, also where nothing is to be counted or nothing is there.
-   * @param listed the registrations as they were listed
+   * Counts guesses before they are compared: at most five different ones for each registration, also in parallel. The
+   * same guess again is free. Always one write, even without a guess or registration.
+   * @param listed the result of `list`
    * @returns the ids of the registrations whose guess is counted
    */
   countGuesses(
@@ -48,7 +48,7 @@ interface Address {
 
 /** A code is valid for ten minutes, and its confirmation may be repeated for 24 hours. */
 const KEPT_MS = 25 * 60 * 60_000;
-/** The oldest beyond them are dropped if their codes have expired and they are not confirmed. */
+/** Older ones are dropped if their codes have expired and they are not confirmed. */
 const MAX_INDEXED = 50;
 /** In one expression. */
 const MAX_DROPPED = 50;
@@ -81,13 +81,13 @@ export function dynamoRegistrationIndex(table: Table, now: () => number): Regist
       const entry = { requested_at_ms: requestedAt, guesses: [], ...seals };
       const expression = {
         update: 'SET #registration = :entry, expires_at = :expires_at',
-        // It may be there: the answer to our own write was lost, and the SDK repeated it.
+        // It exists if the SDK repeated our own write after a lost answer.
         condition: 'attribute_not_exists(#registration)',
         names: { '#registration': registrationId },
         values: { ':entry': entry, ':expires_at': Math.ceil((requestedAt + KEPT_MS) / 1_000) },
       };
       const item = await tryWrite(table.update(indexKey(address), expression, signal));
-      // What fails here is done with the next registration.
+      // If this fails, the next registration repeats it.
       if (item !== undefined) await dropOld(indexKey(address), item, signal).catch(() => {});
     },
 
@@ -142,7 +142,7 @@ function compare(guesses: readonly Guess[], indexed: readonly IndexedRegistratio
   };
 }
 
-/** Also without a guess it is a write, so that every refusal makes the same calls. */
+/** It writes even without a guess, so that every refusal makes the same calls. */
 function guessUpdate(guesses: readonly Guess[], at: number) {
   const set = ['guessed_at = :at'];
   const conditions = ['attribute_exists(pk)'];

@@ -15,7 +15,7 @@ export interface PendingRegistration {
   registration_id: string;
   type: 'trader';
   otp_type: Channel;
-  /** Where the code went: the e-mail address in its look-up form, or the phone number in E.164. */
+  /** The recipient of the code: the email address in its look-up form, or the phone number in E.164. */
   address: string;
   /** As typed. */
   email: string;
@@ -29,10 +29,10 @@ export interface PendingRegistration {
   referrer_id?: string | undefined;
   /** The client whose referral code it is. */
   referrer_user_id?: string | undefined;
-  /** As JSON: the database's own numbers and maps cannot carry all that JSON can. */
+  /** As JSON: the database's numbers and maps cannot represent all JSON. */
   custom_fields: string;
   documents: StoredDocument[];
-  /** What the person agreed to, with the version of each text. */
+  /** The person's consents, with the version of each text. */
   consents?: Consent[] | undefined;
   language?: string | undefined;
   /** The address of the person who asked. */
@@ -43,27 +43,27 @@ export interface PendingRegistration {
   requested_at: string;
 }
 
-/** What became of the message, noted after it was sent. */
+/** The outcome of the message, recorded after it was sent. */
 export interface Delivery {
-  /** `owner_notice`: the address is a client's; nobody got the code. */
+  /** `owner_notice`: the address is a client's, and no code was sent. */
   kind: 'code' | 'owner_notice';
   outcome: 'sent' | 'unknown';
   message_id?: string | undefined;
-  /** True: the code proves the phone, but the e-mail address is a client's. */
+  /** True: the code proves the phone, but the email address is a client's. */
   email_taken: boolean;
 }
 
-/** What is written when the right code was given. */
+/** Written with the right code. */
 interface Confirmation {
   /** ISO 8601, UTC. */
   confirmed_at: string;
-  /** True: the e-mail address was a client's then, or when the registration was asked for. */
+  /** True: the email address was a client's then, or when the registration was asked for. */
   email_taken: boolean;
   /** False: the event is not known to be published. */
   published: boolean;
 }
 
-/** A registration as it is kept. */
+/** A stored registration. */
 export interface StoredRegistration extends PendingRegistration {
   delivery?: Delivery | undefined;
   confirmation?: Confirmation | undefined;
@@ -73,7 +73,7 @@ export interface StoredRegistration extends PendingRegistration {
 export interface Registrations extends Pick<RegistrationIndex, 'list' | 'countGuesses'> {
   /** Keeps a registration next to the others of its address. */
   put(registration: PendingRegistration, seals: Seals, requestedAt: number, signal: AbortSignal): Promise<void>;
-  /** Removes a registration whose message was certainly not sent. The others stay as if it had never been. */
+  /** Removes a registration whose message was certainly not sent. The others do not change. */
   remove(registration: PendingRegistration, signal: AbortSignal): Promise<void>;
   noteDelivery(registrationId: string, delivery: Delivery, signal: AbortSignal): Promise<void>;
   get(registrationId: string, signal: AbortSignal): Promise<StoredRegistration | undefined>;
@@ -105,7 +105,7 @@ export function dynamoRegistrations(
     const me = randomUUID();
     const expression = {
       update: `SET confirmation = :confirmation, confirmed_by = :me, expires_at = :expires_at, due_shard = :due_shard, due_at = :due_at`,
-      // It may be our own write: its answer was lost, and the SDK repeated it.
+      // It may be our own write, which the SDK repeated after a lost answer.
       condition: 'attribute_exists(pk) AND (attribute_not_exists(confirmation) OR confirmed_by = :me)',
       values: {
         ':confirmation': confirmation,
@@ -118,7 +118,7 @@ export function dynamoRegistrations(
     try {
       return (await tryWrite(table.update(registrationKey(id), expression, signal))) !== undefined;
     } catch (error) {
-      // It may be written, and only its answer lost.
+      // The write may have succeeded, and only its answer was lost.
       const item = await table.get(registrationKey(id), signal).catch(() => undefined);
       if (item?.confirmed_by === me) return true;
       throw error;
@@ -133,7 +133,7 @@ export function dynamoRegistrations(
       const expires_at = Math.floor(requestedAt / 1_000) + DAY_SECONDS;
       const { registration_id: id } = registration;
       await awaitAll([
-        // It may be there: the answer to our own write was lost, and the SDK repeated it.
+        // It exists if the SDK repeated our own write after a lost answer.
         tryWrite(
           table.put({ ...registrationKey(id), ...registration, expires_at }, signal, {
             condition: 'attribute_not_exists(pk)',
@@ -194,7 +194,7 @@ function registrationKey(registrationId: string): { pk: string } {
   return { pk: `registration#${registrationId}` };
 }
 
-/** What was written by `put`: its shape is ours. What confirming reads of it is checked. */
+/** Written by `put`. The members that confirming reads are checked. */
 function parseRegistration(item: Item | undefined): StoredRegistration | undefined {
   const checked = v.safeParse(ReadSchema, item);
   return checked.success ? (item as unknown as StoredRegistration) : undefined;

@@ -10,7 +10,7 @@ import { hashPassword } from '../secrets/password-hash.ts';
 import { parsePepper } from '../secrets/pepper.ts';
 import type { ConfirmationDependencies } from './confirmation.ts';
 
-/** What a confirmation is given in production; made once, at cold start. */
+/** The production dependencies of a confirmation; created once, at cold start. */
 export function confirmationDependencies(
   config: ReturnType<typeof confirmationConfig>,
   readSecret: ReadSecret,
@@ -27,7 +27,7 @@ export function confirmationDependencies(
     documents: s3Documents(config.documentsBucket),
     events: lazyEvents(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
-    // Confirmations are never taken back.
+    // Counts of confirmations are never released.
     limits: dynamoLimits(limitsTable, () => limitsTable, config.limits),
     hashPassword,
     now: Date.now,

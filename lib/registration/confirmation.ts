@@ -12,7 +12,7 @@ import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import type { ConfirmationRequest } from '../validators/confirmation.ts';
 import { refuseReached } from './work.ts';
 
-/** What a confirmation needs; tests pass fakes. */
+/** The dependencies of a confirmation; tests pass fakes. */
 export interface ConfirmationDependencies {
   directory: Pick<RegistrationDirectory, 'isClient'>;
   registrations: Registrations;
@@ -55,15 +55,15 @@ export async function confirmRegistration(
   return { body: undefined };
 }
 
-/** Whether the request that confirmed it has failed to publish the event, or died before. */
+/** Whether the request that confirmed it failed to publish the event. */
 function isOverdue({ confirmation }: StoredRegistration, now: number): boolean {
   return confirmation?.published === false && Date.parse(confirmation.confirmed_at) < now - PUBLISHING_MS;
 }
 
 /**
- * Finds the registration of this password and code. The password is compared first, so a stranger's guess counts for no
- * registration. The guess is counted before it is compared, so five different codes can be guessed, however many at once.
- * The same guess again is free: a right one whose confirmation failed can be repeated.
+ * Finds the registration of this password and code. The password is compared first, so a stranger's guess counts
+ * against no registration. The guess is counted before it is compared, so only five different codes can be guessed,
+ * also in parallel. The same guess again is free: a right one whose confirmation failed can be repeated.
  */
 async function findRegistration(
   { registrations, hashPassword, now }: ConfirmationDependencies,
@@ -87,7 +87,7 @@ async function findRegistration(
   });
   const counted = await registrations.countGuesses(place, guesses, listed, signal);
   const right = guesses.find((one) => counted.has(one.registrationId) && isSameSeal(one.guess, one.seals.code));
-  // Also read where there is none, so that every refusal makes the same calls.
+  // It reads even without a match, so that every refusal makes the same calls.
   const registration = await registrations.get(right?.registrationId ?? 'none', signal);
   if (registration === undefined || right === undefined || registration.delivery?.kind === 'owner_notice')
     return undefined;
@@ -98,9 +98,9 @@ async function findRegistration(
 }
 
 /**
- * Of simultaneous right guesses one writes the confirmation; the others get the same answer. The documents are kept first:
- * wherever this fails, a confirmed registration has all its documents.
- * @returns the registration with this request's confirmation, or as it was
+ * Of simultaneous right guesses one writes the confirmation; the others get the same answer. The documents are kept
+ * first: after any failure, a confirmed registration has all its documents.
+ * @returns the registration with this request's confirmation, or unchanged
  */
 async function confirm(
   { directory, documents, registrations, now }: ConfirmationDependencies,
@@ -120,7 +120,7 @@ async function confirm(
   return won ? { ...registration, confirmation } : registration;
 }
 
-/** Publishes the events of confirmed registrations that are overdue. What fails is published later. */
+/** Publishes the events of confirmed registrations that are overdue. Failed ones are published later. */
 export async function publishPending(
   dependencies: Pick<ConfirmationDependencies, 'events' | 'registrations'>,
   telemetry: Telemetry,
@@ -137,7 +137,7 @@ export async function publishPending(
   }
 }
 
-/** Publishes that a registration is confirmed, and notes it. May be repeated. */
+/** Publishes the event and records that. May be repeated. */
 async function publish(
   { events, registrations }: Pick<ConfirmationDependencies, 'events' | 'registrations'>,
   { confirmation, ...registration }: StoredRegistration,

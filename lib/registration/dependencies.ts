@@ -12,7 +12,9 @@ import { hashPassword, matchesPassword } from '../secrets/password-hash.ts';
 import { parsePepper } from '../secrets/pepper.ts';
 import type { RegistrationDependencies } from './work.ts';
 
-/** How each channel is opened: loaded on first use, while the password is hashed, so no cold start reads its SDK client. */
+/**
+ * How each channel is opened: loaded on first use, while the password is hashed, so no cold start reads its SDK client.
+ */
 export const CHANNEL_OPENERS: Openers = {
   async email({ email, brand }) {
     const [{ emailChannel }, { sesMailer }] = await Promise.all([
@@ -44,7 +46,7 @@ export const CHANNEL_OPENERS: Openers = {
   },
 };
 
-/** The table of limits for what is taken back. Its client repeats no write, and is made when the first one comes. */
+/** The table of limits for releases. Its client does not retry, and is created for the first release. */
 function releasingTable(name: string): () => Table {
   let made: Table | undefined;
   return () => {
@@ -53,7 +55,7 @@ function releasingTable(name: string): () => Table {
   };
 }
 
-/** What a registration is given in production; made once, at cold start. */
+/** The production dependencies of a registration; created once, at cold start. */
 export function registrationDependencies(config: RegistrationConfig, readSecret: ReadSecret): RegistrationDependencies {
   // Up to three calls are made in parallel.
   const database = databaseClient({}, 2);

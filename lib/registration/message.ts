@@ -10,8 +10,8 @@ import type { CheckedCustomFields, RegistrationRequest } from '../validators/reg
 import { type AdmittedWork, countAndNote, finish, passLimit, type Work } from './work.ts';
 
 /**
- * Keeps the registration and sends its message: the code, or the notice to the owner of the address.
- * @throws when certainly nothing was sent
+ * Stores the registration and sends its message: the code, or the notice to the owner of the address.
+ * @throws if certainly nothing was sent
  */
 export async function keepAndSend(
   work: AdmittedWork,
@@ -55,7 +55,7 @@ export async function keepAndSend(
   await noteDelivery({ kind: message.kind, ...sent, email_taken: known.email }, registrationId, work);
 }
 
-/** Opened and prepared while the password is hashed. What is not ready then is done by the send. */
+/** Opened and prepared while the password is hashed. `send` does the rest. */
 async function openChannel({ dependencies, request }: Work): Promise<OtpChannel> {
   const channel = await dependencies.channel(request.body.recipient.channel);
   await channel.prepare?.(request.body.language).catch(() => {});
@@ -63,8 +63,8 @@ async function openChannel({ dependencies, request }: Work): Promise<OtpChannel>
 }
 
 /**
- * Counts what recipients share. The recipient is counted before: of simultaneous requests for one recipient only the one
- * that may send comes here, so the others cannot use up its prefix, country or domain.
+ * Counts what recipients share. The recipient is counted before: of simultaneous requests for one recipient only the
+ * one that may send comes here, so the others cannot use up its prefix, country or domain.
  * @throws as `passLimit`
  */
 async function countShared(work: AdmittedWork): Promise<void> {
@@ -88,7 +88,7 @@ async function noteDelivery(delivery: Delivery, registrationId: string, work: Wo
 
 const MAX_USER_AGENT_CHARACTERS = 256;
 
-/** What is kept of the request as it is. */
+/** The fields of the request that are stored unchanged. */
 function recordFields({ body, source, userAgent }: Request<RegistrationRequest>) {
   return {
     type: body.type,
@@ -111,7 +111,7 @@ async function keep(registration: PendingRegistration, seals: Seals, requestedAt
   await work.dependencies.registrations.put(registration, seals, requestedAt, work.signal);
 }
 
-/** @throws Problem `otp_delivery_failed` when certainly nothing went out; an unknown outcome counts as sent */
+/** @throws Problem `otp_delivery_failed` if certainly nothing was sent; an unknown outcome counts as sent */
 async function send(
   channel: OtpChannel,
   message: Message,

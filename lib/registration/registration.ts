@@ -22,8 +22,8 @@ import {
 } from './work.ts';
 
 /**
- * Keeps a pending registration and sends its one-time password (specification, 4.1). Neither the answer nor the calls show
- * whether the address is a client's: its owner gets a notice instead of a code.
+ * Keeps a pending registration and sends its one-time password (specification, 4.1). Neither the answer nor the calls
+ * show whether the address is a client's: its owner gets a notice instead of a code.
  * @throws Problem for every outcome but 204
  */
 export async function requestRegistration(
@@ -50,7 +50,7 @@ export async function requestRegistration(
   return { body: undefined, replayed: true };
 }
 
-/** What a registration names in the CRM's records. */
+/** The CRM records that a registration names. */
 interface Records {
   form: Form | undefined;
   referrerId: string | undefined;
@@ -77,7 +77,7 @@ async function claimAndCount(work: Work) {
 async function claimKey({ dependencies, request, signal, done }: Work, pepper: Pepper): Promise<Claim | undefined> {
   const key = scopedKey(request);
   if (key === undefined) return undefined;
-  // Fingerprints can be guessed much faster than a password's hash: they hold nothing of the password.
+  // A fingerprint is much faster to guess than a password hash, so it excludes the password.
   const sent = fingerprints(request.sentBody, pepper.keys, ['password', 'repeat_password']);
   const leaseMs = request.endsAt - dependencies.now() + 1_000;
   const claim = await dependencies.operations.claim(key, sent, leaseMs, signal);
@@ -85,7 +85,7 @@ async function claimKey({ dependencies, request, signal, done }: Work, pepper: P
   return claim;
 }
 
-/** The key with what it is unique within. */
+/** The key with its scope. */
 function scopedKey({ idempotencyKey, source, caller = source }: Request<RegistrationRequest>): string[] | undefined {
   return idempotencyKey === undefined ? undefined : ['registration', caller, idempotencyKey];
 }
@@ -98,8 +98,8 @@ async function countSource({ dependencies, request, signal, done }: Work, pepper
 }
 
 /**
- * Lets a request pass that is answered like the one that had its key first. One that may have sent never sends again: its
- * answer was 204, or would have been.
+ * Passes if the request gets the same answer as the first one with its key. A request that may have sent a message
+ * never sends again: its answer was or would have been 204.
  * @throws Problem for every other answer
  */
 async function checkReplay(work: AdmittedWork, claim: Exclude<Claim, { kind: 'fresh' }>): Promise<void> {
@@ -125,7 +125,7 @@ async function passwordHash({ dependencies, signal }: Work, details: unknown): P
   return (await dependencies.registrations.get(details.registration_id, signal))?.password_hash;
 }
 
-/** @throws when certainly nothing was sent */
+/** @throws if certainly nothing was sent */
 async function register(work: AdmittedWork, records: Records): Promise<void> {
   passLimit(work, work.admission.source);
   await checkCaptcha(work);
@@ -167,7 +167,7 @@ async function checkFields(work: AdmittedWork, { form, referrerId }: Records): P
   return custom;
 }
 
-/** Ids can be guessed: each wrong one is counted, and that count is never taken back. */
+/** Ids can be guessed, so each wrong one is counted, and never released. */
 async function refuseWrongId(
   { admission, request, telemetry, signal }: AdmittedWork,
   type: ProblemType,

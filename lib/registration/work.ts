@@ -13,7 +13,7 @@ import { bestEffort, type Telemetry } from '../telemetry.ts';
 import type { Channel } from '../validators/otp-types.ts';
 import type { RegistrationRequest } from '../validators/registration.ts';
 
-/** What a registration needs; tests pass fakes. */
+/** The dependencies of a registration; tests pass fakes. */
 export interface RegistrationDependencies {
   /** Of the deployment. */
   settings: RegistrationConfig;
@@ -48,18 +48,18 @@ export interface AdmittedWork extends Work {
   readonly admission: Admission;
 }
 
-/** What a request has counted, claimed and written: all of it is undone if certainly nothing was sent. */
+/** The counts, claims and writes of a request. They are undone if certainly nothing was sent. */
 interface Done {
   readonly counted: Counted[];
   /** Claimed by its `Idempotency-Key`. */
   operation?: Operation;
-  /** Noted before it is written: a write that failed may be done. */
+  /** Recorded before the write: a failed write may have succeeded. */
   registration?: PendingRegistration;
 }
 
 /**
- * Undoes what a request has done. A failure changes nothing in its answer.
- * @param lostLease true: another worker has the operation, which is not ours to end
+ * Undoes a request. A failure does not change its answer.
+ * @param lostLease true: another worker holds the operation, so it is not released
  */
 export async function undo({ dependencies, done, telemetry }: Work, lostLease = false): Promise<void> {
   const { limits, operations, registrations } = dependencies;
@@ -73,19 +73,19 @@ export async function undo({ dependencies, done, telemetry }: Work, lostLease = 
   await bestEffort(telemetry, 'release', (signal) => operations.release(operation, signal));
 }
 
-/** Ends the operation of a request. A failure changes nothing in its answer. */
+/** Ends the operation of a request. A failure does not change its answer. */
 export async function finish({ dependencies, telemetry }: Work, operation: Operation): Promise<void> {
   await bestEffort(telemetry, 'finish', (signal) => dependencies.operations.finish(operation, signal));
 }
 
-/** Notes what was counted. */
+/** Records the counts for `undo`. */
 export async function countAndNote({ done }: Work, counting: Promise<LimitDecision>): Promise<LimitDecision> {
   const decision = await counting;
   done.counted.push(...decision.counted);
   return decision;
 }
 
-/** @throws Problem where a limit is reached; Error where those of a message to a phone could not be checked */
+/** @throws Problem if a limit is reached; Error if those of a message to a phone could not be checked */
 export function passLimit({ request, telemetry }: Work, decision: LimitDecision): void {
   const { channel } = request.body.recipient;
   refuseReached(decision, channel, telemetry);
@@ -95,7 +95,7 @@ export function passLimit({ request, telemetry }: Work, decision: LimitDecision)
   if (channel !== 'email') throw new Error('The limits could not be checked.');
 }
 
-/** @throws Problem where a limit is reached */
+/** @throws Problem if a limit is reached */
 export function refuseReached(decision: LimitDecision, channel: Channel, telemetry: Telemetry): void {
   if (decision.kind !== 'reached') return;
   telemetry.event('LimitReached', { channel });

@@ -18,8 +18,8 @@ export function makeCode(): string {
 const SALT_BYTES = 16;
 
 /**
- * The salt of all passwords of one channel and address, so that a confirmation compares with all its registrations by one
- * hash. No two addresses share a salt, and without the pepper none can be computed ahead.
+ * The salt of all passwords of one channel and address, so that a confirmation compares with all its registrations by
+ * one hash. No two addresses share a salt, and without the pepper none can be computed ahead.
  */
 export function passwordSalt(key: KeyObject, channel: Channel, address: string): Buffer {
   const message = JSON.stringify([channel, address]);
@@ -30,7 +30,7 @@ export function passwordSalt(key: KeyObject, channel: Channel, address: string):
 export interface CodeBinding {
   registrationId: string;
   channel: Channel;
-  /** As it stands in the registration's record. */
+  /** As in the registration's record. */
   address: string;
 }
 
@@ -43,7 +43,7 @@ export const SealsSchema = v.object({
   expires_at_ms: v.number(),
 });
 
-/** What verifies a code and a password. Without the pepper it is of no use. */
+/** Verifies a code and a password. Useless without the pepper. */
 export type Seals = v.InferOutput<typeof SealsSchema>;
 
 /**
@@ -64,7 +64,10 @@ export function sealSecrets(
   };
 }
 
-/** A guess at a code, sealed as the code is. Equal to its seal if it is right. @returns undefined if the pepper's key is gone */
+/**
+ * A guess at a code, sealed as the code is. Equal to its seal if it is right. @returns undefined if the pepper's key is
+ * gone
+ */
 export function sealGuess(guess: string, binding: CodeBinding, { pepper_version }: Seals, pepper: Pepper) {
   const key = pepper.key(pepper_version);
   return key && seal('code', guess, binding, key);

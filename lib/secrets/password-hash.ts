@@ -22,7 +22,7 @@ export async function hashPassword(password: string, salt: Buffer): Promise<stri
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
 }
 
-/** Of no password: to verify against it takes as long as against any other hash. */
+/** A hash without a password. Verifying it takes as long as any other hash. */
 const NO_PASSWORD_HASH = `$argon2id$v=19$m=${PARAMETERS.memory},t=${PARAMETERS.passes},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
@@ -31,7 +31,7 @@ export async function matchesPassword(phc: string | undefined, password: string)
   return matches || phc === undefined;
 }
 
-/** Whether this is the password, by the parameters in the string. A string that is no such hash matches nothing. */
+/** Whether this is the password, by the parameters in the string. A malformed hash matches nothing. */
 export async function verifyPassword(phc: string, password: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, tag] = PHC.exec(phc) ?? [];
   if (salt === undefined || tag === undefined) return false;
@@ -49,7 +49,7 @@ export async function verifyPassword(phc: string, password: string): Promise<boo
 
 /**
  * In Unicode's composed form (NFC, as RFC 8265 has passwords), because keyboards differ in how they write `é`. Not the
- * compatibility form: it makes different characters alike.
+ * compatibility form: it maps different characters to one.
  */
 function passwordBytes(password: string): Buffer {
   return Buffer.from(password.normalize('NFC'), 'utf8');

@@ -1,7 +1,10 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
 
-/** The secret keys that codes are sealed with. Several, so that a new one can replace an old one while old codes still verify. */
+/**
+ * The secret keys that codes are sealed with. Several, so that a new one can replace an old one while old codes still
+ * verify.
+ */
 export interface Pepper {
   /** What new codes are sealed with. */
   readonly version: string;
@@ -22,9 +25,9 @@ const MIN_KEY_CHARACTERS = 32;
 
 /**
  * Reads the pepper secret: `{"current": "2", "1": "<random text>", "2": "<random text>"}`. Each key is a random text of
- * at least 32 characters, used as it stands. To rotate: add a version, then name it in `current`. When the codes of the
- * old version have expired, and functions have forgotten the old secret, remove it. While both are there, a confirmation
- * hashes the password twice. When the old one is gone, a confirmation under it can no longer be repeated.
+ * at least 32 characters, used unchanged. To rotate: add a version, then name it in `current`. When the codes of the
+ * old version have expired, and functions have forgotten the old secret, remove it. While both are there, a
+ * confirmation hashes the password twice. When the old one is gone, a confirmation under it can no longer be repeated.
  * @throws PepperMalformed
  */
 export function parsePepper(text: string): Pepper {

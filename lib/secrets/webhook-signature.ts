@@ -10,7 +10,7 @@ const KeySchema = v.pipe(
   v.check((key) => Buffer.from(key.slice('whsec_'.length), 'base64').length >= MIN_KEY_BYTES),
 );
 
-/** Two valid keys for rotation: a receiver that knows either of them accepts what is signed. */
+/** Two valid keys for rotation: a receiver with either of them accepts the signature. */
 const SigningSecretSchema = v.pipe(
   v.string(),
   v.parseJson(),
@@ -22,7 +22,7 @@ export type SigningKeys = readonly [string, ...string[]];
 
 /**
  * Reads `{"current": "whsec_…", "previous": "whsec_…"}`, where `previous` is optional.
- * @throws Error that says nothing of the value
+ * @throws Error whose message holds none of the value
  */
 export function parseSigningSecret(text: string): SigningKeys {
   const parsed = v.safeParse(SigningSecretSchema, text);
@@ -36,9 +36,9 @@ type SignatureHeaders = Record<'webhook-id' | 'webhook-timestamp' | 'webhook-sig
 
 /**
  * Signs a request as Standard Webhooks (standardwebhooks.com) describes, with every key.
- * @param id the same whenever this message is sent again, so that the receiver recognizes a duplicate
- * @param body exactly what is sent
- * @param now when it is sent, in epoch milliseconds: a receiver refuses what is older than five minutes
+ * @param id the same for every attempt, so that the receiver recognizes a duplicate
+ * @param body the exact body
+ * @param now the time of sending, in epoch milliseconds: a receiver refuses older messages after five minutes
  */
 export function signWebhook(keys: SigningKeys, { id, body, now }: { id: string; body: string; now: number }) {
   const at = new Date(now);

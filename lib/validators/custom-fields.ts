@@ -155,7 +155,7 @@ export function exampleValue(type: FormField['type']): unknown {
 
 /**
  * Checks one value against its field of the form. The size of all documents together is not checked here.
- * @returns the value as it is kept, undefined if the field was left empty; or the violations
+ * @returns the value to store, undefined if the field was left empty; or the violations
  */
 export async function checkCustomField(
   field: FormField,
@@ -287,7 +287,10 @@ function sentDocuments(fields: readonly FormField[], values: Readonly<Record<str
   });
 }
 
-/** True if encoding the decoded bytes gives the same text: alphabet, padding, and zeros in the unused bits (RFC 4648, 3.5). */
+/**
+ * True if encoding the decoded bytes gives the same text: alphabet, padding, and zeros in the unused bits (RFC 4648,
+ * 3.5).
+ */
 function isBase64(text: string): boolean {
   return Buffer.from(text, 'base64').toString('base64') === text;
 }

@@ -7,8 +7,8 @@ import { amount, count, E164, flag, HOST_NAME, HOST_NAME_MUST, list, noneOr, pri
 
 /**
  * The settings of a deployment that reach a function, with their rules and defaults. Each is declared only here.
- * `infra/settings.ts` reads them from cdk.json and the command line, the stack passes each group to the functions as one
- * variable, and `lib/config.ts` reads that variable.
+ * `infra/settings.ts` reads them from cdk.json and the command line, the stack passes each group to the functions as
+ * one variable, and `lib/config.ts` reads that variable.
  */
 
 const MAX_COUNT = 1_000_000;
@@ -31,7 +31,10 @@ const ChannelsSchema = v.pipe(
 const COUNTRIES_MUST = 'must list countries by their codes such as GB, or be the word all';
 /** Of all channels to phones. */
 const PhoneSchema = closedObject({
-  /** Whose numbers get messages: codes of ISO 3166-1, or the word `all` alone. What may be pumped is what is served. */
+  /**
+   * Whose numbers get messages: codes of ISO 3166-1, or the word `all` alone. Only served countries can be abused for
+   * toll fraud.
+   */
   countries: v.pipe(
     v.array(v.pipe(v.string(COUNTRIES_MUST), v.check(isCountry, COUNTRIES_MUST)), COUNTRIES_MUST),
     v.minLength(1, COUNTRIES_MUST),
@@ -46,7 +49,7 @@ function isCountry(code: string): boolean {
   return code === ALL_COUNTRIES || hasPhoneNumbers(code);
 }
 
-/** `sms` by SNS. India's DLT registers every text by itself: a broker that serves India sends through its own provider. */
+/** `sms` by SNS. India's DLT registers every text: a broker that serves India uses its own provider. */
 const SmsSchema = closedObject({
   /** The sender's name, in countries that allow names. */
   senderId: v.optional(text(/^(?=.*[A-Za-z])[A-Za-z0-9]{1,11}$/, 'must be 1 to 11 letters and digits, one a letter')),
@@ -133,7 +136,10 @@ const BrandSchema = closedObject({
   supportEmail: v.optional(v.pipe(EmailSchema, v.transform(asciiEmail))),
   /** Of the header of mails. */
   color: v.optional(text(/^#[0-9a-fA-F]{6}$/, 'must be a color such as #0b5cad'), '#0b5cad'),
-  /** The end of every mail that the law requires: registered name, number, address, warning. One text, or one by language. */
+  /**
+   * The end of every mail that the law requires: registered name, number, address, warning. One text, or one by
+   * language.
+   */
   legal: v.optional(v.union([legalTexts, legalText], LEGAL_MUST)),
   /** In the header of mails, in place of the name. Mail programs load it from there. */
   logo: v.optional(
@@ -176,7 +182,7 @@ const CaptchaSchema = v.pipe(
     secret: secretName,
     /** The domains of the pages that captchas are solved on; absent: any that the provider allows. */
     hostnames: v.optional(v.pipe(list(text(HOST_NAME, HOST_NAME_MUST)), v.minLength(1, 'must list at least one'))),
-    /** How sure the provider must be that this is a person: 0 lets everybody pass, 1 nearly nobody. */
+    /** How sure the provider must be that this is a person: 0 accepts every score, 1 nearly none. */
     minScore: v.optional(amount(0, 1)),
   }),
   // A key of reCAPTCHA may be based on scores: then every token is valid, those of programs too.
@@ -203,7 +209,7 @@ const FrontSchema = closedObject({
   header: text(/^[a-z0-9-]{1,64}$/, 'must be the name of a request header in lower case'),
   /** The name of the secret `{"current": "…", "previous": "…"}` whose value it sends in `x-front-secret`. */
   secret: secretName,
-  /** True: a request without that secret is refused, so that nobody bypasses the proxy. */
+  /** True: a request without that secret is refused, so that requests cannot bypass the proxy. */
   only: v.optional(flag, false),
 });
 export type FrontSettings = v.InferOutput<typeof FrontSchema>;
@@ -246,7 +252,9 @@ const sharedResources = {
   crmTable: resource,
   operationsTable: resource,
   sesConfigurationSet: v.optional(resource),
-  /** The file with the legal texts of the brand, next to the code. Texts in many languages are too long for a variable. */
+  /**
+   * The file with the legal texts of the brand, next to the code. Texts in many languages are too long for a variable.
+   */
   legalFile: v.optional(resource),
 };
 
@@ -308,7 +316,9 @@ export function variableName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
-/** A function's environment variables: texts as they are, everything else in JSON. Values of other functions are left out. */
+/**
+ * A function's environment variables: texts unchanged, everything else in JSON. Values of other functions are left out.
+ */
 export function environmentVariables<const E extends v.ObjectEntries>(
   schema: v.ObjectSchema<E, undefined>,
   values: v.InferInput<v.ObjectSchema<E, undefined>>,
@@ -321,7 +331,7 @@ export function environmentVariables<const E extends v.ObjectEntries>(
   return environment;
 }
 
-/** What each channel needs beside being listed. */
+/** The settings that each channel needs. */
 const NEEDED: Readonly<Record<Channel, readonly ('phone' | 'call' | 'whatsapp')[]>> = {
   email: [],
   sms: ['phone'],
@@ -329,7 +339,7 @@ const NEEDED: Readonly<Record<Channel, readonly ('phone' | 'call' | 'whatsapp')[
   whatsapp: ['phone', 'whatsapp'],
 };
 
-/** The faults of channels that are listed without what they need. */
+/** The errors of listed channels without their settings. */
 export function missingByChannels(settings: {
   channels: readonly Channel[];
   phone?: unknown;

@@ -12,7 +12,7 @@ const MAX_LOCAL_PART = 64;
 const LOCAL_PART = /^(?!.*=\?)[\w#$&'*+/=?^`{|}~-]+(?:\.[\w#$&'*+/=?^`{|}~-]+)*$/;
 /** Of ASCII only letters, digits, hyphen and dot. IDNA decides about all other characters. */
 const TYPED_DOMAIN = /^[A-Za-z0-9.\u0080-\uffff-]+$/;
-/** At least two labels, the last of which is no number. */
+/** At least two labels. The last one starts with a letter. */
 const ASCII_DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
 /** An email address: local part in ASCII, domain international or not; nothing is trimmed. */
@@ -22,7 +22,7 @@ export const EmailSchema = v.pipe(
     const message = dataset.typed ? emailError(dataset.value) : undefined;
     if (message !== undefined) addIssue({ message });
   }),
-  // Generators compile patterns with RE2, which knows no lookahead.
+  // Generators compile patterns with RE2, which has no lookahead.
   v.metadata({ format: 'idn-email', maxLength: MAX_CHARACTERS, pattern: "^[\\w.#$&'*+/=?^\\x60{|}~-]+@[^@]+$" }),
 );
 
@@ -50,7 +50,7 @@ export function asciiEmail(email: string): string {
   return `${local}@${domainToASCII(domain) || domain.toLowerCase()}`;
 }
 
-/** The address as it is looked up: lower case, domain in punycode. */
+/** The address in its look-up form: lower case, domain in punycode. */
 export function emailKey(email: string): string {
   return asciiEmail(email).toLowerCase();
 }
@@ -77,13 +77,13 @@ const SEVERAL_ADDRESSES: readonly {
   { domains: /^(?:icloud|me|mac)\.com$/, domain: 'icloud.com' },
 ];
 
-/** Fastmail: what is sent to `anything@ann.fastmail.com` goes to `ann@fastmail.com`. */
+/** Fastmail: mail to `anything@ann.fastmail.com` goes to `ann@fastmail.com`. */
 const FASTMAIL = /^([\w-]+)\.(fastmail\.(?:com?\.)?[a-z]{2,3})$/;
 
 /**
  * The address as limits count it: spellings that one mailbox receives are one. Plus tags are dropped, and dots, hyphens
- * and domains that the large mail providers treat alike become one.
- * @param key as it is looked up
+ * and domains that the large mail providers treat alike become equal.
+ * @param key in its look-up form
  */
 export function foldedEmail(key: string): string {
   const { local, domain } = split(key);

@@ -4,8 +4,8 @@ import { rule } from './primitives.ts';
 const IDEMPOTENCY_KEY_DETAIL = 'must be 1 to 255 visible ASCII characters';
 
 /**
- * The header `Idempotency-Key` of the IETF draft `draft-ietf-httpapi-idempotency-key-header`, without its optional double
- * quotes.
+ * The header `Idempotency-Key` of the IETF draft `draft-ietf-httpapi-idempotency-key-header`, without its optional
+ * double quotes.
  */
 export const IdempotencyKeySchema = v.pipe(
   v.string(),
@@ -19,7 +19,7 @@ export const IdempotencyKeySchema = v.pipe(
 const MAX_TOKEN_CHARACTERS = 8_192;
 const TOKEN_FORMAT = rule('format', 'must be 1 to 8,192 visible ASCII characters');
 
-/** The header `captcha-token`: what the provider's widget gave the page. All headers of a request have 10,240 bytes. */
+/** The header `captcha-token`: the result of the provider's widget. All headers of a request have 10,240 bytes. */
 export const CaptchaTokenSchema = v.pipe(
   v.string(),
   v.regex(/^[\x21-\x7e]+$/, TOKEN_FORMAT),

@@ -3,7 +3,10 @@ import { rule, text } from './primitives.ts';
 
 export const MIN_PASSWORD_CHARACTERS = 8;
 
-/** The password that a person registers with. It has no composition rules, which make passwords weaker (NIST SP 800-63B). */
+/**
+ * The password that a person registers with. It has no composition rules, which make passwords weaker (NIST SP
+ * 800-63B).
+ */
 export const RegistrationPasswordSchema = v.pipe(
   text(MIN_PASSWORD_CHARACTERS, 128),
   v.check((password) => /\S/.test(password), rule('characters', 'must not be only white space')),
@@ -11,7 +14,10 @@ export const RegistrationPasswordSchema = v.pipe(
   v.examples(['correct horse battery']),
 );
 
-/** The kinds of characters in password rules. Special: all other printable ASCII characters. A space is allowed and has no kind. */
+/**
+ * The kinds of characters in password rules. Special: all other printable ASCII characters. A space is allowed and has
+ * no kind.
+ */
 export const CHARACTER_CLASSES = {
   lowercase: 'abcdefghijklmnopqrstuvwxyz',
   uppercase: 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
@@ -61,7 +67,7 @@ export function isMixed(password: string, version: keyof typeof PASSWORD_RULES):
   return classes.filter((name) => ONE_OF[name].test(password)).length >= atLeast;
 }
 
-/** Characters as they are written between the brackets of a pattern. */
+/** Escapes characters for the brackets of a pattern. */
 function escaped(characters: string): string {
   return characters.replace(/[\\\]^-]/g, '\\$&');
 }

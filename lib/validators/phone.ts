@@ -8,7 +8,7 @@ export type E164 = `+${string}`;
 
 /** A dial code, with or without `+`, also one with an area, as +1-684. */
 const DIAL_CODE = /^\+?[1-9][0-9 -]{0,6}$/;
-/** Digits (European and Arabic ones), a plus, and what people write between them. No letters: neither words nor extensions. */
+/** Digits (European and Arabic ones), a plus, and common separators. No letters: no words or extensions. */
 const NUMBER = /^\s*\+?[\d\uff10-\uff19\u0660-\u0669\u06f0-\u06f9\s()./\u2010-\u2015-]+$/;
 
 export const DialCodeSchema = v.pipe(
@@ -33,8 +33,9 @@ export interface ParsedPhone {
 }
 
 /**
- * Parses a dial code and a number; undefined if they are not a valid number. A national trunk zero is accepted, and a number
- * that repeats its dial code after a plus. The library with the numbering plans is large and loaded on first use.
+ * Parses a dial code and a number; undefined if they are not a valid number. A national trunk zero is accepted, and a
+ * number that repeats its dial code after a plus. The library with the numbering plans is large and loaded on first
+ * use.
  */
 export async function parsePhone(countryCode: string, number: string): Promise<ParsedPhone | undefined> {
   const dialCode = countryCode.replace(/[^0-9]/g, '');
@@ -50,8 +51,8 @@ export async function parsePhone(countryCode: string, number: string): Promise<P
 const CARRIED: ReadonlySet<NumberType> = new Set(['MOBILE', 'FIXED_LINE_OR_MOBILE']);
 
 /**
- * Whether a message may go to this number: a mobile number, for a call also a fixed line. All other kinds cost many times
- * as much, and toll fraud uses them.
+ * Whether a message may go to this number: a mobile number, for a call also a fixed line. All other kinds cost many
+ * times as much, and toll fraud uses them.
  */
 export function isPersonal({ country, type }: ParsedPhone, channel: PhoneChannel): boolean {
   // The plans of international networks, such as satellites, call their numbers mobile too.

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** The words that name a broken rule in an answer, and what each means. Integrators switch on them: none is ever renamed. */
+/** The names of the rules in an answer, with their meanings. Integrators switch on them: none is ever renamed. */
 export const RULES = {
   required: 'a required field is absent or empty',
   type: 'the value has another JSON type',
@@ -34,8 +34,8 @@ export const RULES = {
 export type Rule = keyof typeof RULES;
 
 /**
- * One rule that a request breaks: its place (a JSON Pointer, RFC 6901, into the body as a URI fragment, a path parameter or a
- * header), the word of the rule, and a sentence.
+ * One rule that a request breaks: its place (a JSON Pointer, RFC 6901, into the body as a URI fragment, a path
+ * parameter or a header), the word of the rule, and a sentence.
  */
 export type Violation = ({ pointer: string } | { parameter: string } | { header: string }) & {
   rule: Rule;
@@ -59,8 +59,8 @@ export function rule(singleLine: Rule, detail: string): `${Rule}: ${string}` {
 }
 
 /**
- * The violations that a parse found, in the order of the schema. Valibot's own messages quote the received value and are
- * never used. The sentence comes from `rule`, or is made here from what the schema expects.
+ * The violations that a parse found, in the order of the schema. Valibot's own messages quote the received value and
+ * are never used. The sentence comes from `rule`, or is built here from the schema.
  * @param under the place of the parsed value in the body
  */
 export function listViolations(issues: readonly Issue[], under: readonly Key[] = []): BodyViolation[] {
@@ -116,7 +116,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   strict_object: 'an object',
 };
 
-/** The path of an issue that an action adds by itself. */
+/** The path of an issue that an action adds. */
 export function issuePath(first: Key, ...more: Key[]): [v.UnknownPathItem, ...v.UnknownPathItem[]] {
   const item = (key: Key): v.UnknownPathItem => ({
     type: 'unknown',
@@ -133,7 +133,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value of a field of an HTML form, which sends `""` for an empty input: undefined for `""`, and for an object of them. */
+/**
+ * The value of a field of an HTML form, which sends `""` for an empty input: undefined for `""`, and for an object of
+ * them.
+ */
 export function dropEmpty(value: unknown): unknown {
   if (value === '') return undefined;
   if (!isObject(value)) return value;
@@ -207,8 +210,8 @@ function limitSize<const S extends v.GenericSchema>(
 }
 
 /**
- * An array of at most `max` elements. A longer one is refused before its elements are checked. No element is checked after
- * the last violation that is listed.
+ * An array of at most `max` elements. A longer one is refused before its elements are checked. No element is checked
+ * after the last violation that is listed.
  */
 export function boundedList<const S extends v.GenericSchema>(item: S, max: number) {
   const schema = v.array(item);
@@ -271,7 +274,9 @@ export function line(min: number, max: number) {
   );
 }
 
-/** Control and formatting characters, line separators and invisible ones. Variants of Chinese characters need selectors. */
+/**
+ * Control and formatting characters, line separators and invisible ones. Variants of Chinese characters need selectors.
+ */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?!\p{VS})\p{DI}/u;
 
 /** A person's name. A reader sees everything that it holds. */
@@ -296,12 +301,17 @@ export const IdSchema = v.pipe(
 export const NumberSchema = v.pipe(v.number(), v.finite(rule('type', 'must be a finite number')));
 
 const MAX_LANGUAGE = 64;
-/** Language, script, region, variants, extensions, private use. `Intl` refuses some of them, such as a repeated variant. */
+/**
+ * Language, script, region, variants, extensions, private use. `Intl` refuses some of them, such as a repeated variant.
+ */
 const LANGUAGE_TAG =
   /^(?:[A-Za-z]{2,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[A-WY-Za-wy-z0-9](?:-[A-Za-z0-9]{2,8})+)*(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?$/;
 const NO_LANGUAGE = rule('language', 'must be a BCP 47 language tag such as en or pt-BR');
 
-/** A language tag that is well-formed by BCP 47, as `Intl` understands it. `pt_BR`, as some systems write it, is read as `pt-BR`. */
+/**
+ * A language tag that is well-formed by BCP 47, as `Intl` understands it. `pt_BR`, as some systems write it, is read as
+ * `pt-BR`.
+ */
 export const LanguageSchema = v.pipe(
   hyphenated(shortString(MAX_LANGUAGE, NO_LANGUAGE)),
   v.regex(LANGUAGE_TAG, NO_LANGUAGE),

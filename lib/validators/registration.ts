@@ -145,7 +145,7 @@ export function registrationRequestSchema(served: ServedCountries) {
       return {
         /** As typed. */
         email,
-        /** As it is looked up. */
+        /** In its look-up form. */
         emailKey: key,
         type,
         name,
@@ -204,8 +204,8 @@ async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> 
 }
 
 /**
- * A phone with two well-formed parts must be a valid number, whatever the channel. A phone that gets the message must be of
- * a kind and of a country that get messages.
+ * A phone with two well-formed parts must be a valid number, for every channel. A phone that gets the message must be
+ * of a kind and of a country that get messages.
  */
 async function checkPhone({ dataset, addIssue }: BodyContext, served: ServedCountries): Promise<void> {
   const { phone, otp_type } = objectMembers(dataset.value);
@@ -263,7 +263,7 @@ export type CustomFieldsOutcome =
   | {
       ok: false;
       violations: BodyViolation[];
-      /** True if something is over its size: the answer is 413, whatever else is wrong. */
+      /** True if something is over its size: the answer is 413, even with other errors. */
       tooLarge: boolean;
     };
 

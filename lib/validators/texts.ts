@@ -10,8 +10,8 @@ type Described = v.GenericSchema & {
 };
 
 /**
- * The value that a text of a command line or of an environment variable means to a schema: `0.5` a number, `true` a flag,
- * `a,b` or `["a","b"]` a list, `{…}` a group. All other values stay as they are, and the schema refuses them.
+ * Parses a text of the command line or environment by its schema: `0.5` a number, `true` a flag,
+ * `a,b` or `["a","b"]` a list, `{…}` a group. All other values are unchanged, and the schema refuses them.
  */
 export function parseText(schema: v.GenericSchema, given: unknown): unknown {
   const { type, wrapped, item, entries, options } = schema as Described;
@@ -29,7 +29,7 @@ export function parseText(schema: v.GenericSchema, given: unknown): unknown {
   return typeof given === 'string' ? given.trim() : given;
 }
 
-/** The meaning of the first option that accepts it. */
+/** The value of the first option that accepts it. */
 function parseFirstOption(options: readonly v.GenericSchema[], given: unknown): unknown {
   const meanings = options.map((option) => [option, parseText(option, given)] as const);
   return meanings.find(([option, value]) => v.is(option, value))?.[1] ?? given;
@@ -52,7 +52,7 @@ function parseGroup(entries: Readonly<Record<string, v.GenericSchema>>, given: u
   );
 }
 
-/** Parses a text that holds a list or a group of JSON. Everything else stays as it is. */
+/** Parses a text that holds a list or a group of JSON. Everything else is unchanged. */
 export function parseJson(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[{[]/.test(value)) return value;
   try {
@@ -63,8 +63,8 @@ export function parseJson(value: unknown): unknown {
 }
 
 /**
- * Reads settings, each of which may be a text. All faults are listed, as `name: must …`. They hold no value, which may be
- * the name of a secret.
+ * Reads settings, each of which may be a text. All errors are listed, as `name: must …`. They hold no value, which may
+ * be the name of a secret.
  */
 export function parseSettings<const S extends v.GenericSchema>(
   schema: S,
@@ -74,7 +74,7 @@ export function parseSettings<const S extends v.GenericSchema>(
   const faults = new Set<string>();
   for (const issue of result.issues ?? []) {
     const name = (issue.path ?? []).map(({ key }) => String(key)).join('.');
-    // All elements of a list count as one fault, under the list's name.
+    // All elements of a list count as one error, under the list's name.
     faults.add(`${name.replace(/(\.\d+)+$/, '')}: ${explain(issue)}`);
   }
   return { values: result.success ? result.output : undefined, faults: [...faults] };

@@ -2,7 +2,7 @@ import type { Violation } from '../../validators/primitives.ts';
 import { PlatformFailure } from '../platform.ts';
 import type { Answer } from './exchange.ts';
 
-/** What `WNEWACCOUNT` came to: the new account's login, or the failure. An answer counts from the line that decides on, `end` or not. */
+/** The result of `WNEWACCOUNT`: the new login, or the failure. The deciding line is enough, with or without `end`. */
 export function readOpening({ lines, ended, closed }: Answer): number | PlatformFailure {
   const [first, ...rest] = lines;
   if (first === 'OK') {
@@ -18,21 +18,21 @@ export function readOpening({ lines, ended, closed }: Answer): number | Platform
 
 export type Existence = 'exists' | 'absent' | 'silent';
 
-/** What `WCHKACCOUNT` says about a login. `silent`: the server does not know the command, or answers something else. */
+/** The result of `WCHKACCOUNT`. `silent`: the server does not support the command. */
 export function readExistence({ lines: [first, reason = ''] }: Answer): Existence {
   if (first === 'OK' || first === 'Disable') return 'exists';
   return first === 'ERROR' && NO_SUCH_LOGIN.test(reason) ? 'absent' : 'silent';
 }
 
-/** What `WCHECKPASS` says about a password. `silent`: no answer, or one that does not speak of the password. */
+/** The result of `WCHECKPASS`. `silent`: no answer, or one that is not about the password. */
 export function readPassword({ lines: [first, reason = ''] }: Answer): 'right' | 'wrong' | 'silent' {
   if (first === 'OK') return 'right';
   return first === 'ERROR' && WRONG_PASSWORD.test(reason) ? 'wrong' : 'silent';
 }
 
 /**
- * Sees to it that a command which creates nothing was answered: whatever goes wrong with it, it may be asked again.
- * @throws PlatformFailure for what is no answer, and for an `ERROR` that speaks of us or of the server
+ * Checks the answer to a command that creates nothing and may be sent again.
+ * @throws PlatformFailure if there is no valid answer, or for an `ERROR` about the service or the server
  */
 export function requireAnswer({ lines: [first, reason], closed }: Answer): void {
   if (first === undefined) throw unavailable(silence(closed));
@@ -42,14 +42,14 @@ export function requireAnswer({ lines: [first, reason], closed }: Answer): void 
   if (failure !== undefined && ABOUT_US.includes(failure.reason)) throw failure;
 }
 
-/** Of the login itself: `command not found` says nothing of it. */
+/** About the login itself, unlike `command not found`. */
 const NO_SUCH_LOGIN = /^(user check failed|invalid login|(user|login|account) (not found|(does )?not exist))$/i;
 const WRONG_PASSWORD = /^(password is wrong|(wrong|invalid) password)$/i;
-/** The reason of an opening that the server tried and failed at: with a login of our own, mostly because it exists. */
+/** The server tried to open the account and failed, usually because the login exists. */
 export const CREATE_FAILED = 'account_create_failed';
-/** Reasons that say something of us or of the server, whatever was asked. */
+/** Reasons about the service or the server, not about the command. */
 const ABOUT_US = ['miss_master', 'invalid_master', 'illegal_ip', 'blocked', 'platform_disconnected'];
-/** Texts that are an operator's concern. */
+/** Refusals that an operator must fix. */
 const REFUSED = [
   ...['account create failed', 'invalid data', 'invalid name', 'invalid cmd'],
   ...['miss master', 'miss name', 'miss password', 'miss investor', 'invalid master', 'illegal ip'],
@@ -60,7 +60,7 @@ const LEVERAGE: Violation = {
   detail: 'is not accepted by the trading platform',
 };
 
-/** @returns undefined for a text that the protocol does not know: it says nothing of what was done. No text is passed on */
+/** @returns undefined for an undocumented text: the outcome is unknown. The text itself is dropped */
 function refusal(text: string): PlatformFailure | undefined {
   const wait = /^IP is blocked\. Please wait (\d{1,6})/i.exec(text);
   if (wait !== null) return unavailable('blocked', Math.max(1, Number(wait[1])));
@@ -81,7 +81,7 @@ function refusal(text: string): PlatformFailure | undefined {
   }
 }
 
-/** The connection was open, and nothing that is an answer came back. */
+/** The connection was open, but no valid answer came. */
 export function hasNoResponse(error: unknown): boolean {
   return error instanceof PlatformFailure && NO_ANSWER.includes(error.reason);
 }

@@ -8,16 +8,16 @@ import { type Answer, dial, type TextConnection } from './exchange.ts';
 export interface TextLimits {
   /** How long connecting may take, in milliseconds. */
   connectTimeoutMs: number;
-  /** How long the answer to an opening may take, in milliseconds; a question gets at most three seconds of it. */
+  /** The timeout of an opening, in milliseconds. Other commands get at most three seconds. */
   answerTimeoutMs: number;
   /** The time of day, in epoch milliseconds. */
   now: () => number;
 }
 
-/** Two of them, whether an account exists and whose it is, take less than `FINDING_MS` of `lib/accounts/work.ts`. */
+/** Two questions, about existence and password, fit into `LOOK_MS` of `lib/openings/effects.ts`. */
 const QUESTION_MS = 3_000;
 
-/** Connects to one server, and asks what creates nothing. Each command has a connection of its own. */
+/** Connects to one server and sends commands that create nothing. Each command has its own connection. */
 export class TextClient {
   readonly #connection: TextProtocolConnection;
   readonly #master: string;
@@ -30,7 +30,7 @@ export class TextClient {
     this.#limits = limits;
   }
 
-  /** What commands to this server are made of. @throws PlatformFailure `platform_refused` for an unknown code page */
+  /** The server's data for commands. @throws PlatformFailure `platform_refused` for an unknown code page */
   async server(): Promise<TextServer> {
     this.#page ??= codePage(this.#connection.code_page);
     const page = await this.#page;
@@ -45,8 +45,8 @@ export class TextClient {
   }
 
   /**
-   * A command that creates nothing: whatever goes wrong with it, it may be asked again.
-   * @throws PlatformFailure `platform_unavailable`, or `platform_refused` where the answer speaks of us
+   * Sends a command that creates nothing and may be sent again.
+   * @throws PlatformFailure `platform_unavailable`, or `platform_refused` if the answer is about the service
    */
   async ask(command: Buffer, signal: AbortSignal): Promise<Answer> {
     const connection = await this.connect(signal);

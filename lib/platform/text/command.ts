@@ -4,15 +4,15 @@ import type { Rule, Violation } from '../../validators/primitives.ts';
 import { type AccountOrder, PlatformFailure } from '../platform.ts';
 import type { Bytes, CodePage } from './encoding.ts';
 
-/** How many bytes of a value a server keeps, beside the final NUL; it cuts the rest without a word. */
+/** The maximum bytes of each value, without the final NUL. A server truncates longer values silently. */
 const KEPT = { master: 254, group: 15, password: 15, name: 127, email: 47, country: 31, comment: 63, phone: 31 };
 /** The longest command line that every server reads. */
 const MAX_LINE = 1_023;
 /** The largest login that the platform can hold. */
 const MAX_LOGIN = 2_147_483_647;
-/** What the web-registration plug-in cuts a deposit to. */
+/** The maximum deposit of the web-registration plug-in. */
 const MAX_DEPOSIT = 100_000_000;
-/** Less is not booked. */
+/** Smaller deposits are ignored. */
 const MIN_DEPOSIT = 0.01;
 
 /** Every key that a server of either dialect looks for. */
@@ -32,7 +32,7 @@ export interface TextServer {
   page: CodePage;
 }
 
-/** The fields of the order that the dialect cannot carry out, or that no command could carry. */
+/** The fields of the order that the protocol does not support or cannot transmit. */
 export function orderViolations({ protocol }: TextProtocolConnection, order: AccountOrder): Violation[] {
   const violations: Violation[] = [];
   const add = (pointer: string, rule: Rule, detail: string) => violations.push({ pointer, rule, detail });
@@ -57,8 +57,8 @@ export function orderViolations({ protocol }: TextProtocolConnection, order: Acc
 }
 
 /**
- * `WNEWACCOUNT`. What a person typed is carried as well as it can be (name) or left out (e-mail, phone), for it must not
- * keep the account from being opened; group and passwords are carried exactly or not at all.
+ * `WNEWACCOUNT`. Personal data never prevents the opening: the name is transliterated if needed, email and phone may be
+ * omitted. Group and passwords are transmitted exactly or refused.
  * @throws PlatformFailure `group_not_found`, `platform_refused`: nothing was sent
  */
 export async function openingCommand(server: TextServer, order: AccountOrder): Promise<Buffer> {
@@ -89,13 +89,13 @@ export async function openingCommand(server: TextServer, order: AccountOrder): P
     ['ID', ''],
     ['LEVERAGE', String(order.leverage)],
     ['AGENT', ''],
-    // Statements by e-mail, as the usual rights of the other platform version have them.
+    // Statements by email, as with the default rights of tp5.
     ['SEND_REPORTS', '1'],
     ...(gateway ? gatewayParameters(order) : ([['DEPOSIT', amount(order)]] as Parameters)),
   ]);
 }
 
-/** A number stands last: some gateways take the line's end for a part of the last value. */
+/** The last value is a number: some gateways add the line's end to the last value. */
 function gatewayParameters(order: AccountOrder): Parameters {
   const funding: Parameters = [
     ['BALCOMMENT', order.operationId],
@@ -119,8 +119,8 @@ export function checkPasswordCommand(server: TextServer, login: number, password
 }
 
 /**
- * The one place where a command is put together. A server finds a parameter by the first `KEY=` anywhere in the line
- * and reads up to `|`: so no value may hold a byte of the protocol, and each key must be found where it was put.
+ * Builds every command. A server finds a parameter by the first `KEY=` anywhere in the line and reads up to `|`. So no
+ * value may contain a protocol byte, and each key must be found at its own position.
  */
 function command(server: TextServer, verb: string, parameters: Parameters): Buffer {
   let line = `W${verb} MASTER=${masterValue(server)}`;
@@ -131,7 +131,7 @@ function command(server: TextServer, verb: string, parameters: Parameters): Buff
     line += `|${key}=${value}`;
   }
   if (line.length > MAX_LINE) throw unsendable('command_too_long');
-  // The master password is the one value that may hold `=`, as in Base64, but not a key before it.
+  // Only the master password may contain `=`, as in Base64, but no key before it.
   if (KEYS.some((key) => line.indexOf(`${key}=`) !== (places.get(key) ?? -1))) throw unsendable('master_holds_a_key');
   return Buffer.from(`${line}\nQUIT\n`, 'latin1');
 }
@@ -143,7 +143,7 @@ function masterValue({ master, page }: TextServer): Bytes {
   return value;
 }
 
-/** An index in one dialect, a name in the other: one that would be cut or changed could name another group. */
+/** An index in one protocol, a name in the other. A truncated or changed name could be another group. */
 function groupValue({ connection, page }: TextServer, group: string): Bytes {
   const { protocol, groups } = connection;
   if (protocol === 'web-registration') {
@@ -164,9 +164,9 @@ function groupValue({ connection, page }: TextServer, group: string): Bytes {
 }
 
 /**
- * `IP=` stands for the visitor of a web form, and the plug-in lets one visitor open one account in a while. Here a
- * server calls for all its clients, and who may call is the API's own matter: each operation is a visitor of its own,
- * shown as an address of a private network, which is no person's. Repeating an operation still meets the guard.
+ * `IP=` is the visitor of a web form, and the plug-in limits openings by visitor. Here the API limits its own callers,
+ * so each operation is its own visitor with a private network address. Repeating an operation still meets the plug-in's
+ * limit.
  */
 function visitorAddress(operationId: string): Bytes {
   const [a, b, c] = createHash('sha256').update(operationId).digest();

@@ -1,29 +1,29 @@
-/** Bytes, one in each character (latin1), so that the text of a command can be put together and searched as a string. */
+/** Bytes, one in each character (latin1), so that a command can be built and searched as a string. */
 export type Bytes = string;
 
-/** Bytes that have a meaning in the protocol, or that no value may hold: controls, `=`, `|`, DEL. */
+/** Bytes with a meaning in the protocol, or forbidden in values: controls, `=`, `|`, DEL. */
 const UNSAFE_BYTE = /[\x00-\x1f=|\x7f]/;
 
 /**
- * How text becomes bytes of a server's code page. Nothing that comes out holds a byte which the protocol could take for
- * its own: it is the bytes that are looked at, for the second byte of a character of Shift-JIS, GBK or Big5 may be 0x7C, `|`.
+ * Encodes text in a server's code page. The result never contains a protocol byte. The check is on bytes: the second
+ * byte of a Shift-JIS, GBK or Big5 character may be 0x7C, `|`.
  */
 export interface CodePage {
-  /** The text itself; undefined where a character of it has no place in the code page or cannot be carried. */
+  /** The exact text; undefined if a character is not in the code page or not transmittable. */
   encode(text: string): Bytes | undefined;
   /**
-   * The text as well as it can be carried, in at most `limit` bytes and cut at a character: what has no place in the
-   * code page is transliterated, `|` and `=` are replaced by `/` and `-`, controls by a space.
+   * The closest text in at most `limit` bytes, cut at a character. Characters outside the code page are transliterated,
+   * `|` and `=` become `/` and `-`, controls become a space.
    */
   approximate(text: string, limit: number): Promise<Bytes>;
 }
 
-/** The code page of this name (`windows-1252`, `shift_jis`, …); undefined where there is none, or none that holds ASCII as it is. */
+/** The code page of this name (`windows-1252`, `shift_jis`, …); undefined if it is unknown or changes ASCII. */
 export async function codePage(name: string): Promise<CodePage | undefined> {
   const bytesOf = WINDOWS_PAGE.test(name) ? windowsEncoder(name) : await iconvEncoder(name);
   if (bytesOf === undefined || [...ASCII].some((character) => bytesOf(character) !== character)) return undefined;
 
-  /** The bytes of one character, where it has some and all of them are harmless. */
+  /** The bytes of one character; undefined if it has none or they are unsafe. */
   function carried(character: string): Bytes | undefined {
     const bytes = bytesOf?.(character);
     return bytes === undefined || UNSAFE_BYTE.test(bytes) ? undefined : bytes;
@@ -56,7 +56,7 @@ function replaceReserved(character: string): string {
   return character;
 }
 
-/** ASCII that reads like the character; empty where there is none. It is made harmless after, not before: ＝ becomes `=`. */
+/** ASCII that resembles the character; may be empty. Checked afterwards, because ＝ becomes `=`. */
 async function transliterated(character: string): Promise<Bytes> {
   const { default: anyAscii } = await import('any-ascii');
   return [...anyAscii(character)]
@@ -65,20 +65,20 @@ async function transliterated(character: string): Promise<Bytes> {
     .join('');
 }
 
-/** The protocol's own words are ASCII: UTF-16, UTF-7, EBCDIC and the like cannot carry it. */
+/** The protocol is ASCII. UTF-16, UTF-7, EBCDIC and others are not supersets of it. */
 const ASCII = String.fromCharCode(...Array.from({ length: 95 }, (_, index) => 0x20 + index));
 
-/** The bytes of a character that has some. */
+/** Encodes one character. */
 type Encoder = (character: string) => Bytes | undefined;
 
-/** The pages with one byte for each character that most servers use. Node can read them, and so they can be turned round. */
+/** Common single-byte pages. Node decodes them, so the table can be inverted. */
 const WINDOWS_PAGE = /^windows-(?:874|125[0-8])$/;
 
 function windowsEncoder(name: string): Encoder {
   const read = new TextDecoder(name).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
   const known = new Map<string, Bytes>();
   for (const [byte, character] of [...read].entries()) {
-    // A byte without a meaning is read as a control, or as the character that stands for none.
+    // An unassigned byte is decoded to a control or to the replacement character.
     if (!/[\x80-\x9f\ufffd]/.test(character)) known.set(character, String.fromCharCode(byte));
   }
   return (character) => known.get(character);

@@ -1,19 +1,19 @@
 import { connect, type Socket } from 'node:net';
 import { PlatformFailure } from '../platform.ts';
 
-/** What came back for one command: whole lines only, so that a number cut in the middle is never read. */
+/** The answer to one command: complete lines only, so a truncated number is never read. */
 export interface Answer {
   lines: string[];
   /** The closing `end` was seen. */
   ended: boolean;
-  /** The connection was ended. */
+  /** The connection is closed. */
   closed: boolean;
 }
 
-/** More is no answer of these protocols. */
+/** No valid answer is longer. */
 const MAX_ANSWER_BYTES = 8_192;
 const FIRST_LINES = ['OK', 'ERROR', 'Disable'];
-/** How long `end` is waited for when everything else is there, in milliseconds: some servers leave it out. */
+/** The wait for `end` after a complete answer, in milliseconds: some servers omit it. */
 const END_MS = 200;
 
 /** @throws PlatformFailure `platform_unavailable`: nothing was sent */
@@ -43,7 +43,7 @@ export class TextConnection {
       this.#onChange();
     };
     socket.on('end', onEnd).on('close', onEnd);
-    // Once the connection stands, an error ends it: `close` follows.
+    // After the connect, `close` follows every error.
     socket.on('error', () => {});
     socket.on('data', (bytes) => {
       this.#received += bytes.toString('latin1');
@@ -51,14 +51,14 @@ export class TextConnection {
     });
   }
 
-  /** The server has ended it. */
+  /** Whether the server has closed it. */
   get closed(): boolean {
     return this.#closed;
   }
 
   /**
    * Writes the command at once and reads until `end`, the connection's end, the time limit or the signal; never fails.
-   * Without a whole answer the connection is reset, so that nothing of the command is sent from then on.
+   * Without a whole answer the connection is reset, so that no more bytes of the command are sent.
    */
   exchange(command: Buffer, timeoutMs: number, signal: AbortSignal): Promise<Answer> {
     return new Promise((resolve) => {
@@ -88,8 +88,8 @@ export class TextConnection {
   }
 
   /**
-   * After an orderly end the kernel would go on for minutes sending what the network had swallowed, and the server might
-   * open an account when the order was settled long ago.
+   * After an orderly close the kernel would retransmit lost bytes for minutes, and the server might open an account
+   * after the order was decided.
    */
   #leave(): void {
     if (read(this.#received).ended || progress(this.#received) === 'decided') this.#socket.destroy();
@@ -117,7 +117,7 @@ function connected(socket: Socket, timeoutMs: number, signal: AbortSignal): Prom
   });
 }
 
-/** Lines end with CRLF, and a bare LF will do; only `end` may stand there without. */
+/** Lines end with CRLF or LF. Only `end` may lack it. */
 function read(received: string): Pick<Answer, 'lines' | 'ended'> {
   const all = received.split('\n').map((line) => line.trim());
   const rest = all.pop();
@@ -126,7 +126,7 @@ function read(received: string): Pick<Answer, 'lines' | 'ended'> {
   return { lines, ended: end !== -1 || rest === 'end' };
 }
 
-/** `decided`: nothing that may yet come but `end` matters. `over`: `end` is there too, or this is no answer at all. */
+/** `decided`: only `end` is missing. `over`: complete, or not a valid answer. */
 function progress(received: string): 'open' | 'decided' | 'over' {
   const { lines, ended } = read(received);
   const [first] = lines;

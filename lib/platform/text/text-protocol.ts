@@ -63,7 +63,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     throw await this.#createFailure(order.login, outcome, signal);
   }
 
-  /** That a login exists does not say who has it; only the password may. */
+  /** The existence of a login does not show its owner; the password may. */
   async look({ login, masterPassword, masterGiven }: Mark, signal: AbortSignal): Promise<Sighting> {
     const existence = await this.#existence(login, signal);
     if (existence !== 'exists') return existence;
@@ -81,8 +81,8 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   }
 
   /**
-   * The gateway is asked whether login 1 exists, which needs the master password. The plug-in has no command that creates
-   * nothing, so only the connection is tried there.
+   * The gateway is asked whether login 1 exists, which needs the master password. The plug-in has no command that
+   * creates nothing, so only the connection is tried there.
    */
   async check(signal: AbortSignal): Promise<void> {
     const server = await this.#client.server();

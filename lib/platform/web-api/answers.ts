@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Violation } from '../../validators/primitives.ts';
 import { PlatformFailure } from '../platform.ts';
 
-/** An answer of the Web API; numbers come as strings, and are accepted as numbers. */
+/** An answer of the Web API; numbers are strings, but JSON numbers are accepted. */
 export interface WebApiAnswer {
   retcode: number;
   answer?: unknown;
@@ -42,7 +42,7 @@ export function isDone({ retcode }: WebApiAnswer): boolean {
   return retcode === 0 || retcode === 1;
 }
 
-/** Parses a member of an answer; @throws PlatformFailure `platform_unavailable` when it is not what it should be */
+/** Parses a member of an answer; @throws PlatformFailure `platform_unavailable` if it is malformed */
 export function parseMember<const S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, value);
   if (!result.success) throw new PlatformFailure('platform_unavailable', { reason: 'malformed_answer' });
@@ -66,8 +66,8 @@ const RESERVED: Violation = {
 };
 
 /**
- * What a return code other than "done" means for a command that opens an account or pays. An undocumented code leaves the
- * outcome unknown.
+ * The failure behind a return code other than "done", for a command that opens an account or pays. After an
+ * undocumented code the outcome is unknown.
  */
 export function openingFailure(retcode: number, loginGiven = false): PlatformFailure {
   const reason = `retcode_${retcode}`;
@@ -85,7 +85,7 @@ export function openingFailure(retcode: number, loginGiven = false): PlatformFai
   return known ? commandFailure(retcode) : new PlatformFailure('account_outcome_unknown', { reason });
 }
 
-/** What a return code other than "done" means for a command that opens no account. */
+/** The failure behind a return code other than "done", for other commands. */
 export function commandFailure(retcode: number): PlatformFailure {
   const reason = `retcode_${retcode}`;
   if (retcode === TOO_FREQUENT) {

@@ -15,7 +15,7 @@ export interface ClientLimits extends SessionLimits {
 const QUIT_MS = 1_000;
 const NO_DEADLINE = Number.POSITIVE_INFINITY;
 
-/** Commands to one server: one at a time, over one session that is kept and renewed when it is gone. */
+/** Commands to one server: one at a time, over one session, which is kept and renewed when it has ended. */
 export class WebApiClient {
   readonly #server: WebApiHost;
   readonly #secret: WebApiSecret;
@@ -25,7 +25,7 @@ export class WebApiClient {
   #kept: WebApiSession | undefined;
   #closed = false;
 
-  /** @param early what the first session is opened on */
+  /** @param early the connection for the first session */
   constructor(server: WebApiHost, secret: WebApiSecret, limits: ClientLimits, early?: EarlyLine) {
     this.#server = server;
     this.#secret = secret;
@@ -66,7 +66,7 @@ export class WebApiClient {
     }
   }
 
-  /** Waits for running commands, then ends the session politely. A later command opens a session of its own. */
+  /** Waits for running commands, then ends the session politely. A later command opens a new session. */
   close(): Promise<void> {
     return this.#runExclusive(undefined, async () => {
       this.#closed = true;
@@ -107,7 +107,7 @@ export class WebApiClient {
   async #send(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
     let answer = await this.#exchange(request, sendDeadline, signal);
     if (answer.status === 403) {
-      // The session is gone, or the path is forbidden: a new session tells which.
+      // The session has ended, or the path is forbidden: a new session shows which.
       this.#drop();
       answer = await this.#exchange(request, sendDeadline, signal);
       if (answer.status === 403) throw new PlatformFailure('platform_refused', { reason: 'forbidden' });

@@ -1,14 +1,17 @@
 import { connectTls, type WebApiHost, type WebApiLine } from './tls.ts';
 
-/** A connection to a server that is made before anybody knows how to log in there. Nothing is sent on it until it is taken. */
+/** A connection that is opened before the credentials are known. Nothing is sent on it until it is taken. */
 export interface EarlyLine {
-  /** The connection, whose end is the taker's from then on; undefined where it is gone. @throws PlatformFailure where it could not be made */
+  /**
+   * The connection, which the caller must close; undefined if it has ended. @throws PlatformFailure if connecting
+   * failed
+   */
   take(): Promise<WebApiLine | undefined>;
-  /** Nobody is going to take it. */
+  /** Closes it; it is not needed. */
   drop(): void;
 }
 
-/** @param signal ends the connection as long as nobody has taken it */
+/** @param signal closes the connection until it is taken */
 export function connectEarly(server: WebApiHost, timeoutMs: number, signal: AbortSignal): EarlyLine {
   const connecting = connectTls(server, timeoutMs, signal);
   const drop = () => {
@@ -17,7 +20,7 @@ export function connectEarly(server: WebApiHost, timeoutMs: number, signal: Abor
       () => {},
     );
   };
-  // Whoever takes it hears why it could not be made.
+  // `take` reports the error.
   connecting.catch(() => {});
   signal.addEventListener('abort', drop, { once: true });
   return {

@@ -4,7 +4,7 @@ import type { WebApiHost, WebApiLine } from './tls.ts';
 export interface WebApiRequest {
   /** With the query. */
   path: string;
-  /** Makes it a POST; passwords stand here only, because addresses are logged. */
+  /** Makes it a POST. Passwords are only here, because servers log paths. */
   body?: Record<string, string>;
   /** The largest answer that is read. */
   maxBytes?: number;
@@ -15,7 +15,7 @@ export interface HttpAnswer {
   text: string;
 }
 
-/** The bytes of a command may have left, and no answer that can be understood came back. */
+/** The bytes of a command may have left, and no valid answer came. */
 export class LostAnswer extends Error {
   override readonly name = 'LostAnswer';
   readonly reason: string;
@@ -26,14 +26,14 @@ export class LostAnswer extends Error {
   }
 }
 
-/** The reason of an answer that was lost with its connection, however that ended. */
+/** The reason of an answer that was lost with its connection. */
 export const CONNECTION_CLOSED = 'connection_closed';
 
 const MAX_ANSWER_BYTES = 262_144;
 
 /**
- * One request and its answer over a connection that stands. The connection outlives it, unless it fails: then it is
- * reset, so that nothing of the request is sent from then on.
+ * One request and its answer over an open connection. After a failure the connection is reset, so that no more bytes of
+ * the request are sent.
  * @param timeoutMs for the whole answer
  * @throws LostAnswer
  */
@@ -58,13 +58,13 @@ export function exchange(
     };
     const fail = (lost: LostAnswer) => {
       end();
-      // First, because the request fails with its connection, for another reason.
+      // Reject first: destroying the connection fails the request with another error.
       if (answer === undefined) reject(lost);
       else succeed(answer);
       tls.destroy();
     };
-    // An answer may come before Node knows that its request is sent, and only then does it leave the connection: the next
-    // request would lose its own.
+    // An answer may arrive before Node has finished the request, which then still holds the connection. The next
+    // request would lose its answer.
     const onAnswer = (read: HttpAnswer) => {
       answer = read;
       if (sent.writableFinished || sent.destroyed) succeed(read);
@@ -115,7 +115,7 @@ function lostAnswer(error: NodeJS.ErrnoException): LostAnswer {
 }
 
 function hostHeader({ host, port }: WebApiHost): string {
-  // Of all hosts only an address of version 6 has a colon.
+  // Only IPv6 addresses contain a colon.
   const name = host.includes(':') ? `[${host}]` : host;
   return port === 443 ? name : `${name}:${port}`;
 }

@@ -4,9 +4,9 @@ import { commandFailure, isDone, NOT_FOUND, type WebApiAnswer } from './answers.
 import type { WebApiClient } from './client.ts';
 import { buildPath } from './query.ts';
 
-/** Where a right stands in a manager's list of rights (the vendor's `EnManagerRights`). */
+/** The index of each right in a manager's list of rights (the vendor's `EnManagerRights`). */
 const RIGHT_INDEX = { balances: 24, readAccounts: 25, details: 26, accounts: 27, general: 81 };
-/** Location, address, document, e-mail, phone: rights of newer servers, on which `details` gives the name alone. */
+/** Location, address, document, e-mail, phone: rights of newer servers, where `details` covers only the name. */
 const SINGLE_DETAILS = [76, 77, 78, 79, 80];
 
 const FlagsSchema = v.array(v.pipe(v.union([v.string(), v.number()]), v.transform(Number)));
@@ -22,12 +22,12 @@ const ManagerSchema = v.union([
   ),
 ]);
 
-/** More groups of a connection are not asked for. */
+/** The maximum number of groups that are checked. */
 const MAX_GROUPS = 20;
 
 const UNKNOWN: Rights = { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
 
-/** What the manager may do by its own record, which many servers show to it; only reads. @throws PlatformFailure */
+/** The rights in the manager's own record, which many servers show. Only reads. @throws PlatformFailure */
 export async function readRights(client: WebApiClient, manager: number, signal: AbortSignal): Promise<Rights> {
   const answer = await askOptional(client, buildPath('/api/manager/get', { login: manager }), signal);
   const flags = v.safeParse(ManagerSchema, answer?.answer);
@@ -41,15 +41,15 @@ export async function readRights(client: WebApiClient, manager: number, signal: 
   };
 }
 
-/** Of an account's data the comment matters most: by it a lost answer is looked up. */
+/** The comment matters most: it identifies the account after a lost answer. */
 function personalData(has: (place: number) => boolean): Permission {
   if (has(RIGHT_INDEX.general)) return 'granted';
   if (!has(RIGHT_INDEX.details) || SINGLE_DETAILS.some(has)) return 'denied';
-  // On an older server that is the right to all of it, on a newer one to the name alone.
+  // On older servers this right covers everything, on newer ones only the name.
   return 'unknown';
 }
 
-/** Asks for each of the groups; only reads. @throws PlatformFailure */
+/** Reads each group. @throws PlatformFailure */
 export async function readGroups(
   client: WebApiClient,
   groups: readonly string[],
@@ -64,7 +64,9 @@ export async function readGroups(
   return found;
 }
 
-/** @returns undefined where the server forbids the path, or does not have it; @throws PlatformFailure where it cannot be asked now */
+/**
+ * @returns undefined if the server forbids the path or lacks it; @throws PlatformFailure if the server does not answer
+ */
 async function askOptional(client: WebApiClient, path: string, signal: AbortSignal): Promise<WebApiAnswer | undefined> {
   const answer = await client.ask({ path }, signal).catch((error: unknown) => {
     const answered = error instanceof PlatformFailure && (error.kind === 'platform_refused' || isUnknownPath(error));

@@ -15,14 +15,14 @@ export interface SessionLimits {
   connectMs: number;
   /** Both steps of authentication, in milliseconds; the server itself allows 10 s between them. */
   authMs: number;
-  /** A session that was idle for longer counts as gone, in milliseconds: the server drops it at 180 s. */
+  /** The maximum idle time of a session, in milliseconds. The server drops it at 180 s. */
   idleMs: number;
   now: () => number;
 }
 
-/** An authenticated connection. There is no token: the session is the socket, and ends with it. */
+/** An authenticated connection. There is no token: the session ends with the socket. */
 export interface WebApiSession {
-  /** Whether a command may go out on it, as far as can be known before. */
+  /** Whether a command can be sent, as far as known. */
   usable(): Promise<boolean>;
   /** @throws LostAnswer */
   exchange(request: WebApiRequest, timeoutMs: number, signal?: AbortSignal): Promise<HttpAnswer>;
@@ -38,7 +38,7 @@ const AuthStartSchema = v.object({ srv_rand: random });
 const AuthAnswerSchema = v.object({ cli_rand_answer: random });
 
 /**
- * Connects, proves who we are and has the server prove who it is.
+ * Connects and authenticates both sides.
  * @throws PlatformFailure `platform_unavailable` or `platform_refused`
  */
 export async function openSession(
@@ -77,7 +77,7 @@ async function authenticate(get: (path: string) => Promise<HttpAnswer>, { login,
   }
 }
 
-/** 403 is a wrong answer to the server's random number, which means a wrong password. */
+/** 403 means a wrong password. */
 function authenticationStep({ status, text }: HttpAnswer): unknown {
   if (status === 403) throw new PlatformFailure('platform_refused', { reason: 'auth_forbidden' });
   if (status !== 200) throw new LostAnswer(`http_${status}`);
@@ -91,18 +91,18 @@ function createSession(line: WebApiLine, server: WebApiHost, { idleMs, now }: Se
   const socket = line.tls;
   let usedAt = now();
   let working = false;
-  // A server that speaks without being asked (or says goodbye) is not one to send a command to.
+  // A server that sends unrequested data or closes gets no more commands.
   socket.on('data', () => {
     if (!working) socket.destroy();
   });
   socket.on('end', () => socket.destroy());
-  // An idle session keeps no process alive.
+  // An idle session does not keep the process running.
   socket.unref();
 
   return {
     async usable() {
       if (now() - usedAt > idleMs) return false;
-      // After a freeze the end of the connection still waits to be read: that takes one full turn of the event loop.
+      // After a freeze, a pending close is only read in the next turn of the event loop.
       await nextTurn();
       await nextTurn();
       return !socket.destroyed && socket.writable && socket.readable;

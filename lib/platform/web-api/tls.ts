@@ -3,22 +3,22 @@ import { connect, createSecureContext, type SecureContext, type TLSSocket } from
 import type { WebApiConnection } from '../../records/crm-records.ts';
 import { PlatformFailure } from '../platform.ts';
 
-/** Where a server is and what proves that it is the right one. */
+/** The address of a server, and the proof of its identity. */
 export type WebApiHost = Pick<WebApiConnection, 'host' | 'port' | 'ca' | 'fingerprint'>;
 
-/** System errors end like this; the other codes are of TLS and of certificates. */
+/** System error codes. Other codes are of TLS and certificates. */
 const SYSTEM_ERROR = /^E(?!RR_|PROTO$)[A-Z_]+$/;
 
-/** A connection to a server that is the right one. Ending `tls` ends `tcp`. */
+/** An authenticated connection. Closing `tls` closes `tcp`. */
 export interface WebApiLine {
   tls: TLSSocket;
   tcp: TcpSocket;
 }
 
 /**
- * Is reset by whatever ends it while a command waits for its answer, Node's own TLS and HTTP among them. After an orderly
- * end the kernel would go on for minutes sending what the network had swallowed, and the server might open an account
- * when the order was settled long ago; a reset has it forget those bytes.
+ * A socket that is reset if it is closed while a command waits for its answer, also by Node's TLS or HTTP. After an
+ * orderly close the kernel would retransmit lost bytes for minutes, and the server might open an account after the
+ * order was decided. A reset discards those bytes.
  */
 class TcpSocket extends Socket {
   awaitingAnswer = false;
@@ -26,16 +26,15 @@ class TcpSocket extends Socket {
   override destroy(error?: Error): this {
     if (!this.awaitingAnswer) return super.destroy(error);
     this.awaitingAnswer = false;
-    // It comes back here.
+    // This calls `destroy` again.
     return this.resetAndDestroy();
   }
 }
 
 /**
- * Connects and makes sure of the server's certificate before a byte of ours leaves: by the public authorities, by `ca`
- * (both with the host name), or by `fingerprint`, which trusts that one certificate whatever its issuer and name. With
- * `ca` and `fingerprint` both must hold.
- * @throws PlatformFailure `platform_unavailable` when the server cannot be reached, `platform_refused` when it cannot be trusted
+ * Connects and verifies the server's certificate before any data is sent: by the public authorities or `ca`, both with
+ * the host name, or by `fingerprint`, for any issuer and name. With `ca` and `fingerprint`, both must match.
+ * @throws PlatformFailure `platform_unavailable` if the server is unreachable, `platform_refused` if it is not trusted
  */
 export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortSignal): Promise<WebApiLine> {
   const { host, port, ca } = server;
@@ -43,7 +42,7 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
   return new Promise((resolve, reject) => {
     let secureContext: SecureContext;
     try {
-      // The server's own certificate is one to trust too, whoever issued it.
+      // The server's own certificate may be trusted too.
       secureContext = createSecureContext(ca === undefined ? {} : { ca, allowPartialTrustChain: true });
     } catch (error) {
       // The PEM of `ca` cannot be read.
@@ -62,17 +61,17 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
       tcp.destroy();
       reject(outcome);
     };
-    // Stays for the life of the sockets: an error of an idle session is no more than its end.
+    // Stays for the life of the sockets: an error of an idle session only ends it.
     const onError = (error: NodeJS.ErrnoException) => finish(connectFailure(error));
     const onConnect = () => {
-      // Commands are small, and each waits for its answer.
+      // Commands are small, and each is followed by a wait.
       tcp.setNoDelay(true);
       tls = connect({
         socket: tcp,
         host,
         ...(isIP(host) === 0 ? { servername: host } : {}),
         secureContext,
-        // The pin takes the place of the authority; it is compared below.
+        // The pin, compared below, replaces the authority.
         rejectUnauthorized: pin === undefined || ca !== undefined,
       });
       tls.on('secureConnect', onSecureConnect).on('error', onError);

@@ -5,10 +5,10 @@ import { LoginSchema, type WebApiAnswer } from './answers.ts';
 /** ENABLED, PASSWORD, TRAILING, EXPERT, 0x80 and REPORTS. */
 const RIGHTS = 0x1e3;
 const TRADE_DISABLED = 0x4;
-/** In UTF-16 units; the server would cut without looking where. */
+/** In UTF-16 units. The server would cut inside a character. */
 const NAME_UNITS = 127;
 
-/** The record of `user/add`, all in strings. Passwords stand in the body only. */
+/** The record of `user/add`, all in strings. Passwords are only in the body. */
 export function userRecord(order: AccountOrder): Record<string, string> {
   return {
     PassMain: order.masterPassword,
@@ -25,7 +25,7 @@ export function userRecord(order: AccountOrder): Record<string, string> {
   };
 }
 
-/** Cuts at the end of a character as people see it. */
+/** Cuts at the end of a grapheme. */
 function cut(value: string, units: number): string {
   if (value.length <= units) return value;
   let kept = '';

@@ -41,7 +41,7 @@ export async function readLogins(client: WebApiClient, signal: AbortSignal): Pro
 
 /**
  * Compares the account at a login with an operation: by the comment, if it is an operation's id, else by the password.
- * One command, and one more where only the password can tell. @throws PlatformFailure
+ * One command, or two if the password decides. @throws PlatformFailure
  */
 export async function compareAccount(client: WebApiClient, mark: Mark, signal: AbortSignal): Promise<Sighting> {
   const user = await readUser(client, mark.login, signal);
@@ -57,7 +57,7 @@ export async function compareAccount(client: WebApiClient, mark: Mark, signal: A
 /** A UUID, or its beginning: servers cut long comments. */
 const OPERATION_ID = /^[\da-f]{8}-[\da-f]{4}-[\da-f-]{2,}$/;
 
-/** Whose id a comment holds. Any other comment says nothing: people edit comments, and servers hide them. */
+/** Whose id a comment contains. Other comments prove nothing: people edit comments, and servers hide them. */
 export function commentOwner(comment: string, operationId: string): 'ours' | 'foreign' | 'unmarked' {
   if (!OPERATION_ID.test(comment)) return 'unmarked';
   return operationId.startsWith(comment) ? 'ours' : 'foreign';
