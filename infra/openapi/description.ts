@@ -1,5 +1,5 @@
 import { BODY_LIMITS } from '../../lib/http/json-body.ts';
-import { KEPT_SECONDS } from '../../lib/records/operations.ts';
+import { KEPT_SECONDS } from '../../lib/records/registration-keys.ts';
 import {
   MAX_DOCUMENT_BYTES,
   MAX_DOCUMENTS,

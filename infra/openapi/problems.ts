@@ -1,5 +1,5 @@
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
-import { KEPT_SECONDS } from '../../lib/records/operations.ts';
+import { KEPT_SECONDS } from '../../lib/records/registration-keys.ts';
 import type { OperationId } from '../routes.ts';
 import { table } from './json.ts';
 

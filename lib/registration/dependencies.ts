@@ -4,8 +4,8 @@ import type { RegistrationConfig } from '../config.ts';
 import { dynamoLimits } from '../limits/limits.ts';
 import { installed, installedChannels, type Openers } from '../messages/channels.ts';
 import { s3Documents } from '../records/documents.ts';
-import { dynamoOperations } from '../records/operations.ts';
 import { dynamoRegistrationDirectory } from '../records/registration-directory.ts';
+import { dynamoRegistrationKeys } from '../records/registration-keys.ts';
 import { dynamoRegistrations } from '../records/registrations.ts';
 import { makeCode } from '../secrets/one-time-code.ts';
 import { hashPassword, matchesPassword } from '../secrets/password-hash.ts';
@@ -62,7 +62,7 @@ export function registrationDependencies(config: RegistrationConfig, readSecret:
   return {
     settings: config,
     directory: dynamoRegistrationDirectory(dynamoTable(database, config.crmTable)),
-    operations: dynamoOperations(dynamoTable(database, config.operationsTable)),
+    keys: dynamoRegistrationKeys(dynamoTable(database, config.operationsTable)),
     registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
     documents: s3Documents(config.documentsBucket, { tagged: config.confirmation === true }),
     channel: installedChannels(config, CHANNEL_OPENERS),

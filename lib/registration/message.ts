@@ -43,7 +43,7 @@ export async function keepAndSend(
   const seals = sealSecrets({ code, passwordHash }, binding, pepper, requestedAt);
   // In parallel: the record does not depend on whether the address is a client's, the message does.
   const [, , known] = await awaitAll([
-    done.operation && dependencies.operations.markSent(done.operation, { registration_id: registrationId }, signal),
+    done.key && dependencies.keys.markSent(done.key, registrationId, signal),
     countShared(work),
     dependencies.directory.isClient({ emailKey, phone: phoneE164 }, signal),
     keep(registration, seals, requestedAt, work),
@@ -82,7 +82,7 @@ async function noteDelivery(delivery: Delivery, registrationId: string, work: Wo
     bestEffort(telemetry, 'delivery', (signal) =>
       dependencies.registrations.noteDelivery(registrationId, delivery, signal),
     ),
-    done.operation && finish(work, done.operation),
+    done.key && finish(work, done.key),
   ]);
 }
 

@@ -3,11 +3,10 @@ import type { Answer, Request } from '../http/endpoint.ts';
 import { fingerprints } from '../http/idempotency.ts';
 import type { Admission } from '../limits/limits.ts';
 import { invalid, Problem, type ProblemType } from '../problem.ts';
-import { type Claim, LeaseLost, workable } from '../records/operations.ts';
+import { type KeyClaim, LeaseLost } from '../records/registration-keys.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Form } from '../validators/form.ts';
-import { isObject } from '../validators/primitives.ts';
 import { type CheckedCustomFields, checkCustomFields, type RegistrationRequest } from '../validators/registration.ts';
 import { keepAndSend } from './message.ts';
 import {
@@ -74,14 +73,14 @@ async function claimAndCount(work: Work) {
   return { pepper, claim, admission };
 }
 
-async function claimKey({ dependencies, request, signal, done }: Work, pepper: Pepper): Promise<Claim | undefined> {
+async function claimKey({ dependencies, request, signal, done }: Work, pepper: Pepper): Promise<KeyClaim | undefined> {
   const key = scopedKey(request);
   if (key === undefined) return undefined;
   // A fingerprint is much faster to guess than a password hash, so it excludes the password.
   const sent = fingerprints(request.sentBody, pepper.keys, ['password', 'repeat_password']);
   const leaseMs = request.endsAt - dependencies.now() + 1_000;
-  const claim = await dependencies.operations.claim(key, sent, leaseMs, signal);
-  if (claim.kind === 'fresh') done.operation = claim.operation;
+  const claim = await dependencies.keys.claim(key, sent, leaseMs, signal);
+  if (claim.kind === 'fresh') done.key = claim.held;
   return claim;
 }
 
@@ -102,27 +101,23 @@ async function countSource({ dependencies, request, signal, done }: Work, pepper
  * never sends again: its answer was or would have been 204.
  * @throws Problem for every other answer
  */
-async function checkReplay(work: AdmittedWork, claim: Exclude<Claim, { kind: 'fresh' }>): Promise<void> {
+async function checkReplay(work: AdmittedWork, claim: Exclude<KeyClaim, { kind: 'fresh' }>): Promise<void> {
   const { dependencies, request, pepper, telemetry, signal } = work;
   const { password, recipient } = request.body;
-  if (claim.kind !== 'reused') {
-    const item = claim.kind === 'in_progress' ? claim.known?.item : claim.item;
-    const [limit, hash] = await awaitAll([
-      dependencies.limits.countReplay(scopedKey(request) ?? [], pepper, signal),
-      passwordHash(work, item?.details),
-      claim.kind === 'undecided' && finish(work, claim.operation),
-    ]);
-    // Each replay costs a hash.
-    refuseReached(limit, recipient.channel, telemetry);
-    if (!(await dependencies.matchesPassword(hash, password))) throw new Problem('idempotency_key_reused');
+  if (claim.kind === 'reused') throw new Problem('idempotency_key_reused');
+  const { registrationId } = claim;
+  const [limit, registration] = await awaitAll([
+    dependencies.limits.countReplay(scopedKey(request) ?? [], pepper, signal),
+    registrationId === undefined ? undefined : dependencies.registrations.get(registrationId, signal),
+    claim.kind === 'undecided' && finish(work, claim.held),
+  ]);
+  // Each replay costs a hash.
+  refuseReached(limit, recipient.channel, telemetry);
+  const matches = await dependencies.matchesPassword(registration?.password_hash, password);
+  if (!matches) throw new Problem('idempotency_key_reused');
+  if (claim.kind === 'in_progress') {
+    throw new Problem('request_in_progress', { retryAfterSeconds: claim.retryAfterSeconds });
   }
-  workable(claim);
-}
-
-/** The password's hash in the registration of an operation, while it is kept. */
-async function passwordHash({ dependencies, signal }: Work, details: unknown): Promise<string | undefined> {
-  if (!isObject(details) || typeof details.registration_id !== 'string') return undefined;
-  return (await dependencies.registrations.get(details.registration_id, signal))?.password_hash;
 }
 
 /** @throws if certainly nothing was sent */

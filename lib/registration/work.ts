@@ -5,8 +5,8 @@ import type { Admission, LimitDecision, RegistrationLimits } from '../limits/lim
 import type { OtpChannel } from '../messages/message.ts';
 import { Problem } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
-import type { Operation, Operations } from '../records/operations.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
+import type { HeldKey, RegistrationKeys } from '../records/registration-keys.ts';
 import type { PendingRegistration, Registrations } from '../records/registrations.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import { bestEffort, type Telemetry } from '../telemetry.ts';
@@ -18,7 +18,7 @@ export interface RegistrationDependencies {
   /** Of the deployment. */
   settings: RegistrationConfig;
   directory: RegistrationDirectory;
-  operations: Operations;
+  keys: RegistrationKeys;
   registrations: Registrations;
   documents: Documents;
   limits: RegistrationLimits;
@@ -51,31 +51,31 @@ export interface AdmittedWork extends Work {
 /** The counts, claims and writes of a request. They are undone if certainly nothing was sent. */
 interface Done {
   readonly counted: Counted[];
-  /** Claimed by its `Idempotency-Key`. */
-  operation?: Operation;
-  /** Recorded before the write: a failed write may have succeeded. */
+  /** Its `Idempotency-Key`. */
+  key?: HeldKey;
+  /** Noted before it is written: a write that failed may be done. */
   registration?: PendingRegistration;
 }
 
 /**
- * Undoes a request. A failure does not change its answer.
- * @param lostLease true: another worker holds the operation, so it is not released
+ * Undoes what a request has done. A failure changes nothing in its answer.
+ * @param lostLease true: another worker holds the key, which is not ours to free
  */
 export async function undo({ dependencies, done, telemetry }: Work, lostLease = false): Promise<void> {
-  const { limits, operations, registrations } = dependencies;
-  const { counted, operation, registration } = done;
+  const { limits, keys, registrations } = dependencies;
+  const { counted, key, registration } = done;
   await Promise.all([
     counted.length > 0 && bestEffort(telemetry, 'limits', (signal) => limits.release(counted, signal)),
     registration && bestEffort(telemetry, 'registration', (signal) => registrations.remove(registration, signal)),
   ]);
   // Last: a retry with the same key must not meet the counts of this request.
-  if (operation === undefined || lostLease) return;
-  await bestEffort(telemetry, 'release', (signal) => operations.release(operation, signal));
+  if (key === undefined || lostLease) return;
+  await bestEffort(telemetry, 'release', (signal) => keys.release(key, signal));
 }
 
-/** Ends the operation of a request. A failure does not change its answer. */
-export async function finish({ dependencies, telemetry }: Work, operation: Operation): Promise<void> {
-  await bestEffort(telemetry, 'finish', (signal) => dependencies.operations.finish(operation, signal));
+/** Ends the work on a key. A failure changes nothing in the answer. */
+export async function finish({ dependencies, telemetry }: Work, key: HeldKey): Promise<void> {
+  await bestEffort(telemetry, 'finish', (signal) => dependencies.keys.finish(key, signal));
 }
 
 /** Records the counts for `undo`. */

@@ -7,7 +7,7 @@ import type { Counted } from '../../lib/limits/counter.ts';
 import type { LimitDecision } from '../../lib/limits/limits.ts';
 import type { Message, OtpChannel } from '../../lib/messages/message.ts';
 import { Problem, type ProblemType } from '../../lib/problem.ts';
-import type { Claim, Operation } from '../../lib/records/operations.ts';
+import type { HeldKey, KeyClaim } from '../../lib/records/registration-keys.ts';
 import type { Delivery, PendingRegistration } from '../../lib/records/registrations.ts';
 import { requestRegistration } from '../../lib/registration/registration.ts';
 import type { RegistrationDependencies } from '../../lib/registration/work.ts';
@@ -53,7 +53,7 @@ export type Step =
 export const FORM: Form = { id: 'FORM0001', fields: [{ key: 'k3J9xQ', type: 'text' }] };
 export const NOW = 1_800_000_000_000;
 export const PEPPER: Pepper = parsePepper(JSON.stringify({ current: '1', '1': 'p'.repeat(32) }));
-const OPERATION: Operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease', revision: 0 };
+export const HELD_KEY: HeldKey = { pk: 'key#1', lease: 'lease', revision: 0 };
 
 /** The settings of a deployment that names only what it must. */
 export const DEPLOYED = registrationConfig(
@@ -79,7 +79,7 @@ export interface FakeSettings {
   known?: { email: boolean; phone: boolean };
   /** What the limits say; all allow where nothing is given. */
   limits?: Partial<Record<CountStep, FakeDecision>>;
-  claim?: Claim;
+  claim?: KeyClaim;
   /** Of the registration that an earlier request with the key has kept, while it is kept. */
   keptHash?: string;
   wrongDocuments?: Violation[];
@@ -112,7 +112,7 @@ function keptRegistration(id: string): PendingRegistration {
 /** What was asked of the fakes, and given to them. */
 interface Notes {
   sent: { channel: Channel; to: string; message: Message; language: string | undefined }[];
-  kept: { record?: PendingRegistration; seals?: Seals; delivery?: Delivery; mark?: object };
+  kept: { record?: PendingRegistration; seals?: Seals; delivery?: Delivery; mark?: string };
   asked: { scope?: string[] | undefined; fingerprints?: string[]; leaseMs?: number; counted?: object; salt?: Buffer };
   /** The steps whose counts were released. */
   released: string[];
@@ -153,21 +153,21 @@ function fakeRecords(
   step: NotedStep,
   settings: FakeSettings,
   { kept, asked }: Notes,
-): Pick<RegistrationDependencies, 'directory' | 'operations' | 'registrations' | 'documents'> {
+): Pick<RegistrationDependencies, 'directory' | 'keys' | 'registrations' | 'documents'> {
   return {
     directory: {
       readRegistrationRecords: () =>
         step('form', { form: 'form' in settings ? settings.form : FORM, referrerId: settings.referrerId }),
       isClient: () => step('lookup', settings.known ?? { email: false, phone: false }),
     },
-    operations: {
+    keys: {
       claim: (scope, fingerprints, leaseMs) => {
         Object.assign(asked, { scope, fingerprints, leaseMs });
-        return step('claim', settings.claim ?? { kind: 'fresh', operation: OPERATION });
+        return step('claim', settings.claim ?? { kind: 'fresh', held: HELD_KEY });
       },
-      markSent: async (_, details) => {
+      markSent: async (_, registrationId) => {
         await step('mark', undefined);
-        kept.mark = details;
+        kept.mark = registrationId;
       },
       finish: () => step('finish', undefined),
       release: () => step('release', undefined),

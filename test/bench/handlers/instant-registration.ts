@@ -5,8 +5,8 @@ import { dynamoLimits } from '../../../lib/limits/limits.ts';
 import { installedChannels } from '../../../lib/messages/channels.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
 import { crmKey } from '../../../lib/records/crm-table.ts';
-import { dynamoOperations } from '../../../lib/records/operations.ts';
 import { dynamoRegistrationDirectory } from '../../../lib/records/registration-directory.ts';
+import { dynamoRegistrationKeys } from '../../../lib/records/registration-keys.ts';
 import { dynamoRegistrations } from '../../../lib/records/registrations.ts';
 import { registrationDependencies } from '../../../lib/registration/dependencies.ts';
 import { requestRegistration } from '../../../lib/registration/registration.ts';
@@ -27,7 +27,7 @@ const none = () => Promise.reject(new Error('Only mails are sent here.'));
 const dependencies = {
   ...registrationDependencies(config, async () => pepper),
   directory: dynamoRegistrationDirectory(instantTable(crm)),
-  operations: dynamoOperations(instantTable()),
+  keys: dynamoRegistrationKeys(instantTable()),
   registrations: dynamoRegistrations(instantTable()),
   channel: installedChannels(config, {
     email: async ({ email, brand }) => emailChannel(email, brand, async () => ({ messageId: 'message-1' })),

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { LeaseLost } from '../../../lib/records/operations.ts';
+import { LeaseLost } from '../../../lib/records/registration-keys.ts';
 import {
   fakeRegistration,
+  HELD_KEY,
   KEYED,
   REACHED,
   RECIPIENTS,
@@ -10,7 +11,8 @@ import {
 } from '../../support/registration-fakes.ts';
 
 describe('An Idempotency-Key', () => {
-  const operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease', revision: 0 };
+  const registrationId = undefined;
+  const held = HELD_KEY;
 
   it('is claimed for this route and caller, for as long as the function may run, with the body’s fingerprint', async () => {
     const fake = fakeRegistration();
@@ -19,14 +21,14 @@ describe('An Idempotency-Key', () => {
     expect(fake.asked.fingerprints).toHaveLength(1);
   });
 
-  it('is marked before the send with what an operator needs, and nothing personal', async () => {
+  it('is marked before the send with its registration', async () => {
     const fake = fakeRegistration();
     await fake.run(registrationRequest({}, KEYED));
-    expect(fake.kept.mark).toEqual({ registration_id: fake.kept.record?.registration_id });
+    expect(fake.kept.mark).toBe(fake.kept.record?.registration_id);
   });
 
   it('of a finished request gives the first answer again, and sends nothing', async () => {
-    const fake = fakeRegistration({ claim: { kind: 'finished', operation, item: {} } });
+    const fake = fakeRegistration({ claim: { kind: 'finished', registrationId } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
     expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'count replay', 'verify', 'release counts']);
     // The replay itself stays counted.
@@ -35,7 +37,7 @@ describe('An Idempotency-Key', () => {
 
   it('that is replayed too often gets too_many_requests, before the password is compared', async () => {
     const limits = { 'count replay': REACHED };
-    const fake = fakeRegistration({ claim: { kind: 'finished', operation, item: {} }, limits });
+    const fake = fakeRegistration({ claim: { kind: 'finished', registrationId }, limits });
     expect(await fake.run(registrationRequest({}, KEYED))).toMatchObject({
       type: 'too_many_requests',
       options: { retryAfterSeconds: 41 },
@@ -45,13 +47,12 @@ describe('An Idempotency-Key', () => {
 
   it('is replayed also by a source that is over its limit, and where replays cannot be counted', async () => {
     const limits = { admit: REACHED, 'count replay': { kind: 'unchecked' } } as const;
-    const fake = fakeRegistration({ claim: { kind: 'finished', operation, item: {} }, limits });
+    const fake = fakeRegistration({ claim: { kind: 'finished', registrationId }, limits });
     expect(await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }, KEYED))).toEqual({ replayed: true });
   });
 
   describe.each(['finished', 'undecided'] as const)('of a request that is %s', (kind) => {
-    const item = { details: { registration_id: 'r-1' } };
-    const claim = { kind, operation, item };
+    const claim = { kind, held, registrationId: 'r-1' };
 
     it('and another password gets idempotency_key_reused, by the hash that was kept', async () => {
       const fake = fakeRegistration({ claim, keptHash: 'hash of another password' });
@@ -78,8 +79,7 @@ describe('An Idempotency-Key', () => {
   });
 
   it('of a request that is under way, and another password, gets idempotency_key_reused', async () => {
-    const known = { operation, item: { details: { registration_id: 'r-1' } } };
-    const claim = { kind: 'in_progress', retryAfterSeconds: 5, known } as const;
+    const claim = { kind: 'in_progress', retryAfterSeconds: 5, registrationId: 'r-1' } as const;
     const other = fakeRegistration({ claim, keptHash: 'hash of another password' });
     expect(typeOf(await other.run(registrationRequest({}, KEYED)))).toBe('idempotency_key_reused');
     const same = fakeRegistration({ claim, keptHash: 'hash of correct horse battery' });
@@ -99,13 +99,13 @@ describe('An Idempotency-Key', () => {
   });
 
   it('of a request that may have sent is never worked on again, and finished, so that every later retry is answered', async () => {
-    const fake = fakeRegistration({ claim: { kind: 'undecided', operation, item: {} } });
+    const fake = fakeRegistration({ claim: { kind: 'undecided', held, registrationId } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
     expect(fake.steps().slice(4)).toEqual(['count replay', 'finish', 'verify', 'release counts']);
   });
 
   it.each([
-    ['request_in_progress', { kind: 'in_progress', retryAfterSeconds: 5 }],
+    ['request_in_progress', { kind: 'in_progress', retryAfterSeconds: 5, registrationId }],
     ['idempotency_key_reused', { kind: 'reused' }],
   ] as const)('that is taken answers %s and does nothing', async (type, claim) => {
     const fake = fakeRegistration({ claim });

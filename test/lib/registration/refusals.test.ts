@@ -4,6 +4,7 @@ import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import {
   type FakeSettings,
   fakeRegistration,
+  HELD_KEY,
   KEYED,
   REACHED,
   RECIPIENTS,
@@ -209,8 +210,7 @@ describe('The captcha of a request', () => {
   });
 
   it.each(['finished', 'undecided'] as const)('is not asked about when the request is a repeat (%s)', async (kind) => {
-    const operation = { pk: 'key#1', operationId: 'operation-1', nonce: 'nonce', lease: 'lease', revision: 1 };
-    const fake = fakeRegistration({ claim: { kind, operation, item: {} } });
+    const fake = fakeRegistration({ claim: { kind, held: HELD_KEY, registrationId: undefined } });
     expect(await fake.run(withCaptcha('refused'))).toEqual({ replayed: true });
   });
 

@@ -1,0 +1,164 @@
+import { hash, randomUUID } from 'node:crypto';
+import * as v from 'valibot';
+import { type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
+import { AwsFailure } from '../aws/failure.ts';
+import { assignments } from './assignments.ts';
+
+/**
+ * The record of an `Idempotency-Key` of a registration, so that its message leaves at most once:
+ *
+ *     running ──▶ sent ──▶ finished          running: nothing has left
+ *        ▲  └──────┴──▶ (gone)               sent: the message may have left
+ *        └─ acquired by a retry              (gone): certainly nothing was sent, and the key is free
+ *
+ * A worker holds the key's lease. Every step is one conditional write under that lease, with a rising revision. So a worker
+ * that lost its lease writes nothing, and a late duplicate of a write changes nothing.
+ */
+export interface HeldKey {
+  readonly pk: string;
+  readonly lease: string;
+  /** Of the last write under this lease. */
+  revision: number;
+}
+
+/** `registrationId` is known once the message may have left. */
+export type KeyClaim =
+  /** New, or its earlier worker ended before anything was sent. */
+  | { kind: 'fresh'; held: HeldKey }
+  /** An earlier worker may have sent the message, and has ended. */
+  | { kind: 'undecided'; held: HeldKey; registrationId: string | undefined }
+  | { kind: 'finished'; registrationId: string | undefined }
+  /** Another worker holds it. */
+  | { kind: 'in_progress'; retryAfterSeconds: number; registrationId: string | undefined }
+  /** The key was used with another body. */
+  | { kind: 'reused' };
+
+export interface RegistrationKeys {
+  /**
+   * @param scope what the key is unique within, and the key itself
+   * @param fingerprints of the body; the first is kept, any may match (keys rotate)
+   * @param leaseMs how long this worker lasts at most
+   */
+  claim(
+    scope: readonly string[],
+    fingerprints: readonly string[],
+    leaseMs: number,
+    signal: AbortSignal,
+  ): Promise<KeyClaim>;
+  /**
+   * Notes that from now on the message may leave.
+   * @throws LeaseLost if another worker has acquired the key: nothing may be sent
+   */
+  markSent(held: HeldKey, registrationId: string, signal: AbortSignal): Promise<void>;
+  /** @throws LeaseLost */
+  finish(held: HeldKey, signal: AbortSignal): Promise<void>;
+  /** Frees the key: certainly nothing was sent. @throws LeaseLost */
+  release(held: HeldKey, signal: AbortSignal): Promise<void>;
+}
+
+/** Another worker holds the key now. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}
+
+/** How long an `Idempotency-Key` is kept after the last step: 24 hours. */
+export const KEPT_SECONDS = 24 * 60 * 60;
+
+const StoredKey = v.object({
+  pk: v.string(),
+  fingerprint: v.string(),
+  state: v.picklist(['running', 'sent', 'finished']),
+  lease: v.string(),
+  lease_until: v.number(),
+  revision: v.number(),
+  registration_id: v.optional(v.string()),
+});
+
+/** Keys in DynamoDB, one item each. A claim takes one round trip; one that acquires another worker's key takes two. */
+export function dynamoRegistrationKeys(table: Table, now: () => number = Date.now): RegistrationKeys {
+  const keptUntil = () => Math.ceil(now() / 1_000) + KEPT_SECONDS;
+
+  const write = async (held: HeldKey, set: Item, signal: AbortSignal) => {
+    held.revision += 1;
+    const { update, names, values } = assignments({ ...set, revision: held.revision, expires_at: keptUntil() });
+    values[':lease'] = held.lease;
+    const expression = { update, names, values, condition: 'lease = :lease AND revision <= :revision' };
+    await requireLease(table.update({ pk: held.pk }, expression, signal));
+  };
+
+  return {
+    async claim(scope, fingerprints, leaseMs, signal) {
+      const pk = `key#${hash('sha256', JSON.stringify(scope), 'base64url')}`;
+      const held: HeldKey = { pk, lease: randomUUID(), revision: 0 };
+      const [at, seconds] = [now(), Math.floor(now() / 1_000)];
+      const lease = { lease: held.lease, lease_until: at + leaseMs, revision: 0, expires_at: keptUntil() };
+      const isFree = {
+        // An attribute that is absent is not greater.
+        condition: 'NOT expires_at > :seconds AND NOT lease_until > :now',
+        values: { ':seconds': seconds, ':now': at },
+      };
+      const item = { pk, fingerprint: fingerprints[0], state: 'running', ...lease };
+      if (await isWritten(table.put(item, signal, isFree))) return { kind: 'fresh', held };
+      const acquired = await tryWrite(table.update({ pk }, acquisition(lease, fingerprints, at), signal));
+      return acquired === undefined
+        ? readClaim(await table.get({ pk }, signal), fingerprints, at)
+        : claimOf(parse(acquired), held);
+    },
+
+    markSent: (held, registration_id, signal) => write(held, { state: 'sent', registration_id }, signal),
+    finish: (held, signal) => write(held, { state: 'finished' }, signal),
+    release: ({ pk, lease }, signal) =>
+      requireLease(
+        table.delete({ pk }, signal, {
+          condition: 'attribute_not_exists(pk) OR lease = :lease',
+          values: { ':lease': lease },
+        }),
+      ),
+  };
+}
+
+/** Acquires what no worker holds any more. Our own write counts, if its answer was lost and the SDK repeated it. */
+function acquisition(lease: Item, fingerprints: readonly string[], at: number) {
+  const known = Object.fromEntries(fingerprints.map((fingerprint, index) => [`:fingerprint${index}`, fingerprint]));
+  const { update, names, values } = assignments(lease);
+  const isFree =
+    'lease_until <= :now AND expires_at > :seconds AND #state <> :finished ' +
+    `AND fingerprint IN (${Object.keys(known).join(', ')})`;
+  return {
+    update,
+    condition: `(lease = :lease AND revision = :revision) OR (${isFree})`,
+    names: { ...names, '#state': 'state' },
+    values: { ...values, ':now': at, ':seconds': Math.floor(at / 1_000), ':finished': 'finished', ...known },
+  };
+}
+
+type StoredKey = v.InferOutput<typeof StoredKey>;
+
+function claimOf({ state, registration_id: registrationId }: StoredKey, held: HeldKey): KeyClaim {
+  return state === 'sent' ? { kind: 'undecided', held, registrationId } : { kind: 'fresh', held };
+}
+
+/** What a key is to a worker that could not acquire it. */
+function readClaim(item: Item | undefined, fingerprints: readonly string[], at: number): KeyClaim {
+  // It was freed between the calls: the caller may try again at once.
+  if (item === undefined) return { kind: 'in_progress', retryAfterSeconds: 1, registrationId: undefined };
+  const { fingerprint, state, lease_until, registration_id: registrationId } = parse(item);
+  if (!fingerprints.includes(fingerprint)) return { kind: 'reused' };
+  if (state === 'finished') return { kind: 'finished', registrationId };
+  const seconds = Math.ceil((lease_until - at) / 1_000);
+  return { kind: 'in_progress', retryAfterSeconds: Math.min(5, Math.max(1, seconds)), registrationId };
+}
+
+async function requireLease(write: Promise<unknown>): Promise<void> {
+  if (!(await isWritten(write))) throw new LeaseLost('Another worker holds the key.');
+}
+
+async function isWritten(write: Promise<unknown>): Promise<boolean> {
+  return (await tryWrite(write.then(() => true))) ?? false;
+}
+
+function parse(item: Item): StoredKey {
+  const result = v.safeParse(StoredKey, item);
+  if (!result.success) throw new AwsFailure('KeyMalformed');
+  return result.output;
+}
