@@ -53,13 +53,13 @@ interface Done {
   readonly counted: Counted[];
   /** Its `Idempotency-Key`. */
   key?: HeldKey;
-  /** Noted before it is written: a write that failed may be done. */
+  /** Recorded before the write: a failed write may have succeeded. */
   registration?: PendingRegistration;
 }
 
 /**
- * Undoes what a request has done. A failure changes nothing in its answer.
- * @param lostLease true: another worker holds the key, which is not ours to free
+ * Undoes a request. A failure does not change its answer.
+ * @param lostLease true: another worker holds the key, so it is not released
  */
 export async function undo({ dependencies, done, telemetry }: Work, lostLease = false): Promise<void> {
   const { limits, keys, registrations } = dependencies;
@@ -73,7 +73,7 @@ export async function undo({ dependencies, done, telemetry }: Work, lostLease = 
   await bestEffort(telemetry, 'release', (signal) => keys.release(key, signal));
 }
 
-/** Ends the work on a key. A failure changes nothing in the answer. */
+/** Ends the work on a key. A failure does not change the answer. */
 export async function finish({ dependencies, telemetry }: Work, key: HeldKey): Promise<void> {
   await bestEffort(telemetry, 'finish', (signal) => dependencies.keys.finish(key, signal));
 }
