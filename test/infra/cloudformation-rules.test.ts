@@ -42,6 +42,7 @@ describe('The whole stack', () => {
 /** The templates that operators deploy next to the stack. */
 const TEMPLATES = {
   'infra/cloudfront.yaml': FRONT,
+  'infra/github-roles.yaml': readFileSync(new URL('../../infra/github-roles.yaml', import.meta.url), 'utf8'),
   'infra/crm-rule.yaml': readFileSync(new URL('../../infra/crm-rule.yaml', import.meta.url), 'utf8'),
 };
 
