@@ -12,6 +12,9 @@ const HEAVY = [SERVICE, BUNDLES, 'infra/bundle.ts'];
 /** Browsers, histories and CloudFormation's rules take minutes, and a bundle is tested for its size and its packages. */
 const NOT_ASKED = /^test\/infra\/(bundle|cloudformation-rules|local\/[\w-]+)\.test|histories|never-twice/;
 
+/** What a test is about that does not mirror the tree. */
+const MIRRORS: Readonly<Record<string, string>> = { 'test/specification/fields.test.ts': 'lib/validators/fields' };
+
 /** The files of tests that reach a file by their imports. */
 export interface Related {
   /** Those that start nothing, the nearest first. */
@@ -51,10 +54,7 @@ const rank = ({ test }: { test: string }) => Number(test.startsWith('test/infra/
 /** How far a test stands where the tests mirror the file: its own test shares most. */
 function sharedFolders(path: string, test: string): number {
   const names = path.replace(/\.ts$/, '').split('/');
-  const mirrored = test
-    .replace(/\.test\.ts$/, '')
-    .split('/')
-    .slice(1);
+  const mirrored = (MIRRORS[test] ?? test.replace(/^test\/|\.test\.ts$/g, '')).split('/');
   const different = names.findIndex((name, index) => name !== mirrored[index]);
   return different === -1 ? names.length : different;
 }
