@@ -19,7 +19,7 @@ export function createAccess(scope: Construct, settings: Settings): Access {
   const { jwtIssuer, jwtAudience, jwtScope, machineClients } = settings;
   if (machineClients.length > 0) {
     const clients = new MachineClients(scope, 'MachineClients', machineClients);
-    // The tokens of Cognito's clients have no audience: the gateway takes the client's id for it.
+    // The tokens of Cognito's clients have no audience: the gateway checks the client's id instead.
     const authorizer = new HttpJwtAuthorizer('Tokens', clients.issuer, { jwtAudience: clients.ids });
     return { authorizer, authorizationScopes: [clients.scope] };
   }

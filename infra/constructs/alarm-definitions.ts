@@ -33,7 +33,7 @@ interface Named {
   /** The heading in infra/docs/runbook.md; with `of` the alarm's name. */
   id: string;
   of?: string;
-  /** What a person loses. */
+  /** The loss for a person. */
   loss: string;
 }
 
@@ -188,7 +188,7 @@ function settlerPages(
     {
       id: 'SettlerFails',
       loss: 'Accounts whose callers did not come back stay without record, deposit or event.',
-      // Without runs there is no data at all, which breaches too.
+      // Without runs there is no data, which also breaches.
       metric: new MathExpression({
         expression: 'runs - errors',
         usingMetrics: {
@@ -214,7 +214,7 @@ function settlerPages(
   ];
 }
 
-/** Events of which a person reads on the next working day, whichever function they are of. */
+/** Events that can wait for the next working day, over all functions. */
 const EVENT_NOTICES: readonly { id: string; event: string; minutes: number; atLeast: number; loss: string }[] = [
   {
     id: 'CodesInDoubt',
@@ -329,7 +329,7 @@ function notices(service: MonitoredService): AlarmDefinition[] {
       id: 'ClientErrors',
       loss: 'Junk requests use up the throttle that callers share.',
       metric: api.metricClientError(MINUTES_5),
-      // Half of what the throttle lets through.
+      // Half of the throttle.
       atLeast: Math.max(1, throttle.registrationPerSecond * 150),
     },
     {
@@ -379,7 +379,7 @@ function mailConditions(configurationSet: string): (Named & Condition)[] {
   ];
 }
 
-/** What the messages of this month have cost, in US dollars, in the whole account and region. */
+/** The cost of this month's messages, in US dollars, for the whole account and region. */
 export const SPENT = {
   sms: new Metric({
     namespace: 'AWS/SNS',

@@ -111,7 +111,7 @@ export class Alarms extends Construct {
   }
 }
 
-/** Read at night: what a person loses, the two commands, and where to read on. */
+/** The text of a page: the loss for a person, two commands, and the runbook. */
 function describe(definition: AlarmDefinition): string {
   const { id, loss } = definition;
   const commands = definition.severity === 'page' ? `\nShow: ${definition.show}\nFix: ${definition.fix}\n` : ' ';

@@ -15,8 +15,8 @@ const COUNTRIES_OF_AWS = [
 ].flatMap((line) => line.split(' '));
 
 /**
- * Blocks at AWS itself the countries whose numbers get no messages of ours (setting `phone.countries`), for texts and for
- * calls. Calls name it; of texts by SNS AWS asks the account's default one alone, which a person has to set once.
+ * Blocks at AWS the countries that get no messages (setting `phone.countries`), for texts and for
+ * calls. Calls name it; for texts by SNS, AWS uses only the account's default, which an operator sets once.
  */
 export class CountryRules extends Construct {
   readonly protectConfiguration: string;

@@ -38,7 +38,7 @@ export class FixedEgress extends Construct {
     super(scope, id);
     const allocationId = props.settings.egressAllocationId ?? this.address(props.removalPolicy);
     const vpc = this.network(props, allocationId);
-    // The library's types of one thing disagree about what is optional.
+    // The library's types disagree about optional members.
     this.vpc = vpc as IVpc;
 
     const group = new SecurityGroup(this, 'Functions', {

@@ -29,7 +29,7 @@ import {
 import { Schedule } from './schedule.ts';
 import { ServiceFunction } from './service-function.ts';
 
-/** What the functions work with. */
+/** The context of the functions. */
 export interface FunctionContext {
   stack: Stack;
   settings: Settings;
@@ -39,7 +39,7 @@ export interface FunctionContext {
   events: ServiceEvents;
   /** The country rules that calls obey; absent: all countries are served. */
   protectConfiguration: string | undefined;
-  /** Of the account functions; absent: outside of any network of ours. */
+  /** Of the account functions; absent: outside of a VPC. */
   egress: FixedEgress | undefined;
   logRetention: RetentionDays;
   removalPolicy: RemovalPolicy;
@@ -145,7 +145,7 @@ function accounts(route: Extract<DeployedRoute, { version: unknown }>, around: F
   return made;
 }
 
-/** The function that settles what nobody retries, and the clock that calls it. */
+/** The settler and its schedule. */
 export function settlement(scheduled: ScheduledFunction, around: FunctionContext): ServiceFunction {
   const { stack, settings, data } = around;
   const made = new ServiceFunction(stack, constructName(scheduled), {
@@ -217,7 +217,7 @@ function sharedProps({ settings, logRetention, removalPolicy }: FunctionContext,
   };
 }
 
-/** What is deployed next to the code of functions that send mail. */
+/** The files that are deployed with functions that send mail. */
 function mailFiles({ brand }: Settings): Record<string, string> {
   const legal = legalFileOf(brand);
   return legal === undefined ? {} : { [legal.name]: legal.content };
@@ -233,7 +233,7 @@ function sharedResources({ data, mail, settings: { brand } }: FunctionContext) {
   };
 }
 
-/** To read the keys of the captcha and of the proxy in front, where there are some. */
+/** To read the keys of the captcha and of the front, if there are any. */
 function edgeRights(stack: Stack, { captcha, front }: Settings): PolicyStatement[] {
   return [
     ...(captcha === undefined ? [] : [readSecretNamed(stack, 'ReadCaptchaKey', captcha.secret)]),

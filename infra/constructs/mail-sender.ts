@@ -33,7 +33,7 @@ export class MailSender extends Construct {
       sid: 'SendMail',
       actions: ['ses:SendEmail'],
       resources: [
-        // If the address is verified by itself, SES asks for the right on the address, not on its domain.
+        // If the address has its own identity, SES checks the right on the address, not on its domain.
         ...[...new Set([name, senderAddress])].map((resourceName) =>
           stack.formatArn({ service: 'ses', resource: 'identity', resourceName }),
         ),

@@ -35,7 +35,7 @@ export interface PublicApiProps {
   removalPolicy: RemovalPolicy;
 }
 
-/** What the access log holds of a request: no caller, nothing that was sent, and no path, which holds the client's id. */
+/** The fields of the access log. No caller, no request data, and no path, because it contains the client's id. */
 const ACCESS_LOG = {
   time: '$context.requestTime',
   request_id: '$context.requestId',
@@ -50,7 +50,7 @@ const ACCESS_LOG = {
   gateway_error: '$context.error.responseType',
 };
 
-/** What the settings of a route's throttle begin with: junk at one route uses up no other route's requests. */
+/** The default throttle of each route. Junk on one route does not use up another's requests. */
 const THROTTLES: Readonly<Record<OperationId, 'registration' | 'confirmation' | 'accounts'>> = {
   requestRegistration: 'registration',
   confirmRegistration: 'confirmation',
@@ -99,7 +99,7 @@ export class PublicApi extends Construct {
     const made = new HttpRoute(this, `Route${route.path.replaceAll(/\W+/g, '-')}`, {
       httpApi: this.api,
       routeKey: HttpRouteKey.with(route.path, HttpMethod.POST),
-      // The library's types of one thing disagree about what is optional.
+      // The library's types disagree about optional members.
       integration: new HttpLambdaIntegration('Integration', route.lambda as IFunction),
       ...(route.access === 'open' ? {} : access),
     });
@@ -137,7 +137,7 @@ export class PublicApi extends Construct {
     return stage;
   }
 
-  /** The address that AWS gives, and one of the deployment's own beside it or alone. */
+  /** The address that AWS gives, and a domain of the deployment, next to it or alone. */
   private addresses({ customDomain, defaultEndpoint }: Settings, stage: HttpStage): void {
     if (customDomain === undefined) {
       output(this, 'ApiUrl', 'The base URL of the API.', this.api.apiEndpoint);
@@ -159,8 +159,8 @@ export class PublicApi extends Construct {
 }
 
 /**
- * Below the prefix of logs that AWS services deliver: the rights of all others stand in one policy of the account, which
- * has an end.
+ * Below the prefix of logs that AWS services deliver: all other log groups share one policy of the account, whose size
+ * is limited.
  */
 function accessLogName(scope: Construct): string {
   return `/aws/vendedlogs/${Stack.of(scope).stackName}/access-${ownEnding(scope)}`;

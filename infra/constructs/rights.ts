@@ -21,13 +21,13 @@ export function onTable(table: Table, sid: string, actions: string[]): PolicySta
   });
 }
 
-/** To find what is due in a table. */
+/** To find the due items of a table. */
 export function onDueIndex(table: Table, sid: string): PolicyStatement {
   const resources = [`${table.tableArn}/index/${DUE_INDEX.name}`];
   return new PolicyStatement({ sid, actions: ['dynamodb:Query'], resources });
 }
 
-/** To read the secret of this name, whatever its random ending. */
+/** To read the secret of this name, with any random suffix. */
 export function readSecretNamed(stack: Stack, sid: string, name: string): PolicyStatement {
   return readSecrets(sid, secretArn(stack, `${name}-??????`));
 }
@@ -79,7 +79,7 @@ export function rightsOfChannels(
   ];
 }
 
-/** A text goes to a number, which is no resource; this way of saying so leaves out every topic. */
+/** A text goes to a number, which is not a resource. This form excludes every topic. */
 function sendTexts(): PolicyStatement {
   return new PolicyStatement({
     sid: 'SendTexts',

@@ -5,8 +5,8 @@ import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
 
 /**
- * Calls a function by the clock; a call that fails is not repeated, for the next one comes soon. The clock only hands the
- * call over: Lambda itself would repeat it twice, and keep what it cannot start at once for six hours.
+ * Calls a function on a schedule. A failed call is not retried, because the next one follows soon. The call is
+ * asynchronous: by default Lambda would retry it twice, and queue it for six hours.
  */
 export class Schedule extends Construct {
   constructor(scope: Construct, id: string, { live, everyMinutes }: { live: Alias; everyMinutes: number }) {
@@ -15,7 +15,7 @@ export class Schedule extends Construct {
     new SchedulerSchedule(this, 'Rule', {
       description: 'Brings to its end what nobody retries.',
       schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),
-      // The library's types of one thing disagree about what is optional.
+      // The library's types disagree about optional members.
       target: new LambdaInvoke(live as IFunction, { retryAttempts: 0, input: ScheduleTargetInput.fromObject({}) }),
     });
   }

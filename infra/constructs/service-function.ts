@@ -26,7 +26,7 @@ export interface ServiceFunctionProps {
   name: DeployedFunction;
   description: string;
   environment: Record<string, string>;
-  /** What is deployed next to the code, by file name. */
+  /** The files that are deployed with the code, by name. */
   files?: Readonly<Record<string, string>> | undefined;
   /** MB. */
   memory: number;
@@ -34,11 +34,11 @@ export interface ServiceFunctionProps {
   reservedConcurrency?: number | undefined;
   /** Environments that are kept warm. */
   provisionedConcurrency?: number | undefined;
-  /** All that it may do, beside writing its log and its trace. */
+  /** All its rights, except for its log and trace. */
   rights: PolicyStatement[];
   logRetention: RetentionDays;
   removalPolicy: RemovalPolicy;
-  /** Absent: outside of any network of ours. */
+  /** Absent: outside of a VPC. */
   network?: { vpc: IVpc; securityGroup: ISecurityGroup } | undefined;
 }
 
@@ -79,7 +79,7 @@ export class ServiceFunction extends Construct {
     });
     this.live = new Alias(this, 'Live', {
       aliasName: 'live',
-      // The library's types of one thing disagree about what is optional.
+      // The library's types disagree about optional members.
       version: this.lambda.currentVersion as IVersion,
       ...(props.provisionedConcurrency === undefined
         ? {}
@@ -132,7 +132,7 @@ function bundled(name: DeployedFunction, files: Readonly<Record<string, string>>
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       image: DockerImage.fromRegistry('none'),
-      // Tells the assets apart.
+      // Distinguishes the assets.
       command: [name, JSON.stringify(files)],
       local: {
         tryBundle(folder) {

@@ -1,7 +1,7 @@
 import { CfnOutput, Fn, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 
-/** An output of the stack with exactly this name, whichever construct adds it. */
+/** An output of the stack with exactly this name, for every construct. */
 export function output(scope: Construct, name: string, description: string, value: string): void {
   new CfnOutput(scope, `${name}Output`, { description, value }).overrideLogicalId(name);
 }

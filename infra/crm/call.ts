@@ -9,7 +9,7 @@ import type { Target } from './target.ts';
 export interface CallOptions {
   /** The `Idempotency-Key`; a new one where none is given. */
   key?: string;
-  /** A token, where the deployment takes tokens. */
+  /** A token, if the deployment uses tokens. */
   token?: string;
 }
 

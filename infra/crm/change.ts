@@ -8,7 +8,7 @@ import { CrmFileError } from './record-errors.ts';
 import { duplicateErrors, localHostErrors, overlapErrors } from './record-rules.ts';
 import type { Target } from './target.ts';
 
-/** What a command changes. */
+/** The changes of a command. */
 interface Change {
   add: CrmRecords;
   /** The keys of items to delete. */
@@ -17,7 +17,7 @@ interface Change {
   named(kind: CrmKind, index: number): string;
 }
 
-/** Where a change is made, and whether it is only shown. */
+/** The target of a change, and whether it is only shown. */
 interface ItemLocation {
   target: Target;
   dryRun: boolean;
@@ -75,7 +75,7 @@ async function change(
   terminal.print(`${counted(changes, 'record')} changed in ${target.name}.\n`);
 }
 
-/** What has to be written so that the table holds the wanted items; each list is whole before the next begins. */
+/** The writes that give the table the wanted items. Each list is complete before the next begins. */
 function planWrites(
   current: readonly CrmItem[],
   wanted: readonly CrmItem[],
@@ -85,7 +85,7 @@ function planWrites(
   const now = new Map(current.map((item) => [item.pk, item]));
   const then = new Set(wanted.map(({ pk }) => pk));
   const puts = wanted.filter((item) => !isDeepStrictEqual(now.get(item.pk), item));
-  // The pointers of a client whose record cannot be read stay: its record may still be mended.
+  // The pointers of a client whose record cannot be read stay: its record may still be fixed.
   const stale = current.filter(
     ({ pk, client_id }) => isPointer(pk) && !then.has(pk) && !damaged.has(itemKey('clients', client_id ?? '')),
   );
@@ -147,7 +147,7 @@ interface TableContent {
   damaged: Set<string>;
 }
 
-/** Reads the whole table, and tells what of it is damaged. */
+/** Reads the whole table and reports damaged records. */
 export async function readTable({ table, name }: Target, { report }: Terminal): Promise<TableContent> {
   const items = await table.readAll();
   const { records, faults } = parseItems(items);

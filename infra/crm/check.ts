@@ -41,7 +41,7 @@ const CHECK_HINTS: Partial<Record<PlatformFailureKind, string>> = {
   platform_unavailable: ': the server or the secret cannot be reached from here',
 };
 
-/** A range that is not used yet, whatever is: the connection's own is about to be chosen. */
+/** An unused range, for a connection whose range is not chosen yet. */
 const NO_RANGE = { from: 1, to: 1_000 };
 /** A suggested range begins at a multiple of this, and holds as many logins. */
 const RANGE_SIZE = 100_000;

@@ -1,9 +1,9 @@
 import type { CrmFileError } from './record-errors.ts';
 
-/** The command's surroundings on this machine: input and output, the settings, the names of hosts, and time. */
+/** The command's environment on this machine: input and output, settings, host names and time. */
 export interface Terminal {
   input: AsyncIterable<Uint8Array | string>;
-  /** Asks a person without showing what is typed; absent without a terminal. */
+  /** Asks for hidden input; absent without a terminal. */
   ask?: (question: string) => Promise<string>;
   /** Results. */
   print(text: string): void;

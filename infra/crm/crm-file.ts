@@ -18,7 +18,9 @@ export async function parseCrmFile(text: string): Promise<CrmFile> {
   return checkCrmFile(parseJson(text));
 }
 
-/** Reads the text of one record, as a CRM file has it. @throws CrmFileError with every fault, paths within the record */
+/**
+ * Reads the text of one record, as a CRM file has it. @throws CrmFileError with every fault, paths within the record
+ */
 export async function parseCrmRecord(kind: CrmKind, text: string): Promise<CrmRecords> {
   try {
     return await checkCrmFile({ [kind]: [parseJson(text)] });
@@ -48,7 +50,7 @@ async function checkCrmFile(content: unknown): Promise<CrmFile> {
       for (const [index, entry] of value.entries()) {
         const path = `${name}[${index}]`;
         const result = v.safeParse(KINDS[name].schema, entry);
-        // The rules beyond its schema are checked too wherever a record can be read, so that all faults are listed.
+        // The other rules are checked too if a record can be read, so that all errors are listed.
         if (result.typed) placed.push({ path, kind: name, record: result.output } as LocatedRecord);
         for (const issue of result.issues ?? []) {
           const at = issuePath(path, issue);
@@ -86,7 +88,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What the local service asks of a CRM file beyond its shape: the secrets of the connections to real servers. */
+/** The additional rules of the local service: connections to real servers need secrets. */
 export function localSecretErrors(file: CrmFile): RecordError[] {
   return file.connections.flatMap((connection, index) => {
     const path = member('local_secrets', connection.secret);

@@ -16,7 +16,10 @@ export interface CrmItem {
   client_id?: string;
 }
 
-/** The items that hold these records, and the pointers by which clients are found. A shared phone leads to its first client. */
+/**
+ * The items that hold these records, and the pointers by which clients are found. A shared phone leads to its first
+ * client.
+ */
 export async function serializeItems(records: CrmRecords): Promise<CrmItem[]> {
   const items = new Map<string, CrmItem>();
   for (const { kind, record } of place(records, () => '')) {
@@ -40,7 +43,7 @@ async function phoneNumber({ phone }: Client): Promise<string | undefined> {
   return phone === undefined ? undefined : (await parsePhone(phone.country_code, phone.number))?.e164;
 }
 
-/** The records that stand in these items, and what is wrong with those that cannot be read; pointers are passed over. */
+/** The records of these items, and the errors of unreadable ones. Pointers are skipped. */
 export function parseItems(items: readonly CrmItem[]): { records: CrmRecords; faults: RecordError[] } {
   const records = emptyRecords();
   const faults: RecordError[] = [];

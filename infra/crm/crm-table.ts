@@ -4,19 +4,22 @@ import { BatchWriteCommand, DynamoDBDocumentClient, GetCommand } from '@aws-sdk/
 import type { CrmItem } from './crm-items.ts';
 import { scanPages } from './table-items.ts';
 
-/** A change of one item: what it shall be, or the key of one that shall be gone. */
+/** A change of one item: the new item, or the key of a deleted one. */
 export type CrmWrite = { put: CrmItem } | { delete: string };
 
 /** The table of CRM records, as its operators see it: whole. */
 export interface CrmTable {
   readAll(): Promise<CrmItem[]>;
   read(key: string): Promise<CrmItem | undefined>;
-  /** Writes in batches, in no order; no two writes may be of one item. @param progress told of each batch how many it wrote */
+  /**
+   * Writes in batches, in any order; an item may have only one write. @param progress gets the number of items of each
+   * batch
+   */
   write(writes: readonly CrmWrite[], progress?: (count: number) => void): Promise<void>;
   close(): void;
 }
 
-/** What DynamoDB takes in one batch, how many are under way at once, and how often it is asked again for what it left. */
+/** The maximum of one batch, the number of parallel batches, and the retries of unprocessed items. */
 const BATCH = 25;
 const AT_ONCE = 4;
 const MAX_ROUNDS = 12;

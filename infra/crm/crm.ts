@@ -22,7 +22,7 @@ AWS credentials and region come from the environment (AWS_PROFILE, AWS_REGION an
 did not, 2 when it was called wrongly.
 `;
 
-/** Runs the operators' command. Whatever a record holds is printed safely. @returns its exit code */
+/** Runs the operators' command. Unsafe characters of records are escaped. @returns its exit code */
 export async function runCrm(args: readonly string[], given: Terminal): Promise<number> {
   const terminal: Terminal = {
     ...given,
@@ -33,7 +33,7 @@ export async function runCrm(args: readonly string[], given: Terminal): Promise<
     await program(terminal).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    // The library has said by itself what is wrong with the call.
+    // The library has reported the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const { message, exitCode } = explain(error);
     terminal.report(`${message}\n`);
@@ -174,7 +174,7 @@ function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal)
     .action((id, options) => onTarget((target) => settleOperation(target, id, options, terminal)));
 }
 
-/** Asks on the terminal, without showing what is typed. */
+/** Asks on the terminal, with hidden input. */
 async function askHidden(question: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true });

@@ -4,7 +4,7 @@ import { CrmFileError } from './record-errors.ts';
 /** How a person gets the rights of these commands. */
 export const OPERATORS_POLICY = 'attach the policy that the output OperatorsPolicy names';
 
-/** What the command says of a failure, and its exit code. */
+/** The message and exit code of a failure. */
 export function explain(error: unknown): { message: string; exitCode: 1 | 2 } {
   if (error instanceof CommandError) return error;
   if (error instanceof CrmFileError) {
@@ -40,7 +40,10 @@ const DENIED = /AccessDenied|NotAuthorized|Unauthorized|AuthorizationError/i;
 /** Every service of AWS words its refusal so, with different quotes. */
 const REFUSAL = /not authorized to perform:? [`'"]?([a-z0-9-]+:\w+)[`'"]?(?: on resource:? [`'"]?([^\s`'",]+))?/i;
 
-/** @returns the action that AWS refused, with its resource, such as `dynamodb:Scan on arn:…`; undefined for another error */
+/**
+ * @returns the action that AWS refused, with its resource, such as `dynamodb:Scan on arn:…`; undefined for another
+ * error
+ */
 export function missingRight(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const [, action, resource] = REFUSAL.exec(error.message) ?? [];

@@ -4,7 +4,7 @@ import { CommandError } from './command.ts';
 import { itemKey } from './kinds.ts';
 import type { Target } from './target.ts';
 
-/** @returns undefined where there is none of this id; @throws CommandError where its record breaks its rules */
+/** @returns undefined if there is no connection of this id; @throws CommandError if its record is malformed */
 export async function findConnection({ table }: Target, id: string): Promise<Connection | undefined> {
   const item = await table.read(itemKey('connections', id));
   if (item === undefined) return undefined;

@@ -27,7 +27,7 @@ interface Person {
   isEmail: boolean;
 }
 
-/** Deletes what the service keeps about a person: registrations, documents, counters, and on request the client record. */
+/** Deletes the data about a person: registrations, documents, counters, and on request the client record. */
 export async function forget(target: Target, typed: string, options: ForgetOptions, terminal: Terminal): Promise<void> {
   const { resource } = target;
   if (resource === undefined) throw new CommandError('Registrations are found by --stack NAME or --local.');

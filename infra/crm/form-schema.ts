@@ -9,7 +9,10 @@ import { PHONE_OF_CHANNEL } from '../openapi/schemas.ts';
 type Schema = Record<string, unknown>;
 type Schemas = Record<string, Schema>;
 
-/** The whole registration form as JSON Schema, with the hints that @rjsf/core reads: `<Form schema={form} uiSchema={form.uiSchema} />`. */
+/**
+ * The whole registration form as JSON Schema, with the hints that @rjsf/core reads: `<Form schema={form}
+ * uiSchema={form.uiSchema} />`.
+ */
 export interface FormSchema {
   $schema: string;
   title: string;
@@ -131,7 +134,7 @@ function fieldUi({ type, accept }: FormField): Schema {
   return { items: { doc: { 'ui:widget': 'file', ...options } } };
 }
 
-/** What the form adds to the schema of a field's type. */
+/** The rules that the form adds to the schema of a field's type. */
 function fieldRules({ type, options = [], must }: FormField, own: Schema): Schema {
   switch (type) {
     case 'boolean':

@@ -28,7 +28,7 @@ export const KINDS = {
 } as const satisfies Record<CrmKind, { schema: v.GenericSchema; key: (id: string) => string }>;
 export const CRM_KINDS = Object.keys(KINDS) as CrmKind[];
 
-/** A record and where it stands. */
+/** A record and its location. */
 export interface LocatedRecordMap<Kind extends CrmKind> {
   path: string;
   kind: Kind;
@@ -50,7 +50,7 @@ export function place(
   );
 }
 
-/** The key under which a record of this kind stands in the table. */
+/** The table key of a record of this kind. */
 export function itemKey(kind: CrmKind, id: string): string {
   return KINDS[kind].key(id);
 }

@@ -1,7 +1,7 @@
 import { printableLine } from './command.ts';
 import type { CrmKind, CrmRecords } from './kinds.ts';
 
-/** What a list shows of each record, after a line of headings. */
+/** The columns of each record in a list, after a line of headings. */
 export function listRows(records: CrmRecords): Record<CrmKind, string[][]> {
   return {
     forms: [

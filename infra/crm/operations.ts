@@ -25,7 +25,7 @@ interface Store {
   accounts: Accounts;
 }
 
-/** The ledger of a deployment or of the local service. @throws CommandError where only a table of CRM records is named */
+/** The ledger of a deployment or of the local service. @throws CommandError if only a table of CRM records is named */
 export async function openLedger({ database, tables }: Target): Promise<Store> {
   if (tables === undefined) throw new CommandError('Operations are found by --stack NAME or --local.');
   const names = await tables();
@@ -54,7 +54,7 @@ export async function listOperations(target: Target, { json }: { json?: boolean 
   terminal.print(table([['ID', 'USER', 'CONNECTION', 'GROUP', 'LOGIN', 'WHAT IS MISSING'], ...rows]));
 }
 
-/** Shows what is known of an operation, what its server says, and what can be done. */
+/** Shows an operation, its account on the server, and the possible commands. */
 export async function showOperation(target: Target, id: string, terminal: Terminal): Promise<void> {
   const one = await findOperation(await openLedger(target), id);
   terminal.print(`${JSON.stringify(facts(one), null, 2)}\n`);
@@ -67,7 +67,7 @@ export interface Settlement {
   deposit?: boolean;
 }
 
-/** Ends an operation that only an operator can decide, with what was found on the trading server. */
+/** Ends an operation that only an operator can decide, with the operator's finding on the trading server. */
 export async function settleOperation(target: Target, id: string, how: Settlement, terminal: Terminal): Promise<void> {
   if ([how.login, how.none, how.deposit].filter((one) => one !== undefined).length !== 1)
     throw wrong('Say what was found: --login N, --none or --deposit.');
@@ -83,14 +83,14 @@ export async function settleOperation(target: Target, id: string, how: Settlemen
     const fact = await operatorFact(target, held, { ...how, login });
     await settle(store, held, fact);
   } catch (error) {
-    // Whatever was refused: the operation stays as it was.
+    // After a refusal the operation is unchanged.
     await store.ledger.rest(held, dueAt, callSignal()).catch(() => {});
     throw error;
   }
   terminal.print(`The operation ${id} is settled.\n`);
 }
 
-/** What the operator says, as a fact of `life.ts`. @throws CommandError if it contradicts the state or the server */
+/** The operator's finding as a fact of `life.ts`. @throws CommandError if it contradicts the state or the server */
 async function operatorFact(
   target: Target,
   held: Held,
@@ -115,7 +115,7 @@ async function operatorFact(
   return { on: 'operator_found', login };
 }
 
-/** Writes what follows from the fact. What is missing of an account then is left to the settler. */
+/** Applies the fact. The settler completes the account. */
 async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): Promise<void> {
   const neverCalled = () => {
     throw new Error('An operator sends nothing.');
@@ -225,7 +225,7 @@ function missing({ held: { life, since = 0 } }: Listed): string {
     .join(', ');
 }
 
-/** What people may see of an operation. */
+/** The public fields of an operation. */
 function facts({ held, dueAt }: Listed): object {
   const { life, plan, since } = held;
   return {

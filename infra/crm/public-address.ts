@@ -23,14 +23,14 @@ for (const [net, prefix] of [
   NOT_PUBLIC.addSubnet(net, prefix, 'ipv6');
 }
 
-/** The addresses of a host, as this machine finds them; none where it finds none. */
+/** The addresses of a host, as this machine resolves it; empty if unknown. */
 export async function resolveHost(host: string): Promise<string[]> {
   const found = await lookup(host, { all: true }).catch(() => []);
   return found.map(({ address }) => address);
 }
 
 /**
- * Warns of a server that is spoken to without encryption across a public network.
+ * Warns of an unencrypted connection over a public network.
  * @param path names the connection
  */
 export async function publicTextWarning(

@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { listViolations } from '../../lib/validators/primitives.ts';
 
-/** One fault of a CRM file: where it stands, such as `clients[3].email`, and the rule it breaks. Never a value. */
+/** One error of a CRM file: its place, such as `clients[3].email`, and the rule it breaks. Never a value. */
 export interface RecordError {
   path: string;
   rule: string;
@@ -17,7 +17,7 @@ export class CrmFileError extends Error {
   }
 }
 
-/** Where an issue stands, below `base`. */
+/** The path of an issue, below `base`. */
 export function issuePath(base: string, issue: v.BaseIssue<unknown>): string {
   return (issue.path ?? []).reduce((path, { key }) => member(path, key), base);
 }
@@ -29,7 +29,7 @@ export function member(path: string, key: unknown): string {
   return path === '' ? String(key) : `${path}.${String(key)}`;
 }
 
-/** The rule in words of ours: the library's own messages quote the value. */
+/** Our description of the rule: the library's messages quote the value. */
 export function describeRule(issue: v.BaseIssue<unknown>): string {
   if (issue.expected === 'never') return 'is not known';
   return listViolations([issue])[0]?.detail ?? 'is not valid';

@@ -10,13 +10,13 @@ import { LanguageSchema } from '../../lib/validators/primitives.ts';
 import { KINDS, type LocatedRecord, type LocatedRecordMap } from './kinds.ts';
 import { member, type RecordError } from './record-errors.ts';
 
-/** The host of a connection that stands for a simulated server of the local service. */
+/** The host of a connection to a simulated server of the local service. */
 export const LOCAL_HOST = 'local';
 
-/** What the database holds in one item is 400 KB; the rest is room for the item's other attributes. */
+/** The database allows 400 KB for an item; the rest is for the other attributes. */
 const MAX_RECORD_BYTES = 390_000;
 
-/** What an operator may not put into a deployment: a server that only the local service runs. */
+/** Simulated servers, which only the local service has, are not allowed in a deployment. */
 export function localHostErrors(placed: LocatedRecord[]): RecordError[] {
   return placed.flatMap(({ path, kind, record }) =>
     kind === 'connections' && record.host === LOCAL_HOST
@@ -25,7 +25,7 @@ export function localHostErrors(placed: LocatedRecord[]): RecordError[] {
   );
 }
 
-/** Ids, e-mail addresses, referral codes and field keys that stand twice. */
+/** Duplicate ids, email addresses, referral codes and field keys. */
 export function duplicateErrors(placed: LocatedRecord[]): RecordError[] {
   const seen = new Map<string, string>();
   const faults: RecordError[] = [];

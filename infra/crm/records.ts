@@ -24,7 +24,7 @@ export async function exportFile(target: Target, file: string | undefined, termi
   const { records } = await readTable(target, terminal);
   const text = `${JSON.stringify(records, null, 2)}\n`;
   if (file === undefined) return terminal.print(text);
-  // It holds what the clients told of themselves: for the operator's eyes only.
+  // It contains personal data: only the operator may read it.
   await writeFile(file, text, { mode: 0o600 });
   const count = CRM_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
   terminal.report(`${counted(count, 'record')} written to ${file}.\n`);
@@ -63,7 +63,7 @@ async function read(file: string, { input }: Terminal): Promise<string> {
   return file === '-' ? await readAll(input) : await readFile(file, 'utf8');
 }
 
-/** Says of which file the faults are. */
+/** Adds the file's name to the errors. */
 async function naming<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

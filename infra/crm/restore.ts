@@ -23,7 +23,7 @@ interface RestoreRule {
   table: TableName;
   /** @returns why the item is left out, in a few words */
   leaveOut?(item: Item): string | undefined;
-  /** The item as it is copied. */
+  /** The copied item. */
   copied?(item: Item): Item;
   /** Two items of one key are the same thing only if they have the same owner. */
   owner?: 'operation_id';
@@ -63,8 +63,8 @@ const OperationSchema = v.object({
 });
 
 /**
- * Unfinished work may have been done since, unseen by what was restored. So nothing is sent or paid for it any more: where
- * the account is not known, an operator decides; where its money is not known, an operator looks.
+ * Unfinished work may have been completed after the restored state. So nothing more is sent or paid for it: an operator
+ * decides about unknown accounts and checks unknown deposits.
  */
 function escalate(item: Item): Item {
   const parsed = v.safeParse(OperationSchema, item);
@@ -99,7 +99,7 @@ function reservation(item: Item): Item | undefined {
   return { pk: `${keyed ? version : connection_id}#${life.login}`, operation_id, connection_id };
 }
 
-/** Copies what a table lost from a table that AWS restored. */
+/** Copies lost items from a table that AWS restored. */
 export async function restore(
   target: Target,
   name: string,
@@ -153,7 +153,7 @@ async function copy(items: Item[], run: Run): Promise<void> {
   }
 }
 
-/** @returns false where another operation holds the login of this one, or the item was written meanwhile */
+/** @returns false if another operation holds the login, or the item was written in the meantime */
 async function add(item: Item, { live, logins, rule, report, dryRun }: Run): Promise<boolean> {
   const reservation = rule.reservation?.(item);
   if (reservation !== undefined) {

@@ -9,7 +9,7 @@ import {
 
 /** Secrets Manager, as operators use it. */
 export interface SecretStore {
-  /** The text that stands there, and since when; undefined where there is no such secret. */
+  /** The text and its date; undefined if there is no such secret. */
   read(name: string): Promise<{ text: string; since: Date } | undefined>;
   /** Replaces the text of a secret, or makes the secret. */
   write(name: string, text: string): Promise<'replaced' | 'made'>;

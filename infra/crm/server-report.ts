@@ -5,16 +5,16 @@ import { type Connection, type LoginRange, loginRanges } from '../../lib/records
 import { openLedger } from './operations.ts';
 import type { Target } from './target.ts';
 
-/** What the server has in the login ranges of a connection. */
+/** The accounts in the login ranges of a connection. */
 interface RangeReport {
-  /** The logins that were asked about: all of the ranges, or a sample; 0 if the server cannot tell. */
+  /** The number of checked logins: all of the ranges, or a sample; 0 if the server has no such command. */
   asked: number;
   taken: number;
   /** Accounts in the ranges that the ledger does not know. Empty if there is no ledger to compare with. */
   strangers: number[];
 }
 
-/** What an inspection of a trading server found; nothing was changed there. */
+/** The result of an inspection of a trading server, which changes nothing there. */
 export interface ServerReport {
   rights: Rights;
   groups: ClosedGroups;
@@ -111,7 +111,7 @@ export function knowsPassword(protocol: Connection['protocol']): boolean {
   return protocol !== 'web-registration';
 }
 
-/** What was found, in sentences. */
+/** The results as sentences. */
 export function remarks(connection: Connection, { rights, groups, ranges }: ServerReport): Remark[] {
   return [
     onRights(connection, rights),
@@ -120,7 +120,7 @@ export function remarks(connection: Connection, { rights, groups, ranges }: Serv
   ];
 }
 
-/** Each right in words, and where it is given on a version 5 server. */
+/** The name of each right, and its place in the settings of a version 5 server. */
 const RIGHTS: Record<keyof Rights, { words: string; given: string }> = {
   openAccounts: { words: 'open accounts', given: 'Edit accounts (RIGHT_ACC_MANAGER)' },
   seePersonalData: {

@@ -6,7 +6,7 @@ import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
 import { gather, SETTING_NAMES, signingSecretName } from '../settings.ts';
 
-/** Where the settings of this project are written. */
+/** The file with the settings of this project. */
 export const CDK_JSON = fileURLToPath(new URL('../../cdk.json', import.meta.url));
 
 /** A secret of the service itself; those of the trading servers are named by their connections. */
@@ -57,8 +57,8 @@ function signingSecrets(given: Record<string, unknown>): ServiceSecret[] {
 
 /**
  * The secrets that these settings name or need, and the pepper.
- * @param context of cdk.json, also where its settings are not valid yet
- * @param pepper the name of the pepper secret, where the stack is known
+ * @param context of cdk.json, also if its settings are not valid yet @param pepper the name of the pepper secret, if
+ * the stack is known
  */
 export function serviceSecrets(context: Record<string, unknown>, pepper?: string): ServiceSecret[] {
   const given = gather(context);

@@ -15,9 +15,9 @@ Without vpc, the next deployment deletes the network. It waits 20 to 40 minutes 
 `;
 
 /**
- * Changes the settings in `cdk.json`, or shows them where no change is named.
+ * Changes the settings in `cdk.json`, or shows them without arguments.
  * @param args such as `sms.senderId=ACME`
- * @returns the exit code, and what to say
+ * @returns the exit code and the output
  */
 export function changeSettings(args: readonly string[], file: string): { code: 0 | 1 | 2; told: string } {
   const cdk = JSON.parse(readFileSync(file, 'utf8')) as { context?: Record<string, unknown> };
@@ -39,9 +39,9 @@ export function changeSettings(args: readonly string[], file: string): { code: 0
 }
 
 /**
- * A context with some settings changed, each given as a text by its full name; an empty text takes a setting, or a whole
- * group, away. What is CDK's own stays.
- * @throws SettingsError with every fault of the settings as they would be
+ * A context with some settings changed, each given as a text by its full name; an empty text removes a setting or a
+ * whole group. The settings of CDK do not change.
+ * @throws SettingsError with every error of the changed settings
  */
 function changedContext(
   context: Record<string, unknown>,
@@ -54,14 +54,14 @@ function changedContext(
   return { ...Object.fromEntries(ofCdk), ...settings };
 }
 
-/** As `cdk.json` has them, without what is CDK's own. */
+/** As `cdk.json` has them, without the settings of CDK. */
 function shown(context: Record<string, unknown>): string {
   const groups = new Set(SETTING_NAMES.map((name) => name.split('.')[0]));
   const settings = Object.fromEntries(Object.entries(context).filter(([name]) => groups.has(name.split('.')[0])));
   return Object.keys(settings).length === 0 ? `No setting is given yet.\n\n${USAGE}` : `${formatJson(settings)}\n`;
 }
 
-/** In the project's own format, where a list stands on one line. */
+/** In the project's format, with a list on one line. */
 function formatJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll(/\[\s+([^[\]{}]*?)\s+\]/g, (_, items: string) => {
     return `[${items.replaceAll(/\s*\n\s*/g, ' ')}]`;

@@ -9,7 +9,7 @@ export interface TableItems {
   pages(): AsyncGenerator<Item[]>;
   /** Those of up to 100 keys that exist. */
   get(keys: Item[]): Promise<Item[]>;
-  /** @returns false where an item with this key exists */
+  /** @returns false if an item with this key exists */
   add(item: Item): Promise<boolean>;
   delete(key: Item): Promise<void>;
   /** The attributes of its key. */

@@ -17,17 +17,19 @@ export interface Target {
   table: CrmTable;
   /** Of the client that reads the secrets. */
   client: ClientConfig;
-  /** Where the paths of the API begin; absent where nothing but a table is named. */
+  /** The base address of the API; absent if only a table is named. */
   apiUrl?: string | undefined;
   /** Of the client of the other tables. */
   database: ClientConfig;
   /** Of the client of the bucket of documents. */
   objects: ClientConfig & { forcePathStyle?: boolean };
-  /** The names of the other tables; absent where nothing but a table is named. */
+  /** The names of the other tables; absent if only a table is named. */
   tables?: () => Promise<{ operations: string; accounts: string; logins: string }>;
-  /** The name of any table or bucket by its id in the stack, such as `OperationsTable`; absent where nothing but a table is named. */
+  /**
+   * The name of any table or bucket by its id in the stack, such as `OperationsTable`; absent if only a table is named.
+   */
   resource?: (logicalId: string) => Promise<string>;
-  /** The secret that codes are sealed with; absent where nothing but a table is named. */
+  /** The secret that codes are sealed with; absent if only a table is named. */
   pepperSecret?: string | undefined;
 }
 
@@ -47,7 +49,7 @@ export interface Where {
 
 export const LOCAL_URL = 'http://localhost:3000';
 
-/** @throws CommandError where nothing is found there */
+/** @throws CommandError if nothing is found there */
 export async function openTarget({ stack, table, local }: Where): Promise<Target> {
   if ([stack, table, local].filter((place) => place !== undefined).length === 1) {
     if (local !== undefined) return openLocal(local);

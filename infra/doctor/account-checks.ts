@@ -1,7 +1,7 @@
 import type { Settings } from '../settings.ts';
 import { type Check, type CheckOutcome, missing, warning, works } from './checks.ts';
 
-/** What the account needs for these settings, whether the stack is deployed or not. */
+/** The account's requirements for these settings, with or without a deployed stack. */
 export function accountChecks(settings: Settings, languages: readonly string[], deployed: boolean): Check[] {
   return [...quotaChecks(settings), ...mailChecks(settings, deployed), ...messageChecks(settings, languages)];
 }

@@ -19,7 +19,7 @@ export interface CheckResult {
 /** A result, for which the check adds its own area and subject. */
 export type CheckOutcome = Omit<CheckResult, 'area' | 'subject'> & Partial<Pick<CheckResult, 'area' | 'subject'>>;
 
-/** Asks its probes about one thing, and says what the answer means. */
+/** Checks one subject with its probes. */
 export interface Check<Probes = AwsProbes> {
   area: string;
   subject: string;

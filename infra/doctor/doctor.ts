@@ -9,7 +9,7 @@ import { type Check, type CheckResult, examine, exitCode, unknown } from './chec
 import { awsProbes, type ServerProbes, serverProbes } from './probes.ts';
 import { connectionCheck, secretChecks, settlementCheck, stackChecks, tableChecks } from './stack-checks.ts';
 
-/** `npm run doctor`: one table of what works, what is missing, and the command that fixes it. Changes nothing. */
+/** `npm run doctor`: one table with the state of each subject and the command that fixes it. Changes nothing. */
 export async function runDoctor(
   args: readonly string[],
   print: (text: string) => void,

@@ -232,7 +232,7 @@ async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
-    // CloudFormation has no name of its own for it.
+    // CloudFormation has no specific name for it.
     const absent = error instanceof Error && (ABSENT.test(error.name) || /does not exist/.test(error.message));
     if (absent) return undefined;
     throw error;

@@ -32,7 +32,7 @@ async function stackState(probes: AwsProbes, stack: string, retainData: boolean)
   const unprotect = `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name ${stack}`;
   const events = `aws cloudformation describe-stack-events --stack-name ${stack}`;
   if (/^(ROLLBACK|CREATE)_(COMPLETE|FAILED)$/.test(status) && status !== 'CREATE_COMPLETE') {
-    // The next deployment deletes what the first one left, which protection would forbid.
+    // The next deployment deletes the resources of a failed first one. Protection would prevent that.
     const again = found.protected ? `${unprotect} && npm run deploy` : 'npm run deploy';
     return missing(`${status}: the first deployment failed`, `${events}, fix the cause, then: ${again}`);
   }
@@ -145,7 +145,7 @@ export function secretChecks(secrets: readonly ServiceSecret[]): Check<ServerPro
 /** How long after its time an unfinished operation is taken for forgotten, in milliseconds. */
 const OVERDUE_MS = 10 * 60_000;
 
-/** What became of accounts whose callers did not come back. */
+/** The operations whose callers did not retry. */
 export function settlementCheck(now: number = Date.now()): Check<ServerProbes> {
   return {
     area: 'accounts',

@@ -22,7 +22,7 @@ type ServiceName = (typeof SERVICES)[number];
 
 export type StandIns = Readonly<Record<Exclude<ServiceName, 'dynamodb' | 's3'>, StandIn> & { s3: S3StandIn }>;
 
-/** What there is in the account that the stand-ins simulate. */
+/** The resources of the simulated account. */
 export interface AwsResources {
   /** The variables of all functions, from which a deployment's rights follow. */
   environment: Readonly<Record<string, string>>;
@@ -43,12 +43,14 @@ export interface AwsResources {
 /** The embedded services. */
 export interface LocalAws {
   outbox: Outbox;
-  /** What was told on the event bus. */
+  /** The published events. */
   bus: Bus;
   faults: Readonly<Record<ServiceName, Faults>>;
   database: Database;
   standIns: StandIns;
-  /** Points an AWS client to them: region, an administrator's credentials made for this start, and an endpoint for each. */
+  /**
+   * Points an AWS client to them: region, an administrator's credentials made for this start, and an endpoint for each.
+   */
   environment: Readonly<Record<string, string>>;
   /** The access key of a function: with it a client has the rights that the stack gives to that function. */
   findAccessKey(functionName: string): string;
@@ -115,7 +117,7 @@ async function identities(environment: AwsResources['environment']) {
     keys.set(name, key);
     callers.set(key, { name, rights });
   }
-  // A function that the deployment does not have gets a key that nobody knows.
+  // A function outside the deployment gets an unknown key.
   return { administrator, callers, findAccessKey: (name: string) => keys.get(name) ?? newAccessKeyId() };
 }
 

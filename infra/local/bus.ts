@@ -2,12 +2,12 @@ import type { BusEvent } from './stand-ins/events.ts';
 
 type Target = (event: BusEvent) => Promise<void>;
 
-/** The event bus of the local service: what was told, oldest first, and who hears it. */
+/** The event bus of the local service: its events, oldest first, and its targets. */
 export class Bus {
   #events: BusEvent[] = [];
   readonly #targets: { detailType: string; target: Target }[] = [];
 
-  /** Has a target hear every event of this type from now on. */
+  /** Adds a target for every further event of this type. */
   rule(detailType: string, target: Target): void {
     this.#targets.push({ detailType, target });
   }

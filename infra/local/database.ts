@@ -11,7 +11,7 @@ import type { Need } from './rights/policy.ts';
 import { downtime } from './stand-ins/downtime.ts';
 import { findCaller } from './stand-ins/stand-in.ts';
 
-/** One call that DynamoDB was asked for, whatever became of it. */
+/** One call to DynamoDB, with any outcome. */
 interface DatabaseCall {
   /** Such as `UpdateItem`. */
   operation: string;
@@ -24,7 +24,7 @@ export interface DatabaseOptions {
   /** 0 or absent: a free one. */
   port?: number;
   faults?: Faults;
-  /** Who may call, and what; absent: anybody may do anything. */
+  /** The callers and their rights; absent: everything is allowed. */
   callers?: Callers;
 }
 
@@ -43,12 +43,12 @@ export type DatabaseTables = typeof TABLES;
 export interface Database {
   readonly url: string;
   readonly faults: Faults;
-  /** Every call so far, oldest first; emptied by whoever wants to count from zero. */
+  /** Every call so far, oldest first; a test may empty it. */
   readonly calls: DatabaseCall[];
   createTables(names: DatabaseTables): Promise<void>;
   /** Called after each call that has written, with all its writes, before it is answered. */
   onWritten(listener: (changes: readonly Change[]) => void): void;
-  /** The same tables for those who look on: their calls meet no fault and are not counted. @returns where they are called */
+  /** The same tables for observers: their calls meet no fault and are not counted. @returns the address */
   observe(): Promise<string>;
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export interface Database {
 const SORT_KEYS: Partial<Record<keyof DatabaseTables, string>> = { accounts: 'sk' };
 
 /**
- * Stands in for DynamoDB: dynalite, behind a server that counts its calls and makes the faults that were asked for.
+ * The stand-in of DynamoDB: dynalite, behind a server that counts calls and injects faults.
  * Dynalite has no transactions; `transactions.ts` makes them of single calls.
  */
 export async function startDatabase({
@@ -84,13 +84,13 @@ export async function startDatabase({
     down.check();
     const call: DatabaseCall = { operation, table: '', ...(isRepeated(request) ? { repeated: true } : {}) };
     if (!isAdministration(operation)) calls.push(call);
-    // All of it has come in: whatever becomes of its caller from now on, it is done.
+    // The whole request has arrived: it is executed even if its caller disconnects.
     const body = await buffer(request);
     const target = readTarget(body.toString('utf8'));
     const { tables } = target;
     call.table = tables.join(',');
     if (!isAdministration(operation)) await faults.onCall({ name: operation, fault });
-    // Tests let the time of the functions pass, but not ours, and a client that compares the two repeats what was refused.
+    // Tests move the functions' clock, not this one. A client that compares the two would retry a refused call.
     response.sendDate = false;
     const denial = findDenial(caller, needs(operation, target));
     if (denial !== undefined) return fail(request, response, ACCESS_DENIED, denial);
@@ -112,7 +112,7 @@ export async function startDatabase({
     answer(request, response, await dynamo.run(request, body), fault?.kind === 'reply_lost');
   }
 
-  /** The same call once more, long after its caller has heard the answer. */
+  /** A late duplicate of the call, long after the answer. */
   function repeatLater(request: IncomingMessage, body: Buffer, ms: number): void {
     faults.pause(ms, closing.signal).then(
       () => dynamo.run(request, body),
@@ -226,7 +226,7 @@ interface CallTarget {
   writes?: { action: string; table: string }[];
 }
 
-/** What a call is about. */
+/** The target of a call. */
 function readTarget(body: string): CallTarget {
   try {
     const { TableName, RequestItems, IndexName, TransactItems } = JSON.parse(body) as {

@@ -1,7 +1,7 @@
 import { CUSTOM_FIELD_TYPES, type FormField } from '../../lib/validators/form.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 
-/** What the fields of the full form ask for beside their type; the others take any value of theirs. */
+/** The additional rules of the full form's fields. The others accept any value of their type. */
 const FULL_FORM_DETAILS: Partial<Record<FormField['type'], Partial<FormField>>> = {
   text: { label: 'Occupation', required: true },
   radio: { label: 'Do you trade already?', options: ['yes', 'no'] },

@@ -48,8 +48,8 @@ export function docsRoutes(app: FastifyInstance, calls: FirstCalls): void {
 }
 
 /**
- * Removes what the viewer would repeat for each status: the headers that every answer has, and the gateway's own message,
- * which it would show before the service's problems. The description has both.
+ * Removes what the viewer would repeat for each status: the common headers and the gateway's message. The description
+ * has both.
  */
 function shorten(response: ResponseObject): void {
   const {

@@ -20,7 +20,7 @@ interface TransactWrite extends Attributes {
 }
 type TransactItem = Partial<Record<'Put' | 'Update' | 'Delete', TransactWrite>>;
 
-/** What one write of a call did: the item before and after, in the format of the protocol. */
+/** The effect of one write: the item before and after, in the format of the protocol. */
 export interface Change {
   table: string;
   before: Attributes | undefined;
@@ -31,8 +31,8 @@ const WRITES = /\.(Put|Update|Delete)Item$/;
 const CONDITION_FAILED = 'ConditionalCheckFailedException';
 
 /**
- * Dynalite, with `TransactWriteItems`: while a transaction runs no other call does, and the writes before a failed one are
- * undone. A token that was used answers again, as on AWS.
+ * Dynalite, with `TransactWriteItems`: while a transaction runs no other call does, and the writes before a failed one
+ * are undone. A token that was used answers again, as on AWS.
  */
 export class Dynamo {
   readonly #dynalite = dynalite({ createTableMs: 0 });

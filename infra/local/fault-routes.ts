@@ -15,7 +15,7 @@ import type { FaultsState } from './live-state.ts';
 import { addPath, nameParameter, parseBody, Refusal } from './local-answers.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 
-/** What can be made to go wrong. */
+/** The targets of faults. */
 export interface FaultTargets {
   /** The faults of the embedded services, by the name of the target. */
   services: ReadonlyMap<string, Faults>;
@@ -39,7 +39,7 @@ const FaultSchema = v.strictObject({
   step: v.exactOptional(v.picklist(Object.keys(STEP_FAULT_KINDS) as FaultStep[])),
 });
 
-/** `/faults` and `/faults/{target}`: what goes wrong with the next calls. */
+/** `/faults` and `/faults/{target}`: the faults of the next calls. */
 export function faultRoutes(app: FastifyInstance, at: FaultTargets): void {
   addPath(app, '/faults', {
     GET: () => listFaults(at),

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What can be made to go wrong, by kind of target (`PUT /_local/faults/{target}`). */
+/** The kinds of fault, by kind of target (`PUT /_local/faults/{target}`). */
 export const SERVICE_FAULT_KINDS = ['throttled', 'refused', 'down', 'slow'] as const;
-/** `reply_lost`: done, but nobody hears of it; `repeated`: done and answered, and once more `ms` later, as a late repeat. */
+/**
+ * `reply_lost`: executed without an answer; `repeated`: executed and answered, and again `ms` later, as a late repeat.
+ */
 export const DATABASE_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost', 'repeated'] as const;
 /** `partial`: the call is answered with 200, but the first event of it was not taken. */
 export const EVENTS_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'partial'] as const;
@@ -17,7 +19,7 @@ export const PLATFORM_FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof PLATFORM_FAULT_KINDS | typeof DATABASE_FAULT_KINDS | typeof EVENTS_FAULT_KINDS)[number];
 
-/** The steps before the first command of a session at which a fault may strike, and what can go wrong there. */
+/** The steps before the first command of a session at which a fault may occur, and its kinds. */
 export const STEP_FAULT_KINDS = {
   tls: ['slow', 'session_dropped', 'silence', 'garbage'],
   authentication: PLATFORM_FAULT_KINDS.filter((kind) => kind !== 'down' && kind !== 'late'),
@@ -33,9 +35,14 @@ export interface Fault {
   times: number;
   /** How many calls go well before. */
   after?: number;
-  /** Of `slow` and `late`: milliseconds that the call waits before it is worked on, as ever; of `repeated`: before it comes again. */
+  /**
+   * Of `slow` and `late`: milliseconds that the call waits before it is worked on, as ever; of `repeated`: before it
+   * comes again.
+   */
   ms?: number;
-  /** Of `late`: how the connection ends before: in order, without TLS's own end (where there is TLS), or with a reset. */
+  /**
+   * Of `late`: how the connection is closed before: in order, without TLS's close (if there is TLS), or with a reset.
+   */
   ending?: (typeof ENDINGS)[number];
   /** Of `retcode`: the platform's return code. */
   code?: number;
@@ -47,7 +54,7 @@ export interface IncomingCall {
   name: string;
   /** What will go wrong with it. */
   fault: Fault | undefined;
-  /** Of a command to a trading server: what it asks for. */
+  /** The kind of a command to a trading server. */
   parameters?: Readonly<Record<string, string>>;
 }
 
@@ -63,7 +70,7 @@ export class Faults {
     this.steps = steps;
   }
 
-  /** How what is slow or late waits; a test may let the time pass at once. */
+  /** The wait of slow and late calls. A test may skip it. */
   pause = async (ms: number, signal?: AbortSignal): Promise<void> => {
     await sleep(ms, undefined, { signal, ref: false });
   };
@@ -74,7 +81,7 @@ export class Faults {
   /** Called when faults were set or cleared: `down` must close its port before the next call comes. */
   onChange: () => void = () => {};
 
-  /** Grows with every change of what is waiting, also by calls: of two states that were seen, it tells the newer. */
+  /** Grows with every change of the waiting faults, also by calls. So the newer of two states is known. */
   get version(): number {
     return this.#version;
   }
@@ -108,7 +115,7 @@ export class Faults {
     return this.#waiting.map((fault) => ({ ...fault }));
   }
 
-  /** The fault of this call, if it has one; counts the call. Where no step is named, it is a command. */
+  /** The fault of this call, if it has one; counts the call. Default: a command. */
   next(step?: FaultStep): Fault | undefined {
     const [fault] = this.#waiting;
     if (fault === undefined || fault.step !== step) return undefined;

@@ -6,13 +6,13 @@ export interface FirstCall {
   body: Record<string, unknown>;
 }
 
-/** Calls that work with the records the service has, for a person who has made none yet; absent where no record fits. */
+/** Calls that work with the records the service has, for a person's first try; absent if no record fits. */
 export interface FirstCalls {
   registration?: FirstCall;
   account?: FirstCall;
 }
 
-/** Picks a form without required fields, a client, and a simulated server that is no demo one and names its groups. */
+/** Picks a form without required fields, a client, and a simulated live server that lists its groups. */
 export function firstCalls({ forms, clients, connections }: Omit<CrmFile, 'local_secrets'>): FirstCalls {
   const form = forms.find(({ fields }) => fields.every(({ required }) => required !== true));
   const client = clients[0];

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequestContext, Context } from 'aws-lambda';
 import { stripPort } from '../../lib/http/source.ts';
 
-/** What the gateway hands to a function: payload format 2.0, without an authorizer (the local service has none). */
+/** The event of a function: payload format 2.0, without an authorizer (the local service has none). */
 export type GatewayEvent = APIGatewayProxyEventV2WithRequestContext<APIGatewayEventRequestContextV2>;
 
 /** A request that was read, and the route that it found. */
@@ -18,7 +18,7 @@ export interface ReadRequest {
   parameters: Record<string, string>;
 }
 
-/** A request as API Gateway tells it to a function. */
+/** The event that API Gateway makes of a request. */
 export function gatewayEvent(read: ReadRequest): GatewayEvent {
   const { request, body, method, path, parameters } = read;
   const url = new URL(`http://localhost${request.url}`);
@@ -74,7 +74,7 @@ function requestContext(
   };
 }
 
-/** Several values of one name stand in one, with commas between. */
+/** Several values of one name are joined by commas. */
 function queryParameters({ searchParams }: URL): Record<string, string> {
   const query: Record<string, string> = {};
   for (const [name, value] of searchParams) query[name] = name in query ? `${query[name]},${value}` : value;
@@ -104,7 +104,7 @@ function accessLogTime(date: Date): string {
   return `${day}/${month}/${year}:${time} +0000`;
 }
 
-/** What the runtime of Lambda hands to a function beside the event. @param endsAt when its time is over, epoch ms */
+/** The context that Lambda's runtime passes to a function. @param endsAt its timeout, epoch ms */
 export function lambdaContext(functionName: string, endsAt: number): Context {
   const unused = () => {
     throw new Error('The runtime of Node 24 has no callback results.');

@@ -16,7 +16,7 @@ export interface Route {
   handler: LambdaHandler;
   /** For the function's context, as in `create-tp5-account`. */
   functionName: string;
-  /** The function's timeout as it is deployed, in milliseconds. */
+  /** The function's deployed timeout, in milliseconds. */
   timeoutMs: number;
   /** True: the pages of `allowedOrigins` may call it. */
   cors?: boolean;
@@ -26,16 +26,16 @@ export interface GatewayOptions {
   routes: Route[];
   /** 0 (or nothing) picks a free one. */
   port?: number;
-  /** Origins whose pages may call the routes that are open to pages, beside this one. */
+  /** Other origins whose pages may call the routes for pages. */
   allowedOrigins?: readonly string[];
-  /** Adds routes that are no function's. */
+  /** Adds routes without a function. */
   beside?: (app: FastifyInstance) => void;
   /** The gateway's own limit of an integration, in milliseconds. */
   integrationTimeoutMs?: number;
 }
 
 export interface Gateway {
-  /** Such as `http://localhost:3000`, where it listens on IPv4 and, if the machine has it, IPv6. */
+  /** Such as `http://localhost:3000`, on IPv4 and, if the machine has it, IPv6. */
   url: string;
   port: number;
   /** Ends every connection at once. */
@@ -44,7 +44,7 @@ export interface Gateway {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The origins, beside its own, whose pages may call the route. */
+    /** Other origins whose pages may call the route. */
     origins?: readonly string[];
   }
 }
@@ -55,11 +55,11 @@ const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_EVENT_BYTES = 6 * 1024 * 1024 + 100;
 const INTEGRATION_TIMEOUT_MS = 30_000;
 /**
- * So many events a function works on at a time; the others wait. With Lambda each has a processor of its own: here all
- * share one, and the database too, whose answers would come later than the functions wait for them.
+ * The number of parallel events of a function; others wait. On Lambda each has its own processor. Here all share one
+ * with the database, whose answers would exceed the functions' timeouts.
  */
 const EVENTS_AT_ONCE = 8;
-/** How much of a body that is too large is read away, so that the caller gets to read the answer. */
+/** The bytes of a too large body that are drained, so that the caller can read the answer. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 
 const EXPOSED_HEADERS = CORS.exposeHeaders.join(',');
@@ -104,7 +104,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const origins = [`http://${request.headers.host}`, ...(request.routeOptions.config.origins ?? [])];
     if (isForeign(request.raw, origins)) throw new GatewayAnswer(403, 'Forbidden');
   });
-  // A body counts for a route alone: an unknown path is not found, whatever is sent to it.
+  // Only a route checks the body: an unknown path is not found, with any body.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, payload, done) => {
     payload.resume();
@@ -158,7 +158,7 @@ function allowOrigin({ headers: { origin } }: FastifyRequest, reply: FastifyRepl
   return origin === undefined ? reply : reply.headers({ 'access-control-allow-origin': origin, vary: 'origin' });
 }
 
-/** What the function gets. @throws GatewayAnswer where the gateway takes no such request */
+/** The function's event. @throws GatewayAnswer if the gateway refuses the request */
 async function createEvent(route: Route, request: FastifyRequest): Promise<GatewayEvent> {
   const parameters = { ...(request.params as Record<string, string>) };
   // API Gateway takes no empty path parameter.
@@ -209,7 +209,7 @@ async function callHandler({ handler, functionName }: Route, event: GatewayEvent
   return handler(event, lambdaContext(functionName, endsAt));
 }
 
-/** What a function answered, as payload format 2.0 reads it: without a `statusCode` the whole result is a JSON body. */
+/** A function's result in payload format 2.0: without a `statusCode` the whole result is a JSON body. */
 function structuredResult(result: unknown): StructuredResult {
   const plain: unknown = result === undefined ? null : JSON.parse(JSON.stringify(result));
   if (typeof plain !== 'object' || plain === null || !('statusCode' in plain)) {
@@ -238,7 +238,7 @@ function sendMessage(reply: FastifyReply, status: number, message: string): Fast
     .send(Buffer.from(JSON.stringify({ message })));
 }
 
-/** Listens on one port of 127.0.0.1 and ::1 (where the machine has IPv6), because `localhost` may be either. */
+/** Listens on one port of 127.0.0.1 and ::1 (if the machine has IPv6), because `localhost` may be either. */
 async function listenOnLoopback(listener: RequestListener, port = 0): Promise<{ servers: Server[]; port: number }> {
   const create = () => createServer({ maxHeaderSize: MAX_HEADER_BYTES }, listener);
   for (let attempt = 1; ; attempt += 1) {

@@ -18,7 +18,10 @@ export async function listen(server: Server, port: number, host = '127.0.0.1'): 
   return (server.address() as AddressInfo).port;
 }
 
-/** A connection that is idle stays as long as those of AWS do: no call of a slow machine meets one that closes just then. */
+/**
+ * A connection that is idle stays as long as those of AWS do: no call of a slow machine meets one that closes just
+ * then.
+ */
 export const LIKE_AWS = { keepAliveTimeout: 60_000 };
 
 /** Closes a server with all its connections. */
@@ -29,7 +32,7 @@ export async function closed(server: HttpServer): Promise<void> {
   });
 }
 
-/** The names of this machine, with any port. Every other name is one that somebody else lets point here (DNS rebinding). */
+/** The names of this machine, with any port. Any other name may be a foreign one that points here (DNS rebinding). */
 const OWN_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
 
 /**

@@ -6,7 +6,7 @@ import type { SentMessage } from './outbox.ts';
 import type { SimulatedAccount } from './platforms/simulated-server.ts';
 import type { BusEvent } from './stand-ins/events.ts';
 
-/** What the page at `/_local` shows of the service, and how it is derived. `outbox-page.ts` sends it. */
+/** The state that the page at `/_local` shows, and how it is derived. `outbox-page.ts` sends it. */
 
 /** A message without its HTML, which the page loads into a frame of its own. */
 export type ShownMessage = Omit<SentMessage, 'html'> & {
@@ -28,7 +28,7 @@ export type AccountsState = Record<string, { total: number; newest: SimulatedAcc
 /** As `GET /_local/faults` shows them. The version of a target grows with every change of its faults. */
 export type FaultsState = Record<string, { kinds: readonly FaultKind[]; waiting: Fault[]; version: number }>;
 
-/** What the CRM received, and the clients that it created; newest first. */
+/** The events that the CRM received, and the clients that it created; newest first. */
 export interface CrmState {
   /** How many events there are, including those not shown. */
   total: number;
@@ -46,7 +46,7 @@ export interface PageState {
   crm: CrmState;
 }
 
-/** Where the page's data comes from. */
+/** The sources of the page's data. */
 export interface LiveSources {
   outbox: { list(): readonly SentMessage[] };
   platforms: ReadonlyMap<string, { accounts(): SimulatedAccount[] }>;
@@ -59,7 +59,7 @@ export interface LiveSources {
 /** A load test makes thousands: this many of the newest of each kind, and of each server, are shown. */
 export const SHOWN_PER_KIND = 50;
 
-/** The state of one page: it knows what the page has, and returns only the parts that have changed. */
+/** The state of one page: it remembers the sent state and returns only changed parts. */
 export class LiveState {
   readonly #sources: LiveSources;
   readonly #sent = new Map<string, string>();

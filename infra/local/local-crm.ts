@@ -4,7 +4,7 @@ import { type CrmItem, serializeItems } from '../crm/crm-items.ts';
 import { emptyRecords } from '../crm/kinds.ts';
 import type { BusEvent } from './stand-ins/events.ts';
 
-/** What the CRM needs of a confirmed registration to make a client of it. */
+/** The data of a confirmed registration that make a client. */
 export interface ConfirmedRegistration {
   email: string;
   name: string;
@@ -22,14 +22,14 @@ export interface LocalClient extends Pick<Client, 'id' | 'name' | 'email'> {
 }
 
 export interface LocalCrmOptions {
-  /** Undefined where it is gone. */
+  /** Undefined if it has expired. */
   read: (registrationId: string) => Promise<ConfirmedRegistration | undefined>;
   write: (items: CrmItem[]) => Promise<void>;
 }
 
 /**
- * Stands in for the broker's CRM: hears that a registration is confirmed, and makes a client of it in the table of CRM
- * records, from where this service finds it. An event may come twice, so each registration is looked for first.
+ * The stand-in of the broker's CRM: it receives confirmed registrations and adds clients to the table of CRM records,
+ * which this service reads. An event may come twice, so it first looks for the client.
  */
 export class LocalCrm {
   readonly #options: LocalCrmOptions;
@@ -44,7 +44,10 @@ export class LocalCrm {
     return [...this.#clients.values()];
   }
 
-  /** Takes the event `RegistrationConfirmed`. Whose address is a client's already needs a person to decide: nothing is made. */
+  /**
+   * Takes the event `RegistrationConfirmed`. Whose address is a client's already needs a person to decide: nothing is
+   * made.
+   */
   async receive({ detail, time }: BusEvent): Promise<void> {
     const registration_id = String(detail.id);
     if (this.#clients.has(registration_id) || detail.email_taken === true) return;

@@ -27,7 +27,7 @@ export interface LocalState extends FaultTargets {
   captcha: Captcha | undefined;
   /** The calls that the page suggests. */
   firstCalls: FirstCalls;
-  /** The environment that points an AWS client to the stand-ins. The operators' command reads it. */
+  /** The environment that connects AWS clients to the stand-ins, for the operators' command. */
   environment: Readonly<Record<string, string>>;
 }
 

@@ -22,7 +22,7 @@ const EVENT_BUS = 'events';
 const PEPPER_SECRET = 'local/pepper';
 const PASSWORD_SECRET = `${PLATFORM_SECRETS}password-derivation`;
 const CONFIGURATION_SET = 'mails';
-/** What a proxy in front sends as `x-front-secret`. */
+/** The secret that a proxy sends as `x-front-secret`. */
 const FRONT_SECRET = 'front-secret-of-the-local-service';
 
 const DEPLOYMENT = {
@@ -42,7 +42,7 @@ const DEPLOYMENT = {
   sesConfigurationSet: CONFIGURATION_SET,
 };
 
-/** What the functions are told; AWS endpoints and credentials come beside it. */
+/** The settings of the functions. AWS endpoints and credentials are added. */
 export const SETTINGS = {
   ...environmentVariables(RegistrationEnvironment, {
     ...DEPLOYMENT,
@@ -65,7 +65,7 @@ export const SETTINGS = {
 
 type Registration = ReturnType<typeof registrationConfig>;
 
-/** What the embedded services have for functions of this configuration. */
+/** The resources of the embedded services for this configuration. */
 export function localResources(
   { email, call, whatsapp }: Registration,
   environment: Record<string, string>,
@@ -98,8 +98,8 @@ export function makeSecrets(
 }
 
 /**
- * Sets the process's environment to what a function finds, and puts the old one back on `close`. The machine's own
- * variables of AWS are left out, so that nothing here ever reaches an account.
+ * Sets the process's environment for the functions, and restores it on `close`. The machine's own
+ * variables of AWS are left out, so that no call reaches a real account.
  * @param findAccessKey the access key of a function: its calls are signed with it, all others with the environment's
  */
 export function setEnvironment(
@@ -121,7 +121,7 @@ export function setEnvironment(
       const name = runningFunction();
       return name === undefined ? environment.AWS_ACCESS_KEY_ID : findAccessKey(name);
     },
-    // Tests that put the environment back write what they have read.
+    // Tests restore the values that they have read.
     set() {},
   });
   return {

@@ -1,4 +1,4 @@
-/** Lets so many work at a time; the others wait, and go on in the order in which they came. */
+/** Limits parallel work. Further callers wait in order. */
 export class Mutex {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -1,8 +1,8 @@
 import type { OutboxEntry } from './outbox-entry.ts';
 
 /**
- * The one-time password that a message brings. Its six digits stand alone on a line of a mail and are said twice in a call,
- * which keeps them apart from logins and from digits in a brand's name; notices to owners and of accounts have none.
+ * The one-time password in a message. A mail has the six digits on their own line, a call says them twice. So they
+ * differ from logins and digits in a brand's name. Notices have none.
  */
 export function findCode({ kind, text }: Pick<OutboxEntry, 'kind' | 'text'>): string | undefined {
   switch (kind) {

@@ -7,7 +7,7 @@ export interface SentMessage extends OutboxEntry {
   at: string;
 }
 
-/** What was sent through the stand-ins, oldest first. */
+/** The messages that were sent through the stand-ins, oldest first. */
 export class Outbox {
   #messages: SentMessage[] = [];
   #count = 0;

@@ -21,7 +21,7 @@ const FILES = new Map<string, URL>([
   ['swagger-ui-bundle.js', new URL(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js'))],
 ]);
 
-/** Where the browser finds the modules that our scripts import by name. */
+/** The import map for the modules of packages. */
 const IMPORT_MAP = JSON.stringify({
   imports: Object.fromEntries(Object.entries(MODULES).map(([name, specifier]) => [specifier, `/_local/pages/${name}`])),
 });
@@ -107,7 +107,7 @@ ${library === undefined ? '' : `<script src="/_local/pages/${library}" defer></s
 `;
 }
 
-/** The pages, and `/pages/{name}`: what they load. A browser loads a file again only after it has changed. */
+/** The pages, and `/pages/{name}`: their files. A browser reloads only changed files. */
 export function pageRoutes(app: FastifyInstance): void {
   for (const [name, { paths }] of Object.entries(PAGES)) {
     for (const path of paths) app.get(path, (_request, reply) => sendPage(reply, name as PageName));

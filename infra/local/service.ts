@@ -35,13 +35,13 @@ export interface ServiceOptions {
   records?: CrmFile;
   /** Settings of the functions that differ from the local ones, by the names of `lib/config.ts`. */
   environment?: Record<string, string>;
-  /** Origins whose pages may register people, beside the service's own. */
+  /** Other origins whose pages may register people. */
   allowedOrigins?: readonly string[];
   /** False: the functions log to the standard output, as they do to CloudWatch. */
   quiet?: boolean;
   /** Loads a function; the bundled ones can be run this way. Called once the environment is set. */
   load?: LoadFunction;
-  /** True: what a deployment's clock calls is called by the clock here too. */
+  /** True: scheduled functions run here too. */
   clock?: boolean;
 }
 
@@ -49,18 +49,18 @@ export interface LocalService {
   url: string;
   port: number;
   outbox: Outbox;
-  /** What was told on the event bus. */
+  /** The published events. */
   bus: Bus;
-  /** The provider of captchas, where the registration asks for one. */
+  /** The captcha provider, if the registration needs one. */
   captcha: Captcha | undefined;
   /** The faults of an embedded service or, by connection id, of a simulated trading server. */
   faults(target: string): Faults;
   /** The simulated trading servers by connection id. */
   platforms: ReadonlyMap<string, SimulatedServer>;
   database: Database;
-  /** The other embedded services, with their counts of requests and what they keep. */
+  /** The other embedded services, with their requests and data. */
   standIns: StandIns;
-  /** What the functions were given. */
+  /** The settings of the functions. */
   environment: Readonly<Record<string, string>>;
   /** Calls the functions that a deployment's clock calls, once. */
   tick(): Promise<void>;
@@ -86,8 +86,8 @@ type Open = <T extends Closable>(started: T) => T;
 
 /**
  * The whole service in this process: the functions of `functions/` with their real SDK clients behind a gateway,
- * embedded stand-ins for what they call, and simulated trading servers. One at a time in a process, because the
- * functions read the process's environment.
+ * embedded stand-ins for what they call, and simulated trading servers. Only one at a time in a process, because the
+ * functions read its environment.
  */
 export async function startService(options: ServiceOptions = {}): Promise<LocalService> {
   if (running) throw new Error('One local service at a time runs in a process.');
@@ -160,8 +160,8 @@ async function startClock(load: LoadFunction, runs: boolean) {
 }
 
 /**
- * The account functions may read only secrets whose names begin as the setting `platformSecrets` says. Secrets with other
- * names are kept below that prefix here, as an operator would name them there.
+ * The account functions may read only secrets whose names begin as the setting `platformSecrets` says. Secrets with
+ * other names are kept below that prefix here, as an operator would name them there.
  */
 function grantSecrets(records: CrmFile): CrmFile {
   const readable = (name: string) => (name.startsWith(PLATFORM_SECRETS) ? name : `${PLATFORM_SECRETS}${name}`);
@@ -173,7 +173,7 @@ function grantSecrets(records: CrmFile): CrmFile {
   };
 }
 
-/** Starts all that the functions call, with the CRM's records written, and the CRM that hears what they tell. */
+/** Starts everything that the functions call, with the CRM's records, and the CRM that receives events. */
 async function startEnvironment(records: CrmFile, settings: Record<string, string>, open: Open) {
   const told = registrationConfig(settings);
   const secrets = makeSecrets(records, told);
@@ -201,7 +201,7 @@ async function startEnvironment(records: CrmFile, settings: Record<string, strin
   return { aws, services, captcha, platforms, crm, form: (id: string) => readForm(table, id) };
 }
 
-/** Starts the provider of captchas where the registration asks for one, as a target of faults too. */
+/** Starts the captcha provider if the registration needs one, also as a target of faults. */
 async function addCaptcha(
   { captcha }: ReturnType<typeof registrationConfig>,
   secrets: ReadonlyMap<string, string>,
@@ -239,7 +239,7 @@ function addIdentity(load: LoadFunction): LoadFunction {
   };
 }
 
-/** Loads a function anew, so that what it makes at cold start belongs to this service and to no earlier one. */
+/** Loads a function again, so that its cold start belongs to this service. */
 async function loadSource(name: DeployedFunction): Promise<LambdaHandler> {
   const url = new URL(`../../functions/${name}.ts?service=${loads}`, import.meta.url);
   return ((await import(/* @vite-ignore */ url.href)) as { handler: LambdaHandler }).handler;

@@ -29,7 +29,7 @@ export function startPlatform(connection: Connection, secrets: ReadonlyMap<strin
   });
 }
 
-/** The groups of a simulated server: those that its connection offers, at their index where it has one. */
+/** The groups of a simulated server: those of its connection, at their index if it has one. */
 function simulatedGroups({ groups }: Connection, standard: string[]): SimulatedGroup[] {
   let names = groups ?? standard;
   if (!Array.isArray(names)) {
@@ -40,7 +40,7 @@ function simulatedGroups({ groups }: Connection, standard: string[]): SimulatedG
   return names.map((name) => (STRICT.test(name) ? { name, minPasswordLength: STRICT_PASSWORD_LENGTH } : { name }));
 }
 
-/** The connection as the functions see it: a simulated server stands on this machine, at the port it picked. */
+/** The connection for the functions, with the address of a simulated server on this machine. */
 export function resolveAddress(connection: Connection, server: SimulatedServer | undefined): Connection {
   if (server === undefined) return connection;
   const address = { host: '127.0.0.1', port: server.port };

@@ -13,15 +13,15 @@ import type { ServiceOptions } from './service.ts';
 const SETTINGS = Object.keys(deploymentEntries).map(variableName);
 const DEFAULT_PORT = '3000';
 
-/** Something that the caller can mend; said in one line or a few, without a stack. */
+/** An error that the caller can fix; printed without a stack. */
 class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
 /**
- * What a start is told by its environment.
+ * The options of a start, from its environment.
  *
- * @throws an error that `explain` puts into words, where something is not valid
+ * @throws an error that `explain` puts into words, if something is not valid
  */
 export async function startOptions(environment: NodeJS.ProcessEnv): Promise<ServiceOptions> {
   const { CRM_FILE: crmFile } = environment;
@@ -38,7 +38,7 @@ export function isNpmStart(environment: NodeJS.ProcessEnv): boolean {
   return environment.npm_lifecycle_event === 'start';
 }
 
-/** What a person is told of a start that failed. */
+/** The message of a failed start. */
 export function explain(error: unknown): string {
   if (error instanceof UsageError) return error.message;
   if (errorCode(error) === 'EADDRINUSE') return 'The port is in use. PORT=0 npm start picks a free one.';
@@ -57,7 +57,7 @@ function readSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
     const value = environment[name];
     if (value) settings[name] = value;
   }
-  // The name of a provider is enough: the stand-in has a secret key of its own.
+  // The name of a provider is enough: the stand-in has its own secret key.
   const { CAPTCHA: captcha } = settings;
   if (captcha !== undefined && /^\w+$/.test(captcha)) {
     settings.CAPTCHA = JSON.stringify({
@@ -69,7 +69,7 @@ function readSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
   return settings;
 }
 
-/** The setting of a deployment that its functions are not told. */
+/** A setting that the functions do not get. */
 function parseOrigins(given: string | undefined): string[] {
   const { values, faults } = parseSettings(v.object({ allowedOrigins }), { allowedOrigins: given });
   if (values === undefined)
@@ -77,7 +77,7 @@ function parseOrigins(given: string | undefined): string[] {
   return values.allowedOrigins;
 }
 
-/** Where the person stands: npm changes to the project's directory. */
+/** The person's directory: npm changes to the project's. */
 function folderOfCaller(environment: NodeJS.ProcessEnv): string {
   return (isNpmStart(environment) && environment.INIT_CWD) || '.';
 }

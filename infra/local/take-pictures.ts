@@ -16,7 +16,7 @@ const PERSON = {
   form_id: 'FORM0002',
 };
 
-/** What is sent before the pictures are taken; the page shows the newest on top. */
+/** The messages that are sent before the pictures are taken; the page shows the newest first. */
 const CALLS: [path: string, body: object][] = [
   [
     '/public/v1/users/CLIENT05/tp5/accounts',

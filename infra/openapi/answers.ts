@@ -55,8 +55,8 @@ interface GatewayAnswer {
   when: string;
   of: readonly OperationId[];
   /**
-   * Whether a client must expect it where the service answers problems, too. Many generators read one schema for each
-   * status, that of the first content type. This answer is then first, and its schema has the problems as well.
+   * Whether it is likely at a status that the service also uses. Many generators read only the schema of the first
+   * content type. This answer is then first, and its schema includes the problems.
    */
   likely?: true;
 }

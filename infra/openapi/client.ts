@@ -17,8 +17,8 @@ export interface Service {
   /** A JWT with the scope `accounts:create`, for the account operations. The local service needs none. */
   token?: string;
   /**
-   * Sends the requests. If the deployment uses IAM, it signs them (AWS Signature Version 4), for example with aws4fetch:
-   * `(url, init) => new AwsClient({ …, service: 'execute-api', retries: 0 }).fetch(url, init)`.
+   * Sends the requests. If the deployment uses IAM, it signs them (AWS Signature Version 4), for example with
+   * aws4fetch: `(url, init) => new AwsClient({ …, service: 'execute-api', retries: 0 }).fetch(url, init)`.
    */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
@@ -41,12 +41,12 @@ type ProblemResponse = Extract<Responses, { content: { 'application/problem+json
 /** An error of the service. Its `type` decides which members it has. */
 export type Problem = ProblemResponse['content']['application/problem+json'];
 
-/** A request that did not succeed, for whatever reason. */
+/** A failed request, for any reason. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
   /** The HTTP status; 0 if no answer arrived. */
   readonly status: number;
-  /** What the service says; undefined if the gateway refused the request, or if no answer arrived. */
+  /** The problem of the service; undefined if the gateway refused the request or no answer arrived. */
   readonly problem: Problem | undefined;
   /** The seconds to wait before the next try, if the answer names them. */
   readonly retryAfter: number | undefined;

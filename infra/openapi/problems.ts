@@ -28,8 +28,8 @@ interface ProblemNote {
 }
 
 /**
- * What OpenAPI and the page say of each public error type. `PROBLEMS` has the status and the title; these notes are here
- * so that no function loads them.
+ * The description of each public error type, for OpenAPI and the page. `PROBLEMS` has the status and the title; these
+ * notes are here so that no function loads them.
  */
 export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   malformed_json: {

@@ -8,7 +8,7 @@ import { Ago, CopyButton, Section, shellCommand } from './parts.js';
 const FEW = 10;
 
 /**
- * What the CRM received, and what it did: clients, then events. A list of webhook deliveries belongs between them.
+ * The CRM's clients, then the events that it received. A list of webhook deliveries belongs between them.
  *
  * @param {{ crm: CrmState; call: FirstCall | undefined }} props
  */

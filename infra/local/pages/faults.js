@@ -7,7 +7,9 @@ import { announce, findElement, Section } from './parts.js';
 /** @typedef {TargetFaults['waiting'][number]} Fault */
 /** @typedef {Fault['kind']} FaultKind */
 
-/** The embedded services, with what they do. Every other target is a trading server. @type {Record<string, string>} */
+/**
+ * The embedded services and their descriptions. Every other target is a trading server. @type {Record<string, string>}
+ */
 const SERVICES = {
   ses: 'sends emails',
   sns: 'sends SMS and pop-ups',
@@ -95,10 +97,10 @@ function Target({ name, kinds, waiting: [fault] }) {
   const details = useRef(/** @type {HTMLDetailsElement | null} */ (null));
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const isOn = fault !== undefined;
-  // The fields follow a fault that another program set. They stay as they are while calls use it up.
+  // The fields follow a fault that another program set. They do not change while calls consume the fault.
   useEffect(() => fault && setValues({ ...values, ...fault }), [fault?.kind]);
 
-  // The stream brings the new state. A failure renders the switch as it was.
+  // The stream brings the new state. After a failure the switch is rendered unchanged.
   const send = async (/** @type {object} */ body) => {
     const request = { method: 'PUT', body: JSON.stringify(body) };
     const answer = await fetch(`/_local/faults/${name}`, request).catch(() => undefined);

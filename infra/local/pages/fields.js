@@ -1,9 +1,11 @@
 import { html } from 'htm/preact';
 
 /**
- * Renders a field of a form from its JSON Schema and its `uiSchema`, with the service's errors. The service alone validates.
+ * Renders a field of a form from its JSON Schema and its `uiSchema`, with the service's errors. The service alone
+ * validates.
  *
- * @typedef {{ title?: string; description?: string; type?: string | string[]; enum?: string[]; default?: string }} Plain
+ * @typedef {{ title?: string; description?: string; type?: string | string[]; enum?: string[]; default?: string }}
+ * Plain
  * @typedef {Plain & { items?: Schema; properties?: Record<string, Schema>; required?: string[] }} Schema
  * @typedef {{ 'ui:options'?: { accept?: string; inputType?: string }; [member: string]: unknown }} UiMembers
  * @typedef {UiMembers & { 'ui:widget'?: string; 'ui:enumNames'?: string[]; items?: Ui }} Ui
@@ -53,7 +55,7 @@ function Input({ schema: { type, enum: options }, ui, value, onChange, pointer, 
     ...state(pointer, errors),
     autocomplete: ui['ui:autocomplete'],
     onInput: (/** @type {InputEvent} */ { currentTarget }) => onChange(convert(currentTarget)),
-    // The browser keeps what a person types: rendering must not replace it.
+    // The browser holds the input: rendering must not replace it.
     defaultValue: Array.isArray(value) ? value.join('\n') : (value ?? ''),
   };
   if (type === 'boolean') return html`<input type="checkbox" ...${attributes} checked=${value === true} />`;

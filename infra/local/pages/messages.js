@@ -103,7 +103,7 @@ function Content({ message }) {
       </figure>
     `;
   }
-  // The stand-in of WhatsApp knows the template's text in English only.
+  // The WhatsApp stand-in has the template's text only in English.
   const lang = kind === 'whatsapp' ? undefined : language;
   return html`<p class="bubble" dir="auto" lang=${lang}>${subject && html`<strong>${subject}</strong><br />`}${text}</p>`;
 }

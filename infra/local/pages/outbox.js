@@ -65,7 +65,7 @@ function connect() {
   events.addEventListener('error', () => {
     connection = { isLive: false, text: 'Connection lost, retrying…' };
     show();
-    // The browser reconnects by itself, unless the answer was not a stream.
+    // The browser reconnects automatically, unless the answer was not a stream.
     if (events.readyState === EventSource.CLOSED) setTimeout(connect, RETRY_MS);
   });
   for (const name of ['calls', 'outbox', 'accounts', 'faults', 'crm']) {
@@ -86,7 +86,7 @@ function update(changed) {
   if (document.hidden) document.title = '● Outbox';
 }
 
-/** What a change means to a user who does not see it. @param {Partial<PageState>} changed */
+/** Describes a change for a screen reader. @param {Partial<PageState>} changed */
 function describeChanges({ outbox, accounts, crm }) {
   if (outbox && state.outbox) return messageNews(state.outbox, outbox);
   if (accounts && state.accounts) return serverNews(state.accounts, accounts);

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 /** @import { ComponentChildren } from 'preact' */
 /** @import { FirstCall } from '../first-calls.ts' */
 
-/** What the pages share. Text becomes text nodes: no page makes markup of a text. */
+/** The shared components of the pages. All text is rendered as text nodes. */
 
 const PAGES = { '/_local': 'Outbox', '/_local/register': 'Registration page', '/_local/docs': 'API reference' };
 const COPIED_MS = 2_000;
@@ -37,7 +37,7 @@ export function Count({ of }) {
   return of > 0 && html` <small>${of.toLocaleString('en')}</small>`;
 }
 
-/** How long ago something happened, when it is rendered. @param {{ at: string }} props */
+/** The time since an event. @param {{ at: string }} props */
 export function Ago({ at }) {
   const date = new Date(at);
   const seconds = Math.round((Date.now() - date.getTime()) / 1_000);
@@ -81,7 +81,7 @@ export function shellCommand({ path, body }) {
   return `curl -i ${location.origin}${path} \\\n  -H 'content-type: application/json' \\\n  -d '${json}'`;
 }
 
-/** Tells users of a screen reader what has changed. @param {string} text */
+/** Announces a change to screen readers. @param {string} text */
 export function announce(text) {
   findElement('announcer').textContent = text;
 }

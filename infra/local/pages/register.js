@@ -11,8 +11,9 @@ import { findElement, Top } from './parts.js';
 /** @typedef {() => Promise<Problem | undefined>} Send */
 
 /**
- * A registration page as a broker's site has one. It calls the API alone, except for the form and the captcha. A real page
- * gets its form from `npm run crm -- form ID`, and shows the widget of its captcha's provider instead of our checkbox:
+ * A registration page as a broker's site has one. It calls the API alone, except for the form and the captcha. A real
+ * page gets its form from `npm run crm -- form ID`, and shows the widget of its captcha's provider instead of our
+ * checkbox:
  *
  *     <script src="https://challenges.cloudflare.com/turnstile/v0/api.js" defer></script>
  *     <div class="cf-turnstile" data-sitekey="…" data-callback="onToken"></div>
@@ -72,7 +73,8 @@ function Registration({ form, hasCaptcha }) {
 /**
  * A form that sends a request, and shows each error of the answer at its field. Errors of no field are listed on top.
  *
- * @param {{ title: string; button: string; fields: FieldProps[]; send: Send; next: () => void; children: unknown }} props
+ * @param {{ title: string; button: string; fields: FieldProps[]; send: Send; next: () => void; children: unknown }}
+ * props
  */
 function Step({ title, button, fields, send, next, children }) {
   const [problem, setProblem] = useState(/** @type {Problem | undefined} */ (undefined));
@@ -108,7 +110,9 @@ function Step({ title, button, fields, send, next, children }) {
   `;
 }
 
-/** Returns why it failed. @param {'request' | 'confirm'} operation @param {object} body @param {HeadersInit} [headers] */
+/**
+ * Returns why it failed. @param {'request' | 'confirm'} operation @param {object} body @param {HeadersInit} [headers]
+ */
 async function post(operation, body, headers) {
   const answer = await fetch(`/public/v1/account/register/${operation}`, {
     method: 'POST',
@@ -123,7 +127,7 @@ async function post(operation, body, headers) {
   return { status: answer.status, title, detail, errors: errors.map(atCaptcha) };
 }
 
-/** What the widget of a captcha gives to the page. @returns {Promise<string>} */
+/** The token that a captcha widget would give. @returns {Promise<string>} */
 async function captchaToken() {
   return (await (await fetch('/_local/captcha', { method: 'POST' })).json()).token;
 }

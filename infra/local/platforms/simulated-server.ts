@@ -31,7 +31,7 @@ export interface SimulatedServer {
   readonly port: number;
   /** `web-api` only: the PEM of the certificate that the server shows. */
   readonly ca?: string;
-  /** What goes wrong with the next commands. Authentication and keep-alive are no commands, but may be a step. */
+  /** The faults of the next commands. Authentication and keep-alive do not count as commands, but may be a step. */
   readonly faults: Faults;
   accounts(): SimulatedAccount[];
   /** The other members that the account was opened with, by their names in the protocol, in lower case. */
@@ -44,7 +44,7 @@ export interface SimulatedServer {
   remove(login: number): void;
   /** What this password opens. */
   access(login: number, password: string): 'master' | 'investor' | 'none';
-  /** How many commands were received, without authentication and keep-alive. */
+  /** The number of received commands, without authentication and keep-alive. */
   readonly commands: number;
   close(): Promise<void>;
 }

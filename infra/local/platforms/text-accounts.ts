@@ -18,7 +18,7 @@ export interface TextServerOptions {
   allowedAddresses?: string[];
   /** How long the plug-in makes one `IP=` wait between two accounts. */
   floodSeconds?: number;
-  /** What the gateway makes of `WCHKACCOUNT` and of `WCHECKPASS`; absent: it knows both. */
+  /** How the gateway answers `WCHKACCOUNT` and of `WCHECKPASS`; absent: it supports both. */
   accountCheck?: Question;
   passwordCheck?: Question;
   /** How many bytes of an answer go out in one packet. */
@@ -28,16 +28,18 @@ export interface TextServerOptions {
   now?: () => number;
 }
 
-/** `refused`: an error that speaks of the command; `silent`: not a word, and the connection stays. */
+/** `refused`: an error about the command; `silent`: no answer, and the connection stays open. */
 export type Question = 'known' | 'refused' | 'silent';
 
-/** An answer: its lines without `end`. `closes`: the server says nothing and closes; `silent`: it does not even close. */
+/**
+ * An answer: its lines without `end`. `closes`: the server closes without an answer; `silent`: it does not even close.
+ */
 export type Reply = string[] | 'closes' | 'silent';
 
 /** Bytes with the final NUL that the server has for a value. */
 const SIZES = { group: 16, password: 16, name: 128, email: 48, comment: 64, other: 256 };
 
-/** What `WNEWACCOUNT` keeps besides the members that are listed, with the bytes that fit. */
+/** What `WNEWACCOUNT` keeps in addition, with the maximum bytes. */
 const DETAILS = {
   ...{ COUNTRY: 32, STATE: 256, CITY: 256, ADDRESS: 256, ZIPCODE: 256, ID: 256, STATUS: 256, AGENT: 256 },
   ...{ PHONE: 32, PHONE_PASSWORD: 256, SEND_REPORTS: 256 },
@@ -162,7 +164,7 @@ export class TextAccounts {
       readonly: integer(find(command, 'READONLY=')) !== 0,
       balance: balance >= 0.01 ? balance : 0,
     });
-    // The bonus of a first deposit, asked for without its code: the account stands all the same.
+    // The bonus of a first deposit, requested without its code: the account is opened anyway.
     const half = balance >= 0.01 && integer(find(command, 'CREDITWAY=')) === 1 && !command.includes('BNSCODE=');
     return half && reply[0] === 'OK' ? [...reply, 'miss BNSCODE'] : reply;
   }

@@ -20,8 +20,8 @@ const UNDOCUMENTED = ['ERROR', 'internal error 9999'];
 const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
 
 /**
- * What the fault `retcode` answers, by the return code of the tp5 Web API that means the same; from 9001 on by a code of
- * its own, where no return code does.
+ * The answers of the fault `retcode` answers, by the equivalent return code of the tp5 Web API; from 9001 on codes of
+ * this server.
  */
 const RETURN_CODES: Record<number, string> = {
   3: 'invalid data',
@@ -43,15 +43,14 @@ const RETURN_CODES: Record<number, string> = {
 };
 
 /**
- * A trading server that speaks the text protocol, with all the carelessness of the real ones, so that an injection
- * really works on it.
+ * A trading server that speaks the text protocol, as careless as real ones, so that an injection would succeed.
  *
  * Faults count commands. `throttled`: `IP is blocked`. `refused`: an address that is not listed, so the gateway answers
- * `illegal IP` and the plug-in closes in silence. `slow`: works the command off later, whether the client still waits
- * or not. `late`: ends the connection, and works the command off later all the same. `reply_lost`: works it off, then
- * resets. Both wait for a command that opens an account. `session_dropped`: resets before. `silence`: neither works nor
- * answers. `garbage`: works it off and answers nonsense. `retcode`: the `ERROR` of `RETURN_CODES`, without working; with the code
- * 9999 an `ERROR` that is in no list, after working.
+ * `illegal IP` and the plug-in closes in silence. `slow`: executes the command later, even if the client has gone.
+ * `late`: closes the connection and executes the command later. `reply_lost`: works it off, then resets. Both wait for
+ * a command that opens an account. `session_dropped`: resets before. `silence`: neither works nor answers. `garbage`:
+ * works it off and answers nonsense. `retcode`: the `ERROR` of `RETURN_CODES`, without working; with the code 9999 an
+ * `ERROR` that is in no list, after working.
  */
 export async function startTextServer(options: TextServerOptions): Promise<SimulatedServer> {
   const server = new SimulatedTextServer(options);
@@ -114,7 +113,7 @@ class SimulatedTextServer implements SimulatedServer {
     });
   }
 
-  /** Reads one line; whatever comes after it is thrown away. */
+  /** Reads one line and ignores the rest. */
   #accept(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('error', () => {}).on('close', () => this.#sockets.delete(socket));

@@ -2,13 +2,13 @@ import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import { type BulkAccounts, isBulkAccount, type SimulatedAccount, type SimulatedGroup } from './simulated-server.ts';
 import { RETCODES } from './web-api-retcodes.ts';
 
-/** What the manager of a simulated tp5 server may do; everything where absent. */
+/** The rights of the manager of a simulated tp5 server; default: all. */
 export interface ManagerRights {
   openAccounts?: boolean;
   changeBalances?: boolean;
   /** `names`: of an account's personal data the name is shown, and nothing else, its comment neither. */
   personalData?: boolean | 'names';
-  /** False: it may not read its own record, in which its rights stand. */
+  /** False: it may not read its own record with its rights. */
   ownRecord?: boolean;
   /** Older servers know one right to all personal data, whose place is that of the name on newer ones. */
   older?: boolean;
@@ -25,7 +25,7 @@ export interface WebApiAccountsOptions {
   now?: () => number;
 }
 
-/** A command's answer, as it stands in the JSON. */
+/** A command's answer as JSON. */
 export interface Reply {
   retcode: string;
   [member: string]: unknown;
@@ -71,7 +71,7 @@ export class WebApiAccounts {
     this.#nextLogin = options.firstLogin ?? 1_000_001;
   }
 
-  /** @returns undefined when there is no such command */
+  /** @returns undefined if the command does not exist */
   work(path: string, parameters: Parameters): Reply | undefined {
     switch (path) {
       case '/api/user/add':
@@ -237,7 +237,7 @@ export function reply(code: number, members: Record<string, unknown> = {}): Repl
   return { retcode: `${code} ${RETCODES[code] ?? 'Error'}`, ...members };
 }
 
-/** Names divided by commas; a star at the end of one stands for anything. */
+/** Names separated by commas; a star at the end matches anything. */
 function isMasked(groups: string, group: string): boolean {
   const masks = groups.split(',').map((mask) => mask.trim());
   return masks.some((mask) => (mask.endsWith('*') ? group.startsWith(mask.slice(0, -1)) : group === mask));

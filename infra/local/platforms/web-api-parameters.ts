@@ -12,13 +12,13 @@ const JSON_NAMES: Record<string, string> = {
 
 /**
  * Reads a command: its path, and its parameters by their names in JSON. A flat JSON body overrides the query; its keys
- * are case-sensitive, its values may be numbers. A body that is not JSON is passed over.
+ * are case-sensitive, its values may be numbers. Other bodies are ignored.
  */
 export async function readParameters(
   request: IncomingMessage,
 ): Promise<{ path: string; query: URLSearchParams; parameters: Parameters }> {
   const [path = '', search = ''] = (request.url ?? '').split('?', 2);
-  // A plus sign is no space here.
+  // A plus sign does not mean a space.
   const query = new URLSearchParams(search.replaceAll('+', '%2B'));
   const parameters: Parameters = {};
   for (const [name, value] of query) {

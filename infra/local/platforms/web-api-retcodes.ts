@@ -1,4 +1,4 @@
-/** The texts that stand after the return codes of the Web API. */
+/** The texts of the Web API's return codes. */
 export const RETCODES: Record<number, string> = {
   0: 'Done',
   1: 'OK',

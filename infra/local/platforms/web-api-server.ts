@@ -42,16 +42,17 @@ const UNCOUNTED = ['/api/test/access', '/api/quit'];
 const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
 
 /**
- * A tp5 server that speaks the Web API over HTTPS: the session is the connection, the proofs of both sides are computed.
+ * A tp5 server that speaks the Web API over HTTPS: the session is the connection, the proofs of both sides are
+ * computed.
  *
- * Faults count commands, beside authentication, `test/access` and `quit`. `throttled`: code 12. `refused`: code 8, no
- * permission. `slow`: works the command off later, whether the client still waits or not. `late`: ends the connection,
- * and works the command off later all the same. `reply_lost`: works it off and resets the connection. Both wait for a
- * command that changes something. `session_dropped`: resets before. `retcode`: that code, without working, but for 9999. `silence`:
- * neither works nor answers. `garbage`: works it off and answers bytes that are not even HTTP.
+ * Faults count commands, except authentication, `test/access` and `quit`. `throttled`: code 12. `refused`: code 8, no
+ * permission. `slow`: executes the command later, even if the client has gone. `late`: closes the connection and
+ * executes the command later. `reply_lost`: executes it and resets the connection. Both wait for a command that changes
+ * something. `session_dropped`: resets before. `retcode`: that code, without working, but for 9999. `silence`: neither
+ * works nor answers. `garbage`: works it off and answers bytes that are not even HTTP.
  *
- * With the step `authentication` they count `auth/start` and `auth/answer` instead, and `refused` is 403, as for a wrong
- * proof. With the step `tls` they count connections, before anything of TLS is said.
+ * With the step `authentication` they count `auth/start` and `auth/answer` instead, and `refused` is 403, as for a
+ * wrong proof. With the step `tls` they count connections, before anything of TLS is said.
  */
 export async function startWebApiServer(options: WebApiServerOptions): Promise<WebApiServer> {
   const server = new SimulatedWebApi(options, options.certificate ?? (await certificate()));
@@ -151,7 +152,7 @@ class SimulatedWebApi implements WebApiServer {
   async #enter(socket: Socket): Promise<void> {
     const fault = this.faults.next('tls');
     switch (fault?.kind) {
-      // What comes is read and thrown away: so the end of the connection is seen too.
+      // Input is read and ignored, so that the close is noticed.
       case 'silence':
         socket.resume();
         return;
@@ -257,7 +258,7 @@ class SimulatedWebApi implements WebApiServer {
     await this.faults.pause(ms, this.#closing.signal);
   }
 
-  /** undefined: what the path asks for is not allowed, or not there. */
+  /** undefined: the path is forbidden or unknown. */
   #answer(response: ServerResponse, content: Reply | undefined): void {
     // Once the port is to be closed, this was the connection's last answer.
     if (this.faults.peek()?.kind === 'down') response.shouldKeepAlive = false;

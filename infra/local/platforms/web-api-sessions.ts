@@ -8,7 +8,7 @@ export interface SessionOptions {
   manager: WebApiSecret;
   /** How long after `auth/start` the answer may come, in milliseconds. */
   authWindowMs?: number;
-  /** How long a session lives without a request, in milliseconds. */
+  /** The idle timeout of a session, in milliseconds. */
   idleMs?: number;
 }
 
@@ -23,7 +23,10 @@ export interface Session {
 
 const LOWEST_VERSION = 484;
 
-/** The sessions of a simulated tp5 server: each is a connection, and ends with it. The proofs of both sides are computed. */
+/**
+ * The sessions of a simulated tp5 server: each is a connection, and ends with it. The proofs of both sides are
+ * computed.
+ */
 export class WebApiSessions {
   /** How many were opened so far. */
   opened = 0;
@@ -56,7 +59,7 @@ export class WebApiSessions {
     return this.#sessions.get(socket);
   }
 
-  /** A request has come; the time for the proof goes on whatever else is asked. */
+  /** A request resets the idle timeout, but not the timeout of the authentication. */
   touch(session: Session): void {
     if (session.state !== 'started') this.#expire(session, this.#idleMs);
   }
@@ -98,7 +101,7 @@ export class WebApiSessions {
   #expire(session: Session, afterMs: number): void {
     clearTimeout(session.timer);
     session.timer = setTimeout(() => {
-      // What is being worked on is no silence of the client.
+      // A running command does not count as idle time.
       if (session.busy) this.#expire(session, afterMs);
       else session.socket.destroy();
     }, afterMs).unref();

@@ -12,7 +12,7 @@ export interface Caller {
 /** Who there is, by access key. */
 export type Callers = ReadonlyMap<string, Caller>;
 
-/** An access key that nobody else has, of AWS's form. */
+/** A unique access key in AWS's format. */
 export function newAccessKeyId(): string {
   return `LOCAL${randomBytes(10).toString('hex').toUpperCase()}`;
 }
@@ -25,7 +25,7 @@ export interface ObservedCall {
   by: string[];
 }
 
-/** One call for each set of rights that ever allowed one, in this process: what a run of the tests has used. */
+/** One call for each set of rights that ever allowed one, in this process: the rights that a test run has used. */
 export const observedCalls = new Map<string, ObservedCall>();
 
 /** @returns AWS's sentence about the first right that is missing; undefined: the call may be made */

@@ -1,4 +1,4 @@
-/** What one call needs: an action on a resource. */
+/** The action and resource of one call. */
 export interface Need {
   action: string;
   /** An ARN, or the phone number of a text. */

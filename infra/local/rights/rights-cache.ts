@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What a stack allows its functions, with the references of its template. */
+/** The rights of a stack's functions, with the references of its template. */
 export interface StackRights {
   /** The types of its resources, by logical id. */
   types: Readonly<Record<string, string>>;
@@ -26,8 +26,8 @@ interface Kept {
 }
 
 /**
- * Synthesizes once for each settings: the result is kept in memory, and in a file for the next process, where it is
- * valid for exactly the same sources.
+ * Synthesizes once for each set of settings. The result is cached in memory, and in a file for processes with the same
+ * sources.
  */
 export function rightsCache(
   folder: string,

@@ -9,7 +9,7 @@ import { rightsCache, type StackRights, sourcesHash } from './rights-cache.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** What the names of the trading servers' secrets begin with here. */
+/** The prefix of the trading servers' secrets. */
 export const PLATFORM_SECRETS = 'platform/';
 
 /**
@@ -50,7 +50,7 @@ function readSettings(environment: Environment): Record<string, string> {
   return settings;
 }
 
-/** The values of references: `CrmTable` and `CrmTable.Arn`, for every resource that a function is told of. */
+/** The values of references: `CrmTable` and `CrmTable.Arn`, for every resource in a function's environment. */
 function resourceNames(
   types: StackRights['types'],
   functions: StackRights['functions'],
@@ -79,7 +79,7 @@ const ARNS: Readonly<Record<string, (name: string) => string>> = {
   'AWS::Events::EventBus': busArn,
 };
 
-/** `CrmTable` or `CrmTable.Arn`, where a value is one of a template's references. */
+/** `CrmTable` or `CrmTable.Arn`, if a value is a reference of the template. */
 function referenceName(value: unknown): string | undefined {
   const [[name, argument] = [], ...others] = Object.entries(value ?? {}) as [string, unknown][];
   if (others.length > 0) return undefined;
@@ -87,7 +87,7 @@ function referenceName(value: unknown): string | undefined {
   return name === 'Fn::GetAtt' ? (argument as string[]).join('.') : undefined;
 }
 
-/** A value of a template as text. A reference to what no function is told of stays visible: `<Log.Arn>`. */
+/** A value of a template as text. A reference to another resource stays visible: `<Log.Arn>`. */
 function resolve(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (Array.isArray(value)) return value.map((one) => resolve(one, names));
   if (typeof value !== 'object' || value === null) return value;
@@ -102,7 +102,7 @@ function resolve(value: unknown, names: ReadonlyMap<string, string>): unknown {
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const stackRights = rightsCache(join(ROOT, '.local', 'rights'), sourcesHash, async (settings) => {
-  // Loaded where nothing is kept: CDK takes a second.
+  // Loaded without a cached result: CDK takes a second.
   const { synthesizeRights } = await import('./synthesis.ts');
   return synthesizeRights(settings);
 });

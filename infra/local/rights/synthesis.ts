@@ -10,7 +10,7 @@ import { ServiceStack } from '../../service-stack.ts';
 import { readSettings } from '../../settings.ts';
 import type { FunctionRights, StackRights } from './rights-cache.ts';
 
-/** Everything that takes time and is no part of the template is switched off. */
+/** Everything slow that is not part of the template is disabled. */
 const BARE: AppProps = {
   context: { ...flags, 'aws:cdk:bundling-stacks': [], 'aws:cdk:disable-creation-stack-traces': true },
   analyticsReporting: false,
@@ -38,7 +38,7 @@ interface Resource {
   Properties: Record<string, unknown>;
 }
 
-/** What the stack of these settings allows each function. */
+/** The rights of each function in the stack of these settings. */
 export function synthesizeRights(settings: Record<string, unknown>): StackRights {
   const template = synthesizeAlone({ builtinCloudFormationValidation: false }, settings, (stack) =>
     Template.fromStack(stack).toJSON(),

@@ -8,7 +8,7 @@ export interface CaptchaOptions extends Omit<StandInOptions, 'record' | 'callers
   settings: CaptchaSettings;
 }
 
-/** What a provider says of a solved captcha. */
+/** The provider's data about a solved captcha. */
 interface Solved {
   /** The page's. */
   hostname: string;
@@ -19,7 +19,10 @@ interface Solved {
 export interface Captcha extends StandIn {
   /** Where tokens are checked. */
   readonly siteverify: string;
-  /** The token that a provider's widget gives a page whose visitor has solved the captcha. @param solved if it was not a person on a page of the broker */
+  /**
+   * The token that a provider's widget gives a page whose visitor has solved the captcha. @param solved if it was not a
+   * person on a page of the broker
+   */
   solve(solved?: Partial<Solved>): string;
 }
 
@@ -31,7 +34,7 @@ export async function startCaptcha({ secret, settings, ...options }: CaptchaOpti
   const { provider, hostnames = ['localhost'], minScore } = settings;
   const [hostname = ''] = hostnames;
   const person = { hostname, score: minScore === undefined ? undefined : provider === 'hcaptcha' ? 0 : 1 };
-  /** When each token was given and for what, by token. */
+  /** The time and purpose of each token. */
   const tokens = new Map<string, Solved & { givenAt: number }>();
 
   function answer({ method, path, body }: Call): Answer {

@@ -3,9 +3,9 @@ import { type AddressInfo, Server, type Socket } from 'node:net';
 import type { Faults } from '../faults.ts';
 
 /**
- * Makes the fault `down` real: while it is the next one, the port is closed, and clients are refused as by a service that
- * is not there. Nobody hears of a refused connection but the client; the clients run in this process, so their sockets
- * are watched, and every refusal uses the fault up once. Works for any protocol over TCP.
+ * Makes the fault `down` real: while it is the next one, the port is closed and clients are refused. Only the client
+ * notices a refused connection. The clients run in this process, so their sockets are watched, and each refusal
+ * consumes one fault. Works for any protocol over TCP.
  *
  * @param server listens already; `faults.next()` is the caller's for connections that do come in, followed by `check()`
  */
@@ -20,7 +20,8 @@ export function downtime(server: Server, faults: Faults): { check(): void; stop(
     open = !down;
     if (down) {
       subscribe('net.client.socket', watch);
-      // Not the HTTP server's own `close`, which also ends idle connections: a call that comes on one of them must be counted.
+      // Not the HTTP server's own `close`, which also ends idle connections: a call that comes on one of them must be
+      // counted.
       Server.prototype.close.call(server);
     } else {
       unsubscribe('net.client.socket', watch);

@@ -41,7 +41,9 @@ const EntrySchema = v.object({
 type Entry = v.InferOutput<typeof EntrySchema>;
 const InputSchema = v.object({ Entries: v.array(EntrySchema) });
 
-/** EventBridge `PutEvents`, in its JSON 1.1 protocol. Of its faults, `partial` refuses the first entry of a call alone. */
+/**
+ * EventBridge `PutEvents`, in its JSON 1.1 protocol. Of its faults, `partial` refuses the first entry of a call alone.
+ */
 export function startEvents({ buses, deliver, ...options }: EventsOptions): Promise<StandIn> {
   function answer({ headers, body, fault }: Call): Answer {
     if (headers['x-amz-target'] !== 'AWSEvents.PutEvents') {
@@ -102,7 +104,7 @@ function entryBytes({ Source, DetailType, Detail, Resources, Time }: Entry): num
   return Buffer.byteLength([Source, DetailType, Detail, ...Resources].join('')) + (Time === undefined ? 0 : 14);
 }
 
-/** Why a bus does not take this entry; the others of the call go on. */
+/** The error of an entry that the bus refuses. The other entries of the call are accepted. */
 function entryError(entry: Entry, buses: string[]) {
   const { Source, DetailType, Detail } = entry;
   if (Source === '') return missing('Source');

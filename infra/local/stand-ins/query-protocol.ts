@@ -2,7 +2,7 @@ import { type Answer, requestId } from './stand-in.ts';
 
 /**
  * The AWS query protocol, spoken by SES v1 and SNS: a form in, XML out.
- * A list stands as `Name.member.1`, a map as `Name.entry.1.Name` and `Name.entry.1.Value…`.
+ * A list is `Name.member.1`, a map as `Name.entry.1.Name` and `Name.entry.1.Value…`.
  */
 export interface QueryDialect {
   namespace: string;

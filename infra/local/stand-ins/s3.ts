@@ -8,7 +8,7 @@ export interface S3Options extends Omit<StandInOptions, 'record'> {
   buckets: string[];
 }
 
-/** An object as it was put. */
+/** A stored object. */
 interface S3Object {
   body: Buffer;
   contentType: string;
@@ -26,7 +26,10 @@ export interface S3StandIn extends StandIn {
 const MAX_METADATA_BYTES = 2_048;
 const LONGEST_KEY_BYTES = 1_024;
 
-/** S3 with path-style addresses, as the SDK uses them with an endpoint that is an IP address: objects put, their tags taken away. */
+/**
+ * S3 with path-style addresses, as the SDK uses them with an endpoint that is an IP address: puts objects and deletes
+ * tags.
+ */
 export async function startS3({ buckets, ...options }: S3Options): Promise<S3StandIn> {
   const objects = new Map<string, S3Object>();
 

@@ -5,7 +5,7 @@ import type { Need } from '../rights/policy.ts';
 import { type Answer, type Call, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface SecretsOptions extends Omit<StandInOptions, 'record'> {
-  /** Values by the secret's name; what is put is changed here. */
+  /** Values by the secret's name. A put changes them. */
   secrets: Map<string, string>;
 }
 
@@ -14,7 +14,9 @@ const GetSchema = v.object({ SecretId: text });
 const PutSchema = v.object({ SecretId: text, SecretString: text });
 const CreateSchema = v.object({ Name: text, SecretString: text });
 
-/** Secrets Manager `GetSecretValue`, and for operators `PutSecretValue` and `CreateSecret`, in its JSON 1.1 protocol. */
+/**
+ * Secrets Manager `GetSecretValue`, and for operators `PutSecretValue` and `CreateSecret`, in its JSON 1.1 protocol.
+ */
 export function startSecrets({ secrets, ...options }: SecretsOptions): Promise<StandIn> {
   const startedAt = Date.now();
   /** When the version of a secret was made, in epoch milliseconds. */

@@ -25,7 +25,7 @@ export function startSes({ verified, configurationSets = [], record, ...options 
     return queryResult(SES, 'SendEmail', { MessageId: requestId() });
   }
 
-  /** The right on the identity that is verified, where the address itself is: on the address; and on the configuration set. */
+  /** The rights on the verified identity (the address if it is verified) and on the configuration set. */
   function needs({ body }: Call): Need[] {
     const form = new URLSearchParams(body);
     const sender = parseAddress(form.get('Source') ?? '');

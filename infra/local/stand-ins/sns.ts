@@ -11,7 +11,7 @@ export interface SnsOptions extends StandInOptions {
 
 const SNS = { namespace: 'http://sns.amazonaws.com/doc/2010-03-31/' };
 
-/** SNS `Publish`, to a phone number or to a topic; what a topic gets is a popup. */
+/** SNS `Publish`, to a phone number or to a topic; a message to a topic is a popup. */
 export function startSns({ topics = [], optedOut = [], record, ...options }: SnsOptions): Promise<StandIn> {
   function answer({ body }: Call): Answer {
     const form = new URLSearchParams(body);
@@ -65,7 +65,7 @@ function needs({ body }: Call): Need[] {
 
 type Attributes = Map<string, { type: string; value: string }>;
 
-/** The message attributes, or what is wrong with them. */
+/** The message attributes, or their error. */
 function parseAttributes(form: URLSearchParams): Attributes | string {
   const names = list(form, 'MessageAttributes.entry', '.Name');
   const attributes: Attributes = new Map();
@@ -83,7 +83,7 @@ function parseAttributes(form: URLSearchParams): Attributes | string {
   return attributes;
 }
 
-/** What the values of an SMS's attributes must look like. */
+/** The formats of an SMS's attributes. */
 const SMS_ATTRIBUTES: Record<string, { type: string; rule: RegExp }> = {
   'AWS.SNS.SMS.SMSType': { type: 'String', rule: /^(Transactional|Promotional)$/ },
   'AWS.SNS.SMS.SenderID': { type: 'String', rule: /^(?=.*[A-Za-z])[A-Za-z0-9]([A-Za-z0-9-]{0,9}[A-Za-z0-9])?$/ },

@@ -53,7 +53,7 @@ const MessageSchema = v.strictObject({
 });
 type Template = v.InferOutput<typeof MessageSchema>['template'];
 
-/** End User Messaging Social, `SendWhatsAppMessage` (REST, JSON), with the checks of Meta's Cloud API behind it. */
+/** End User Messaging Social, `SendWhatsAppMessage` (REST, JSON), with the checks of Meta's Cloud API. */
 export function startSocial(options: SocialOptions): Promise<StandIn> {
   function answer({ path, body }: Call): Answer {
     if (path !== '/v1/whatsapp/send') return error(404, 'UnknownOperationException');
@@ -94,7 +94,10 @@ function needs({ body }: Call): Need[] {
   return [{ action: 'social-messaging:SendWhatsAppMessage', resource }];
 }
 
-/** The message as the template makes it, in English; undefined when the template does not exist or asks for other parameters. */
+/**
+ * The message as the template makes it, in English; undefined when the template does not exist or asks for other
+ * parameters.
+ */
 function rendered({ name, components }: Template, options: SocialOptions): string | undefined {
   if (options.noticeTemplates.includes(name)) {
     if (components.length > 0) return undefined;

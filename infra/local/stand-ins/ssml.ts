@@ -14,8 +14,8 @@ const TOKEN =
   /<(?<end>\/?)(?<tag>[a-z][a-z:-]*)(?<attributes>(?:\s+[\w:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(?<empty>\/?)>|&(?<entity>amp|lt|gt|quot|apos|#\d{1,7}|#x[\da-fA-F]{1,6});|(?<text>[^<&]+)/y;
 
 /**
- * What a voice says, as text: tags gone, pauses as spaces, digits that are said one by one written as one number.
- * @returns undefined when Polly would not take the SSML
+ * The spoken text: without tags, pauses as spaces, spelled digits as one number. @returns undefined if Polly would
+ * refuse the SSML
  */
 export function spokenText(ssml: string): string | undefined {
   const open: { tag: string; digits: boolean }[] = [];
@@ -50,7 +50,7 @@ export function spokenText(ssml: string): string | undefined {
     .trim();
 }
 
-/** Around what is said character by character (private use, so in no text). */
+/** Marks spelled characters (private use, so in no text). */
 const START = '\uE000';
 const END = '\uE001';
 

@@ -10,7 +10,7 @@ export interface StandInOptions {
   /** 0 or absent: a free one. */
   port?: number;
   faults: Faults;
-  /** Who may call, and what; absent: anybody may do anything. */
+  /** The callers and their rights; absent: everything is allowed. */
   callers?: Callers | undefined;
   /** Called with every message that the service took on. */
   record: (entry: OutboxEntry) => void;
@@ -19,9 +19,9 @@ export interface StandInOptions {
 /** A service of AWS on 127.0.0.1, for one deployment, speaking its wire format. */
 export interface StandIn {
   readonly url: string;
-  /** How many requests were read, whatever became of them; of signed services, those that were allowed. */
+  /** The number of requests, with any outcome; of signed services, the allowed ones. */
   readonly requests: number;
-  /** The body of the last request of all, whatever became of it. */
+  /** The body of the last request, with any outcome. */
   readonly lastBody: string;
   close(): Promise<void>;
 }
@@ -50,17 +50,17 @@ interface Answers {
   refused(): Answer;
 }
 
-/** A service of AWS, or one whose requests nobody signs. */
+/** A service of AWS, or one with unsigned requests. */
 type Service = Answers & (Signed | { signingName?: undefined });
 
 interface Signed {
   /** The name of the service in a signature's credential scope. */
   signingName: string;
-  /** What a call needs the right to. */
+  /** The rights that a call needs. */
   needs(call: Call): Need[];
   /** The answer to a request that is not signed for this service by one of its callers. */
   unsigned(): Answer;
-  /** The answer to a caller without the right. @param message what is missing, in AWS's words */
+  /** The answer to a caller without the right. @param message AWS's message about the missing right */
   denied(message: string): Answer;
 }
 

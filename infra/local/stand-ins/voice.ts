@@ -15,7 +15,7 @@ export interface VoiceOptions extends StandInOptions {
   blockedCountries?: string[];
 }
 
-/** The voices of Amazon Polly that `SendVoiceMessage` knows, by what they speak. */
+/** The voices of Amazon Polly that `SendVoiceMessage` knows, by language. */
 export const VOICES: Record<string, string> = {
   ar: 'ZEINA',
   'cy-GB': 'GWYNETH',
