@@ -5,6 +5,7 @@ import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { Alarms } from './constructs/alarms.ts';
 import { countryRules } from './constructs/country-rules.ts';
+import { CrmWriter } from './constructs/crm-writer.ts';
 import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
 import { ServiceEvents } from './constructs/event-bus.ts';
@@ -47,6 +48,7 @@ export class ServiceStack extends Stack {
       topicArns: Object.values(alarms.topics).map(({ topicArn }) => topicArn),
     });
     if (given.confirmation) new RegistrationReader(this, 'Reader', around.data);
+    if (given.crmWriter !== undefined) new CrmWriter(this, 'CrmWriter', around.data, given.crmWriter);
 
     output(this, 'CrmTableName', 'The table of CRM records, for the operators’ command.', around.data.crm.tableName);
     output(this, 'PepperSecretArn', 'The secret to rotate.', around.data.pepper.secretArn);

@@ -141,6 +141,8 @@ export const SettingsSchema = closedObject({
   platformSecrets: v.optional(
     text(/^[\w.@-]+(\/[\w.@-]+)*\/$/, 'must be the beginning of a name, and end with a slash'),
   ),
+  /** What the broker's CRM writes into the table of CRM records itself; absent: nothing. */
+  crmWriter: v.optional(v.picklist(['clients', 'all'], 'must be clients or all')),
   /** False: the account has the role already by which AWS measures calls, from another stack or the console. */
   voiceMetricsRole: v.optional(flag, true),
   /** Gets the alarms by mail, once its owner has confirmed. Further receivers subscribe to the topic. */

@@ -31,6 +31,8 @@ const EVENTS = {
   PlatformRefused: 'ERROR',
   PlatformUnavailable: 'ERROR',
   OperationNotSettled: 'ERROR',
+  /** An item of the CRM's table breaks its rules and counts as absent. */
+  CrmItemMalformed: 'ERROR',
   RequestRefused: 'INFO',
   InternalError: 'CRITICAL',
 } as const satisfies Record<string, LogLevel>;
@@ -53,6 +55,8 @@ const FIELDS = {
   version: 'word',
   login: 'number',
   notice: 'word',
+  /** The key of an item of the CRM's table. */
+  item: 'word',
   kind: 'word',
   step: 'word',
   /** Of an error's stack, without its message. */

@@ -80,7 +80,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
       /^file-type$/,
       /^lib\/(records|validators|secrets)\//,
       /^lib\/aws\/(dynamodb|failure|s3|eventbridge)\.ts$/,
-      /^lib\/(problem|deadline)\.ts$/,
+      /^lib\/(problem|deadline|telemetry)\.ts$/,
     ],
   },
   {

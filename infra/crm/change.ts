@@ -1,20 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CommandError, counted, type Terminal } from './command.ts';
 import { connectionWarnings } from './connection-warnings.ts';
-import { type CrmItem, parseItems, serializeItems } from './crm-items.ts';
+import { type CrmItem, isUnique, ownerIds, parseItems, pointer, pointerKind, serializeRecords } from './crm-items.ts';
 import type { CrmTable, CrmWrite } from './crm-table.ts';
-import { CRM_KINDS, type CrmKind, type CrmRecords, emptyRecords, itemKey, place, put } from './kinds.ts';
-import { CrmFileError } from './record-errors.ts';
+import { type CrmKind, type CrmRecords, itemKey, type LocatedRecord, place } from './kinds.ts';
+import { CrmFileError, type RecordError } from './record-errors.ts';
 import { duplicateErrors, localHostErrors, overlapErrors } from './record-rules.ts';
 import type { Target } from './target.ts';
 
 /** The changes of a command. */
 interface Change {
-  add: CrmRecords;
-  /** The keys of items to delete. */
-  gone: ReadonlySet<string>;
-  /** Names a record of `add` in a fault. */
-  named(kind: CrmKind, index: number): string;
+  add: readonly LocatedRecord[];
+  /** The keys of records to delete. */
+  gone: readonly string[];
 }
 
 /** The target of a change, and whether it is only shown. */
@@ -25,49 +23,45 @@ interface ItemLocation {
 }
 
 /**
- * Adds and changes records.
- * @param named names one of them in a fault
- * @throws CrmFileError with every fault
+ * Adds and changes records. It reads and writes only their items, their pointers, and the records that share these.
+ * @param named names one of them in an error
+ * @throws CrmFileError with every error
  */
-export async function addRecords(place: ItemLocation, add: CrmRecords, named: Change['named']): Promise<void> {
-  await change(place, await readTable(place.target, place.terminal), { add, gone: new Set(), named });
+export async function addRecords(
+  where: ItemLocation,
+  add: CrmRecords,
+  named: (kind: CrmKind, index: number) => string,
+): Promise<void> {
+  await change(where, { add: place(add, named), gone: [] });
 }
 
 /** Deletes records of a kind; none, when one of them is not there. */
-export async function removeRecords(place: ItemLocation, kind: CrmKind, ids: readonly string[]): Promise<void> {
-  const content = await readTable(place.target, place.terminal);
-  const known = new Set(content.items.map(({ pk }) => pk));
+export async function removeRecords(where: ItemLocation, kind: CrmKind, ids: readonly string[]): Promise<void> {
+  const { table, name } = where.target;
+  const known = new Set((await table.readMany(ids.map((id) => itemKey(kind, id)))).map(({ pk }) => pk));
   const missing = ids.filter((id) => !known.has(itemKey(kind, id)));
-  if (missing.length > 0)
-    throw new CommandError(`${place.target.name} holds no ${kind} of this id: ${missing.join(', ')}`);
-  const gone = new Set(ids.map((id) => itemKey(kind, id)));
-  await change(place, content, { add: emptyRecords(), gone, named: (one) => one });
+  if (missing.length > 0) throw new CommandError(`${name} holds no ${kind} of this id: ${missing.join(', ')}`);
+  await change(where, { add: [], gone: [...known] });
 }
 
-/** Writes the change, and the pointers by which clients are found. */
-async function change(
-  { target, dryRun, terminal }: ItemLocation,
-  { items, records, damaged }: TableContent,
-  { add, gone, named }: Change,
-): Promise<void> {
-  const added = place(add, named);
-  const replaced = new Set(added.map(({ kind, record }) => itemKey(kind, record.id)));
-  const kept = place(records, (kind, _, id) => `the table's ${kind}[${JSON.stringify(id)}]`).filter(
-    ({ kind, record }) => !replaced.has(itemKey(kind, record.id)) && !gone.has(itemKey(kind, record.id)),
-  );
-  const faults = [...localHostErrors(added), ...duplicateErrors([...kept, ...added]), ...overlapErrors(added, kept)];
+/** Writes the change, and the pointers to the changed records. */
+async function change({ target, dryRun, terminal }: ItemLocation, { add, gone }: Change): Promise<void> {
+  const content = await readConcerned(target, { add, gone }, terminal);
+  const faults = [
+    ...localHostErrors(add),
+    ...duplicateErrors([...content.others, ...add]),
+    ...overlapErrors(add, content.others),
+  ];
   if (faults.length > 0) throw new CrmFileError(faults);
-  for (const { path, kind, record } of added) {
+  for (const { path, kind, record } of add) {
     const warnings = kind === 'connections' ? await connectionWarnings(record, path, target, terminal) : [];
     for (const warning of warnings) terminal.report(`${warning}\n`);
   }
 
-  const wanted = emptyRecords();
-  for (const one of [...kept, ...added]) put(wanted, one);
-  const plan = planWrites(items, await serializeItems(wanted), gone, damaged);
-  const changes = plan.flat().filter((write) => !isPointer('put' in write ? write.put.pk : write.delete)).length;
+  const plan = planWrites(content, gone);
+  const changes = plan.flat().filter((write) => !isPointer(write)).length;
   if (dryRun) {
-    terminal.print(difference(items, plan));
+    terminal.print(difference(content.items, plan));
     terminal.print(`${counted(changes, 'record')} would change in ${target.name}; nothing was written.\n`);
     return;
   }
@@ -75,31 +69,71 @@ async function change(
   terminal.print(`${counted(changes, 'record')} changed in ${target.name}.\n`);
 }
 
-/** The writes that give the table the wanted items. Each list is complete before the next begins. */
-function planWrites(
-  current: readonly CrmItem[],
-  wanted: readonly CrmItem[],
-  gone: ReadonlySet<string>,
-  damaged: ReadonlySet<string>,
-): CrmWrite[][] {
-  const now = new Map(current.map((item) => [item.pk, item]));
-  const then = new Set(wanted.map(({ pk }) => pk));
-  const puts = wanted.filter((item) => !isDeepStrictEqual(now.get(item.pk), item));
-  // The pointers of a client whose record cannot be read stay: its record may still be fixed.
-  const stale = current.filter(
-    ({ pk, client_id }) => isPointer(pk) && !then.has(pk) && !damaged.has(itemKey('clients', client_id ?? '')),
-  );
-  // At no time does a pointer lead to a client that is not there.
+/** What a change concerns. */
+interface Concerned {
+  /** The keys of the changed records. */
+  changed: ReadonlySet<string>;
+  /** The items of the changed records and of their pointers, as they are. */
+  items: ReadonlyMap<string, CrmItem>;
+  /** The items of the added records, as they will be. */
+  added: readonly CrmItem[];
+  /** For each pointer that leads to a changed record, or did: the ids of the added records that it will lead to. */
+  pointers: ReadonlyMap<string, readonly string[]>;
+  /** Unchanged records that share a pointer with an added one. */
+  others: readonly LocatedRecord[];
+}
+
+/** Reads what the change concerns, and reports what of it is damaged. */
+async function readConcerned(target: Target, { add, gone }: Change, terminal: Terminal): Promise<Concerned> {
+  const changed = new Set([...add.map(({ kind, record }) => itemKey(kind, record.id)), ...gone]);
+  const read = async (keys: readonly string[]) => {
+    const items = await target.table.readMany(keys);
+    const { records, faults } = parseItems(items);
+    reportDamage(target, faults, terminal);
+    return { items, placed: place(records, (kind, _, id) => `the table's ${kind}[${JSON.stringify(id)}]`) };
+  };
+  const before = await read([...changed]);
+  const { items: added, owners } = await serializeRecords(add);
+  const { owners: formerly } = await serializeRecords(before.placed);
+  const pointers = new Map([...[...formerly.keys()].map((key): [string, string[]] => [key, []]), ...owners]);
+  const { items: leading } = await read([...pointers.keys()]);
+  const sharing = leading.filter(({ pk }) => owners.has(pk) && !pk.startsWith('phone#'));
+  const others = await read(sharing.flatMap(ownerKeys).filter((key) => !changed.has(key)));
+  return {
+    changed,
+    items: new Map([...before.items, ...leading].map((item) => [item.pk, item])),
+    added,
+    pointers,
+    others: others.placed,
+  };
+}
+
+/** The keys of the records that a pointer leads to. */
+function ownerKeys(item: CrmItem): string[] {
+  const { to } = pointerKind(item.pk) ?? {};
+  return to === undefined ? [] : ownerIds(item).map((id) => itemKey(to, id));
+}
+
+/** What has to be written; each list is complete before the next begins, so no pointer leads to a client that is absent. */
+function planWrites({ changed, items, added, pointers }: Concerned, gone: readonly string[]): CrmWrite[][] {
+  const puts = (wanted: readonly CrmItem[]) =>
+    wanted.filter((item) => !isDeepStrictEqual(items.get(item.pk), item)).map((item) => ({ put: item }));
+  const led = [...pointers].map(([pk, ids]) => {
+    const { to = 'clients' } = pointerKind(pk) ?? {};
+    const stay = ownerIds(items.get(pk) ?? { pk }).filter((id) => !changed.has(itemKey(to, id)));
+    return { pk, ids: isUnique(pk) && ids.length > 0 ? ids : [...stay, ...ids] };
+  });
+  const stale = led.filter(({ pk, ids }) => ids.length === 0 && items.has(pk));
   return [
-    puts.filter(({ pk }) => !isPointer(pk)).map((item) => ({ put: item })),
-    puts.filter(({ pk }) => isPointer(pk)).map((item) => ({ put: item })),
+    puts(added),
+    puts(led.filter(({ ids }) => ids.length > 0).map(({ pk, ids }) => pointer(pk, ids))),
     stale.map(({ pk }) => ({ delete: pk })),
-    [...gone].map((pk) => ({ delete: pk })),
+    gone.map((pk) => ({ delete: pk })),
   ];
 }
 
-function isPointer(key: string): boolean {
-  return !CRM_KINDS.some((kind) => key.startsWith(itemKey(kind, '')));
+function isPointer(write: CrmWrite): boolean {
+  return pointerKind('put' in write ? write.put.pk : write.delete) !== undefined;
 }
 
 async function write(table: CrmTable, plan: readonly CrmWrite[][], { report }: Terminal): Promise<void> {
@@ -117,12 +151,13 @@ async function write(table: CrmTable, plan: readonly CrmWrite[][], { report }: T
 }
 
 /** The change of each record, member by member. */
-function difference(current: readonly CrmItem[], plan: readonly CrmWrite[][]): string {
-  const now = new Map(current.map(({ pk, record }) => [pk, record]));
+function difference(now: ReadonlyMap<string, CrmItem>, plan: readonly CrmWrite[][]): string {
   return plan
     .flat()
-    .filter((write) => !isPointer('put' in write ? write.put.pk : write.delete))
-    .flatMap((write) => ('put' in write ? recordDifference(write.put, now.get(write.put.pk)) : [`- ${write.delete}`]))
+    .filter((write) => !isPointer(write))
+    .flatMap((write) =>
+      'put' in write ? recordDifference(write.put, now.get(write.put.pk)?.record) : [`- ${write.delete}`],
+    )
     .map((line) => `${line}\n`)
     .join('');
 }
@@ -140,19 +175,13 @@ function short(value: unknown): string {
   return text.length > 100 ? `${text.slice(0, 99)}…` : text;
 }
 
-interface TableContent {
-  items: CrmItem[];
-  records: CrmRecords;
-  /** The keys of items whose record cannot be read. */
-  damaged: Set<string>;
+/** Reads the records of the whole table, and reports those that are damaged. */
+export async function readTable(target: Target, terminal: Terminal): Promise<CrmRecords> {
+  const { records, faults } = parseItems(await target.table.readAll());
+  reportDamage(target, faults, terminal);
+  return records;
 }
 
-/** Reads the whole table and reports damaged records. */
-export async function readTable({ table, name }: Target, { report }: Terminal): Promise<TableContent> {
-  const items = await table.readAll();
-  const { records, faults } = parseItems(items);
-  for (const { path, rule } of faults) report(`Damaged in ${name}, and passed over: ${path}: ${rule}\n`);
-  const readable = new Set(CRM_KINDS.flatMap((kind) => records[kind].map(({ id }) => itemKey(kind, id))));
-  const damaged = new Set(items.map(({ pk }) => pk).filter((pk) => !isPointer(pk) && !readable.has(pk)));
-  return { items, records, damaged };
+function reportDamage({ name }: Target, faults: readonly RecordError[], { report }: Terminal): void {
+  for (const { path, rule } of faults) report(`Damaged in ${name}, and skipped: ${path}: ${rule}\n`);
 }

@@ -1,46 +1,107 @@
 import * as v from 'valibot';
-import type { Client } from '../../lib/records/crm-records.ts';
 import { crmKey } from '../../lib/records/crm-table.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { parsePhone } from '../../lib/validators/phone.ts';
-import { CRM_KINDS, type CrmRecords, emptyRecords, KINDS, type LocatedRecord, place, put } from './kinds.ts';
+import {
+  CRM_KINDS,
+  type CrmKind,
+  type CrmRecords,
+  emptyRecords,
+  itemKey,
+  KINDS,
+  type LocatedRecord,
+  place,
+  put,
+} from './kinds.ts';
 import { describeRule, issuePath, type RecordError } from './record-errors.ts';
 
-/** One item of the table of CRM records. */
+/** One item of the table of CRM records: a record, or a pointer that leads to some. */
 export interface CrmItem {
   pk: string;
   record?: unknown;
   /** Of a client with a phone: its number in E.164. */
   e164?: string;
-  /** Of a pointer: the client it leads to. */
+  /** Of a pointer to one client. */
   client_id?: string;
+  /** Of a phone number, sorted. */
+  client_ids?: string[];
+  /** Of a server, sorted. */
+  connection_ids?: string[];
 }
 
-/**
- * The items that hold these records, and the pointers by which clients are found. A shared phone leads to its first
- * client.
- */
+/** What a pointer leads to, and the attribute that names it. */
+interface PointerKind {
+  to: CrmKind;
+  attribute: 'client_id' | 'client_ids' | 'connection_ids';
+}
+
+const POINTERS: Readonly<Record<string, PointerKind>> = {
+  email: { to: 'clients', attribute: 'client_id' },
+  referral: { to: 'clients', attribute: 'client_id' },
+  phone: { to: 'clients', attribute: 'client_ids' },
+  server: { to: 'connections', attribute: 'connection_ids' },
+};
+
+/** @returns undefined for the key of a record, and for a key that nothing uses */
+export function pointerKind(key: string): PointerKind | undefined {
+  const prefix = key.slice(0, key.indexOf('#'));
+  return Object.hasOwn(POINTERS, prefix) ? POINTERS[prefix] : undefined;
+}
+
+export function recordKind(key: string): CrmKind | undefined {
+  return CRM_KINDS.find((kind) => key.startsWith(itemKey(kind, '')));
+}
+
+/** Two records may not share such a pointer. */
+export function isUnique(key: string): boolean {
+  return pointerKind(key)?.attribute === 'client_id';
+}
+
+/** The ids of the records that a pointer leads to. */
+export function ownerIds({ client_id, client_ids, connection_ids }: CrmItem): string[] {
+  return client_ids ?? connection_ids ?? (client_id === undefined ? [] : [client_id]);
+}
+
+/** The item of a pointer. @param ids one, where it is unique */
+export function pointer(pk: string, ids: readonly string[]): CrmItem {
+  const { attribute } = pointerKind(pk) ?? {};
+  if (attribute === 'client_id') return { pk, ...(ids[0] === undefined ? {} : { client_id: ids[0] }) };
+  return attribute === undefined ? { pk } : { pk, [attribute]: ids.toSorted() };
+}
+
+async function recordItem({ kind, record }: LocatedRecord): Promise<CrmItem> {
+  const { phone } = kind === 'clients' ? record : {};
+  const e164 = phone && (await parsePhone(phone.country_code, phone.number))?.e164;
+  return { pk: itemKey(kind, record.id), record, ...(e164 === undefined ? {} : { e164 }) };
+}
+
+/** The keys of the pointers that lead to a record. @param item that of the record */
+function pointerKeys({ kind, record }: LocatedRecord, { e164 }: CrmItem): string[] {
+  if (kind === 'connections') return 'logins' in record ? [crmKey.server(record.platform, record.host)] : [];
+  if (kind !== 'clients') return [];
+  return [
+    crmKey.email(emailKey(record.email)),
+    ...(e164 === undefined ? [] : [crmKey.phone(e164)]),
+    ...(record.referral_code === undefined ? [] : [crmKey.referral(record.referral_code)]),
+  ];
+}
+
+/** Records as items, and the ids that each of their pointers names. */
+export async function serializeRecords(placed: readonly LocatedRecord[]) {
+  const items: CrmItem[] = [];
+  const owners = new Map<string, string[]>();
+  for (const one of placed) {
+    const item = await recordItem(one);
+    items.push(item);
+    for (const key of pointerKeys(one, item)) owners.set(key, [...(owners.get(key) ?? []), one.record.id]);
+  }
+  return { items, owners };
+}
+
+/** The items that hold these records, and the pointers that lead to them. */
 export async function serializeItems(records: CrmRecords): Promise<CrmItem[]> {
-  const items = new Map<string, CrmItem>();
-  for (const { kind, record } of place(records, () => '')) {
-    const pk = KINDS[kind].key(record.id);
-    const e164 = kind === 'clients' ? await phoneNumber(record) : undefined;
-    items.set(pk, { pk, record, ...(e164 === undefined ? {} : { e164 }) });
-  }
-  for (const client of records.clients) {
-    const e164 = items.get(crmKey.client(client.id))?.e164;
-    const pointers = [
-      crmKey.email(emailKey(client.email)),
-      ...(e164 === undefined ? [] : [crmKey.phone(e164)]),
-      ...(client.referral_code === undefined ? [] : [crmKey.referral(client.referral_code)]),
-    ];
-    for (const pk of pointers) if (!items.has(pk)) items.set(pk, { pk, client_id: client.id });
-  }
-  return [...items.values()];
-}
-
-async function phoneNumber({ phone }: Client): Promise<string | undefined> {
-  return phone === undefined ? undefined : (await parsePhone(phone.country_code, phone.number))?.e164;
+  const { items, owners } = await serializeRecords(place(records, () => ''));
+  return [...items, ...[...owners].map(([key, ids]) => pointer(key, ids))];
 }
 
 /** The records of these items, and the errors of unreadable ones. Pointers are skipped. */
@@ -48,11 +109,14 @@ export function parseItems(items: readonly CrmItem[]): { records: CrmRecords; fa
   const records = emptyRecords();
   const faults: RecordError[] = [];
   for (const { pk, record } of items.toSorted((a, b) => (a.pk < b.pk ? -1 : 1))) {
-    const kind = CRM_KINDS.find((name) => pk.startsWith(KINDS[name].key('')));
+    const kind = recordKind(pk);
     if (kind === undefined) continue;
     const result = v.safeParse(KINDS[kind].schema, record);
-    if (result.success) put(records, { path: pk, kind, record: result.output } as LocatedRecord);
-    for (const issue of result.issues ?? []) faults.push({ path: issuePath(pk, issue), rule: describeRule(issue) });
+    if (!result.success)
+      faults.push(...result.issues.map((issue) => ({ path: issuePath(pk, issue), rule: describeRule(issue) })));
+    else if (itemKey(kind, result.output.id) !== pk)
+      faults.push({ path: `${pk}.id`, rule: 'must be the id in the key' });
+    else put(records, { path: pk, kind, record: result.output } as LocatedRecord);
   }
   return { records, faults };
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, Option } from 'commander';
 import { call } from './call.ts';
 import { check, showHighestLogin } from './check.ts';
+import { checkItems } from './check-items.ts';
 import { HELP_HINT, printable, standardOutput, type Terminal } from './command.ts';
 import { explain } from './explain.ts';
 import { forget } from './forget.ts';
@@ -102,11 +103,14 @@ function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): v
 
 function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
   crm
-    .command('check <connection-id...>')
+    .command('check [connection-id...]')
     .description(
-      'connects to trading servers, logs in and looks at rights, groups and logins, without creating anything',
+      'connects to trading servers, logs in and looks at rights, groups and logins, without creating anything; without an id: lists the items of the table that break their rules',
     )
-    .action((ids) => onTarget((target) => check(target, ids, terminal)));
+    .option('--fix', 'without an id: writes pointers that are missing or wrong')
+    .action((ids, options) =>
+      onTarget((target) => (ids.length > 0 ? check(target, ids, terminal) : checkItems(target, options, terminal))),
+    );
   crm
     .command('highest-login <file> <connection-id>')
     .description('shows the highest login of a server, to choose a range above it; the file needs no `logins` yet')

@@ -11,6 +11,7 @@ import { parsePhone } from '../../lib/validators/phone.ts';
 import { logicalId } from '../tables.ts';
 import { removeRecords } from './change.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
+import { ownerIds } from './crm-items.ts';
 import { type Item, type TableItems, tableItems } from './table-items.ts';
 import type { Target } from './target.ts';
 
@@ -124,10 +125,13 @@ function summary({ registrations, documents }: Found, counters: number, dryRun: 
 
 async function forgetClient(target: Target, { address, isEmail }: Person, options: ForgetOptions, terminal: Terminal) {
   const pointer = await target.table.read(isEmail ? crmKey.email(address) : crmKey.phone(address));
-  const id = pointer?.client_id;
-  if (id === undefined) return terminal.print('No client has this address.\n');
-  if (options.client !== true)
-    return terminal.print(`The client ${id} has this address and is kept; --client deletes the record too.\n`);
+  const ids = pointer === undefined ? [] : ownerIds(pointer);
+  if (ids.length === 0) return terminal.print('No client has this address.\n');
+  if (options.client !== true) {
+    for (const id of ids)
+      terminal.print(`The client ${id} has this address and is kept; --client deletes the record too.\n`);
+    return;
+  }
   const { dryRun = false } = options;
-  await removeRecords({ target, dryRun, terminal }, 'clients', [id]);
+  await removeRecords({ target, dryRun, terminal }, 'clients', ids);
 }

@@ -17,7 +17,7 @@ export const LOCAL_HOST = 'local';
 const MAX_RECORD_BYTES = 390_000;
 
 /** Simulated servers, which only the local service has, are not allowed in a deployment. */
-export function localHostErrors(placed: LocatedRecord[]): RecordError[] {
+export function localHostErrors(placed: readonly LocatedRecord[]): RecordError[] {
   return placed.flatMap(({ path, kind, record }) =>
     kind === 'connections' && record.host === LOCAL_HOST
       ? [{ path: `${path}.host`, rule: 'names a simulated server, which only `npm start` with CRM_FILE runs' }]
@@ -26,7 +26,7 @@ export function localHostErrors(placed: LocatedRecord[]): RecordError[] {
 }
 
 /** Duplicate ids, email addresses, referral codes and field keys. */
-export function duplicateErrors(placed: LocatedRecord[]): RecordError[] {
+export function duplicateErrors(placed: readonly LocatedRecord[]): RecordError[] {
   const seen = new Map<string, string>();
   const faults: RecordError[] = [];
   function once(key: string, path: string): void {

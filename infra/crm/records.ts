@@ -21,7 +21,7 @@ export async function importFile(target: Target, file: string, options: ChangeOp
 
 /** Writes all records as a CRM file. */
 export async function exportFile(target: Target, file: string | undefined, terminal: Terminal) {
-  const { records } = await readTable(target, terminal);
+  const records = await readTable(target, terminal);
   const text = `${JSON.stringify(records, null, 2)}\n`;
   if (file === undefined) return terminal.print(text);
   // It contains personal data: only the operator may read it.
@@ -33,7 +33,7 @@ export async function exportFile(target: Target, file: string | undefined, termi
 /** Shows the records of a kind. */
 export async function list(target: Target, word: string, { json }: { json?: boolean }, terminal: Terminal) {
   const kind = parseKind(word);
-  const { records } = await readTable(target, terminal);
+  const records = await readTable(target, terminal);
   terminal.print(json === true ? `${JSON.stringify(records[kind], null, 2)}\n` : table(listRows(records)[kind]));
 }
 

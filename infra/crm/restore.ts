@@ -204,7 +204,7 @@ async function restoreCrm(
 ) {
   const restored = crmTable(from, target.database);
   const { records } = parseItems(await restored.readAll().finally(() => restored.close()));
-  const current = (await readTable(target, terminal)).records;
+  const current = await readTable(target, terminal);
   const wanted = emptyRecords();
   for (const one of place(records, (kind, _, id) => `${kind}[${JSON.stringify(id)}]`)) {
     const now = (current[one.kind] as CrmRecords[typeof one.kind]).find(({ id }) => id === one.record.id);

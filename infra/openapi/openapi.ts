@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { HEADERS } from './answers.ts';
+import { crmItemsDocument } from './crm-items.ts';
 import { description } from './description.ts';
 import { eventsDocument } from './events.ts';
 import type { JsonObject } from './json.ts';
@@ -62,6 +63,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
   const page = await readFile(new URL('../../lib/README.md', import.meta.url), 'utf8');
   return {
     'openapi.json': `${document}\n`,
+    'crm-items.json': `${JSON.stringify(crmItemsDocument(), null, 2)}\n`,
     'events.json': `${JSON.stringify(eventsDocument(), null, 2)}\n`,
     '../lib/README.md': page.replace(ERRORS, () => `${problemTable()}\n`),
   };

@@ -32,7 +32,7 @@ export async function openTradingAccount(
   callerSignal: AbortSignal,
 ): Promise<Answer<TradingAccountAnswer>> {
   const times = planTimes(dependencies.now(), request.endsAt - STOP_BEFORE_END_MS, callerSignal);
-  const reads = startReads(dependencies, version, request, times);
+  const reads = startReads(dependencies, version, request, telemetry, times);
   let isConnecting = true;
   const onEnd = () => {
     isConnecting = false;
@@ -53,6 +53,7 @@ function startReads(
   { directory, platform: connect }: AccountDependencies,
   version: PlatformVersion,
   { body, parameters }: OpeningRequest,
+  telemetry: Telemetry,
   { signal, platformSignal }: Times,
 ) {
   const records = directory.readAccountRecords(
@@ -62,6 +63,7 @@ function startReads(
       accountTypeId: body.account_type_id,
       rebateUserId: body.rebate_user_id,
     },
+    telemetry,
     signal,
   );
   const server = records.then(async ({ client, connection }): Promise<Server | undefined> => {

@@ -96,10 +96,8 @@ async function findServer(
   signal: AbortSignal,
   telemetry: Telemetry,
 ): Promise<Server | undefined> {
-  const { client, connection } = await directory.readAccountRecords(
-    { userId: user_id, connectionId: connection_id },
-    signal,
-  );
+  const ids = { userId: user_id, connectionId: connection_id };
+  const { client, connection } = await directory.readAccountRecords(ids, telemetry, signal);
   if (connection === undefined || connection.platform !== version) return undefined;
   let server = servers.get(connection_id);
   if (server === undefined) {

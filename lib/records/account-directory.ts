@@ -1,4 +1,5 @@
 import type { Item, Table } from '../aws/dynamodb.ts';
+import type { Telemetry } from '../telemetry.ts';
 import type { E164 } from '../validators/phone.ts';
 import {
   type AccountType,
@@ -17,7 +18,7 @@ export interface AccountClient extends Omit<Client, 'phone'> {
 
 /** The CRM records of an opening; one round trip. */
 export interface AccountDirectory {
-  /** Reads the records that an opening names. */
+  /** Reads the records that an opening names. A malformed one counts as absent. */
   readAccountRecords(
     ids: {
       userId: string;
@@ -25,6 +26,7 @@ export interface AccountDirectory {
       accountTypeId?: string | undefined;
       rebateUserId?: string | undefined;
     },
+    telemetry: Telemetry,
     signal: AbortSignal,
   ): Promise<{
     client: AccountClient | undefined;
@@ -34,10 +36,9 @@ export interface AccountDirectory {
   }>;
 }
 
-/** @throws AwsFailure also if a record in the table is malformed */
 export function dynamoAccountDirectory(table: Table): AccountDirectory {
   return {
-    async readAccountRecords({ userId, connectionId, accountTypeId, rebateUserId }, signal) {
+    async readAccountRecords({ userId, connectionId, accountTypeId, rebateUserId }, telemetry, signal) {
       const keys = {
         client: crmKey.client(userId),
         connection: crmKey.connection(connectionId),
@@ -46,20 +47,24 @@ export function dynamoAccountDirectory(table: Table): AccountDirectory {
       };
       const items = await readItems(table, Object.values(keys), signal);
       return {
-        client: accountClient(items.get(keys.client)),
-        connection: parseRecord(ConnectionSchema, items.get(keys.connection)),
-        accountType: parseRecord(AccountTypeSchema, items.get(keys.accountType ?? '')),
-        rebateUser: accountClient(items.get(keys.rebateUser ?? '')),
+        client: accountClient(items, keys.client, telemetry),
+        connection: parseRecord(ConnectionSchema, items, keys.connection, telemetry),
+        accountType: parseRecord(AccountTypeSchema, items, keys.accountType, telemetry),
+        rebateUser: accountClient(items, keys.rebateUser, telemetry),
       };
     },
   };
 }
 
 /** The item has the number in E.164, so that openings need no numbering plans. */
-function accountClient(item: Item | undefined): AccountClient | undefined {
-  const client = parseRecord(ClientSchema, item);
+function accountClient(
+  items: ReadonlyMap<string, Item>,
+  key: string | undefined,
+  telemetry: Telemetry,
+): AccountClient | undefined {
+  const client = parseRecord(ClientSchema, items, key, telemetry);
   if (client === undefined) return undefined;
   const { phone: _, ...rest } = client;
-  const e164 = item?.e164;
+  const e164 = items.get(key ?? '')?.e164;
   return typeof e164 === 'string' ? { ...rest, phone: e164 as E164 } : rest;
 }

@@ -47,7 +47,7 @@ export async function confirmRegistration(
   const registration = await findRegistration(dependencies, body, pepper, signal);
   if (registration === undefined) throw new Problem('code_not_accepted');
   const isFirst = registration.confirmation === undefined;
-  const confirmed = isFirst ? await confirm(dependencies, registration, signal) : registration;
+  const confirmed = isFirst ? await confirm(dependencies, registration, telemetry, signal) : registration;
   // Of simultaneous requests the one that confirmed it publishes.
   if (confirmed !== registration || isOverdue(registration, dependencies.now())) {
     await bestEffort(telemetry, 'event', (settling) => publish(dependencies, confirmed, settling));
@@ -105,10 +105,11 @@ async function findRegistration(
 async function confirm(
   { directory, documents, registrations, now }: ConfirmationDependencies,
   registration: StoredRegistration,
+  telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<StoredRegistration> {
   const [known] = await awaitAll([
-    directory.isClient({ emailKey: registration.email_key }, signal),
+    directory.isClient({ emailKey: registration.email_key }, telemetry, signal),
     documents.keep(registration.documents, signal),
   ]);
   const confirmation = {

@@ -45,7 +45,7 @@ export async function keepAndSend(
   const [, , known] = await awaitAll([
     done.key && dependencies.keys.markSent(done.key, registrationId, signal),
     countShared(work),
-    dependencies.directory.isClient({ emailKey, phone: phoneE164 }, signal),
+    dependencies.directory.isClient({ emailKey, phone: phoneE164 }, work.telemetry, signal),
     keep(registration, seals, requestedAt, work),
   ]);
   signal.throwIfAborted();

@@ -62,7 +62,7 @@ async function begin(work: Work) {
   const [begun, records] = await awaitAll([
     claimAndCount(work),
     // In parallel with the pepper too, which a cold start reads first.
-    dependencies.directory.readRegistrationRecords({ formId, referralCode }, signal),
+    dependencies.directory.readRegistrationRecords({ formId, referralCode }, work.telemetry, signal),
   ]);
   return { ...begun, records };
 }

@@ -13,6 +13,7 @@ export const OTHERS: Readonly<Record<string, unknown>> = {
   jwtAudience: [TOKENS, 'other'],
   jwtScope: [TOKENS, 'other'],
   confirmedDays: 31,
+  crmWriter: 'all',
   machineClients: [{ callerRoles: undefined }, 'other'],
   callerRoles: 'other-role',
   channels: 'email',

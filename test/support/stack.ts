@@ -68,6 +68,7 @@ export const EVERYTHING = {
   provisioned: { registration: 2, accounts: 1 },
   release: 'canary',
   confirmation: true,
+  crmWriter: 'clients',
   callerRoles: ['crm-backend'],
   customDomain: {
     name: 'api.acme.example',

@@ -1,5 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { crmKey } from '../../../lib/records/crm-table.ts';
 import { ARN, EVERYTHING, plain, resources, synthesize } from '../../support/stack.ts';
 
 let template: Template;
@@ -70,6 +71,21 @@ describe('The API', () => {
       full.hasOutput(output, Match.anyValue());
       expect(template.findOutputs(output)).toEqual({});
     }
+  });
+
+  it('lets the CRM write its clients, or all its records, by the setting alone', () => {
+    const writer = (of: Template) =>
+      Object.entries(resources(of, 'AWS::IAM::ManagedPolicy')).find(([id]) => id.startsWith('CrmWriter'))?.[1]
+        .Properties.PolicyDocument as { Statement: object[] } | undefined;
+    const keys = [crmKey.client, crmKey.email, crmKey.phone, crmKey.referral].map((key) => key('*'));
+    const condition = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } };
+    expect(plain(writer(full))).toMatchObject({ Statement: [{ Resource: '<CrmTable.Arn>', Condition: condition }] });
+    const all = synthesize({ ...EVERYTHING, crmWriter: 'all' });
+    expect(plain(writer(all))).toMatchObject({ Statement: [{ Resource: '<CrmTable.Arn>' }] });
+    expect(writer(all)?.Statement[0]).not.toHaveProperty('Condition');
+    expect(JSON.stringify(writer(all))).not.toContain('dynamodb:Scan');
+    expect(writer(template)).toBeUndefined();
+    for (const stack of [full, all]) stack.hasOutput('CrmWriterPolicy', Match.anyValue());
   });
 
   it('lets in the roles that the settings name', () => {

@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { register } from '../../support/local-service.ts';
 import { checked } from '../../support/openapi.ts';
 import { crm, Operators } from '../../support/operators.ts';
 
@@ -78,7 +79,10 @@ describe('npm run crm -- import', () => {
     const phone = { country_code: '44', number: '7400123456' };
     await operators.local('import', await operators.fileOf({ clients: [{ ...NEW_CLIENT, phone }] }));
     await operators.local('delete', 'clients', 'CLIENT01');
-    expect(await operators.table.read('phone#+447400123456')).toMatchObject({ client_id: 'CLIENT99' });
+    expect(await operators.table.read('phone#+447400123456')).toEqual({
+      pk: 'phone#+447400123456',
+      client_ids: ['CLIENT99'],
+    });
     await operators.local('delete', 'clients', 'CLIENT99');
     expect(await operators.table.read('phone#+447400123456')).toBeUndefined();
   });
@@ -180,7 +184,7 @@ describe('npm run crm -- import', () => {
       await operators.fileOf({ clients: [DEMO_RECORDS.clients[0]] }),
     );
     expect(code).toBe(0);
-    expect(told).toContain('Damaged in the local service, and passed over: client#CLIENT01.email: is required');
+    expect(told).toContain('Damaged in the local service, and skipped: client#CLIENT01.email: is required');
     expect(await operators.table.read('client#CLIENT01')).toMatchObject({ record: DEMO_RECORDS.clients[0] });
   });
 });
@@ -281,4 +285,66 @@ describe('npm run crm -- delete', () => {
     );
     expect(await operators.keys()).toContain('connection#tp5-live-1');
   });
+});
+
+describe('npm run crm -- check, without an id', () => {
+  const [ann] = DEMO_RECORDS.clients;
+
+  it('says that every item is right', async () => {
+    const { code, out } = await operators.local('check');
+    expect([code, out]).toEqual([0, expect.stringMatching(/^\d+ items in the local service, no errors\.\n$/)]);
+  });
+
+  it('lists every item that another writer got wrong, and fixes what follows from the records', async () => {
+    await operators.table.write([
+      { put: { pk: 'client#CLIENT50', record: { id: 'CLIENT50', email: 'fifty@example.com' } } },
+      { put: { pk: 'email#fifty@example.com', client_id: 'CLIENT50' } },
+      { put: { pk: 'client#CLIENT51', record: { ...ann, id: 'CLIENT52' } } },
+      { put: { pk: 'client#CLIENT53', record: { ...NEW_CLIENT, id: 'CLIENT53', language: 'no language' } } },
+      { put: { pk: 'client#CLIENT01', record: ann } },
+      { put: { pk: 'referral#REFGONE1', client_id: 'CLIENT77' } },
+      { delete: 'phone#+447400123456' },
+      { put: { pk: 'hat#1' } },
+    ]);
+    const broken = [
+      'client#CLIENT50.name: is required',
+      'client#CLIENT51.id: must be the id in the key',
+      'client#CLIENT53.language: must be a BCP 47 tag',
+    ];
+    const derived = [
+      "client#CLIENT01: has another `e164` than the record's phone, or attributes that are not known",
+      'email#new@example.com: is missing, or does not lead to the right records',
+      'phone#+447400123456: is missing, or does not lead to the right records',
+      'referral#REFNEW99: is missing, or does not lead to the right records',
+      'referral#REFGONE1: leads to no such record',
+    ];
+    const listed = await operators.local('check');
+    expect(listed.out.trimEnd().split('\n').toSorted()).toEqual(
+      [...broken, ...derived, 'hat#1: is not a key of this table'].toSorted(),
+    );
+    expect([listed.code, listed.told]).toEqual([1, '9 errors in the local service.\n']);
+
+    const fixed = await operators.local('check', '--fix');
+    expect(fixed.out.split('\n')).toEqual([
+      '5 items fixed in the local service.',
+      ...broken,
+      'hat#1: is not a key of this table',
+      '',
+    ]);
+    expect(await operators.table.read('phone#+447400123456')).toMatchObject({ client_ids: ['CLIENT01'] });
+  });
+
+  it('lists what two records may not share', async () => {
+    const twin = { ...NEW_CLIENT, id: 'CLIENT54', email: 'ann@example.com' };
+    await operators.table.write([{ put: { pk: 'client#CLIENT54', record: twin } }]);
+    expect((await operators.local('check')).out).toContain(
+      'client#CLIENT54.email: is the same as client#CLIENT01.email',
+    );
+  });
+});
+
+it('A record that breaks its rules is absent for the service', async () => {
+  await operators.table.write([{ put: { pk: 'form#FORM0002', record: { id: 'FORM0002' } } }]);
+  const answer = await register(operators.service, { form_id: 'FORM0002' });
+  expect([answer.status, await answer.json()]).toMatchObject([400, { type: 'form_not_found' }]);
 });

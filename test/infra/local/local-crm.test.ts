@@ -58,7 +58,7 @@ describe('the local CRM', () => {
         },
       },
       { pk: 'email#nia@example.com', client_id: client?.id },
-      { pk: 'phone#+447400123456', client_id: client?.id },
+      { pk: 'phone#+447400123456', client_ids: [client?.id] },
     ]);
   });
 

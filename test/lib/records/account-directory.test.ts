@@ -4,6 +4,7 @@ import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { dynamoAccountDirectory } from '../../../lib/records/account-directory.ts';
 import { crmKey } from '../../../lib/records/crm-table.ts';
+import type { Telemetry } from '../../../lib/telemetry.ts';
 
 const items = await serializeItems(DEMO_RECORDS);
 
@@ -18,11 +19,12 @@ function directory(changes: Record<string, object> = {}) {
   return dynamoAccountDirectory(table as Table);
 }
 const { signal } = new AbortController();
+const NO_LOG: Telemetry = { event: () => {}, with: () => NO_LOG };
 const ids = { userId: 'CLIENT01', connectionId: 'tp5-live-1' };
 
 describe('The records of an opening', () => {
   it('are the client with the phone number in E.164, and the connection', async () => {
-    const { client, connection, accountType, rebateUser } = await directory().readAccountRecords(ids, signal);
+    const { client, connection, accountType, rebateUser } = await directory().readAccountRecords(ids, NO_LOG, signal);
     expect(client).toMatchObject({ id: 'CLIENT01', email: 'ann@example.com', phone: '+447400123456' });
     expect(connection).toMatchObject({ id: 'tp5-live-1', platform: 'tp5' });
     expect([accountType, rebateUser]).toEqual([undefined, undefined]);
@@ -31,6 +33,7 @@ describe('The records of an opening', () => {
   it('have no phone number where the item has none', async () => {
     const { client } = await directory({ [crmKey.client('CLIENT01')]: { e164: undefined } }).readAccountRecords(
       ids,
+      NO_LOG,
       signal,
     );
     expect(client).not.toHaveProperty('phone');
@@ -39,6 +42,7 @@ describe('The records of an opening', () => {
   it('are undefined where there are none', async () => {
     const { client, connection } = await directory().readAccountRecords(
       { userId: 'NOBODY01', connectionId: 'none' },
+      NO_LOG,
       signal,
     );
     expect([client, connection]).toEqual([undefined, undefined]);
@@ -48,12 +52,20 @@ describe('The records of an opening', () => {
     const pk = crmKey.connection('tp5-live-1');
     const { record } = items.find((item) => item.pk === pk) ?? {};
     const newer = directory({ [pk]: { record: { ...(record as object), shard: 3 } } });
-    const { connection } = await newer.readAccountRecords(ids, signal);
+    const { connection } = await newer.readAccountRecords(ids, NO_LOG, signal);
     expect(connection).toEqual(record);
   });
 
-  it('that break their own rules are a failure of the database, not a record', async () => {
-    const damaged = directory({ [crmKey.client('CLIENT01')]: { record: { id: 'CLIENT01' } } });
-    await expect(damaged.readAccountRecords(ids, signal)).rejects.toMatchObject({ reason: 'CrmRecordMalformed' });
+  it.each([
+    ['breaks its rules', { record: { id: 'CLIENT01' } }],
+    ['has another id than its key', { record: { id: 'CLIENT02', email: 'ann@example.com', name: 'Ann' } }],
+    ['has a number that is not in E.164', { e164: '07400|LEVERAGE=500' }],
+  ])('leave out a client that %s, and log its key', async (_, change) => {
+    const logged: unknown[] = [];
+    const telemetry: Telemetry = { event: (...event) => logged.push(event), with: () => telemetry };
+    const damaged = directory({ [crmKey.client('CLIENT01')]: change });
+    const { client, connection } = await damaged.readAccountRecords(ids, telemetry, signal);
+    expect([client, connection?.id]).toEqual([undefined, 'tp5-live-1']);
+    expect(logged).toEqual([['CrmItemMalformed', { item: 'client#CLIENT01' }]]);
   });
 });

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { addRecords, removeRecords } from '../../../infra/crm/change.ts';
+import type { Terminal } from '../../../infra/crm/command.ts';
+import { serializeItems } from '../../../infra/crm/crm-items.ts';
+import { crmTable } from '../../../infra/crm/crm-table.ts';
+import { emptyRecords } from '../../../infra/crm/kinds.ts';
+import { CDK_JSON } from '../../../infra/crm/service-secrets.ts';
+import type { Target } from '../../../infra/crm/target.ts';
+import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { clientSettings, PATIENT, type TestDatabase, testDatabase } from '../../support/database.ts';
+
+const terminal = {
+  print: () => {},
+  report: () => {},
+  resolveHost: async () => [],
+  cdkJson: CDK_JSON,
+} as unknown as Terminal;
+
+/** The calls of a change, by operation. */
+function callsSince(database: TestDatabase): string[] {
+  return database.calls.splice(0).map(({ operation }) => operation);
+}
+
+/** What changes of a client and a connection cost in a table with this many other clients. */
+async function callsWith(others: number) {
+  const database = await testDatabase();
+  const table = crmTable('crm', { ...clientSettings(database.url), ...PATIENT });
+  const clients = Array.from({ length: others }, (_, n) => ({
+    ...{ id: `C${String(n).padStart(7, '0')}`, email: `client${n}@example.com`, name: 'Client' },
+  }));
+  const items = await serializeItems({ ...DEMO_RECORDS, clients: [...DEMO_RECORDS.clients, ...clients] });
+  await table.write(items.map((item) => ({ put: item })));
+  const where = { target: { name: 'the table', table } as Target, dryRun: false, terminal };
+  const [ann] = DEMO_RECORDS.clients;
+  const connection = DEMO_RECORDS.connections.find(({ protocol }) => protocol === 'web-api');
+  if (ann === undefined || connection === undefined) throw new Error('The demo records have both.');
+
+  callsSince(database);
+  await addRecords(where, { ...emptyRecords(), clients: [{ ...ann, email: 'new@example.com' }] }, () => 'it');
+  const put = callsSince(database);
+  const add = async (id: string, from: number) => {
+    const added = { ...connection, id, host: 'mt5.example.com', logins: { from, to: from + 999 } };
+    await addRecords(where, { ...emptyRecords(), connections: [added] }, () => 'it');
+  };
+  await add('tp5-new-1', 1_000);
+  callsSince(database);
+  await add('tp5-new-2', 2_000);
+  const connected = callsSince(database);
+  await removeRecords(where, 'clients', [ann.id]);
+  const removed = callsSince(database);
+  table.close();
+  return { put, connected, removed };
+}
+
+describe('A change of one record', () => {
+  it('costs as many calls in a small table as in a large one, and never reads all of it', async () => {
+    const small = await callsWith(0);
+    expect(small).toEqual({
+      put: [...Array(2).fill('BatchGetItem'), ...Array(3).fill('BatchWriteItem')],
+      connected: [...Array(3).fill('BatchGetItem'), ...Array(2).fill('BatchWriteItem')],
+      removed: [...Array(3).fill('BatchGetItem'), ...Array(2).fill('BatchWriteItem')],
+    });
+    expect(await callsWith(3_000)).toEqual(small);
+  });
+});
