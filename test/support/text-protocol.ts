@@ -29,19 +29,21 @@ export const HASTY = { answerTimeoutMs: 250 };
 interface TextPlatformChanges extends Partial<TextLimits> {
   code_page?: string;
   master?: string;
+  /** Those that a gateway's connection lists. */
+  groups?: string[];
 }
 
 /** A platform adapter for a server on this port. */
 export function textPlatform(
   protocol: Dialect,
   port: number,
-  { code_page = 'windows-1252', master = MASTER, ...limits }: TextPlatformChanges = {},
+  { code_page = 'windows-1252', master = MASTER, groups, ...limits }: TextPlatformChanges = {},
 ): TextProtocolPlatform {
   const entries = { ...shared, port, code_page };
   const connection: TextProtocolConnection =
     protocol === 'web-registration'
       ? { ...entries, protocol, groups: { standard: 1, demoforex: 2, 'demo-eur': 3 } }
-      : { ...entries, protocol, logins: { from: 500_000, to: 599_999 } };
+      : { ...entries, protocol, logins: { from: 500_000, to: 599_999 }, ...(groups && { groups }) };
   return new TextProtocolPlatform(
     connection,
     { master },

@@ -43,9 +43,11 @@ describe('A request with an Idempotency-Key', () => {
   it('that is still running answers a second one with request_in_progress and when to come back', async () => {
     const { keys } = world();
     const scope = newScope();
-    await fresh(keys, scope);
+    const held = await fresh(keys, scope);
     const second = await keys.claim(scope, ['f'], 1_000, signal());
     expect(second).toMatchObject({ kind: 'in_progress', retryAfterSeconds: 1 });
+    await keys.markSent(held, ID, signal());
+    expect(await keys.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'in_progress', registrationId: ID });
   });
 
   it('and another body is refused with idempotency_key_reused, running or finished', async () => {

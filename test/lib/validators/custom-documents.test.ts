@@ -75,6 +75,15 @@ describe('documents', () => {
     });
   });
 
+  it.each([
+    ['no padding', 2_097_150, 2_097_154],
+    ['one =', 2_097_152, 2_097_152],
+    ['two =', 2_097_151, 2_097_153],
+  ])('are counted by their bytes, whatever their base64 ends with: %s', async (_, one, other) => {
+    expect((await check({ d0cUpl: [document(one)], m0re: [document(other)] })).ok).toBe(true);
+    expect(await check({ d0cUpl: [document(one)], m0re: [document(other + 1)] })).toMatchObject({ tooLarge: true });
+  });
+
   it('are at most 10, over all fields', async () => {
     const some = (count: number) => Array.from({ length: count }, () => document(1));
     expect((await check({ d0cUpl: some(5), m0re: some(5) })).ok).toBe(true);

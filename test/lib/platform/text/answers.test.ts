@@ -163,3 +163,12 @@ describe.each(DIALECTS)('errors of %s', (protocol) => {
     expect(server.accounts()).toEqual([]);
   });
 });
+
+it('a gateway is not asked for a group that its connection does not list', async () => {
+  const server = await aServer({ dialect: 'interface-gateway' });
+  const platform = textPlatform('interface-gateway', server.port, { groups: ['standard'] });
+  const { kind } = await failureOf(platform.open(anOrder({ group: 'demoforex' }), ANY_TIME, forever));
+  expect([kind, server.commands]).toEqual(['group_not_found', 0]);
+  await platform.open(anOrder({ group: 'standard' }), ANY_TIME, forever);
+  expect(server.accounts()).toMatchObject([{ group: 'standard' }]);
+});
