@@ -4,7 +4,10 @@ import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
 import { output } from './stack-names.ts';
 
-/** The countries that AWS sends texts to (Amazon SNS developer guide, supported countries), as rules can name them. */
+/**
+ * The countries that AWS sends texts to (Amazon SNS developer guide, supported countries), as rules can name them. An
+ * unknown code would fail the deployment. The service alone blocks countries that are not listed here.
+ */
 const COUNTRIES_OF_AWS = [
   'AD AE AF AG AI AL AM AO AR AT AU AW AZ BA BB BD BE BF BG BH BI BJ BM BN BO BR BS BT BW BY BZ CA CD CF CG CH CI CK CL',
   'CM CN CO CR CV CY CZ DE DJ DK DM DO DZ EC EE EG ES ET FI FJ FO FR GA GB GD GE GF GH GI GL GM GN GP GQ GR GT GU GW GY',

@@ -92,6 +92,7 @@ export class DataStores extends Construct {
       ...(sortKey === undefined ? {} : { sortKey: { name: sortKey, type: AttributeType.STRING } }),
       ...(expires ? { timeToLiveAttribute: EXPIRY_ATTRIBUTE } : {}),
       billingMode: BillingMode.PAY_PER_REQUEST,
+      // A key of ours would protect nothing from administrators, and could be lost.
       encryption: TableEncryption.AWS_MANAGED,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true, recoveryPeriodInDays: recoveryDays },
       removalPolicy: this.removalPolicy,
@@ -120,6 +121,7 @@ export class DataStores extends Construct {
     return made;
   }
 
+  /** A changed template generates the value again: codes and passwords of before become invalid. */
   private secret(name: string, { secretName, description, template, key, notRotated }: MadeSecret): Secret {
     const made = new Secret(this, name, {
       ...(secretName === undefined ? {} : { secretName }),

@@ -5,7 +5,10 @@ import { Construct } from 'constructs';
 import type { DeployedFunction } from '../routes.ts';
 import type { Alarms } from './alarms.ts';
 
-/** New versions of the functions take over step by step. An alarm of a function rolls the whole deployment back. */
+/**
+ * New versions of the functions take over step by step. An alarm of a function rolls the whole deployment back. A failing
+ * trading server or channel does not: it fails without a release too.
+ */
 export class Release extends Construct {
   constructor(
     scope: Construct,

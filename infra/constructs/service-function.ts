@@ -31,6 +31,7 @@ export interface ServiceFunctionProps {
   /** MB. */
   memory: number;
   timeoutSeconds: number;
+  /** None by default: a new account has 10 in all, and a reservation would fail the deployment. */
   reservedConcurrency?: number | undefined;
   /** Environments that are kept warm. */
   provisionedConcurrency?: number | undefined;

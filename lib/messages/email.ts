@@ -30,6 +30,7 @@ export function otpMail(message: Message, translation: Translation, brand: Brand
   return codeMail(message.code, minutesText(translation, message.validMinutes), translation, brand);
 }
 
+/** Subject and preheader do not have the code: lock screens show them. */
 function codeMail(code: string, minutes: string, translation: Translation, brand: Brand): FramedMail {
   const phrases = translation.codeMail;
   const expiry = rich(phrases.expiry, { minutes });

@@ -19,6 +19,7 @@ import { readGroups, readRights } from './rights.ts';
 import { newLogin, userRecord } from './user-record.ts';
 import { compareAccount, readBalance, readLogins, readUser } from './users.ts';
 
+/** The server ends a session after 180 idle seconds, and a frozen function cannot send a keep-alive. */
 const DEFAULTS: ClientLimits = { connectMs: 5_000, authMs: 8_000, commandMs: 15_000, idleMs: 150_000, now: Date.now };
 
 /** Connects before the secret is known. @param signal ends the connection if no platform has taken it */
