@@ -9,6 +9,11 @@ import { within } from './deadline.ts';
  * the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
+  /** A request for a registration that no earlier one with its key has made. */
+  RegistrationRequested: 'INFO',
+  /** It was answered with an error, and sent nothing. */
+  RegistrationRefused: 'INFO',
+  RegistrationConfirmed: 'INFO',
   OtpSent: 'INFO',
   OtpDeliveryFailed: 'ERROR',
   OtpOutcomeUnknown: 'ERROR',
@@ -54,6 +59,8 @@ const FIELDS = {
   user_id: 'word',
   version: 'word',
   login: 'number',
+  /** From the message to its confirmation. */
+  seconds_to_confirm: 'number',
   notice: 'word',
   /** The key of an item of the CRM's table. */
   item: 'word',
@@ -96,7 +103,7 @@ export function telemetry(service: string, stage: string): Telemetry {
           ...kept,
           stage,
           [name]: 1,
-          _aws: metric(name, now.getTime(), 'channel' in kept),
+          _aws: metric(name, now.getTime(), kept),
         };
         process.stdout.write(`${JSON.stringify(line)}\n`);
       },
@@ -109,15 +116,19 @@ export function telemetry(service: string, stage: string): Telemetry {
 /** The members of the line by which events are counted: for each function, and for the whole deployment. */
 const DIMENSIONS = [['service', 'stage'], ['stage']];
 
-/** The metric of a log line, in CloudWatch's embedded metric format. It has the name of the event. */
-function metric(name: EventName, Timestamp: number, byChannel: boolean) {
+/** The fields that are metrics too, with their units. */
+const MEASURED = { seconds_to_confirm: 'Seconds' } as const;
+
+/** The metrics of a log line, in CloudWatch's embedded metric format. The first has the name of the event. */
+function metric(name: EventName, Timestamp: number, fields: object) {
+  const measured = Object.entries(MEASURED).filter(([field]) => field in fields);
   return {
     Timestamp,
     CloudWatchMetrics: [
       {
         Namespace: 'BrokerApi',
-        Dimensions: byChannel ? [...DIMENSIONS, ['service', 'stage', 'channel']] : DIMENSIONS,
-        Metrics: [{ Name: name, Unit: 'Count' }],
+        Dimensions: 'channel' in fields ? [...DIMENSIONS, ['service', 'stage', 'channel']] : DIMENSIONS,
+        Metrics: [{ Name: name, Unit: 'Count' }, ...measured.map(([Name, Unit]) => ({ Name, Unit }))],
       },
     ],
   };

@@ -7,6 +7,8 @@ import {
   Metric,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
+import type { Channel } from '../../lib/validators/otp-types.ts';
+import type { DeployedFunction } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 import { eventCount, type MonitoredFunction, type MonitoredService, SENDER, SPENT } from './alarm-definitions.ts';
 import type { Alarms } from './alarms.ts';
@@ -42,7 +44,8 @@ export class Dashboard extends Construct {
         api.metricLatency({ statistic: 'p99', label: 'p99' }),
       ]),
     );
-    page.addWidgets(...registrationGraphs(settings), accountGraph(functions, settings.stage));
+    page.addWidgets(...settings.channels.map((channel) => conversion(channel, settings)));
+    page.addWidgets(notSent(settings), accountGraph(functions, settings.stage));
     page.addWidgets(
       graph(
         'Functions, ms (p99)',
@@ -60,20 +63,34 @@ export class Dashboard extends Construct {
   }
 }
 
-function registrationGraphs({ stage, channels }: Settings): GraphWidget[] {
+/** What became of the registrations of a channel, and how long people took to confirm them. */
+function conversion(channel: Channel, { stage, channels, confirmation }: Settings): GraphWidget {
+  const counted = (event: string, label: string, service: DeployedFunction = SENDER) =>
+    eventCount(stage, event, 5, { service, channel }).with({ label });
+  const confirming = 'confirm-registration';
+  return new GraphWidget({
+    title: `Registrations by ${channel}`,
+    left: [
+      counted('RegistrationRequested', 'requested'),
+      counted('OtpSent', 'sent'),
+      counted('RegistrationRefused', 'refused'),
+      ...(confirmation ? [counted('RegistrationConfirmed', 'confirmed', confirming)] : []),
+    ],
+    right: confirmation
+      ? [counted('seconds_to_confirm', 'seconds from sent to confirmed (p50)', confirming).with({ statistic: 'p50' })]
+      : [],
+    width: 24 / channels.length,
+    height: 6,
+    period: PERIOD,
+  });
+}
+
+function notSent({ stage }: Settings): GraphWidget {
   const counted = (event: string) => eventCount(stage, event, 5, { service: SENDER }).with({ label: event });
-  return [
-    graph(
-      'One-time passwords sent',
-      channels.map((channel) => eventCount(stage, 'OtpSent', 5, { service: SENDER, channel }).with({ label: channel })),
-      8,
-    ),
-    graph(
-      'One-time passwords not sent',
-      ['OtpDeliveryFailed', 'OtpOutcomeUnknown', 'LimitReached', 'LimitUncheckable'].map(counted),
-      8,
-    ),
-  ];
+  return graph(
+    'One-time passwords not sent',
+    ['OtpDeliveryFailed', 'OtpOutcomeUnknown', 'LimitReached', 'LimitUncheckable'].map(counted),
+  );
 }
 
 function accountGraph(functions: readonly MonitoredFunction[], stage: string): GraphWidget {
@@ -84,7 +101,7 @@ function accountGraph(functions: readonly MonitoredFunction[], stage: string): G
       eventCount(stage, event, 5, { service: route.name }).with({ label: `${event} ${route.version}` }),
     );
   });
-  return graph('Accounts', metrics, 8);
+  return graph('Accounts', metrics);
 }
 
 /** The reputation of the sender, over both kinds of mail. */
@@ -103,6 +120,6 @@ function mailGraph(configurationSet: string): GraphWidget {
   ]);
 }
 
-function graph(title: string, left: IMetric[], width = 12): GraphWidget {
-  return new GraphWidget({ title, left, width, height: 6, period: PERIOD });
+function graph(title: string, left: IMetric[]): GraphWidget {
+  return new GraphWidget({ title, left, width: 12, height: 6, period: PERIOD });
 }

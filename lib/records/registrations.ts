@@ -49,6 +49,8 @@ export interface Delivery {
   kind: 'code' | 'owner_notice';
   outcome: 'sent' | 'unknown';
   message_id?: string | undefined;
+  /** ISO 8601, UTC. */
+  sent_at: string;
   /** True: the code proves the phone, but the email address is a client's. */
   email_taken: boolean;
 }

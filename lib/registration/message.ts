@@ -52,7 +52,9 @@ export async function keepAndSend(
 
   const message = chooseMessage(recipient.channel === 'email' ? known.email : known.phone, code);
   const sent = await send(channel, message, work, registrationId);
-  await noteDelivery({ kind: message.kind, ...sent, email_taken: known.email }, registrationId, work);
+  const sentAt = new Date(dependencies.now()).toISOString();
+  const delivery = { kind: message.kind, ...sent, sent_at: sentAt, email_taken: known.email };
+  await noteDelivery(delivery, registrationId, work);
 }
 
 /** Opened and prepared while the password is hashed. `send` does the rest. */

@@ -120,8 +120,20 @@ async function checkReplay(work: AdmittedWork, claim: Exclude<KeyClaim, { kind: 
   }
 }
 
-/** @throws if certainly nothing was sent */
+/** Registers the person, and counts the request and its refusal for the channel. @throws if certainly nothing was sent */
 async function register(work: AdmittedWork, records: Records): Promise<void> {
+  const { channel } = work.request.body.recipient;
+  work.telemetry.event('RegistrationRequested', { channel });
+  try {
+    await passAndSend(work, records);
+  } catch (error) {
+    const type = error instanceof Problem ? error.type : 'internal_error';
+    work.telemetry.event('RegistrationRefused', { channel, type });
+    throw error;
+  }
+}
+
+async function passAndSend(work: AdmittedWork, records: Records): Promise<void> {
   passLimit(work, work.admission.source);
   await checkCaptcha(work);
   const custom = await checkFields(work, records);

@@ -201,7 +201,8 @@ async function seed(
     const made = [{ registrationId: registration_id, guess: `guess ${guess}` }];
     await registrations.countGuesses(record, made, await registrations.list(record, signal), signal);
   }
-  const delivery = { kind: holds, outcome: 'sent', email_taken: holds === 'owner_notice' } as const;
+  const sent_at = new Date().toISOString();
+  const delivery = { kind: holds, outcome: 'sent', sent_at, email_taken: holds === 'owner_notice' } as const;
   await registrations.noteDelivery(registration_id, delivery, signal);
 }
 

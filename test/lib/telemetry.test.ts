@@ -53,6 +53,7 @@ describe('What is counted', () => {
       const { event } = telemetry('a-function', 'a-stage').with({ request_id: 'r-1' });
       event('OtpSent', { channel: 'sms' });
       event('RequestRefused');
+      event('RegistrationConfirmed', { channel: 'sms', seconds_to_confirm: 42.5 });
     `;
     const written = execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
       env: { PATH: process.env.PATH },
@@ -77,6 +78,11 @@ describe('What is counted', () => {
         _aws: metric('OtpSent', [...always, ['service', 'stage', 'channel']]),
       },
       { ...common, message: 'RequestRefused', RequestRefused: 1, _aws: metric('RequestRefused', always) },
+      {
+        ...common,
+        seconds_to_confirm: 42.5,
+        _aws: { CloudWatchMetrics: [{ Metrics: [{}, { Name: 'seconds_to_confirm', Unit: 'Seconds' }] }] },
+      },
     ]);
   });
 });

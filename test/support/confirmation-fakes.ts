@@ -13,7 +13,7 @@ import {
 } from '../../lib/registration/confirmation.ts';
 import { passwordSalt, sealSecrets } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
-import type { EventName, Telemetry } from '../../lib/telemetry.ts';
+import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import type { TestDatabase } from './database.ts';
 import { checkEvent } from './events.ts';
@@ -33,7 +33,7 @@ export type Step = <T>(name: string, call: () => Promise<T>, signal: AbortSignal
 export interface Given {
   code?: string;
   password?: string;
-  delivery?: Delivery;
+  delivery?: Omit<Delivery, 'sent_at'>;
   /** How many documents it has. */
   documents?: number;
 }
@@ -63,6 +63,7 @@ export class FakeConfirmations {
   hashes = 0;
   published: EventDetail<'RegistrationConfirmed'>[] = [];
   readonly events: EventName[] = [];
+  readonly fields: EventFields[] = [];
   /** The keys of documents that disappear after a day. */
   readonly passing = new Set<string>();
   /** How often S3 was called. */
@@ -103,7 +104,9 @@ export class FakeConfirmations {
     const seals = sealSecrets({ code, passwordHash: record.password_hash }, place, this.pepper, now);
     await this.registrations.put(record, seals, now, forever);
     const sent = delivery ?? { kind: 'code', outcome: 'sent', email_taken: false };
-    await this.registrations.noteDelivery(registrationId, sent, forever);
+    // A message takes a second.
+    const sent_at = new Date(now + 1_000).toISOString();
+    await this.registrations.noteDelivery(registrationId, { ...sent, sent_at }, forever);
     this.#database.calls.length = 0;
     return registrationId;
   }
@@ -138,7 +141,11 @@ export class FakeConfirmations {
   }
 
   get #telemetry(): Telemetry {
-    return { event: (name) => this.events.push(name), with: () => this.#telemetry };
+    const event: Telemetry['event'] = (name, fields = {}) => {
+      this.events.push(name);
+      this.fields.push(fields);
+    };
+    return { event, with: () => this.#telemetry };
   }
 
   #dependencies({

@@ -83,7 +83,12 @@ describe('A pending registration', () => {
 
   it('is not written twice by a repeat that arrives late, after its delivery and a guess', async () => {
     const record = await keep('late@example.com');
-    const delivery = { kind: 'owner_notice', outcome: 'sent', email_taken: true } as const;
+    const delivery = {
+      kind: 'owner_notice',
+      outcome: 'sent',
+      sent_at: record.requested_at,
+      email_taken: true,
+    } as const;
     await registrations.noteDelivery(record.registration_id, delivery, signal());
     const guess = [{ registrationId: record.registration_id, guess: 'x' }];
     await registrations.countGuesses(record, guess, await list('late@example.com'), signal());
@@ -95,7 +100,7 @@ describe('A pending registration', () => {
   it('that was removed does not come back with the note of its delivery', async () => {
     const record = await keep('gone@example.com');
     await registrations.remove(record, signal());
-    const delivery = { kind: 'code', outcome: 'sent', email_taken: false } as const;
+    const delivery = { kind: 'code', outcome: 'sent', sent_at: record.requested_at, email_taken: false } as const;
     await expect(registrations.noteDelivery(record.registration_id, delivery, signal())).rejects.toThrow();
     expect(await idsOf('gone@example.com')).toEqual([]);
   });

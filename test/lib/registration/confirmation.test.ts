@@ -36,6 +36,14 @@ describe('The right code and password', () => {
     ]);
   });
 
+  it('are counted once for the channel, with the time since the message was sent', async () => {
+    await world.register();
+    world.now += MINUTE;
+    for (let time = 0; time < 2; time += 1) await world.confirm();
+    expect(world.events).toEqual(['RegistrationConfirmed']);
+    expect(world.fields).toEqual([{ channel: 'email', seconds_to_confirm: 59 }]);
+  });
+
   it('may be repeated within 24 hours, without a second event', async () => {
     await world.register();
     for (const ms of [0, MINUTE, 20 * MINUTE, 23 * 60 * MINUTE]) {

@@ -161,6 +161,8 @@ describe('A failure before the send', () => {
     const fake = fakeRegistration({ failures });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
     expect(fake.events.map(({ name, fields }) => [name, fields.step])).toEqual([
+      ['RegistrationRequested', undefined],
+      ['RegistrationRefused', undefined],
       ['OperationNotSettled', 'limits'],
       ['OperationNotSettled', 'registration'],
       ['OperationNotSettled', 'release'],
@@ -193,7 +195,9 @@ describe('A send', () => {
     expect(fake.steps().slice(-4)).toEqual(['send', 'release counts', 'undo record', 'release']);
     expect(fake.released).toEqual(['admit', 'count recipient', 'count shared']);
     expect(fake.events).toMatchObject([
+      { name: 'RegistrationRequested', fields: { channel: 'sms' } },
       { name: 'OtpDeliveryFailed', fields: { channel: 'sms', kind, reason: 'Throttling' } },
+      { name: 'RegistrationRefused', fields: { channel: 'sms', type: 'otp_delivery_failed' } },
     ]);
   });
 
@@ -204,8 +208,8 @@ describe('A send', () => {
     const fake = fakeRegistration({ failures: { send: failure } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
     expect(fake.steps().slice(-3)).toEqual(['send', 'note', 'finish']);
-    expect(fake.kept.delivery).toEqual({ kind: 'code', outcome: 'unknown', email_taken: false });
-    expect(fake.events).toMatchObject([{ name: 'OtpOutcomeUnknown' }]);
+    expect(fake.kept.delivery).toMatchObject({ kind: 'code', outcome: 'unknown', email_taken: false });
+    expect(fake.events).toMatchObject([{ name: 'RegistrationRequested' }, { name: 'OtpOutcomeUnknown' }]);
   });
 
   it('is noted with the provider’s id', async () => {
@@ -215,6 +219,7 @@ describe('A send', () => {
       kind: 'code',
       outcome: 'sent',
       message_id: 'message-1',
+      sent_at: new Date(NOW).toISOString(),
       email_taken: false,
     });
   });
@@ -222,7 +227,7 @@ describe('A send', () => {
   it.each(['note', 'finish'] as const)('answers 204 also when it could not be noted (%s)', async (step) => {
     const fake = fakeRegistration({ failures: { [step]: DOWN } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
-    expect(fake.events.map(({ name }) => name)).toEqual(['OtpSent', 'OperationNotSettled']);
+    expect(fake.events.map(({ name }) => name)).toEqual(['RegistrationRequested', 'OtpSent', 'OperationNotSettled']);
   });
 
   it.each([
