@@ -34,9 +34,15 @@ export class OperatorsPolicy extends Construct {
         onTable(data.crm, 'WriteCrmRecords', ['Scan', 'GetItem', 'BatchGetItem', 'BatchWriteItem']),
         onDueIndex(data.operations, 'FindOperations'),
         onTable(data.operations, 'SettleOperations', ['BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
-        onTable(data.accounts, 'RecordAccounts', ['BatchGetItem', 'PutItem']),
+        onTable(data.accounts, 'RecordAccounts', ['BatchGetItem', 'PutItem', 'Query']),
         onTable(data.logins, 'ReserveLogins', ['BatchGetItem', 'PutItem']),
-        onTable(data.registrations, 'ForgetRegistrations', ['Scan', 'BatchGetItem', 'PutItem', 'DeleteItem']),
+        onTable(data.registrations, 'ForgetRegistrations', [
+          'Scan',
+          'GetItem',
+          'BatchGetItem',
+          'PutItem',
+          'DeleteItem',
+        ]),
         onTable(data.limits, 'ForgetCounters', ['BatchGetItem', 'DeleteItem']),
         onDocuments(data, 'ForgetDocuments', ['DeleteObject']),
         statement('ReadTableStates', READ_TABLE_STATES, [...data.tables.values()].map(requireArn)),
@@ -50,6 +56,8 @@ export class OperatorsPolicy extends Construct {
         statement('ReadReceivers', ['sns:ListSubscriptionsByTopic'], topicArns),
         statement('ReadBootstrap', ['ssm:GetParameter'], [BOOTSTRAP_VERSION(stack)]),
         statement('ReadAccount', READ_ACCOUNT, ['*']),
+        statement('ReadMails', ['ses:GetMessageInsights', 'ses:GetSuppressedDestination'], ['*']),
+        statement('UnsuppressAddresses', ['ses:DeleteSuppressedDestination'], ['*']),
       ],
     });
     const platformSecrets = `<AWS::Region>:<AWS::AccountId>:secret:${settings.platformSecrets}*`;
@@ -64,7 +72,8 @@ export class OperatorsPolicy extends Construct {
       },
       {
         id: 'AwsSolutions-IAM5[Resource::*]',
-        reason: 'These actions only read, and ask about the whole account or about things that the stack does not own.',
+        reason:
+          'These actions ask about the whole account, or about things that the stack does not own. All but one read: it takes an address off the suppression list, which has no ARN.',
       },
     );
     for (const name of RESTORABLE)

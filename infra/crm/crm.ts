@@ -5,6 +5,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { call } from './call.ts';
 import { check, showHighestLogin } from './check.ts';
 import { checkItems } from './check-items.ts';
+import { showClient } from './client.ts';
 import { HELP_HINT, printable, standardOutput, type Terminal } from './command.ts';
 import { explain } from './explain.ts';
 import { forget } from './forget.ts';
@@ -12,6 +13,7 @@ import { printForm } from './form.ts';
 import { listOperations, settleOperation, showOperation } from './operations.ts';
 import { resolveHost } from './public-address.ts';
 import { exportFile, importFile, list, put, remove } from './records.ts';
+import { showRegistrations } from './registration.ts';
 import { restore } from './restore.ts';
 import { putSecret, rotatePepper, rotateSigningKey } from './secrets.ts';
 import { CDK_JSON } from './service-secrets.ts';
@@ -63,6 +65,7 @@ function program(terminal: Terminal): Command {
   recordCommands(crm, onTarget, terminal);
   serviceCommands(crm, onTarget, terminal);
   operationCommands(crm, onTarget, terminal);
+  supportCommands(crm, onTarget, terminal);
   dataCommands(crm, onTarget, terminal);
   return crm;
 }
@@ -140,6 +143,20 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     .option('--key <key>', 'the Idempotency-Key; a new one where none is given')
     .addOption(new Option('--token <token>', 'a token instead of the signature').env('API_TOKEN'))
     .action((path, file, options) => onTarget((target) => call(target, [path, file], options, terminal)));
+}
+
+function supportCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
+  crm
+    .command('registration <address>')
+    .description(
+      'shows why a person gets no code: messages and their delivery, suppression by SES, limits, confirmation',
+    )
+    .option('--unsuppress', 'takes the email address off the suppression list of SES')
+    .action((address, options) => onTarget((target) => showRegistrations(target, address, options, terminal)));
+  crm
+    .command('client <id>')
+    .description('shows the record of a client, the accounts opened here, and the operations that have not ended')
+    .action((id) => onTarget((target) => showClient(target, id, terminal)));
 }
 
 function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {

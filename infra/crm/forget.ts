@@ -1,17 +1,14 @@
 import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import * as v from 'valibot';
-import { secretReader } from '../../lib/aws/secrets.ts';
 import { limitCounters } from '../../lib/limits/counters.ts';
 import { crmKey } from '../../lib/records/crm-table.ts';
-import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
-import { EmailSchema, emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { parsePhone } from '../../lib/validators/phone.ts';
 import { logicalId } from '../tables.ts';
 import { removeRecords } from './change.ts';
-import { CommandError, counted, type Terminal, wrong } from './command.ts';
+import { CommandError, counted, type Terminal } from './command.ts';
 import { ownerIds } from './crm-items.ts';
+import { listRecipients, type Person, parsePerson, readPepper } from './person.ts';
 import { type Item, type TableItems, tableItems } from './table-items.ts';
 import type { Target } from './target.ts';
 
@@ -19,13 +16,6 @@ export interface ForgetOptions {
   /** Also the record of the client who has this address. */
   client?: boolean;
   dryRun?: boolean;
-}
-
-/** A person by one address. */
-interface Person {
-  /** As registrations store it: an email in its canonical form, or a number in E.164. */
-  address: string;
-  isEmail: boolean;
 }
 
 /** Deletes the data about a person: registrations, documents, counters, and on request the client record. */
@@ -53,14 +43,6 @@ export async function forget(target: Target, typed: string, options: ForgetOptio
 const NOT_TOUCHED =
   'Not deleted: accounts on trading servers and their records (by client id, without an address), backups of the tables\n' +
   '(35 days), the suppression list of SES, and what your own CRM keeps. infra/docs/data.md says how to delete each.\n';
-
-async function parsePerson(typed: string): Promise<Person> {
-  if (v.is(EmailSchema, typed)) return { address: emailKey(typed), isEmail: true };
-  const [, dialCode = ''] = /^\+(\d)/.exec(typed) ?? [];
-  const phone = await parsePhone(dialCode, typed);
-  if (phone === undefined) throw wrong('Name an email address, or a phone number such as +447400123456.');
-  return { address: phone.e164, isEmail: false };
-}
 
 interface Found {
   /** Keys of items. */
@@ -93,17 +75,11 @@ async function findRegistrations(table: TableItems, { address, isEmail }: Person
   return found;
 }
 
-/** The keys of the recipient's counters: the table of limits knows addresses only under the pepper. */
-async function recipientKeys(
-  { client, pepperSecret = '' }: Target,
-  { address: key, isEmail }: Person,
-): Promise<string[]> {
-  const pepper = parsePepper(await secretReader(client)(pepperSecret, AbortSignal.timeout(10_000)));
+/** The keys of the recipient's counters. */
+async function recipientKeys(target: Target, person: Person): Promise<string[]> {
+  const pepper = await readPepper(target);
   const counters = limitCounters(DEFAULT_LIMITS);
-  const recipients = OTP_TYPES.filter((channel) => (channel === 'email') === isEmail).map((channel) =>
-    channel === 'email' ? { channel, key, to: key } : { channel, key, to: key, country: '' },
-  );
-  const all = await Promise.all(recipients.map((recipient) => counters.message(pepper, recipient)));
+  const all = await Promise.all(listRecipients(person).map((recipient) => counters.message(pepper, recipient)));
   return all.flatMap(({ recipient }) => recipient.map(({ pk }) => pk));
 }
 

@@ -46,12 +46,17 @@ export function openOperations({ ledger }: Store): Promise<Listed[]> {
 export async function listOperations(target: Target, { json }: { json?: boolean }, terminal: Terminal): Promise<void> {
   const open = await openOperations(await openLedger(target));
   if (json === true) return terminal.print(`${JSON.stringify(open.map(facts), null, 2)}\n`);
+  terminal.print(table(operationRows(open)));
+}
+
+/** What a list shows of operations, after a line of headings. */
+export function operationRows(open: readonly Listed[]): string[][] {
   const rows = open.map((one) => {
     const { held } = one;
     const { user_id = '', connection_id = '', group = '' } = held.plan ?? {};
     return [held.operationId, user_id, connection_id, group, String(operationLogin(held) ?? ''), missing(one)];
   });
-  terminal.print(table([['ID', 'USER', 'CONNECTION', 'GROUP', 'LOGIN', 'WHAT IS MISSING'], ...rows]));
+  return [['ID', 'USER', 'CONNECTION', 'GROUP', 'LOGIN', 'WHAT IS MISSING'], ...rows];
 }
 
 /** Shows an operation, its account on the server, and the possible commands. */

@@ -23,6 +23,8 @@ export interface Target {
   database: ClientConfig;
   /** Of the client of the bucket of documents. */
   objects: ClientConfig & { forcePathStyle?: boolean };
+  /** Of the client of SES v2. */
+  mail: ClientConfig;
   /** The names of the other tables; absent if only a table is named. */
   tables?: () => Promise<{ operations: string; accounts: string; logins: string }>;
   /**
@@ -55,7 +57,7 @@ export async function openTarget({ stack, table, local }: Where): Promise<Target
     if (local !== undefined) return openLocal(local);
     if (stack !== undefined) return openStack(stack);
     if (table !== undefined)
-      return { name: `the table ${table}`, table: crmTable(table), client: {}, database: {}, objects: {} };
+      return { name: `the table ${table}`, table: crmTable(table), client: {}, database: {}, objects: {}, mail: {} };
   }
   throw wrong('Say where the records are: --stack NAME, --table NAME or --local.');
 }
@@ -68,6 +70,7 @@ const EnvironmentSchema = v.looseObject({
   AWS_ENDPOINT_URL_DYNAMODB: v.string(),
   AWS_ENDPOINT_URL_SECRETS_MANAGER: v.string(),
   AWS_ENDPOINT_URL_S3: v.string(),
+  AWS_ENDPOINT_URL_SESV2: v.string(),
   PEPPER_SECRET: v.string(),
 });
 
@@ -100,6 +103,7 @@ async function openLocal(address: string): Promise<Target> {
     tables: () => tableNames(resource),
     resource,
     objects: { ...client, endpoint: output.AWS_ENDPOINT_URL_S3, forcePathStyle: true },
+    mail: { ...client, endpoint: output.AWS_ENDPOINT_URL_SESV2 },
     client: { ...client, endpoint: output.AWS_ENDPOINT_URL_SECRETS_MANAGER },
     apiUrl: url,
     pepperSecret: output.PEPPER_SECRET,
@@ -122,6 +126,7 @@ async function openStack(stack: string): Promise<Target> {
       client: {},
       database: {},
       objects: {},
+      mail: {},
       tables: () => tableNames(resource),
       resource,
       apiUrl: output('ApiUrl'),

@@ -94,6 +94,7 @@ export async function startAws(resources: AwsResources): Promise<LocalAws> {
     AWS_SECRET_ACCESS_KEY: randomBytes(20).toString('base64url'),
     AWS_ENDPOINT_URL_DYNAMODB: database.url,
     AWS_ENDPOINT_URL_SES: ses.url,
+    AWS_ENDPOINT_URL_SESV2: ses.url,
     AWS_ENDPOINT_URL_SNS: sns.url,
     AWS_ENDPOINT_URL_PINPOINT_SMS_VOICE_V2: voice.url,
     AWS_ENDPOINT_URL_SOCIALMESSAGING: whatsapp.url,

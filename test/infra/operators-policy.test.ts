@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { explain } from '../../infra/crm/explain.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type AwsCall, STACK } from '../support/aws-account.ts';
-import { register } from '../support/local-service.ts';
+import { register, suppress } from '../support/local-service.ts';
 import { crm, Operators, type Person } from '../support/operators.ts';
 import { OperatorsAccount, RESOURCES, SETTINGS, unknownOperation } from '../support/operators-account.ts';
 import { itemsOf, KEYS, restoredTable, write } from '../support/restored-tables.ts';
@@ -32,6 +32,9 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
   ['settle OPERATION --login 7000001'],
   ['settle OPERATION --none'],
   ...Object.keys(KEYS).map((table): [string] => [`restore ${table} --from ${table}-restored`]),
+  ['registration asks@example.com'],
+  ['registration asks@example.com --unsuppress'],
+  ['client CLIENT01'],
   ['forget new@example.com --client'],
 ];
 
@@ -60,6 +63,8 @@ async function run(command: string, person: Person = {}) {
   if (command.startsWith('delete')) await run('put client RECORD');
   if (command.startsWith('restore')) await lossOf(command.split(' ')[1] ?? '');
   if (command.startsWith('forget')) await register(operators.service, { email: 'new@example.com', ...DOCUMENT });
+  if (command === 'registration asks@example.com') await register(operators.service, { email: 'asks@example.com' });
+  if (command.endsWith('--unsuppress')) await suppress('asks@example.com');
   if (command.includes('platform/new')) {
     const stored = await operators.table.read('connection#tp5-demo-1');
     const record = {

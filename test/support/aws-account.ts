@@ -96,6 +96,9 @@ function neededFor({ action, resource, input }: Call): AwsCall[] {
 }
 
 const REST_OPERATIONS: readonly [RegExp, string][] = [
+  [/^GET \/v2\/email\/suppression\/addresses\//, 'GetSuppressedDestination'],
+  [/^DELETE \/v2\/email\/suppression\/addresses\//, 'DeleteSuppressedDestination'],
+  [/^GET \/v2\/email\/insights\//, 'GetMessageInsights'],
   [/^DELETE \/(\w|documents\.)/, 'DeleteObject'],
   [/\/v2\/email\/account$/, 'GetAccount'],
   [/\/v2\/email\/identities\//, 'GetEmailIdentity'],
@@ -166,7 +169,7 @@ async function forward(
   const kept = Object.entries(headers).filter(([name]) => !['host', 'connection', 'content-length'].includes(name));
   const answer = await fetch(new URL(path, url), {
     method,
-    body: new Uint8Array(body),
+    ...(body.length > 0 && { body: new Uint8Array(body) }),
     headers: kept as [string, string][],
   });
   const named = ['content-type', 'x-amzn-errortype', 'x-amz-crc32'].flatMap((name) => {

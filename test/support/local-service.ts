@@ -1,3 +1,4 @@
+import { PutSuppressedDestinationCommand, SESv2Client } from '@aws-sdk/client-sesv2';
 import type { LocalService } from '../../infra/local/service.ts';
 import { checked } from './openapi.ts';
 
@@ -49,4 +50,11 @@ export async function put(service: LocalService, path: string, body: unknown) {
     type: answer.headers.get('content-type'),
     body: (await answer.json()) as Record<string, unknown>,
   };
+}
+
+/** Puts an address on the suppression list of SES, as after a bounce. */
+export async function suppress(address: string): Promise<void> {
+  const client = new SESv2Client({});
+  await client.send(new PutSuppressedDestinationCommand({ EmailAddress: address, Reason: 'BOUNCE' }));
+  client.destroy();
 }

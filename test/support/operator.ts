@@ -16,6 +16,7 @@ const target: Target = {
   table: crmTable(records),
   client: {},
   objects: {},
+  mail: {},
   database: {},
   tables: async () => ({ operations, accounts, logins }),
 };

@@ -14,6 +14,7 @@ export const SETTINGS = {
   senderAddress: 'no-reply@acme.example',
   senderIdentity: 'address',
   stage: 'prod',
+  platformSecrets: 'platform/',
 };
 const TOPIC = `arn:aws:sns:${REGION_AND_ACCOUNT}`;
 const PEPPER = 'local/pepper';
@@ -53,12 +54,14 @@ export class OperatorsAccount {
         AWS_ENDPOINT_URL_DYNAMODB = '',
         AWS_ENDPOINT_URL_SECRETS_MANAGER = '',
         AWS_ENDPOINT_URL_S3 = '',
+        AWS_ENDPOINT_URL_SESV2 = '',
       } = process.env;
       this.#account = await AwsAccount.start({
         forward: {
           dynamodb: AWS_ENDPOINT_URL_DYNAMODB,
           secretsmanager: AWS_ENDPOINT_URL_SECRETS_MANAGER,
           s3: AWS_ENDPOINT_URL_S3,
+          ses: AWS_ENDPOINT_URL_SESV2,
         },
         outputs: {
           CrmTableName: 'crm',

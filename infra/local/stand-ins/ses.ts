@@ -1,6 +1,7 @@
 import { arn } from '../rights/arn.ts';
 import type { Need } from '../rights/policy.ts';
 import { list, queryError, queryResult } from './query-protocol.ts';
+import { sesAccount } from './ses-account.ts';
 import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface SesOptions extends StandInOptions {
@@ -15,19 +16,25 @@ const REGION = 'local';
 /** Of SendEmail v1, in bytes. */
 const MAX_MESSAGE_BYTES = 10_485_760;
 
-/** SES v1 `SendEmail`. */
+/** SES v1 `SendEmail`, and what SES v2 knows of the mails. */
 export function startSes({ verified, configurationSets = [], record, ...options }: SesOptions): Promise<StandIn> {
-  function answer({ body }: Call): Answer {
-    const form = new URLSearchParams(body);
+  const account = sesAccount();
+
+  function answer(call: Call): Answer {
+    if (isV2(call)) return account.answer(call);
+    const form = new URLSearchParams(call.body);
     const fault = refusal(form, verified, configurationSets);
     if (fault !== undefined) return fault;
-    for (const to of recipients(form)) record(entry(form, to));
-    return queryResult(SES, 'SendEmail', { MessageId: requestId() });
+    const id = requestId();
+    const [from, subject] = [form.get('Source') ?? '', form.get('Message.Subject.Data') ?? ''];
+    for (const to of recipients(form)) if (account.accept({ id, from, subject, to })) record(entry(form, to));
+    return queryResult(SES, 'SendEmail', { MessageId: id });
   }
 
   /** The rights on the verified identity (the address if it is verified) and on the configuration set. */
-  function needs({ body }: Call): Need[] {
-    const form = new URLSearchParams(body);
+  function needs(call: Call): Need[] {
+    if (isV2(call)) return account.needs(call);
+    const form = new URLSearchParams(call.body);
     const sender = parseAddress(form.get('Source') ?? '');
     const identity = verified.includes(sender) ? sender : emailDomain(sender);
     const set = form.get('ConfigurationSetName');
@@ -51,6 +58,10 @@ export function startSes({ verified, configurationSets = [], record, ...options 
     },
     options,
   );
+}
+
+function isV2({ path }: Call): boolean {
+  return path.startsWith('/v2/');
 }
 
 /** What SES says to a request that it does not take. */

@@ -36,7 +36,7 @@ describe('npm run crm -- call', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const target = { name: 'x', table: operators.table, client: {}, database: {}, objects: {}, apiUrl };
+    const target = { name: 'x', table: operators.table, client: {}, database: {}, objects: {}, mail: {}, apiUrl };
     const terminal = {
       print: () => {},
       report: () => {},

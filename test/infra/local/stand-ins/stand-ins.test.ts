@@ -12,6 +12,13 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { SESClient, SendEmailCommand, type SendEmailCommandInput } from '@aws-sdk/client-ses';
+import {
+  DeleteSuppressedDestinationCommand,
+  GetMessageInsightsCommand,
+  GetSuppressedDestinationCommand,
+  PutSuppressedDestinationCommand,
+  SESv2Client,
+} from '@aws-sdk/client-sesv2';
 import { PublishCommand, type PublishCommandInput, SNSClient } from '@aws-sdk/client-sns';
 import { SendWhatsAppMessageCommand, SocialMessagingClient } from '@aws-sdk/client-socialmessaging';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -438,6 +445,38 @@ describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, re
     const before = standIn.requests;
     const answer = await fetch(standIn.url, { method: 'POST', body: 'Action=Publish' });
     expect([answer.ok, standIn.requests]).toEqual([false, before]);
+  });
+});
+
+describe('The stand-in of SES', () => {
+  it('accepts a mail to a suppressed address in any case, delivers none, and says so to whoever names it as it is listed', async () => {
+    const recorded: unknown[] = [];
+    const standIn = await startSes({
+      faults: new Faults(),
+      verified: ['no-reply@example.com'],
+      record: (entry) => recorded.push(entry),
+    });
+    const [client, v2] = [new SESClient(clientOf(standIn)), new SESv2Client(clientOf(standIn))];
+    const send = async () => (await client.send(new SendEmailCommand(MAIL))).MessageId;
+    const listed = 'Ann@example.org';
+    const types = async (MessageId: string | undefined) =>
+      (await v2.send(new GetMessageInsightsCommand({ MessageId }))).Insights?.[0]?.Events?.map(({ Type }) => Type);
+
+    await v2.send(new PutSuppressedDestinationCommand({ EmailAddress: 'Ann@Example.org', Reason: 'COMPLAINT' }));
+    expect(await types(await send())).toEqual(['SEND', 'BOUNCE']);
+    expect(recorded).toEqual([]);
+    const { SuppressedDestination } = await v2.send(new GetSuppressedDestinationCommand({ EmailAddress: listed }));
+    expect(SuppressedDestination).toMatchObject({ Reason: 'COMPLAINT', LastUpdateTime: expect.any(Date) });
+    const otherCase = new GetSuppressedDestinationCommand({ EmailAddress: 'ann@example.org' });
+    await expect(v2.send(otherCase)).rejects.toMatchObject({ name: 'NotFoundException' });
+
+    await v2.send(new DeleteSuppressedDestinationCommand({ EmailAddress: listed }));
+    expect(await types(await send())).toEqual(['SEND', 'DELIVERY']);
+    expect(recorded).toEqual([RECORDED_MAIL]);
+    await expect(types('unknown')).rejects.toMatchObject({ name: 'NotFoundException' });
+    client.destroy();
+    v2.destroy();
+    await standIn.close();
   });
 });
 

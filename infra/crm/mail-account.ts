@@ -1,0 +1,71 @@
+import {
+  DeleteSuppressedDestinationCommand,
+  GetMessageInsightsCommand,
+  GetSuppressedDestinationCommand,
+  SESv2Client,
+  type SESv2ClientConfig,
+} from '@aws-sdk/client-sesv2';
+
+/** An address to which SES accepts emails and delivers none. */
+export interface SuppressedAddress {
+  address: string;
+  /** `BOUNCE` or `COMPLAINT`. */
+  reason: string;
+  /** ISO 8601, UTC. */
+  since: string;
+}
+
+/** What SES knows about addresses and emails. */
+export type MailAccount = ReturnType<typeof mailAccount>;
+
+export function mailAccount(config: SESv2ClientConfig) {
+  // Insights may be asked for once a second: the client waits and asks again.
+  const client = new SESv2Client({ maxAttempts: 8, ...config });
+
+  return {
+    /** @param address SES compares its local part as it stands: the list may have another spelling */
+    async suppressed(address: string): Promise<SuppressedAddress | undefined> {
+      const command = new GetSuppressedDestinationCommand({ EmailAddress: address });
+      const found = (await orAbsent(client.send(command)))?.SuppressedDestination;
+      if (found === undefined) return undefined;
+      return { address, reason: String(found.Reason), since: found.LastUpdateTime?.toISOString() ?? '' };
+    },
+
+    /** Takes an address off the list. */
+    async unsuppress(address: string): Promise<void> {
+      await orAbsent(client.send(new DeleteSuppressedDestinationCommand({ EmailAddress: address })));
+    },
+
+    /**
+     * What became of an email, the oldest event first, such as `delivery 2026-11-23T10:15:00.000Z`.
+     * @returns undefined without Virtual Deliverability Manager, and in the first minutes with it
+     */
+    async events(messageId: string): Promise<string[] | undefined> {
+      const found = await orAbsent(client.send(new GetMessageInsightsCommand({ MessageId: messageId })));
+      return found?.Insights?.flatMap(({ Events = [] }) =>
+        Events.map(({ Type = '', Timestamp, Details }) =>
+          [
+            Type.toLowerCase().replaceAll('_', ' '),
+            Timestamp?.toISOString(),
+            Details?.Bounce?.BounceSubType ?? Details?.Complaint?.ComplaintSubType,
+          ]
+            .filter((one) => one !== undefined)
+            .join(' '),
+        ),
+      );
+    },
+
+    close: () => client.destroy(),
+  };
+}
+
+/** @returns undefined for what SES does not know */
+async function orAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    // `BadRequestException`: an id that is not one of SES, as other providers give them.
+    if (error instanceof Error && /^(NotFound|BadRequest)Exception$/.test(error.name)) return undefined;
+    throw error;
+  }
+}

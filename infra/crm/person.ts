@@ -1,0 +1,39 @@
+import * as v from 'valibot';
+import { secretReader } from '../../lib/aws/secrets.ts';
+import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
+import { EmailSchema, emailKey } from '../../lib/validators/email.ts';
+import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { parsePhone } from '../../lib/validators/phone.ts';
+import type { Recipient } from '../../lib/validators/registration.ts';
+import { wrong } from './command.ts';
+import type { Target } from './target.ts';
+
+/** A person by one address. */
+export interface Person {
+  /** As registrations store it: an email in its look-up form, or a number in E.164. */
+  address: string;
+  isEmail: boolean;
+  /** Of a number, ISO 3166-1 alpha-2; empty for an email. */
+  country: string;
+}
+
+/** @throws CommandError for a text that is neither an email address nor a phone number */
+export async function parsePerson(typed: string): Promise<Person> {
+  if (v.is(EmailSchema, typed)) return { address: emailKey(typed), isEmail: true, country: '' };
+  const [, dialCode = ''] = /^\+(\d)/.exec(typed) ?? [];
+  const phone = await parsePhone(dialCode, typed);
+  if (phone === undefined) throw wrong('Name an email address, or a phone number such as +447400123456.');
+  return { address: phone.e164, isEmail: false, country: phone.country ?? '' };
+}
+
+/** The person as the recipient of each channel that has such an address. */
+export function listRecipients({ address: key, isEmail, country }: Person): Recipient[] {
+  return OTP_TYPES.filter((channel) => (channel === 'email') === isEmail).map((channel) =>
+    channel === 'email' ? { channel, key, to: key } : { channel, key, to: key, country },
+  );
+}
+
+/** The key that names the counters of limits: their table holds no address. */
+export async function readPepper({ client, pepperSecret = '' }: Target): Promise<Pepper> {
+  return parsePepper(await secretReader(client)(pepperSecret, AbortSignal.timeout(10_000)));
+}

@@ -1,0 +1,177 @@
+import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
+import type { Counter } from '../../lib/limits/counter.ts';
+import { limitCounters } from '../../lib/limits/counters.ts';
+import { dynamoRegistrations, type StoredRegistration } from '../../lib/records/registrations.ts';
+import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
+import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
+import { asciiEmail } from '../../lib/validators/email.ts';
+import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { readSettings } from '../settings.ts';
+import { logicalId, type TableName } from '../tables.ts';
+import { CommandError, counted, type Terminal, wrong } from './command.ts';
+import { type MailAccount, mailAccount } from './mail-account.ts';
+import { listRecipients, type Person, parsePerson, readPepper } from './person.ts';
+import { type ReachedLimit, reachedLimits } from './reached-limits.ts';
+import { readContext } from './service-secrets.ts';
+import type { Target } from './target.ts';
+
+const CALL_MS = 10_000;
+const callSignal = () => AbortSignal.timeout(CALL_MS);
+/** SES answers one question about a message a second. */
+const MAX_TRACKED = 5;
+
+/**
+ * Shows why a person gets no code: what was asked for and sent, whether SES suppresses the address, which limit holds the
+ * next request, and whether the registration is confirmed. It reads by key: a registration by phone is found by its number.
+ */
+export async function showRegistrations(
+  target: Target,
+  typed: string,
+  { unsuppress = false }: { unsuppress?: boolean },
+  terminal: Terminal,
+): Promise<void> {
+  const person = await parsePerson(typed);
+  if (unsuppress && !person.isEmail) throw wrong('--unsuppress takes an email address off the list of SES.');
+  const tables = await openTables(target);
+  const mail = mailAccount(target.mail);
+  try {
+    const found = await findRegistrations(tables.registrations, person);
+    terminal.print(`${counted(found.length, 'registration')} of ${person.address} in the last 25 hours.\n`);
+    for (const [index, one] of found.entries())
+      terminal.print(`\n${await describeRegistration(one, index < MAX_TRACKED ? mail : undefined)}`);
+    terminal.print('\n');
+    if (person.isEmail) {
+      const spellings = [typed, person.address, ...found.map(({ record }) => record.email)];
+      await showSuppression(mail, new Set(spellings.map(asciiEmail)), unsuppress, terminal);
+    }
+    await showLimits(target, tables.limits, person, found[0]?.record.source, terminal);
+  } finally {
+    mail.close();
+    tables.close();
+  }
+}
+
+async function openTables({ resource, database }: Target) {
+  if (resource === undefined) throw new CommandError('Registrations are found by --stack NAME or --local.');
+  const client = databaseClient(database);
+  const open = async (name: TableName) => dynamoTable(client, await resource(logicalId(name)));
+  const [registrations, limits] = [dynamoRegistrations(await open('Registrations')), await open('Limits')];
+  return { registrations, limits, close: () => client.destroy() };
+}
+type Tables = Awaited<ReturnType<typeof openTables>>;
+
+interface Found {
+  record: StoredRegistration;
+  /** Epoch milliseconds. */
+  codeExpiresAt: number;
+  guesses: number;
+}
+
+/** Those of each channel that has such an address, the newest first. */
+async function findRegistrations(registrations: Tables['registrations'], person: Person): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const { channel } of listRecipients(person)) {
+    const indexed = await registrations.list({ otp_type: channel, address: person.address }, callSignal());
+    for (const { registration_id, expires_at_ms, guesses } of indexed) {
+      const record = await registrations.get(registration_id, callSignal());
+      if (record !== undefined) found.push({ record, codeExpiresAt: expires_at_ms, guesses: guesses.length });
+    }
+  }
+  return found.sort((a, b) => b.record.requested_at.localeCompare(a.record.requested_at));
+}
+
+/** @param mail absent: SES is not asked what became of the message */
+async function describeRegistration({ record, codeExpiresAt, guesses }: Found, mail?: MailAccount): Promise<string> {
+  const { registration_id, requested_at, otp_type, delivery, confirmation } = record;
+  const messageId = delivery?.message_id;
+  const isTracked = otp_type === 'email' && messageId !== undefined && mail !== undefined;
+  const events = isTracked ? await mail.events(messageId) : undefined;
+  const lines = [
+    `${requested_at} by ${otp_type}, registration ${registration_id}`,
+    `  message: ${describeMessage(record)}${messageId === undefined ? '' : `, id ${messageId}`}`,
+    ...(isTracked ? [`  delivery: ${events?.join(', ') ?? NO_EVENTS}`] : []),
+    ...(delivery?.kind === 'owner_notice'
+      ? []
+      : [`  code: ${describeCode(codeExpiresAt)}, ${guesses} of ${MAX_GUESSES} guesses made`]),
+    `  confirmed: ${confirmation === undefined ? 'no' : confirmation.confirmed_at}`,
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+const NO_EVENTS = 'unknown; SES says it with Virtual Deliverability Manager, some minutes after the email';
+
+function describeMessage({ delivery }: StoredRegistration): string {
+  if (delivery === undefined) return 'unknown, the request did not end';
+  const what = delivery.kind === 'code' ? 'the code' : "the owner's notice without a code: the address is a client's";
+  return `${what}, ${delivery.outcome === 'sent' ? 'accepted by the provider' : 'may have been sent'}`;
+}
+
+function describeCode(expiresAt: number): string {
+  const time = new Date(expiresAt).toISOString();
+  return expiresAt > Date.now() ? `valid until ${time}` : `expired at ${time}`;
+}
+
+async function showSuppression(
+  mail: MailAccount,
+  spellings: ReadonlySet<string>,
+  unsuppress: boolean,
+  { print }: Terminal,
+): Promise<void> {
+  const all = await Promise.all([...spellings].map((address) => mail.suppressed(address)));
+  const listed = all.filter((one) => one !== undefined);
+  if (listed.length === 0) return print('Suppression list of SES: not on it.\n');
+  for (const { address, reason, since } of listed) {
+    print(
+      `Suppression list of SES: ${address}, ${reason} since ${since}. SES accepts emails to it and delivers none.\n`,
+    );
+    if (unsuppress) await mail.unsuppress(address);
+    print(unsuppress ? `  It is off the list now.\n` : '  If the mailbox works again: --unsuppress\n');
+  }
+}
+
+async function showLimits(
+  target: Target,
+  limits: Tables['limits'],
+  person: Person,
+  source: string | undefined,
+  { print, cdkJson }: Terminal,
+): Promise<void> {
+  const deployed = deployedSettings(target, cdkJson);
+  const pepper = await readPepper(target);
+  const counters = limitCounters(deployed.limits);
+  const now = Date.now();
+  const show = async (title: string, of: readonly Counter[]) => {
+    const items =
+      of.length === 0
+        ? []
+        : await limits.getMany(
+            of.map(({ pk }) => ({ pk })),
+            callSignal(),
+          );
+    print(`${title}: ${describeLimits(reachedLimits(of, items, now))}\n`);
+  };
+  const recipients = listRecipients(person).filter(({ channel }) => deployed.channels.includes(channel));
+  for (const recipient of recipients) {
+    const { recipient: own, shared } = await counters.message(pepper, recipient);
+    await show(`Next message by ${recipient.channel}`, [...own, ...shared]);
+  }
+  if (source !== undefined)
+    await show('Next request from the same source', [
+      ...counters.source(pepper, source),
+      ...counters.wrong(pepper, source),
+    ]);
+}
+
+/** The limits of a stack are those of `cdk.json`; the local service has the defaults. */
+function deployedSettings(
+  { stack }: Target,
+  cdkJson: string,
+): { limits: typeof DEFAULT_LIMITS; channels: readonly Channel[] } {
+  return stack === undefined ? { limits: DEFAULT_LIMITS, channels: OTP_TYPES } : readSettings(readContext(cdkJson));
+}
+
+function describeLimits(reached: readonly ReachedLimit[]): string {
+  if (reached.length === 0) return 'no limit holds it.';
+  const limits = reached.map(({ setting, until }) => `${setting} until ${new Date(until).toISOString()}`);
+  return `held by ${limits.join(', ')}.`;
+}
