@@ -12,7 +12,7 @@ try {
   new ServiceStack(app, `broker-api-${settings.stage}`, settings);
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
-  // `cdk bootstrap` asks the app for its stacks only to learn where they stand. This one cannot be deployed.
+  // `cdk bootstrap` asks the app for its stacks only to learn their environments. This one cannot be deployed.
   Annotations.of(new Stack(app, 'settings-needed')).addError(
     `${error.message}\nWrite them: npm run setting -- name=value …`,
   );

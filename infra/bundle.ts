@@ -7,8 +7,8 @@ import { MIN_PASSWORD_CHARACTERS } from '../lib/validators/passwords.ts';
 import { DEPLOYED_FUNCTIONS, type DeployedFunction } from './routes.ts';
 
 /**
- * The one way in which a function becomes what is deployed: CDK runs this file at synthesis, CI and the benchmarks run
- * it by hand, and all get the same bytes, wherever they are written.
+ * The only bundler of functions. CDK runs it at synthesis, CI and the benchmarks run it directly, and all get the same
+ * bytes in any folder.
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -23,25 +23,25 @@ export interface Bundle {
   startUpBytes: number;
   /** The bytes of every file, minified, without source maps. */
   totalBytes: number;
-  /** Every file of ours or of a package that went in, by its path in the project. */
+  /** Every bundled file of ours or of a package, by its path in the project. */
   inputs: string[];
-  /** The same of what is loaded at cold start. */
+  /** The files that are loaded at cold start. */
   startUpInputs: string[];
 }
 
 /**
  * Bundles a function with all its packages, the SDK's clients included, as ES modules for Node 24 on Lambda. What the
  * code loads with `import()` becomes a chunk of its own that a cold start does not read.
- * @param outdir is made anew
+ * @param outdir is recreated
  */
 export function bundle(name: DeployedFunction, outdir: string): Promise<Bundle> {
   return bundleFile(`functions/${name}.ts`, outdir);
 }
 
 /**
- * Bundles any other file in the same way, to be compared with.
+ * Bundles any other file in the same way, for comparison.
  * @param entry its path in the project
- * @param outdir is made anew
+ * @param outdir is recreated
  */
 export async function bundleFile(entry: string, outdir: string): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
@@ -62,7 +62,7 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
     // Colours for a terminal.
     external: ['supports-color'],
     minify: true,
-    // The messages in other scripts as they are, not as escapes of six bytes a character.
+    // Messages in other scripts unescaped: escapes take six bytes a character.
     charset: 'utf8',
     legalComments: 'none',
     plugins: [builtinsByCall, longLists, sdkOnLambda, straightImports],

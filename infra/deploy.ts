@@ -21,9 +21,10 @@ export interface DeploySteps {
 }
 
 /**
- * `npm run deploy`: runs `cdk deploy`, then protects the stack from deletion. CloudFormation would enable a protection of
- * the template before it creates the first resource; a first deployment that fails could then not be deleted, and every
- * later one would fail. `cdk deploy` removes the protection each time, so it is enabled again after a failed update too.
+ * `npm run deploy`: runs `cdk deploy`, then protects the stack from deletion. CloudFormation would enable a protection
+ * of the template before it creates the first resource; a first deployment that fails could then not be deleted, and
+ * every later one would fail. `cdk deploy` removes the protection each time, so it is enabled again after a failed
+ * update too.
  * @param args of `cdk deploy`, such as `-c stage=test`
  */
 export async function deploy(args: readonly string[], cdkJson: string, steps: DeploySteps): Promise<number> {
@@ -44,7 +45,7 @@ function contextOf(args: readonly string[]): Record<string, string> {
   return Object.fromEntries(given.map((match) => [match?.[1] ?? '', match?.[2] ?? '']));
 }
 
-/** False after a first deployment that failed: the next one deletes what is left of it. */
+/** False after a failed first deployment: the next one deletes its rest. */
 function hasBeenCreated(status: string | undefined): boolean {
   return status !== undefined && !/^(CREATE_(?!COMPLETE$)|ROLLBACK_|REVIEW_|DELETE_)/.test(status);
 }

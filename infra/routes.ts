@@ -1,6 +1,6 @@
 import type { PlatformVersion } from '../lib/validators/trading-account.ts';
 
-/** A route of the API, and the function behind it; all routes are POST. */
+/** A route of the API with its function; all routes are POST. */
 interface ApiRoute {
   /** Its id in OpenAPI. */
   readonly operation: string;
@@ -11,7 +11,7 @@ interface ApiRoute {
   readonly timeoutSeconds: number;
   /** Anyone may call an open route, also from a page; the others need IAM or a token. */
   readonly access: 'open' | 'accounts';
-  /** Of the platform, where it opens accounts. */
+  /** The platform version, if it opens accounts. */
   readonly version?: PlatformVersion;
 }
 
@@ -73,7 +73,7 @@ export const DEPLOYED_FUNCTIONS = [...ROUTES, ...EXTENSIONS, ...SCHEDULED].map((
 export type ScheduledFunction = (typeof SCHEDULED)[number];
 export type DeployedFunction = (DeployedRoute | ScheduledFunction)['name'];
 
-/** What pages of other origins may send to the API, and read of its answers, where a deployment lets them. */
+/** The CORS headers for pages of other origins, if a deployment allows them. */
 export const CORS = {
   allowHeaders: ['content-type', 'authorization', 'idempotency-key', 'captcha-token'],
   exposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],

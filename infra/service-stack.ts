@@ -25,7 +25,7 @@ type Deployed = Pick<ServiceFunction, 'lambda' | 'live' | 'logGroup'>;
 type AnsweredRoute = { route: DeployedRoute } & Deployed;
 type Settler = { scheduled: ScheduledFunction } & Deployed;
 
-/** The whole service: its routes, the functions behind them, what these keep, send and may do, and the alarms on all of it. */
+/** The whole service: routes, functions, data, messages, rights and alarms. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, given: Settings, props: StackProps = {}) {
     // Protected from deletion only after the first success (infra/deploy.ts).
@@ -59,18 +59,18 @@ export class ServiceStack extends Stack {
     for (const one of scheduled) this.show(constructName(one.scheduled), 'that settles what nobody retries', one);
   }
 
-  /** Says where a function and its log are found. */
+  /** Outputs a function and its log. */
   private show(name: string, what: string, { lambda, logGroup }: Deployed): void {
     output(this, `${name}Function`, `The function ${what}.`, lambda.functionName);
     output(this, `${name}LogGroup`, 'Its log.', logGroup.logGroupName);
   }
 
-  /** What the functions work with. */
+  /** The resources of the functions. */
   private surroundings(settings: Settings): FunctionContext {
     const logRetention = settings.logRetentionDays;
     const removalPolicy = settings.retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
     if (settings.call !== undefined && settings.voiceMetricsRole) {
-      // Without it AWS counts no calls, and the alarm on what they cost would never ring.
+      // Without it AWS does not count calls, and the alarm on their cost would never fire.
       const role = new CfnServiceLinkedRole(this, 'VoiceMetrics', { awsServiceName: 'sms-voice.amazonaws.com' });
       role.applyRemovalPolicy(removalPolicy);
     }
@@ -108,7 +108,7 @@ export class ServiceStack extends Stack {
     return alarms;
   }
 
-  /** The topic of client notifications: popups of new accounts, with nothing in them but what the client may see. */
+  /** The topic of client notifications: popups of new accounts, with data that the client may see. */
   private clientNotifications(): Topic {
     const topic = new Topic(this, 'ClientNotifications', {
       displayName: 'Client notifications',

@@ -20,11 +20,10 @@ import { leafNames, parseJson, parseSettings, parseText } from '../lib/validator
 import type { DeployedFunction } from './routes.ts';
 
 /**
- * What differs between deployments. A setting stands in the `context` of cdk.json or on the command line, where a dot
- * leads into a group: `-c stage=test -c channels=email,sms -c sms.senderId=ACME`. Texts are read as what they mean, so
- * both places may say the same thing; an empty text takes a setting away. `readSettings` lists every fault at once, by
- * the setting's name. What reaches a function is declared in `lib/validators/deployment.ts`; here stands what the stack
- * alone needs.
+ * The settings of deployments. A setting is in the `context` of cdk.json or on the command line, where a dot separates
+ * groups: `-c stage=test -c channels=email,sms -c sms.senderId=ACME`. Texts are parsed, so both places accept the same
+ * values; an empty text removes a setting. `readSettings` lists every error at once, by the setting's name. The
+ * settings of functions are declared in `lib/validators/deployment.ts`; this file has those of the stack alone.
  */
 
 const ORIGIN = /^(https:\/\/[a-z0-9.-]+|http:\/\/(localhost|127\.0\.0\.1))(:\d{1,5})?$/;
@@ -88,8 +87,8 @@ export const allowedOrigins = v.optional(list(text(ORIGIN, 'must be origins such
 export const SettingsSchema = closedObject({
   ...deploymentEntries,
   /**
-   * What SES verifies: the sender's domain or the address alone. `existing-…`: it is verified in this account and region
-   * already (an identity can be in one stack only), and is used as it stands.
+   * The identity that SES verifies: the sender's domain, or only the address. `existing-…`: it is already verified in
+   * this account and region (only one stack can have an identity), and is only used.
    */
   senderIdentity: v.optional(
     v.picklist(
@@ -104,7 +103,7 @@ export const SettingsSchema = closedObject({
   jwtAudience: v.optional(
     v.pipe(list(text(/^\S.{0,254}$/, 'must name audiences')), v.minLength(1, 'must name an audience')),
   ),
-  /** What the tokens of that issuer must be good for. */
+  /** The audience of that issuer's tokens. */
   jwtScope: v.optional(text(/^[\x21\x23-\x5b\x5d-\x7e]{1,64}$/, 'must be a scope'), 'accounts:create'),
   /** Programs of the broker that get a client of a Cognito user pool each, whose tokens open the account routes. */
   machineClients: v.optional(
@@ -117,14 +116,17 @@ export const SettingsSchema = closedObject({
   memory: v.optional(MemorySchema, {}),
   concurrency: v.optional(ConcurrencySchema, {}),
   provisioned: v.optional(ProvisionedSchema, {}),
-  /** How a new version of a function takes over: a tenth of the calls for five minutes, a tenth more each minute, at once. */
+  /**
+   * How a new version of a function takes over: a tenth of the calls for five minutes, a tenth more each minute, at
+   * once.
+   */
   release: v.optional(v.picklist(['canary', 'all'], 'must be canary or all'), 'all'),
   customDomain: v.optional(CustomDomainSchema),
   /** False: the API is reached by its own domain alone. */
   defaultEndpoint: v.optional(flag, true),
   /** The account functions call from one fixed address, for trading servers that admit listed addresses only. */
   vpc: v.optional(flag, false),
-  /** Of that network; to be chosen where it is to be joined with another one. */
+  /** The address range of that network; choose it if the network is peered with another one. */
   vpcCidr: v.optional(
     v.pipe(
       text(CIDR, CIDR_MUST),
@@ -135,8 +137,8 @@ export const SettingsSchema = closedObject({
   /** An address of the account to call from, by its id; absent: the stack makes one. */
   egressAllocationId: v.optional(text(/^eipalloc-[0-9a-f]{8,17}$/, 'must be the id of an address (eipalloc-…)')),
   /**
-   * What the names of the trading servers' secrets begin with; the account functions can read no others. Absent:
-   * `platform/` on the stage prod, `<stage>/platform/` on the others, so that none reads another's.
+   * The prefix of the trading servers' secrets; the account functions can read no others. Absent:
+   * `platform/` on the stage prod, `<stage>/platform/` on the others, so that stages are separate.
    */
   platformSecrets: v.optional(
     text(/^[\w.@-]+(\/[\w.@-]+)*\/$/, 'must be the beginning of a name, and end with a slash'),
@@ -282,7 +284,7 @@ function variablesOf(
 const NAME_BYTES = 64;
 const ARN_BYTES = 130;
 
-/** Settings that say nothing without another one. */
+/** Settings that need another one. */
 const BELONGS_TO: readonly (readonly [string, string])[] = [
   ['jwtIssuer', 'jwtAudience'],
   ['jwtAudience', 'jwtIssuer'],
@@ -294,7 +296,7 @@ const BELONGS_TO: readonly (readonly [string, string])[] = [
 /** Ways to say who may open accounts, of which there can be one. */
 const ONE_OF = ['jwtIssuer', 'machineClients', 'callerRoles'];
 
-/** What no single setting can tell. */
+/** Rules between settings. */
 function contradictions(given: Record<string, unknown>): string[] {
   const faults = BELONGS_TO.filter(([name, other]) => given[name] !== undefined && given[other] === undefined).map(
     ([name, other]) => `${other}: is required where ${name} is given`,

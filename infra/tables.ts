@@ -2,7 +2,7 @@
 interface StackTable {
   /** Several items share one `pk`. */
   sortKey?: true;
-  /** Items disappear by themselves at the time in `EXPIRY_ATTRIBUTE`. */
+  /** Items expire at the time in `EXPIRY_ATTRIBUTE`. */
   expires?: true;
   /** How many days back the table can be restored. AWS goes no further than 35; counters are not worth restoring. */
   recoveryDays: 35 | 1;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 
-/** What a use case may import: what it is given, not what gives it. */
+/** The imports of a use case: interfaces, not their implementations. */
 const USE_CASE = [
   /^node:(crypto|timers\/promises)$/,
   /^lib\/(config|telemetry|problem|deadline)\.ts$/,
@@ -14,7 +14,10 @@ const USE_CASE = [
   /^lib\/platform\/platform\.ts$/,
 ];
 
-/** Who may import whom. A path allows itself and all below it; every package must be named. The first matching row rules. */
+/**
+ * Who may import whom. A path allows itself and all below it; every package must be named. The first matching row
+ * rules.
+ */
 const RULES: { of: RegExp; may: RegExp[] }[] = [
   {
     of: /^lib\/validators\//,
@@ -114,12 +117,12 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
   { of: /^test\//, may: [/^/] },
 ];
 
-/** The folder of lib, infra or functions that a file stands in; a folder within one counts as a part of it. */
+/** The folder of lib, infra or functions with a file; a subfolder counts as part of it. */
 function roomOf(path: string): string {
   return path.split('/').slice(0, -1).slice(0, 2).join('/');
 }
 
-/** Pairs of folders that import each other. A root, which wires what stands below it, may import all of it. */
+/** Pairs of folders that import each other. A root, which wires its folders, may import all of them. */
 function circles(files: ReadonlyMap<string, string>): string[] {
   const arrows = new Map<string, string>();
   for (const [path, source] of files) {
@@ -216,7 +219,7 @@ describe('Who may import whom', () => {
     expect(violations(sources())).toEqual([]);
   });
 
-  it('is no circle: no two folders import each other', () => {
+  it('has no cycle: no two folders import each other', () => {
     expect(circles(sources())).toEqual([]);
   });
 

@@ -36,7 +36,7 @@ export default defineConfig({
     isolate: false,
     // The most that any file asks for: a worker takes it from the first one.
     maxConcurrency: 20,
-    // On a busy machine what is waited for comes later.
+    // On a busy machine everything takes longer.
     expect: { poll: { timeout: 10_000 } },
     // CI counts the tests from the file.
     reporters: process.env.CI ? ['default', ['json', { outputFile: '.local/vitest.json' }]] : ['default'],

@@ -36,10 +36,10 @@ export async function closed(server: HttpServer): Promise<void> {
 const OWN_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
 
 /**
- * True for a request that no program of this machine means to send here: one to another name, or one of a web page. A
- * server that listens here alone is still in reach of every page that a browser of this machine shows.
+ * True for a request to another host name, or from a foreign web page. Every page in a browser on this machine can
+ * reach a local server.
  *
- * @param origins whose pages may call all the same
+ * @param origins whose pages may call anyway
  */
 export function isForeign({ headers }: IncomingMessage, origins: readonly string[] = []): boolean {
   if (!OWN_HOST.test(headers.host ?? '')) return true;

@@ -14,7 +14,7 @@ import { pageRoutes } from './pages.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import type { Captcha } from './stand-ins/captcha.ts';
 
-/** What the routes below `/_local` show. */
+/** The data that the routes below `/_local` show. */
 export interface LocalState extends FaultTargets {
   outbox: Outbox;
   bus: Bus;

@@ -8,7 +8,7 @@ export interface OtpChannel {
   /**
    * @param to an email address as typed, or a phone number in E.164
    * @param language BCP 47, as asked for; the channel falls back to English
-   * @returns the provider's message id, which is no proof of delivery
+   * @returns the provider's message id, which does not prove delivery
    */
   send(to: string, message: Message, language: string | undefined, signal: AbortSignal): Promise<{ messageId: string }>;
 }

@@ -118,7 +118,7 @@ const LifeSchema: v.GenericSchema<Life> = v.variant('at', [
   v.object({ at: v.literal('undecided'), login: v.optional(login) }),
 ]);
 const PlanSchema = v.object({
-  // The record of the account, as far as it is known.
+  // The known part of the account's record.
   user_id: v.string(),
   version: v.picklist(['tp5', 'tp4']),
   connection_id: v.string(),

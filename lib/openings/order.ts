@@ -112,7 +112,7 @@ export function buildOrder(
   };
 }
 
-/** The account's record, as far as it is known before the account is open. */
+/** The account's record before the opening. */
 export function buildDetails(
   request: { version: PlatformVersion; userId: string; body: TradingAccountRequest; caller: string },
   operationId: string,

@@ -11,8 +11,8 @@ import { assignments } from './assignments.ts';
  *        ▲  └──────┴──▶ (gone)               sent: the message may have left
  *        └─ acquired by a retry              (gone): certainly nothing was sent, and the key is free
  *
- * A worker holds the key's lease. Every step is one conditional write under that lease, with a rising revision. So a worker
- * that lost its lease writes nothing, and a late duplicate of a write changes nothing.
+ * A worker holds the key's lease. Every step is one conditional write under that lease, with a rising revision. So a
+ * worker that lost its lease writes nothing, and a late duplicate of a write changes nothing.
  */
 export interface HeldKey {
   readonly pk: string;
@@ -35,9 +35,9 @@ export type KeyClaim =
 
 export interface RegistrationKeys {
   /**
-   * @param scope what the key is unique within, and the key itself
+   * @param scope the idempotency key and the scope in which it is unique
    * @param fingerprints of the body; the first is kept, any may match (keys rotate)
-   * @param leaseMs how long this worker lasts at most
+   * @param leaseMs the maximum time of this worker
    */
   claim(
     scope: readonly string[],
@@ -117,7 +117,7 @@ export function dynamoRegistrationKeys(table: Table, now: () => number = Date.no
   };
 }
 
-/** Acquires what no worker holds any more. Our own write counts, if its answer was lost and the SDK repeated it. */
+/** Acquires a key that no worker holds. It also succeeds if the SDK repeated our own write. */
 function acquisition(lease: Item, fingerprints: readonly string[], at: number) {
   const known = Object.fromEntries(fingerprints.map((fingerprint, index) => [`:fingerprint${index}`, fingerprint]));
   const { update, names, values } = assignments(lease);
@@ -138,7 +138,7 @@ function claimOf({ state, registration_id: registrationId }: StoredKey, held: He
   return state === 'sent' ? { kind: 'undecided', held, registrationId } : { kind: 'fresh', held };
 }
 
-/** What a key is to a worker that could not acquire it. */
+/** The claim of a worker that could not acquire the key. */
 function readClaim(item: Item | undefined, fingerprints: readonly string[], at: number): KeyClaim {
   // It was freed between the calls: the caller may try again at once.
   if (item === undefined) return { kind: 'in_progress', retryAfterSeconds: 1, registrationId: undefined };

@@ -9,7 +9,7 @@ import { refusals } from './refusals.ts';
 import { closeStage } from './stage.ts';
 import { warm } from './warm.ts';
 
-/** `npm run bench`: what the service costs, as ratios to what cannot be had for less, all measured in one run. */
+/** `npm run bench`: the cost of the service, as ratios to the cheapest possible, all measured in one run. */
 
 const BENCHMARKS: Benchmark[] = [coldStart, coldStartFarAway, warm, refusals, bundleSize, privacy, prices];
 

@@ -24,7 +24,7 @@ export const coldStart: Benchmark = {
   run: (run) => measure(run, {}, 1),
 };
 
-/** Round trips as they are within a region, and to a trading server in another one; in milliseconds. */
+/** Typical round trips within a region, and to a trading server in another one; in milliseconds. */
 const ROUND_TRIPS_MS = { DYNAMODB: 3, SECRETS_MANAGER: 10, SES: 10, EVENTBRIDGE: 10 } as const;
 const TO_PLATFORM_MS = 20;
 
@@ -60,7 +60,7 @@ async function measureFarAway(run: BenchmarkRun): Promise<Figure[]> {
   }
 }
 
-/** @param most the aim: the time to the answer beside the bare SDK */
+/** @param most the aim: the time to the answer, relative to the bare SDK */
 async function measure(
   { quick, progress }: BenchmarkRun,
   environment: Record<string, string>,

@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { FunctionName } from '../../infra/routes.ts';
 
-/** Requests to the demo records, as the gateway hands them to a function. Each comes from another source for another person. */
+/**
+ * Requests to the demo records, as the gateway hands them to a function. Each comes from another source for another
+ * person.
+ */
 
 let people = 0;
 
@@ -28,7 +31,7 @@ export function eventFor(name: FunctionName, options: EventOptions = {}) {
 
 export function registrationBody(person: number) {
   return {
-    // A domain of its own: of one domain only so many are let through.
+    // A new domain each time: the limit for one domain is low.
     email: `person${person}@mail${person}.example`,
     type: 'trader',
     name: 'Nia Newman',

@@ -6,16 +6,16 @@ import { TABLES } from '../../infra/local/database.ts';
 import type { Certificate } from '../../infra/local/platforms/certificate.ts';
 import type { Stage } from './stage.ts';
 
-/** A service that is so far away, and, where it is said, behind TLS. */
+/** A distant service, optionally behind TLS. */
 export interface FarAway {
   readonly port: number;
   close(): Promise<void>;
 }
 
 /**
- * A service on this machine as if it stood elsewhere: every byte takes half a round trip each way, and a connection takes
- * a whole one before its first byte, as the handshake of TCP does. With a certificate it speaks TLS, whose handshake then
- * crosses the same way.
+ * A local service with the delays of a distant one: every byte takes half a round trip each way, and a connection a
+ * whole one before its first byte, like TCP's handshake. With a certificate it uses TLS, whose handshake has the same
+ * delays.
  * @param roundTripMs between the client and the service
  */
 export async function farAway(targetPort: number, roundTripMs: number, tls?: Certificate): Promise<FarAway> {
@@ -49,7 +49,7 @@ export async function farAway(targetPort: number, roundTripMs: number, tls?: Cer
   };
 }
 
-/** Hands on what each of two sockets says, half a round trip later; the client's first words a whole one later still. */
+/** Forwards the data of two sockets half a round trip later; the client's first data another round trip later. */
 function join(client: Socket, service: Socket, roundTripMs: number): void {
   let opensMs = roundTripMs;
   const after = (ms: number, work: () => void) => (ms === 0 ? work() : void setTimeout(work, ms));
@@ -77,8 +77,7 @@ function listen(server: Server): Promise<number> {
 const CONNECTIONS = ['tp5-live-1', 'tp4-live-1'] as const;
 
 /**
- * Puts each trading server that far away, by changing where the CRM says that it is.
- * @returns puts everything back
+ * Delays each trading server, by changing its address in the CRM. @returns restores the addresses
  */
 export async function platformsFarAway({ service }: Stage, roundTripMs: number): Promise<() => Promise<void>> {
   const table = crmTable(TABLES.crm, localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));

@@ -1,4 +1,4 @@
-/** What was measured several times: its median and its quartiles. */
+/** A repeated measurement: its median and quartiles. */
 export interface Spread {
   median: number;
   low: number;
@@ -12,7 +12,7 @@ export interface Figure {
   /** Of `ours` and `base`; a ratio has none. */
   unit: 'ms' | 'MB' | 'kB' | '%' | 'kinds' | 'USD';
   ours: Spread;
-  /** What it is compared with, measured in the same run, turn and turn about. */
+  /** The comparison, measured alternately in the same run. */
   base?: Spread & { of: string };
   /** Ours by base. */
   ratio?: Spread;
@@ -22,7 +22,7 @@ export interface Figure {
 
 export interface Benchmark {
   name: string;
-  /** What the figures are of, how they were come by, and what they leave out; one paragraph. */
+  /** The subject of the figures, the method, and its limits; one paragraph. */
   about: string;
   run(run: BenchmarkRun): Promise<Figure[]>;
 }
@@ -32,7 +32,7 @@ export interface BenchmarkRun {
   quick: boolean;
   /** Requests of each kind that `privacy` compares; the usual number where absent. */
   pairs?: number;
-  /** Tells how far it is. */
+  /** Reports progress. */
   progress(text: string): void;
 }
 
@@ -58,7 +58,10 @@ export function figure(what: string, unit: Figure['unit'], values: readonly numb
   return { what, unit, ours: spread(values), ...(aim === undefined ? {} : { aim }) };
 }
 
-/** A comparison. The n-th values of both were measured right after each other: the ratio is that of such pairs, whose machine was equally fast. */
+/**
+ * A comparison. The n-th values of both were measured right after each other: the ratio is that of such pairs, whose
+ * machine was equally fast.
+ */
 export function comparison(
   what: string,
   unit: Figure['unit'],
@@ -78,13 +81,15 @@ export function comparison(
   };
 }
 
-/** Whether an aim is met; undefined where there is none. */
+/** Whether an aim is met; undefined without an aim. */
 export function isMet({ ours, ratio, aim }: Figure): boolean | undefined {
   if (aim === undefined) return undefined;
   return (aim.of === 'ours' ? ours.median : (ratio?.median ?? Number.NaN)) <= aim.most;
 }
 
-/** A ratio whose quartiles are further apart than this share of it says little: something else kept the machine busy. */
+/**
+ * A ratio whose quartiles are further apart than this share of it says little: something else kept the machine busy.
+ */
 const NOISY = 0.25;
 
 export function isNoisy({ ratio }: Figure): boolean {

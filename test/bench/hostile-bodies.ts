@@ -10,8 +10,8 @@ export interface HostileBody {
 const FIXED = JSON.stringify({ ...registrationBody(1), form_id: 'FORMFULL', k3J9xQ: undefined }).slice(1, -1);
 
 /**
- * Bodies of registrations that are refused after as much work as a caller can make: as large as is read at all, or within
- * the bounds of what is looked at; each of many small things or of one large one.
+ * Registration bodies that are refused after the most work that a caller can cause: as large as possible, or within the
+ * limits of the checks; each of many small values or a large one.
  */
 export function hostileBodies(mostBytes = MAX_REGISTRATION_BYTES): HostileBody[] {
   const parts = partsFor(mostBytes - FIXED.length - 100);
@@ -20,10 +20,10 @@ export function hostileBodies(mostBytes = MAX_REGISTRATION_BYTES): HostileBody[]
 
 type Parts = ReturnType<typeof partsFor>;
 
-/** What bodies are made of that may have so many bytes beside the fixed fields. */
+/** The building blocks of bodies with this many bytes next to the fixed fields. */
 function partsFor(room: number) {
   const body = (more: string) => `{${FIXED},${more}}`;
-  /** So many of them that they fill the room, or at most so many. */
+  /** As many as fit, or at most this many. */
   const many = (one: string | ((index: number) => string), most = Number.POSITIVE_INFINITY) => {
     const parts: string[] = [];
     for (let index = 0, left = room; index < most; index += 1) {
@@ -96,7 +96,7 @@ function ofOneLargeThing({ body, room }: Parts): HostileBody[] {
   ];
 }
 
-/** Within the bounds of what is looked at. */
+/** Within the limits of the checks. */
 function withinTheBounds({ body, lists, many, objectOf }: Parts): HostileBody[] {
   return [
     { what: 'zeros within the bounds', text: body(lists('0', 9)) },

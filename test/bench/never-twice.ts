@@ -8,8 +8,8 @@ import type { Counts } from '../support/never-twice/rounds.ts';
 import { runHistories, type Summary, type Violation } from '../support/never-twice/run.ts';
 
 /**
- * `npm run never-twice -- --runs 1000`: random histories of requests, retries, kills, pauses, faults and edits against the
- * functions as they are deployed. Exits non-zero if a promise was broken.
+ * `npm run never-twice -- --runs 1000`: random histories of requests, retries, kills, pauses, faults and edits against
+ * the deployed bundles. Exits non-zero if a promise was broken.
  */
 
 const USAGE = `npm run never-twice -- [--kind <name>]… [--runs 1000] [--seed <number>] [--lanes 12] [--first] [--only <number>]

@@ -1,6 +1,6 @@
 /**
  * AWS's list prices in US dollars, us-east-1, on demand, without the free tier and without data leaving AWS. As of
- * 2026-11-22; what they are today stands on the pricing page of each service.
+ * 2026-11-22; current prices are on the pricing page of each service.
  */
 export const PRICES = {
   gatewayRequest: 1 / 1e6,

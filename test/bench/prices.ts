@@ -7,7 +7,7 @@ import { type Call, recordHttp } from './recorder.ts';
 import { theStage } from './stage.ts';
 
 const TIMES = 10_000;
-/** What a service of AWS takes to answer within its region, in milliseconds. */
+/** The answer time of an AWS service within its region, in milliseconds. */
 const ANSWER_MS = 4;
 const MEMORY_GB = { 'request-registration': 1_769 / 1_024, 'create-tp5-account': 1 } as const;
 const SERVICES = ['DYNAMODB', 'SES'] as const;
@@ -69,7 +69,7 @@ async function observe(name: keyof typeof MEMORY_GB, repetitions: number): Promi
   }
 }
 
-/** Items are small: what is written and read counts by the bytes of the call. */
+/** Items are small: reads and writes count by the bytes of the call. */
 function databaseCost({ operation, sentBytes, receivedBytes }: Call): number {
   const isRead = /^(Batch)?Get|^Query/.test(operation);
   return isRead

@@ -18,8 +18,8 @@ import {
 import { quantile } from './figures.ts';
 
 /**
- * What a person with a stopwatch learns about who is a client: from registrations, and from refused confirmations, where
- * the bytes of the answer and the database calls count too. `privacy-process <pairs>` prints a `Privacy` as JSON.
+ * What timing reveals about who is a client: for registrations and refused confirmations, with the bytes of the answer
+ * and the database calls. `privacy-process <pairs>` prints a `Privacy` as JSON.
  */
 
 export interface Privacy {
@@ -31,15 +31,15 @@ export interface Privacy {
   calls: number;
 }
 
-/** How well the time of one kind of request can be told from that of another. */
+/** How well the times of two kinds of request can be distinguished. */
 export interface Difference {
   what: string;
   /** Medians, in milliseconds. */
   ours: number;
   base: number;
-  /** What it is compared with. */
+  /** The comparison. */
   of: string;
-  /** How likely one of ours takes longer; 0.5 reveals nothing. */
+  /** The probability that one of ours takes longer; 0.5 reveals nothing. */
   share: number;
   pairs: number;
 }
@@ -107,7 +107,7 @@ const CODE = '111111';
 const WRONG_CODE = '222222';
 const WRONG_PASSWORD = 'wrong horse battery';
 
-/** A confirmation that is refused: what the address holds, and what is given. */
+/** A refused confirmation: the registrations of the address, and the input. */
 interface Refusal {
   /** Absent: no registration was asked for. */
   holds?: 'code' | 'owner_notice';

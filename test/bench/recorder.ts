@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** One call that passed by. */
 export interface Call {
   service: string;
-  /** Such as `PutItem`, or empty where the request does not name it. */
+  /** Such as `PutItem`, or empty if the request has none. */
   operation: string;
   /** Of the bodies. */
   sentBytes: number;

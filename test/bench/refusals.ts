@@ -40,7 +40,7 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
     const endsAt = performance.now() + MS_FOR_A_BODY;
     const isOver = (rounds: number) =>
       quick ? rounds >= 1 : rounds >= MAX_ROUNDS || (rounds >= LEAST_ROUNDS && performance.now() > endsAt);
-    // The first round is for the compiler, where one is no long run by itself.
+    // The first round warms up the compiler.
     const first = quick || calls === 1 ? 0 : -1;
     for (let round = first; !isOver(round); round += 1) {
       const least = await processorMs(ours, LISTS_MOST_FAULTS, quick ? 1 : CALLS_WITH_LEAST);
@@ -62,8 +62,8 @@ const LISTS_MOST_FAULTS = JSON.stringify({
 });
 
 /**
- * The processor time of a call with this body, in milliseconds: what else the machine does counts little, and what runs
- * beside the function's thread, such as the collecting of garbage, counts too.
+ * The processor time of a call with this body, in milliseconds: other load hardly counts, but other threads of the
+ * process do, such as garbage collection.
  */
 async function processorMs(environment: Environment, body: string, calls: number): Promise<number> {
   const events = Array.from({ length: calls }, (_, call) => ({

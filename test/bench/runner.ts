@@ -24,7 +24,7 @@ export interface FirstAnswer {
   rss: number;
 }
 
-/** What became of a list of events. */
+/** The outcomes of a list of events. */
 export interface LaterAnswers {
   statuses: number[];
   /** How long each call took, in milliseconds. */

@@ -23,13 +23,13 @@ export const BARE = {
   'create-tp4-account': 'bare-tp4',
 } as const satisfies Record<FunctionName, BareHandler>;
 
-/** Where the figures are measured: the bundles, and the services that they call. */
+/** The environment of the measurements: the bundles and their services. */
 export interface Stage {
   service: LocalService;
   bundles: ReadonlyMap<HandlerName, Pick<Bundle, 'startUpBytes' | 'totalBytes'>>;
   /**
    * A fresh process of Node 24 that loads a handler and answers one event, as a Lambda environment does.
-   * @param environment beside the service's own
+   * @param environment additional variables
    */
   start(name: HandlerName, event: unknown, environment?: Record<string, string>): Promise<Environment>;
   close(): Promise<void>;
@@ -45,7 +45,7 @@ export interface Environment {
 
 let stage: Promise<Stage> | undefined;
 
-/** The one stage of this process; made when the first benchmark asks for it. */
+/** The one stage of this process; created for the first benchmark. */
 export function theStage(): Promise<Stage> {
   stage ??= setStage();
   return stage;
@@ -105,8 +105,8 @@ async function setStage(): Promise<Stage> {
 }
 
 /**
- * Bundles a file as CDK's `NodejsFunction` does for an ES module that is minified and has the SDK in it: all in one file,
- * with nothing left out.
+ * Bundles a file as CDK's `NodejsFunction` does for an ES module that is minified and has the SDK in it: all in one
+ * file, with nothing left out.
  * @param entry its path in the project
  */
 async function plainBundle(entry: string, outdir: string): Promise<Pick<Bundle, 'startUpBytes' | 'totalBytes'>> {

@@ -8,9 +8,9 @@ import { bundleInto } from '../support/bundles.ts';
 import { newClient, WorldPool } from '../support/world-pool.ts';
 
 /**
- * Every step of an opening, with faults: the answer is the contract's and comes in time, the next request
- * works by itself, and a retry gets the one account. What each answer means is tested at the platforms, and what follows from
- * it in `drive.test.ts`; here each kind strikes where it differs.
+ * Every step of an opening, with faults: the answer follows the contract and comes in time, the next request works, and
+ * a retry gets the one account. The meaning of each answer is tested at the platforms, and its consequence in
+ * `drive.test.ts`; here each kind occurs where its effect differs.
  */
 
 type AnyFault = Omit<Fault, 'times'> & { times?: number };
@@ -123,7 +123,7 @@ const withLogin = (on: ConnectionId): Step => {
   return { on, target: CONNECTIONS[on].server, more: { login: logins }, after: 1 };
 };
 const OPENINGS: Row[] = [
-  // Where the command names the login, a lost answer is settled within the request.
+  // If the command names the login, a lost answer is resolved within the request.
   ...rows('the opening', () => ({ target: 'tp5' }), [
     [throttled, unavailable],
     [refused, platformRefused],
@@ -245,7 +245,7 @@ async function walk(world: AccountWorld, step: Step, fault: AnyFault, [first, co
   await complete(world, client.id, () => accounts()[0]?.balance === (on === 'tp5-demo' ? 10_000 : 0));
 }
 
-/** The settler completes what is missing; a payment that may have been lost is reported after a day instead. */
+/** The settler completes the account; a payment that may have been lost is reported after a day instead. */
 async function complete(world: AccountWorld, userId: string, isPaid: () => boolean) {
   await world.clock.pass(61_000);
   expect((await world.settle().outcome).kind).toBe('answer');

@@ -72,13 +72,13 @@ class Request {
     return String(answer.body.operation_id);
   }
 
-  /** The function dies when this command comes in. */
+  /** The function is killed when this command arrives. */
   async dieAtCommand(count = 1): Promise<void> {
     const { commands } = this.server;
     await this.#dieWhen(() => this.server.commands - commands >= count);
   }
 
-  /** The function dies when this call to the database comes in. */
+  /** The function is killed when this database call arrives. */
   async dieAtCall(count: number): Promise<void> {
     const calls = this.world.database.calls.length;
     await this.#dieWhen(() => this.world.database.calls.length - calls >= count);
@@ -128,7 +128,7 @@ class Request {
 const request = (on: ConnectionId, more: Record<string, unknown>, work: (one: Request) => Promise<void>) =>
   pool.use(async (world) => {
     const one = new Request(world, await newClient(world), on, more);
-    // Whatever an earlier test has edited.
+    // Undoes the edits of earlier tests.
     world.rights.personalData = true;
     world.environments.jump(0);
     try {
@@ -263,7 +263,7 @@ describe.concurrent('After a lost answer the ledger decides whose the account is
       }),
   );
 
-  it('so a login that died with its claim is not taken', () =>
+  it('so the login of a lost claim is not taken', () =>
     request('tp5-live', { login: 700_002 }, async (one) => {
       await one.dieAtCall(2);
       const other = new Request(one.world, await newClient(one.world), 'tp5-live', { login: 700_002 });

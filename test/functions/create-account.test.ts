@@ -36,7 +36,7 @@ const accountOf = (on: ConnectionId, { body }: AccountAnswer) =>
   serverOf(on)
     .accounts()
     .find(({ login }) => login === body.login);
-/** What the two passwords of an answer open. */
+/** The rights of the two passwords of an answer. */
 const access = (on: ConnectionId, { body }: AccountAnswer) =>
   (['master_password', 'investor_password'] as const).map((name) =>
     serverOf(on).access(Number(body.login), String(body[name])),
@@ -45,7 +45,7 @@ const access = (on: ConnectionId, { body }: AccountAnswer) =>
 describe.each(ALL)('An account on %s', (on) => {
   const { version, group, account_type_id } = CONNECTIONS[on];
 
-  it('is opened with what the request and its client say, and is recorded', async () => {
+  it('is opened with the data of the request and its client, and is recorded', async () => {
     const answer = await ask(on, { leverage: 500, enable_rebate: true, rebate_user_id: 'CLIENT02' });
     expect(answer).toMatchObject({
       status: 200,
@@ -144,8 +144,8 @@ it('All errors of a request are listed at once, before anything is read', async 
 });
 
 /**
- * Holds the calls to the database until this many wait, round after round: a call that waits for another one of its round
- * would never come.
+ * Holds the calls to the database until this many wait, round after round: a call that waits for another one of its
+ * round would never come.
  * @returns the calls, and whether the command came before any further call
  */
 async function inRounds(on: ConnectionId, call: Partial<AccountCall>, sizes: readonly number[]) {
@@ -205,7 +205,7 @@ describe.each(LIVE)('An opening on %s', (on) => {
   });
 });
 
-it('A retry after a function that died makes three trips before its command', async () => {
+it('A retry after a killed function makes three round trips before its command', async () => {
   const call = { body: accountBody('tp5-live'), key: 'died' };
   const calls = world.database.calls.length;
   const pending = world.send(call);

@@ -12,18 +12,18 @@ import {
 let world: RegistrationWorld;
 beforeAll(async () => {
   world = await registrationWorld();
-  // From here on the secret is at hand.
+  // From here on the secret is cached.
   await world.post(registrationOf(world.stranger()));
 });
 afterAll(() => world.close());
 
-/** A service that sends is asked once, whatever it answers. */
+/** A sending service is called once, with any answer. */
 async function walkProvider(target: Walk['target'], channel: Channel): Promise<void> {
   for (const kind of ['throttled', 'refused', 'down'] as const) {
     await walk(world, { target, channel, fault: { kind }, status: 502 });
   }
   await walk(world, { target, channel, fault: { kind: 'slow', ms: 100 }, status: 204 });
-  // It may have gone out, and has: whoever retries is told so.
+  // The message was sent, and a retry gets that answer.
   await walk(world, { target, channel, fault: { kind: 'slow', ms: 3_300 }, status: 204, time: 3_000 });
 }
 
@@ -76,7 +76,7 @@ describe('A failure of DynamoDB', () => {
     numbers.map((after) => ({ stage, after, refused })),
   );
 
-  /** Limits that cannot be checked let a mail go on. Everything else refuses it. */
+  /** If limits cannot be checked, a mail is sent. Everything else refuses it. */
   function byTable(after: number): () => 204 | 500 {
     const { database } = world.service;
     database.calls.length = 0;
@@ -139,7 +139,7 @@ describe('A failure of DynamoDB', () => {
     expect((await world.post(registrationOf(world.stranger()))).status).toBe(204);
   });
 
-  it('at the limits refuses a text with internal_error, and what was counted is released', async () => {
+  it('at the limits refuses a text with internal_error, and its counts are released', async () => {
     for (const after of [4, 5, 6, 7, 8]) {
       await walk(world, { target: 'dynamodb', channel: 'sms', fault: { kind: 'refused', after }, status: 500 });
     }

@@ -112,7 +112,10 @@ const PROVIDERS: [Channel, string][] = [
   ['whatsapp', 'whatsapp'],
 ];
 
-/** Of the requests, records and messages, and of a log line's part. Among many there may be one that holds a code's digits. */
+/**
+ * Of the requests, records and messages, and of a log line's part. Among many there may be one that holds a code's
+ * digits.
+ */
 const RANDOM_IDS = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}|(?<="id":")[\da-f]{16}(?=")/g;
 
 function expectNothingOf(text: string, codes: string[]): void {
@@ -128,7 +131,7 @@ async function codesSent(): Promise<string[]> {
   return codes;
 }
 
-/** The secret is not at hand at first. */
+/** The secret is not cached at first. */
 async function everyoneRegisters(): Promise<void> {
   await put('secrets', { kind: 'refused', times: 1 });
   expect(await post({})).toBe(500);
@@ -209,11 +212,11 @@ describe('Nothing that a person typed, and no code', () => {
     await callersErr();
   }, 120_000);
 
-  it('stands in a log or a metric', async () => {
+  it('is in a log or a metric', async () => {
     expectNothingOf(printed.replace(/^ready .*$/m, ''), await codesSent());
   });
 
-  it('stands in an answer', async () => {
+  it('is in an answer', async () => {
     expect(answers.length).toBeGreaterThan(50);
     const codes = await codesSent();
     for (const answer of answers) expectNothingOf(answer, codes);

@@ -29,7 +29,7 @@ const post = (body: unknown, headers: Record<string, string> = {}) =>
   world.post(body, { ...throughDoor(world.service), ...headers });
 
 let keys = 0;
-/** The headers of one caller with a key that nobody used. Each request with it has a captcha token of its own. */
+/** The headers of one caller with a new key. Each request with it has a captcha token of its own. */
 function newKey(): Record<string, string> {
   keys += 1;
   const { 'captcha-token': _, ...caller } = throughDoor(world.service);
@@ -76,7 +76,7 @@ describe('A registration request', () => {
   });
 });
 
-/** Whom a branch is for, and what is done to get there. */
+/** The person of a branch, and the steps to reach it. */
 interface Branch {
   name: string;
   status: number;
@@ -93,7 +93,7 @@ const BRANCHES: Branch[] = [
   { name: 'nothing can be looked up or kept', status: 500, fault: { target: 'dynamodb', kind: 'refused', times: 5 } },
 ];
 
-/** What a request for this person did: the answer, the calls to the database and to the channel's provider. */
+/** The effects of a request for this person: the answer, the calls to the database and to the channel's provider. */
 async function observe(person: Person, channel: Channel, branch: Branch) {
   const { service } = world;
   const provider = service.standIns[PROVIDERS[channel]];
@@ -121,7 +121,7 @@ async function observe(person: Person, channel: Channel, branch: Branch) {
   };
 }
 
-describe('The answer tells nothing', () => {
+describe('The answer reveals nothing', () => {
   const cases = OTP_TYPES.flatMap((channel) => BRANCHES.map((branch) => ({ channel, branch, name: branch.name })));
 
   it.each(cases)('of whether the address is a client’s: $channel, $name', async ({ channel, branch }) => {
@@ -213,8 +213,8 @@ describe('A request with an Idempotency-Key whose function was killed', () => {
     expect(ses.requests).toBe(sends + 1);
   });
 
-  // Calls to the database: key, form, source, and a look at the limits; the recipient; mark, domain, look-up, record and
-  // pointer; the note and the key's end.
+  // Calls to the database: key, form, source, and a look at the limits; the recipient; mark, domain, look-up, record
+  // and pointer; the note and the key's end.
   it.each([
     ['while its key was claimed', 1, 1],
     ['while its limits were counted', 5, 1],
@@ -228,16 +228,16 @@ describe('A request with an Idempotency-Key whose function was killed', () => {
     database.calls.length = 0;
     await killAt(() => database.calls.length >= calls, person, key);
     world.service.faults('dynamodb').clear();
-    // What was on its way arrives.
+    // Pending calls arrive.
     await sleep(150);
     await world.endLeases();
 
-    // What it had counted stays counted, so a retry may have to wait.
+    // Its counts stay, so a retry may have to wait.
     if (calls < 10) await world.forgetLimits();
     const again = await post(registrationOf(person), key);
     expect(again.status, again.text).toBe(204);
     expect((await post(registrationOf(person), key)).header(REPLAYED)).toBe('true');
-    // Killed between the mark and the send nobody can tell: it counts as sent.
+    // After a kill between the mark and the send, the outcome is unknown: it counts as sent.
     expect([0, 1]).toContain(world.sentTo('email', person).length);
     if (messages !== undefined) expect(world.sentTo('email', person)).toHaveLength(messages);
   });

@@ -24,7 +24,7 @@ async function post(path: string, body: object) {
   return { status: answer.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> };
 }
 
-/** What was published, each compared with `infra/events.json`. */
+/** The published events, each compared with `infra/events.json`. */
 function published(): unknown[] {
   return service.bus.list().map(({ 'detail-type': type, detail }) => {
     checkEvent(type, detail as object);

@@ -23,9 +23,9 @@ import { FRONT_PROOF } from '../support/door.ts';
 import { OTHERS } from '../support/other-settings.ts';
 
 /**
- * Every setting that reaches a function has a visible effect there: `[function, setting, effect]`, with the settings of the
- * deployment. The functions are those of `functions/`, with their real password hashes. The specification shows some
- * settings of the registration: `shows` of `settings-cases.ts`. A new setting that neither shows fails.
+ * Every setting that reaches a function has a visible effect there: `[function, setting, effect]`, with the settings of
+ * the deployment. The functions are those of `functions/`, with their real password hashes. The specification shows
+ * some settings of the registration: `shows` of `settings-cases.ts`. A new setting that neither shows fails.
  */
 
 const ENVIRONMENTS = {
@@ -49,7 +49,7 @@ interface Running {
 }
 
 let people = 0;
-/** Different for each request: nobody meets a limit by chance. */
+/** Different for each request, so that no limit is reached by chance. */
 function newPerson() {
   people += 1;
   return {
@@ -111,7 +111,7 @@ async function openAccount(
   return (await post(running, `users/CLIENT01/${version}/accounts`, body, {})).status;
 }
 
-/** What a service of AWS was asked last, decoded. */
+/** The last call to an AWS service, decoded. */
 function lastAsked({ service }: Running, name: 'ses' | 'sns' | 'voice' | 'whatsapp'): string {
   const { lastBody } = service.standIns[name];
   if (name === 'ses' || name === 'sns') return [...new URLSearchParams(lastBody).values()].join('\n');
@@ -141,7 +141,7 @@ const MESSAGE_SETTINGS = Object.entries(OTHERS).filter(([name]) =>
   /^(senderAddress$|(brand|sms|call|whatsapp)\.)/.test(name),
 ) as [string, string][];
 const CHANGED = gather(Object.fromEntries(MESSAGE_SETTINGS));
-/** What a mail has of a setting. */
+/** The effect of a setting on a mail. */
 const IN_MAILS = MESSAGE_SETTINGS.filter(([name]) => /^(senderAddress$|brand\.)/.test(name)).map(
   ([name, value]) => [name, name === 'brand.color' ? 'rgb(17,17,17)' : value] as const,
 );
@@ -194,7 +194,7 @@ const HCAPTCHA: Deployment = {
   ],
 };
 
-/** Requests of one address that the gateway sees, each for another person behind the front. */
+/** Requests from one gateway address, each for another person behind the front. */
 const behindFront =
   (count: number, send: (running: Running, headers: Record<string, string>) => Promise<number>): Row[2] =>
   async (running) => {
@@ -224,7 +224,7 @@ const FRONT_ALONE: Deployment = {
     [
       'request-registration',
       'front.only',
-      // Whatever else is wrong with it.
+      // Even with other errors.
       async (running) => expect(await register(running, {}, { 'content-type': 'text/plain' })).toBe(403),
     ],
     [
@@ -252,7 +252,7 @@ const NO_CONFIRMATION: Deployment = {
       'confirmation',
       async (running) => {
         expect(await register(running, WITH_DOCUMENT)).toBe(204);
-        // Without a confirmation all documents expire alike, so none is tagged as pending.
+        // Without a confirmation all documents expire equally, so none is tagged as pending.
         expect([...running.service.standIns.s3.objects.values()].map(({ tags }) => tags)).toEqual([{}]);
       },
     ],
@@ -286,7 +286,7 @@ async function keptForNineDays(running: Running): Promise<void> {
   expect(Math.round(days)).toBe(9);
 }
 
-/** Two requests that have only this in common; the second one is too many where one is allowed. */
+/** Two requests with only this in common; the second exceeds a limit of one. */
 const LIMITS: Readonly<Record<string, (index: number) => [change: object, headers?: Record<string, string>]>> = {
   resendSeconds: () => [{ email: 'again@company.example' }],
   recipientPerHour: () => [{ email: 'again@company.example' }],

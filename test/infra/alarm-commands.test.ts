@@ -46,7 +46,7 @@ function logged(event: string): unknown {
   return JSON.parse(execFileSync(process.execPath, args, { env: { PATH: process.env.PATH }, encoding: 'utf8' }));
 }
 
-/** Lines of Lambda and of the gateway, which write them by themselves. */
+/** Log lines of Lambda and the gateway. */
 const OTHER_LINES = {
   crash: { type: 'platform.report', record: { requestId: 'r-1', status: 'error', errorType: 'Runtime.ExitError' } },
   timeout: { type: 'platform.report', record: { requestId: 'r-1', status: 'timeout' } },
@@ -56,7 +56,7 @@ const OTHER_LINES = {
 };
 
 describe('The text of an alarm that pages', () => {
-  it('says what a person loses, and two commands, in the length that CloudWatch takes', () => {
+  it('names the loss and two commands, within CloudWatch’s maximum length', () => {
     expect(pages.length).toBeGreaterThan(10);
     for (const { name, loss, show, fix, description } of pages) {
       expect(loss, name).toMatch(/^[A-Z].{20,}\.$/);
@@ -98,7 +98,7 @@ describe('The text of an alarm that pages', () => {
   }
 });
 
-/** Runs a command of an alarm as it is written, in an account of its own. */
+/** Runs an alarm's command unchanged, in a separate account. */
 async function execute(command: string): Promise<string> {
   const { id, login } = await unknownOperation(operators);
   const values: Record<string, string> = {
@@ -154,7 +154,7 @@ describe('The command of an alarm that fixes', () => {
     [/^AccountOutcomeUnknown$/, /is settled\.$/m],
   ];
 
-  it.each(pages)('$name does what it says, as it is written', async ({ name, fix }) => {
+  it.each(pages)('$name works unchanged', async ({ name, fix }) => {
     const [, effect] = EFFECTS.find(([alarm]) => alarm.test(name)) ?? [];
     expect(await execute(fix)).toMatch(effect ?? /^no effect is known$/);
   });

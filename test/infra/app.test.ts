@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
-/** The command reports faults itself, where it does not only look for the environments to bootstrap. */
+/** The command reports errors itself, except when it only lists environments to bootstrap. */
 const AS_CDK = JSON.stringify({ '@aws-cdk/core:failSynthOnValidationErrors': false });
 /** The rules of CloudFormation take seconds to load, and this stack has nothing that they are about. */
 const WITHOUT_RULES = { CDK_VALIDATION: 'false' };
 
-it('Bootstrapping needs no setting: without one there is a stack that tells what is missing and cannot be deployed', () => {
+it('Bootstrapping needs no setting: without one there is a stack that names the missing ones and cannot be deployed', () => {
   const out = mkdtempSync(join(tmpdir(), 'app-'));
   execFileSync(process.execPath, ['infra/app.ts'], {
     cwd: ROOT,

@@ -71,7 +71,7 @@ const ENVIRONMENT = {
   }),
 };
 
-/** What the gateway makes of a good request to a function. */
+/** The gateway's event for a valid request. */
 function requestTo(name: FunctionName): unknown {
   const registration = {
     email: 'ann@acme.example',
@@ -93,7 +93,7 @@ function requestTo(name: FunctionName): unknown {
   };
 }
 
-/** What a process wrote that loads a function, makes a request that fails, and then tells what of Node it loaded. */
+/** The output of a process that loads a function, makes a failing request, and then lists its Node modules. */
 function requestIn(name: FunctionName): string {
   const script = `
     const { handler } = await import(${JSON.stringify(pathToFileURL(join(folder, name, ENTRY_FILE)).href)});
@@ -142,7 +142,7 @@ describe.each(FUNCTIONS)('The bundle of %s', (name) => {
     expect(run(script, ENVIRONMENT).trim()).toBe('1');
   });
 
-  it('gives what is imported later of Node whole', () => {
+  it('imports Node modules completely later', () => {
     const chunks = readdirSync(join(folder, name, 'chunks')).filter((file) => /^node_.*\.mjs$/.test(file));
     expect(chunks.map((file) => file.split('-')[0])).toContain('node_http');
     const urls = chunks.map((file) => pathToFileURL(join(folder, name, 'chunks', file)).href);
@@ -155,7 +155,7 @@ describe.each(FUNCTIONS)('The bundle of %s', (name) => {
     expect([...new Set(run(script, ENVIRONMENT).trim().split('\n'))]).toEqual(['true']);
   });
 
-  it('does not make Node load its fetch, which nobody here uses, with a request neither', () => {
+  it('does not load Node’s fetch, not even with a request', () => {
     const lines = requested.trim().split('\n');
     expect(lines.at(-1)).toBe('0');
   });
@@ -171,7 +171,7 @@ describe.each(FUNCTIONS)('The bundle of %s', (name) => {
     expect(stack.join('\n')).toMatch(/at lib\/(registration\/registration|openings\/opening)\.ts:\d+:\d+/);
   });
 
-  it('holds no source text beside its code', () => {
+  it('contains only code, no source text', () => {
     const maps = readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' }).filter((file) =>
       file.endsWith('.map'),
     );
@@ -181,7 +181,7 @@ describe.each(FUNCTIONS)('The bundle of %s', (name) => {
   });
 });
 
-describe('What is loaded on first use, apart from the start-up', () => {
+describe('Modules that are loaded on first use', () => {
   const startUp = (name: FunctionName) =>
     new Set(bundles[name].startUpInputs.map((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path));
 
@@ -210,7 +210,7 @@ describe('What is loaded on first use, apart from the start-up', () => {
 });
 
 describe('Bundling', () => {
-  it('makes the same bytes wherever it writes them, also from the command line', () => {
+  it('writes the same bytes to any folder, also from the command line', () => {
     const other = join(folder, 'other');
     const bundler = new URL('infra/bundle.ts', ROOT).pathname;
     const told = execFileSync(process.execPath, [bundler, 'create-tp5-account', other], { encoding: 'utf8' });
@@ -224,7 +224,7 @@ describe('Bundling', () => {
     }
   });
 
-  it('tells how it is called when it is called otherwise', () => {
+  it('prints its usage for other arguments', () => {
     const bundler = new URL('infra/bundle.ts', ROOT).pathname;
     expect(() => execFileSync(process.execPath, [bundler, 'nothing'], { stdio: 'pipe' })).toThrow(
       /node infra\/bundle\.ts <function\|all> <folder>/,

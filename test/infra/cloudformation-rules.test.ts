@@ -14,7 +14,7 @@ import { checkRules, EVERYTHING, SENDER } from '../support/stack.ts';
 const PAGE = readFileSync(new URL('../../infra/docs/deploying.md', import.meta.url), 'utf8');
 const FRONT = readFileSync(new URL('../../infra/cloudfront.yaml', import.meta.url), 'utf8');
 
-// The first time, the rules of CloudFormation take seconds to load: so all that asks them stands here.
+// The rules of CloudFormation take seconds to load, so all their tests are in this file.
 vi.setConfig({ testTimeout: 120_000 });
 
 describe('The whole stack', () => {

@@ -59,7 +59,7 @@ describe('A first deployment that fails', () => {
       expect(inBareApp({}, { retainData }, (stack) => stack.terminationProtection)).not.toBe(true);
   });
 
-  it('leaves nothing behind whose name the next one needs', () => {
+  it('leaves no resource with a name that the next one needs', () => {
     const retained = Object.entries(synthesize().toJSON().Resources as ReturnType<typeof resources>).filter(
       ([, { DeletionPolicy }]) => DeletionPolicy === 'Retain',
     );

@@ -123,7 +123,7 @@ function allows(right: AwsCall, call: AwsCall): boolean {
   return right.action === call.action && new RegExp(`^${pattern}$`).test(call.resource);
 }
 
-/** AWS asks for no right to know one's own identity. */
+/** AWS needs no right to read the caller's identity. */
 const FREE = 'sts:GetCallerIdentity';
 
 describe('The policy of operators', () => {
@@ -157,7 +157,7 @@ describe('The policy of operators', () => {
     ['secretsmanager:PutSecretValue', 'secret put captcha'],
     ['secretsmanager:GetSecretValue', 'check tp5-demo-1'],
     ['dynamodb:Query', 'operations --open'],
-  ])('is named where the right %s is missing', async (action, command) => {
+  ])('is named if the right %s is missing', async (action, command) => {
     account.denied.add(action);
     const { result } = await run(command, { input: 'key' });
     account.denied.clear();
@@ -186,7 +186,7 @@ describe('The doctor', () => {
     ['of the records and the trading servers', /^(dynamodb:(Scan|Query|DescribeContinuousBackups)|secretsmanager:.*)$/],
     ['that follow another one', /^(cloudformation:DescribeStackResource|.*Templates)$/],
     ['of the expiry of tables', /^dynamodb:DescribeTimeToLive$/],
-  ])('goes on after refused calls %s, and names each right that is missing', async (_, kind) => {
+  ])('continues after refused calls %s, and names each missing right', async (_, kind) => {
     const { calls } = await account.doctor();
     const actions = [...new Set(calls.map(({ action }) => action))].filter((action) => kind.test(action));
     const { code, missing } = await refused(actions);
@@ -194,7 +194,7 @@ describe('The doctor', () => {
     expect(code).toBe(1);
   });
 
-  it('goes on when every call is refused', async () => {
+  it('continues when every call is refused', async () => {
     const { calls } = await account.doctor();
     const { code, results } = await refused(calls.map(({ action }) => action));
     expect(results.filter(({ state }) => state !== 'unknown')).toEqual([]);

@@ -10,7 +10,7 @@ import { unknownOperation } from '../support/operators-account.ts';
 import { KEYS, restoredTable } from '../support/restored-tables.ts';
 import { synthesize } from '../support/stack.ts';
 
-/** In the order in which an operator follows them: what is forgotten comes last. */
+/** In an operator's order: erasures come last. */
 const NAMES = ['deploying', 'integrating', 'runbook', 'restore', 'data'];
 const PAGE = NAMES.map((name) => readFileSync(new URL(`../../infra/docs/${name}.md`, import.meta.url), 'utf8')).join(
   '\n',
@@ -120,7 +120,7 @@ describe('The operators’ command, called as the pages say', () => {
     return { 'connection.json': await operators.fileOf(connection?.record) };
   }
 
-  it('does what it says, from the first import to the last erasure', async () => {
+  it('works, from the first import to the last erasure', async () => {
     const [, order = ''] = /printf '%s' '([^']+)' > order\.json/.exec(PAGE) ?? [];
     const [records, orderFile] = [await crmFile(), await operators.fileOf(order)];
     const cdkJson = emptyCdkJson();

@@ -11,7 +11,7 @@ beforeAll(() => {
 });
 
 describe('The whole stack', () => {
-  it('tells operators what they need', () => {
+  it('outputs the data for operators', () => {
     expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
       'AccessLogGroup',
       'AlarmTopicArn',
@@ -47,7 +47,7 @@ describe('The whole stack', () => {
 
   it('keeps every logical id and its type: another id is another resource, and the old one is deleted', () => {
     const { Resources } = template.toJSON() as { Resources: Record<string, CfnResource> };
-    // A permission stands in for its route, a version for its code: neither holds anything.
+    // A permission belongs to its route, a version to its code: neither has data.
     const kept = Object.entries(Resources).filter(([, { Type }]) => !/^AWS::Lambda::(Permission|Version)$/.test(Type));
     expect(Object.fromEntries(kept.map(([id, { Type }]) => [id, Type]))).toMatchSnapshot();
   });

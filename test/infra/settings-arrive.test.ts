@@ -22,7 +22,7 @@ function derivedOther(name: string): unknown {
   return typeof value === 'number' ? value + 1 : undefined;
 }
 
-/** How the other value of a setting stands in the text of a template: a limit beside its name. */
+/** The form of a setting's second value in a template: a limit with its name. */
 function traceOf(name: string): string {
   const value = String(otherOf(name));
   return isLimit(name) ? `${name.slice('limits.'.length)}\\":${value}` : value;
@@ -31,7 +31,7 @@ function traceOf(name: string): string {
 const traces = SETTING_NAMES.map(traceOf);
 const usual = textOf(synthesize(EVERYTHING));
 
-/** A value that no other setting has, that stands nowhere before, and that needs nothing beside it, tells of itself. */
+/** A value is unique if no other setting has it, the default template lacks it, and it needs no other setting. */
 function isTelling(name: string): boolean {
   const trace = traceOf(name);
   const isAlone = traces.filter((one) => one.includes(trace)).length === 1;
@@ -40,7 +40,7 @@ function isTelling(name: string): boolean {
   return isOne && trace.length > 3 && isAlone && !usual.includes(trace) && name !== 'brand.legal';
 }
 
-describe('The settings whose values tell of themselves, all together', () => {
+describe('The settings with unique values, all together', () => {
   const names = SETTING_NAMES.filter(isTelling);
   const others = Object.fromEntries(names.map((name) => [name, otherOf(name)]));
   const text = textOf(synthesizeAnew({ ...EVERYTHING, ...others }));

@@ -80,7 +80,7 @@ describe('The settings of a deployment', () => {
     expect(brand).toEqual({ name: 'Beta', color: '#000000' });
   });
 
-  it('are taken away for one run by an empty text on the command line, alone or as a group', () => {
+  it('are removed for one run by an empty text on the command line, alone or as a group', () => {
     const inFile = { ...SENDER, brand: { name: 'Acme', color: '#000000' }, alarmEmail: 'oncall@acme.example' };
     expect(readSettings({ ...inFile, 'brand.name': '', alarmEmail: '' })).toEqual(
       readSettings({ ...SENDER, 'brand.color': '#000000' }),
@@ -265,7 +265,7 @@ describe('Faulty settings', () => {
     expect(faults.map((one) => one.slice(0, fault.length))).toContain(fault);
   });
 
-  it('never make anything but a list of faults, whatever they are', () => {
+  it('never cause anything but a list of errors', () => {
     const name = fc.constantFrom(
       'stage',
       'channels',

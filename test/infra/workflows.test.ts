@@ -14,7 +14,7 @@ function steps(file: string): string[] {
     .slice(1);
 }
 
-/** Runs what a step runs as GitHub does where `shell: bash` stands there, with a command of ours in the place of npx. */
+/** Runs what a step runs as GitHub does where `shell: bash` stands there, with a fake npx. */
 function run(step: string, npx: string): number | null {
   const folder = mkdtempSync(join(tmpdir(), 'step-'));
   writeFileSync(join(folder, 'npx'), `#!/bin/sh\n${npx}\n`);
@@ -25,14 +25,14 @@ function run(step: string, npx: string): number | null {
 }
 
 describe('The workflows', () => {
-  it('name the shell wherever they pipe, or a command that fails would be hidden', () => {
+  it('set the shell if they pipe, or a failing command would be hidden', () => {
     const all = WORKFLOWS.flatMap(steps);
     const piping = all.filter((step) => /run: .+ \| /.test(step));
     expect(piping).toHaveLength(1);
     for (const step of piping) expect(step).toMatch(/^ +shell: bash$/m);
   });
 
-  it('are red where the difference to production cannot be told', () => {
+  it('fail if the difference to production is unknown', () => {
     const [diff = ''] = steps('.github/workflows/deploy.yml').filter((step) => step.includes('cdk diff'));
     expect(run(diff, 'echo There were no differences')).toBe(0);
     expect(run(diff, 'echo AccessDenied; exit 1')).toBe(1);

@@ -20,7 +20,7 @@ const registration = {
 };
 
 describe('The environment of a function', () => {
-  it('becomes typed values, with the defaults of what the deployment does not set', () => {
+  it('becomes typed values, with defaults for unset ones', () => {
     expect(registrationConfig(registration)).toMatchObject({
       stage: 'test',
       brand: { name: 'example.com', supportEmail: 'no-reply@example.com', color: '#0b5cad' },
@@ -53,7 +53,7 @@ describe('The environment of a function', () => {
     }
   });
 
-  it('dies of a bad deployment with every fault listed by name and no value told', () => {
+  it('fails for a bad deployment with every error by name and without values', () => {
     const environment = {
       ...registration,
       BRAND: '{"color":"pink-secret"}',

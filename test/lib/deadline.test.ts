@@ -17,7 +17,7 @@ describe('A deadline', () => {
     expect((signal.reason as Error).name).toBe('TimeoutError');
   });
 
-  it('aborts with the signal that it stands within, for the same reason', () => {
+  it('aborts with its outer signal, for the same reason', () => {
     const outer = new AbortController();
     const signal = within(10_000, outer.signal);
     outer.abort('over');
@@ -32,7 +32,7 @@ describe('A deadline', () => {
     expect(within(10_000, AbortSignal.abort('over')).reason).toBe('over');
   });
 
-  it('comes though nobody listens and the garbage is collected in between, however deep it stands', async () => {
+  it('aborts without listeners and after a garbage collection, at any depth', async () => {
     const signals = Array.from({ length: 100 }, () => within(10_000, within(60, new AbortController().signal)));
     for (let round = 0; round < 5; round += 1) {
       collectGarbage();
@@ -41,7 +41,7 @@ describe('A deadline', () => {
     expect(signals.filter(({ aborted }) => aborted)).toHaveLength(100);
   });
 
-  it('leaves nothing behind on the signal around it', async () => {
+  it('leaves no listener on the outer signal', async () => {
     const { signal } = new AbortController();
     for (let index = 0; index < 50; index += 1) within(5, signal);
     expect(getEventListeners(signal, 'abort')).toHaveLength(50);
@@ -65,7 +65,7 @@ describe('A deadline that may be cut short', () => {
     expect(early.signal.aborted).toBe(true);
   });
 
-  it('aborts with the signal that it stands within, and at once when no time is left', () => {
+  it('aborts with its outer signal, and at once when no time is left', () => {
     const outer = new AbortController();
     const { signal } = stoppable(10_000, outer.signal);
     outer.abort('over');

@@ -13,13 +13,13 @@ describe('What is logged', () => {
     expect(allowed(fields)).toEqual({ login: Number.NaN });
   });
 
-  it('is withheld where it does not look like a plain word', () => {
+  it('is withheld if it is not a plain identifier', () => {
     expect(allowed({ reason: 'ann@example.com' })).toEqual({ reason: 'withheld' });
     expect(allowed({ reason: 'a\nb' })).toEqual({ reason: 'withheld' });
     expect(allowed({ reason: 'x'.repeat(201) })).toEqual({ reason: 'withheld' });
   });
 
-  it('tells of an error its name and its places, never its message', () => {
+  it('has the name and stack of an error, never its message', () => {
     const error = new TypeError('the password hunter2 is wrong');
     const text = JSON.stringify(describeError(error));
     expect(text).not.toContain('hunter2');
@@ -27,13 +27,13 @@ describe('What is logged', () => {
     expect(text).toContain('telemetry.test.ts');
   });
 
-  it('tells nothing of a message whose lines look like places', () => {
+  it('has nothing of a message whose lines look like a stack', () => {
     const { stack } = describeError(new Error('refused:\n    at ann@example.com\n    at $&'));
     expect(JSON.stringify(stack)).not.toContain('ann@example.com');
     expect(stack?.[0]).toContain('telemetry.test.ts');
   });
 
-  it('tells of a thrown value that is no error only its kind', () => {
+  it('has only the type of a thrown value that is not an error', () => {
     expect(describeError('hunter2')).toEqual({ reason: 'string' });
   });
 

@@ -9,7 +9,7 @@ function without(state: Life['at'], index: number): Mistake {
   };
 }
 
-/** Each transition of the table taken away, one at a time. */
+/** The table without one transition, for each transition. */
 export const REMOVALS: readonly Mistake[] = (Object.keys(LIFE) as Life['at'][]).flatMap((state) =>
   LIFE[state].map((_, index) => without(state, index)),
 );
@@ -38,7 +38,7 @@ const open = (life: Life): Life => ({
 });
 const next = (_: Life, context: { next?: number }): Life => ({ at: 'sent', login: context.next, commands: 'one' });
 
-/** Mistakes that somebody might make, or that an earlier version made. */
+/** Possible mistakes, or those of an earlier version. */
 export const MISTAKES: readonly Mistake[] = [
   { name: 'A write does not compare the version.', ignoresVersion: true },
   { name: 'The login is reserved before the state is written.', reservesFirst: true },

@@ -24,7 +24,7 @@ describe('The life of an operation', () => {
     },
   );
 
-  it('is drawn in lib/README.md as it is', () => {
+  it('is drawn in lib/README.md', () => {
     const page = readFileSync(new URL('../../lib/README.md', import.meta.url), 'utf8');
     expect(pageWithDiagram()).toBe(page);
     expect(page).toContain('claimed --> sent: ready');

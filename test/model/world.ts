@@ -9,20 +9,21 @@ import {
 } from '../../lib/openings/life.ts';
 
 /**
- * The world of the exhaustive check: one or two requests for an account, their workers, the ledger and a trading server,
- * small enough to explore every history. The decisions are those of `life.ts`; workers act as `drive.ts` makes them.
+ * The world of the exhaustive check: one or two requests for an account, their workers, the ledger and a trading
+ * server, small enough to explore every history. The decisions are those of `life.ts`; workers act as `drive.ts` makes
+ * them.
  */
 
-/** What may happen in a world. */
+/** The possible events of a world. */
 export interface Scenario {
   name: string;
   /** The protocol names logins. */
   keyed: boolean;
   /** The account gets a deposit after the opening. */
   funded: boolean;
-  /** Somebody else opens accounts at our logins. */
+  /** A stranger opens accounts at our logins. */
   foreign: boolean;
-  /** What the server shows of an account: its mark, no mark, or not even whether a login exists. */
+  /** The visibility of accounts: with marks, without, or not even their existence. */
   shows: 'mark' | 'nothing' | 'silent';
   /** The server is restored from a backup: accounts vanish. */
   restored: boolean;
@@ -40,7 +41,9 @@ export interface Mistake {
   table?: typeof LIFE;
   /** A write succeeds under any version. */
   ignoresVersion?: true;
-  /** The login is reserved in a write before the state; a reservation counts as free while its operation has not sent. */
+  /**
+   * The login is reserved in a write before the state; a reservation counts as free while its operation has not sent.
+   */
   reservesFirst?: true;
 }
 
@@ -88,7 +91,7 @@ export class Broken extends Error {
 }
 
 const LOGINS = [1, 2];
-/** More commands of one operation change nothing: they are all the same. */
+/** Further commands of one operation are equal and change nothing. */
 const MAX_PENDING = 2;
 /** How often a key may be claimed. */
 const MAX_CLAIMS = 2;
@@ -107,7 +110,7 @@ export function firstWorld({ rival, workers }: Scenario): World {
   };
 }
 
-/** The same for worlds that differ in the order of alike workers only. */
+/** Equal for worlds that differ only in the order of equal workers. */
 export function keyOf(world: World, { workers: alike }: Scenario): string {
   const { operations, reservations, accounts, commands, payments, deposits, workers } = world;
   const shown = workers.map((worker) => (worker === null ? '' : workerKey(worker)));
@@ -220,7 +223,7 @@ export class Steps {
     this.#happen();
   }
 
-  /** A worker acquires the operation, whoever holds it: leases end, and clocks are wrong. */
+  /** A worker acquires the operation from any holder: leases end, and clocks are wrong. */
   #start(index: number, request: string): void {
     const { id, life } = this.#world.operations[request] ?? { id: NOTHING, life: { at: 'gone' } };
     const claims = Number(id.slice(1));
@@ -242,7 +245,7 @@ export class Steps {
     }
   }
 
-  /** The operator looks at the server and says what is there; or names another operation's account, by mistake. */
+  /** The operator reports the account on the server; or another operation's account, by mistake. */
   #askOperator(worker: Worker, index: number): void {
     const { accounts, commands, reservations, workers } = this.#world;
     const { life, id } = worker;
@@ -404,7 +407,7 @@ export class Steps {
     }
   }
 
-  /** The logins that a command may open: its own, or any where the server chooses. */
+  /** The logins that a command may open: its own, or any if the server chooses. */
   #free(login: number): number[] {
     return LOGINS.filter((one) => (login === 0 || one === login) && this.#world.accounts[one] === NOTHING);
   }

@@ -32,7 +32,7 @@ describe('The mutants of a file', () => {
     expect(less && mutated('a < b', less)).toBe('a <= b');
   });
 
-  it('give the same sample for a seed, whatever is added to the file', () => {
+  it('give the same sample for a seed, even after additions to the file', () => {
     const sample = (source: string) => sampleOf(mutantsOf('f.ts', source), 4, 7).map(({ change }) => change);
     expect(sample(SOURCE)).toEqual(sample(SOURCE));
     expect(sample(`// A line.\n${SOURCE}`)).toEqual(sample(SOURCE));

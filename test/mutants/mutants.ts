@@ -9,15 +9,15 @@ import { relatedTests } from './related.ts';
 import { isListed } from './survivors.ts';
 
 /**
- * `npm run mutants`: makes small changes to `lib`, one at a time, and runs the tests that are nearest to the changed file.
- * A change that no test and no type notices is a survivor. Ends with 1 when one survives that `survivors.ts` does not list.
- * A sample can be tried in parts: `--from 50 --count 50` is its second fifty.
+ * `npm run mutants`: makes small changes to `lib`, one at a time, and runs the tests that are nearest to the changed
+ * file. A change that no test and no type notices is a survivor. Ends with 1 when one survives that `survivors.ts` does
+ * not list. A sample can be tried in parts: `--from 50 --count 50` is its second fifty.
  *
  *     npm run mutants -- lib/validators --count 200 --seed 3
  */
 
 const ROOT = new URL('../..', import.meta.url).pathname;
-/** What the tests read. */
+/** The files that tests read. */
 const COPIED = ['functions', 'lib', 'infra', 'test', '.ci', '.github', '.githooks', '.biome.json', '.gitignore'].concat(
   globSync('*.{json,md}', { cwd: ROOT }),
 );

@@ -6,9 +6,9 @@ export interface Mutant {
   path: string;
   /** Counted from 1. */
   line: number;
-  /** The line as it is, without its indentation. */
+  /** The line without its indentation. */
   text: string;
-  /** What is changed, as in `< → <=`. */
+  /** The change, such as `< → <=`. */
   change: string;
   start: number;
   end: number;
@@ -88,7 +88,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 }
 
-/** Names of members are no values. */
+/** Names of members are not values. */
 function isName(node: Node, member: string): boolean {
   return (member === 'key' || member === 'property') && node.computed !== true;
 }
@@ -156,8 +156,8 @@ function methodEdits({ property, computed }: Node): Edit[] {
 }
 
 /**
- * A sample that a seed decides. Each mutant has a rank of its own, so an edit of one line changes the sample of that line
- * alone.
+ * A sample that a seed decides. Each mutant has a rank of its own, so an edit of one line changes the sample of that
+ * line alone.
  */
 export function sampleOf(mutants: readonly Mutant[], count: number, seed: number): Mutant[] {
   const seen = new Map<string, number>();

@@ -9,10 +9,12 @@ const SERVICE = 'infra/local/service.ts';
 const BUNDLES = 'test/support/bundles.ts';
 /** What takes seconds to start. */
 const HEAVY = [SERVICE, BUNDLES, 'infra/bundle.ts'];
-/** Browsers, histories and CloudFormation's rules take minutes, and a bundle is tested for its size and its packages. */
+/**
+ * Browsers, histories and CloudFormation's rules take minutes, and a bundle is tested for its size and its packages.
+ */
 const NOT_ASKED = /^test\/infra\/(bundle|cloudformation-rules|local\/[\w-]+)\.test|histories|never-twice/;
 
-/** What a test is about that does not mirror the tree. */
+/** The subjects of tests that do not mirror the tree. */
 const MIRRORS: Readonly<Record<string, string>> = { 'test/specification/fields.test.ts': 'lib/validators/fields' };
 
 /** The files of tests that reach a file by their imports. */
@@ -51,7 +53,7 @@ export function relatedTests(root: string): (path: string) => Related {
 
 const rank = ({ test }: { test: string }) => Number(test.startsWith('test/infra/'));
 
-/** How far a test stands where the tests mirror the file: its own test shares most. */
+/** The distance of a test from the file's mirrored path: its own test is nearest. */
 function sharedFolders(path: string, test: string): number {
   const names = path.replace(/\.ts$/, '').split('/');
   const mirrored = (MIRRORS[test] ?? test.replace(/^test\/|\.test\.ts$/g, '')).split('/');
@@ -78,7 +80,7 @@ function importsOf(root: string, path: string): string[] {
 /** How many imports lie between a file and each of those that it reaches. */
 function distances(imports: ReadonlyMap<string, readonly string[]>, from: string): Map<string, number> {
   const found = new Map([[from, 0]]);
-  // A map hands on what is added while it is walked.
+  // Iterating a map includes entries that are added meanwhile.
   for (const [path, distance] of found) {
     for (const next of imports.get(path) ?? []) if (!found.has(next)) found.set(next, distance + 1);
   }

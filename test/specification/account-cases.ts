@@ -22,7 +22,7 @@ const PURPOSE: readonly Case[] = VERSIONS.map((operation) =>
   ),
 );
 
-/** Section 2.3, what no value of a field alone can show. */
+/** Section 2.3, beyond single fields. */
 function whole(operation: Version): Case[] {
   const named = 'user language for the email or popup';
   const spoken =

@@ -66,7 +66,7 @@ function field(version: Version, name: string, rest: Omit<Field, 'row' | 'operat
   return { row: `2.3 ${name}, ${version}`, operation: version, at: name, ...rest };
 }
 
-/** Where the account is opened. */
+/** The server of the account. */
 function places(version: Version): Field[] {
   const long = LONG_PLACES[version];
   return [
@@ -252,7 +252,7 @@ function otherMembers(version: Version): Field[] {
   ];
 }
 
-/** Section 2.3: `user_id` stands in the path. */
+/** Section 2.3: `user_id` is in the path. */
 function userIds(version: Version): FieldCase[] {
   const row = `2.3 user_id, ${version}`;
   const bad = (rule: string, userId: string): FieldCase => ({

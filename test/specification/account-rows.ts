@@ -1,6 +1,6 @@
 import { type Row, VERSIONS, type Version } from './table.ts';
 
-/** Whom the account is for, and where it is opened. */
+/** The client and the server of the account. */
 function whereRows(version: Version): Row[] {
   return [
     { id: `2.3 user_id, ${version}`, rules: ['required', 'unique id of the client'], limits: ['length 8'] },
@@ -22,7 +22,7 @@ function whereRows(version: Version): Row[] {
   ];
 }
 
-/** What the account is told by. */
+/** The fields that identify the account. */
 function numberRows(version: Version): Row[] {
   return [
     {
@@ -46,7 +46,7 @@ function numberRows(version: Version): Row[] {
   ];
 }
 
-/** What is done with it. */
+/** The options of the account. */
 function switchRows(version: Version): Row[] {
   return [
     {
@@ -90,7 +90,7 @@ function otherRows(version: Version): Row[] {
   ];
 }
 
-/** Section 2.3, and 2.4: what an account is asked for with, and answered. */
+/** Section 2.3, and 2.4: the request for an account, and its answer. */
 export const ACCOUNT_ROWS: readonly Row[] = [
   ...VERSIONS.flatMap((version) => [
     ...whereRows(version),

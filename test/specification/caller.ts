@@ -10,13 +10,13 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** The body as JSON; undefined where there is none. */
+  /** The body as JSON; undefined if it is absent. */
   body: Record<string, unknown> | undefined;
 }
 
-/** What a request has that says nothing of the specification. */
+/** The parts of a request outside the specification. */
 export interface Sending {
-  /** The whole body as it is sent, instead of the good one. */
+  /** The whole body, instead of the good one. */
   raw?: string;
   /** Whom the request comes from; a new one where absent. */
   source?: string;
@@ -78,7 +78,10 @@ export function bodyOf({ operation, body = {} }: Change): Record<string, unknown
   };
 }
 
-/** Calls the running service as an integrator does, and checks every answer, and every body that is accepted, against the OpenAPI document. */
+/**
+ * Calls the running service as an integrator does, and checks every answer, and every body that is accepted, against
+ * the OpenAPI document.
+ */
 export async function call(world: World, change: Change, sending: Sending = {}): Promise<Answer> {
   const { operation, userId = CLIENT.id, headers = {} } = change;
   const path = PATHS[operation].replace('{user_id}', encodeURIComponent(userId));

@@ -7,7 +7,7 @@ import { accepted } from './promises.ts';
 import type { FieldCase, Stand } from './table.ts';
 import type { World } from './world.ts';
 
-/** One case of the walk, and what it stands for. */
+/** One case of the walk, with its rows. */
 export interface Case {
   title: string;
   stands: readonly Stand[];
@@ -30,7 +30,7 @@ export function breaks(row: string, rule: string, sentence: string, run: Run): C
   return { title: `${row}: ${rule} — ${sentence}`, stands: [{ row, rule, kept: false }], run };
 }
 
-/** It stands for no row of the specification: what was decided where that is silent. */
+/** It covers no row of the specification, but a decision of ours. */
 export function decided(title: string, run: Run): Case {
   return { title, stands: [], run };
 }

@@ -3,7 +3,7 @@ import type { Answer } from './caller.ts';
 import type { Fault } from './table.ts';
 import type { World } from './world.ts';
 
-/** What the service did since it started, counted; a request that is refused adds nothing to it. */
+/** The counted effects of the service since its start; a refused request adds none. */
 export function doneSoFar(world: World) {
   const { outbox, standIns, database } = world.service;
   const isWrite = ({ operation }: { operation: string }) => !['GetItem', 'Query'].includes(operation);
@@ -21,7 +21,7 @@ export function accountsSoFar({ service }: World): Record<string, number> {
   return Object.fromEntries([...service.platforms].map(([id, server]) => [id, server.accounts().length]));
 }
 
-/** Where a fault is, as its answer names it. */
+/** The place of an error, as in the answer. */
 export function place(fault: Fault): string {
   return 'pointer' in fault ? fault.pointer : 'parameter' in fault ? fault.parameter : fault.header;
 }

@@ -2,16 +2,16 @@ import type { Fault as LocalFault } from '../../infra/local/faults.ts';
 import type { ProblemType } from '../../lib/problem.ts';
 import type { Change, Fault } from './table.ts';
 
-/** One case of the table of errors: a request, and what goes wrong with it. */
+/** One case of the table of errors: a request, and its fault. */
 export interface ErrorCase extends Change {
-  /** A row of the specification that it stands for, beside the one of the contract's table of errors. */
+  /** A row of the specification that it covers, next to the contract's table of errors. */
   stands?: { row: string; rule: string };
   says: string;
   status: number;
   type: ProblemType;
-  /** The whole body, as it is sent. */
+  /** The whole body. */
   raw?: string;
-  /** What the local service makes go wrong: a service or a connection, and how. */
+  /** The fault of the local service: a service or a connection, and its kind. */
   goesWrong?: [target: string, fault: LocalFault];
   /** More members of the problem. */
   members?: Record<string, unknown>;
@@ -20,5 +20,5 @@ export interface ErrorCase extends Change {
   retryAfter?: boolean;
 }
 
-/** So many calls go wrong that every repeat does too. */
+/** Enough calls fail that every retry fails too. */
 export const MANY_TIMES = 1_000;

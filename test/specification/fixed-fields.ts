@@ -352,7 +352,7 @@ export const FIXED_FIELDS: Field[] = [
   },
 ];
 
-/** What says nothing in a field that must be filled in. */
+/** Values that leave a required field empty. */
 const EMPTY: Partial<Record<FormField['type'], readonly unknown[]>> = {
   dynamicSelect: [null, [], {}, { id: '', label: '' }],
   multiselect: [[]],
@@ -364,7 +364,7 @@ const EMPTY: Partial<Record<FormField['type'], readonly unknown[]>> = {
   leads: [[]],
 };
 
-/** What stands at the root beside the fixed fields. */
+/** The other members of the root. */
 export const ROOT_FIELDS: Field[] = [
   {
     row: '2.1 custom_fields',

@@ -9,7 +9,7 @@ const everyPlace = (length: number) => {
   const name = 'x'.repeat(length);
   return { country: name, state: name, city: name };
 };
-/** People whose JSON has so many characters. */
+/** People whose JSON has this many characters. */
 const peopleOf = (characters: number) => [{ more: 'x'.repeat(characters - JSON.stringify([{ more: '' }]).length) }];
 
 /** Lists of choices: of a form that names no options, and of one that does. */

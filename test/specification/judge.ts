@@ -20,7 +20,7 @@ import { ABSENT, type FieldCase, type RuleCase, type Version } from './table.ts'
 /** The request keeps every rule and is read as `kept`, or these violations are listed. */
 type Judgment = { kept: Readonly<Record<string, unknown>> } | { errors: readonly Violation[] };
 
-/** What the rules say of a request, as the functions ask them. No service runs. */
+/** Applies the rules to a request, as the functions do. No service runs. */
 async function judge(one: RuleCase, raw: string): Promise<Judgment> {
   const { operation, userId = CLIENT.id, headers = {}, served = [ALL_COUNTRIES] } = one;
   const sent = { ...event(raw), pathParameters: { user_id: userId } };
@@ -57,7 +57,9 @@ async function judgeForm({ body }: Request<RegistrationRequest>): Promise<Judgme
   return { kept: { email, type, name, form_id, referrer_id, language, ...custom.fields } };
 }
 
-/** Checks one case on the rules alone: it is read as it was sent and is documented, or it has exactly these violations. */
+/**
+ * Checks one case on the rules alone: it is read as it was sent and is documented, or it has exactly these violations.
+ */
 export async function checkRules(one: RuleCase & Pick<FieldCase, 'readAs'>): Promise<void> {
   const raw = JSON.stringify(bodyOf(one));
   const judgment = await judge(one, raw);
@@ -66,7 +68,7 @@ export async function checkRules(one: RuleCase & Pick<FieldCase, 'readAs'>): Pro
   const kept = JSON.parse(JSON.stringify(judgment.kept)) as Record<string, unknown>;
   if (one.readAs === undefined) {
     expect(JSON.parse(raw)).toMatchObject(kept);
-    // What is read otherwise than it was sent is documented in words.
+    // Changed values are documented in words.
     checkDocumented(one.operation, raw);
   } else {
     for (const [key, value] of Object.entries(one.readAs)) {

@@ -6,7 +6,7 @@ import { accepted } from './promises.ts';
 import { type Change, OPERATIONS, type Operation } from './table.ts';
 import type { Section } from './walk.ts';
 
-/** What each operation calls last, and how it answers when all is well. */
+/** The last call of each operation, and its good answer. */
 const TARGETS = { registration: 'ses', tp5: 'tp5-live', tp4: 'tp4-gateway' } as const;
 const SUCCESS = { registration: 204, tp5: 200, tp4: 200 } as const;
 
@@ -37,7 +37,7 @@ function answeredAgain(operation: Operation): Case[] {
           body: bodyOf({ operation }),
           headers: { 'idempotency-key': key },
         });
-        // The account routes know the caller by the authorizer, whatever the address.
+        // The account routes identify the caller by the authorizer, not the address.
         const again = operation === 'registration' ? null : 'true';
         expect([other.status, other.headers.get('idempotent-replayed')]).toEqual([success, again]);
       },
@@ -72,7 +72,7 @@ function workedOnAnew(operation: Operation): Case[] {
   ];
 }
 
-/** The second request comes while the first one waits for what it calls last. */
+/** The second request comes during the last call of the first one. */
 function workedOn(operation: Operation): Case {
   const error = { operation, says: 'a key that is worked on', status: 409, type: 'request_in_progress' } as const;
   return meets(error, async (world) => {

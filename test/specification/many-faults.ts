@@ -111,7 +111,7 @@ const ALL_WRONG = {
 
 const FLAGS = ['enable_readonly', 'enable_rebate', 'send_email', 'send_pop_up'];
 
-/** What is wrong with it, beside the passwords. */
+/** Its errors, next to the passwords. */
 const ITS_FAULTS: readonly Fault[] = [
   { parameter: 'user_id', rule: 'length' },
   { header: 'Idempotency-Key', rule: 'format' },

@@ -9,7 +9,7 @@ import { DEMO_PLACES, RECORDS } from './records.ts';
 import type { Change, Version } from './table.ts';
 import type { World } from './world.ts';
 
-/** A body of a registration as it was sent, and as it is to be kept. */
+/** A registration body, and its expected record. */
 type RegistrationBody = Record<string, unknown> & {
   otp_type?: Channel;
   email: string;
@@ -23,7 +23,7 @@ export async function accepted(world: World, change: Change): Promise<void> {
   else await openAccount(world, { ...change, operation });
 }
 
-/** Sends a good registration and checks everything that is promised: the answer, the message and what is kept. */
+/** Sends a good registration and checks all promises: the answer, the message and the record. */
 export async function register(world: World, change: Change, sending: Sending = {}): Promise<SentMessage> {
   const given = bodyOf(change);
   const answer = await call(world, change, { ...sending, raw: sending.raw ?? JSON.stringify(given) });
@@ -42,7 +42,7 @@ export async function register(world: World, change: Change, sending: Sending = 
   return message as SentMessage;
 }
 
-/** The record has what was sent, and the password nowhere. */
+/** The record has the sent data, and no password. */
 function checkKept(world: World, body: RegistrationBody, kept: StoredRegistration | undefined): void {
   const { email, name, form_id, otp_type = 'email' } = body;
   expect(kept).toMatchObject({ email, type: 'trader', name, form_id, otp_type });
@@ -88,7 +88,7 @@ interface AccountBody {
   send_pop_up?: boolean;
 }
 
-/** What a good request for an account came to. */
+/** The result of a good request for an account. */
 interface Opened {
   answer: Answer;
   login: number;
@@ -96,7 +96,10 @@ interface Opened {
   passwords: { master: string; investor: string };
 }
 
-/** Sends a good request for an account and checks everything that is promised: answer, account, passwords, record, notices. */
+/**
+ * Sends a good request for an account and checks everything that is promised: answer, account, passwords, record,
+ * notices.
+ */
 export async function openAccount(
   world: World,
   change: Change & { operation: Version },
@@ -119,7 +122,7 @@ export async function openAccount(
   return { answer, messages: checkNotices(world.service.outbox.list().slice(before), userId, body, login) };
 }
 
-/** The answer has the three members and no others; what the request gave is given back. */
+/** The answer has exactly three members, with the values of the request. */
 function checkOpened(answer: Answer, body: AccountBody): Opened {
   expect(answer).toMatchObject({ status: 200 });
   expect(answer.headers.get('content-type')).toBe('application/json');
@@ -133,7 +136,7 @@ function checkOpened(answer: Answer, body: AccountBody): Opened {
   return { answer, login: Number(login), passwords };
 }
 
-/** The platform has the account as it was asked for, and each password opens it as it should. */
+/** The platform has the requested account, and each password gives its rights. */
 function checkHosted(
   { service }: World,
   userId: string,

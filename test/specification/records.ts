@@ -4,7 +4,7 @@ import type { Version } from './table.ts';
 
 /** The key of a field in the form that has one of every type, none of which is required. */
 export const keyOf = (type: FormField['type']) => `k3y_${type}`;
-/** Fields beside them: with options, with accepted media types, and under a key that a JSON Pointer has to escape. */
+/** More fields: with options, with accepted media types, and under a key that a JSON Pointer has to escape. */
 export const MORE_KEYS = {
   radio: '0pt_radio',
   select: '0pt_select',
@@ -36,7 +36,7 @@ const fields: FormField[] = [
   { key: MORE_KEYS.escaped, type: 'boolean' },
 ];
 
-/** The client that accounts are opened for, where a case names no other. */
+/** The client that accounts are opened for, by default. */
 export const CLIENT = {
   id: 'CLIENT01',
   email: 'ann@clients.example',
@@ -46,7 +46,7 @@ export const CLIENT = {
   language: 'en',
   referral_code: 'REFANN01',
 };
-/** Clients like it, so that the notices of accounts that are opened at the same time can be told apart. */
+/** Clients like it, so that the notices of simultaneous openings can be distinguished. */
 export const TRADERS = Array.from({ length: 80 }, (_, index) => {
   const { phone, referral_code, ...rest } = CLIENT;
   return { ...rest, id: `TRADER${index + 10}`, email: `trader${index}@clients.example` };
@@ -66,7 +66,7 @@ const plugin = { ...server, platform: 'tp4', protocol: 'web-registration', code_
 const logins = (place: number) => ({ from: place * 1_000_000, to: place * 1_000_000 + 99_999 });
 const gateway = { ...server, platform: 'tp4', protocol: 'interface-gateway', code_page: 'windows-1252' } as const;
 
-/** The connection and the group of an account, where a case names no others. */
+/** The connection and the group of an account, by defaults. */
 export const PLACES = {
   tp5: { connection_id: 'tp5-live', group: 'real\\standard' },
   tp4: { connection_id: 'tp4-gateway', group: 'standard' },
@@ -143,7 +143,7 @@ export const RECORDS: CrmFile = {
       logins: logins(5),
       secret: 'tp5-long',
     },
-    // By name no group of such a length can be told to a server of this version, only by index.
+    // A server of this version takes such a long group only by index, not by name.
     {
       ...plugin,
       id: LONG_PLACES.tp4.connection_id,

@@ -27,7 +27,7 @@ const PURPOSE: readonly Case[] = [
   }),
 ];
 
-/** Section 2.1, what no value of a field alone can show. */
+/** Section 2.1, beyond single fields. */
 const WHOLE: readonly Case[] = [
   keeps('2.1 form_id', 'id of the registration form', 'the fields are those of the form', (world) =>
     accepted(world, { operation, body: { form_id: FORM, [keyOf('text')]: 'x' } }),

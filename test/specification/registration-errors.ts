@@ -3,7 +3,7 @@ import { CLIENT, keyOf } from './records.ts';
 import { choicesOf, textFile } from './samples.ts';
 import { type Fault, OPERATIONS, type Operation } from './table.ts';
 
-/** Some bodies that are no JSON object; `test/lib/http` has all of them, and of the media types. */
+/** Some bodies that are not JSON objects; `test/lib/http` has all of them, and of the media types. */
 const MALFORMED = ['', '{', '[]', '{"__proto__":1}'];
 const OTHER_TYPES = ['', 'text/plain'];
 

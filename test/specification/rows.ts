@@ -74,9 +74,8 @@ const FORM_ROWS: readonly Row[] = [
 ];
 
 /**
- * Every row of the specification, section by section, in its order and with what its columns say. What begins with
- * `decided` was decided where the specification is silent. Sections 3, 5 and 6 say nothing; section 9 stands
- * in the paths of section 4.
+ * Every row of the specification, section by section, in its order and with the text of its columns. A row that begins
+ * with `decided` is a decision of ours. Sections 3, 5 and 6 have no rows; section 9 is in the paths of section 4.
  */
 export const ROWS: readonly Row[] = [
   {

@@ -5,19 +5,19 @@ export const PHONE = { country_code: '44', number: '7400 123456' };
 /** A string that holds half of a character: no UTF-8 can carry it, JSON's escapes can. */
 export const HALF = 'half \ud83d';
 
-/** An address of so many characters, with a local part of 64. */
+/** An address of this many characters, with a local part of 64. */
 export const longAddress = (length: number) => {
   const domain = `${'d'.repeat(60)}.`.repeat(4).slice(0, length - 65 - '.example'.length);
   return `${'l'.repeat(64)}@${domain.replace(/\.$/, 'd')}.example`;
 };
 
-/** An address that mail carries in punycode: 191 characters beside its local part, more than are typed. */
+/** An address that mail carries in punycode: 191 characters next to its local part, more than typed. */
 export const longInternationalAddress = (local: number) => {
   const label = 'ü'.repeat(54);
   return `${'l'.repeat(local)}@${label}.${label}.${label}.example`;
 };
 
-/** Choices that have so many bytes of JSON, together with their key. */
+/** Choices with this many bytes of JSON, including their key. */
 export function choicesOf(bytes: number): Record<string, string[]> {
   const key = keyOf('multiselect');
   const full = Array.from({ length: Math.floor(bytes / 10_100) }, () => 'x'.repeat(10_000));
@@ -25,12 +25,12 @@ export function choicesOf(bytes: number): Record<string, string[]> {
   return { [key]: [...full, 'x'.repeat(rest)] };
 }
 
-/** A text file of so many bytes, as a document. */
+/** A text file of this many bytes, as a document. */
 export function textFile(bytes: number): { id: string; name: string; doc: string } {
   return { id: '1', name: 'x.txt', doc: Buffer.alloc(bytes, 'text ').toString('base64') };
 }
 
-/** A value at the bottom of so many lists. */
+/** A value within this many nested lists. */
 export const nested = (levels: number): unknown => (levels === 0 ? 'x' : [nested(levels - 1)]);
 
 export const BLANK = 'decided: left empty, it counts as absent';

@@ -1,11 +1,13 @@
 /**
- * The specification as a table: rows (`rows.ts`), values of fields (`fixed-fields.ts`, `form-fields.ts`, `account-fields.ts`,
- * `limit-fields.ts`), requests with several errors (`many-faults.ts`), and cases over HTTP (`*-cases.ts`, `*-errors.ts`).
+ * The specification as a table: rows (`rows.ts`), values of fields (`fixed-fields.ts`, `form-fields.ts`,
+ * `account-fields.ts`, `limit-fields.ts`), requests with several errors (`many-faults.ts`), and cases over HTTP
+ * (`*-cases.ts`, `*-errors.ts`).
  *
  * To add a row or a value:
  * 1. A new field or promise gets a row in `rows.ts`: `id` is its section and name, `rules`, `promises` and `limits` are
  *    the words of its columns. A decision of ours where the specification is silent begins with `decided`.
- * 2. Its values go to a `*-fields.ts` file, under one of these words: `good` ones, and `bad` ones with the word of every
+ * 2. Its values go to a `*-fields.ts` file, under one of these words: `good` ones, and `bad` ones with the word of
+ * every
  *    broken rule (`['x', 'length', 'format@/0/id']`; after `@` the place below the field). Numbers are literals of the
  *    specification. They are never imported from `lib`, or a wrong number there would pass.
  * 3. That is all. `fields.test.ts` runs every value on the schemas, in milliseconds. `overHttp` sends some of them to
@@ -25,13 +27,13 @@ export type Operation = (typeof OPERATIONS)[number];
 /** The channels that a one-time password goes to a phone by. */
 export const PHONE_CHANNELS = ['sms', 'call', 'whatsapp'] as const;
 
-/** One row of the specification, or of what was decided where the specification is silent. */
+/** One row of the specification, or a decision of ours. */
 export interface Row {
   /** Its section and its name there, as in `2.1 email`. */
   id: string;
   /** What its columns demand; each must be broken by one case at least. */
   rules: readonly string[];
-  /** What it promises that no request can break; each must be kept by one case at least. */
+  /** Its promises that no request can break; each needs at least one case. */
   promises?: readonly string[];
   /** Its numbers; each must be kept by a case that goes up to it, and broken by one that goes beyond. */
   limits?: readonly string[];
@@ -40,16 +42,16 @@ export interface Row {
 /** Where something is wrong with a request, and which rule it breaks. */
 export type Fault = { rule: string } & ({ pointer: string } | { parameter: string } | { header: string });
 
-/** A request that differs from a good one in what stands here. */
+/** The differences of a request from a good one. */
 export interface Change {
   operation: Operation;
-  /** Members of the body, instead of or beside the good ones; `ABSENT` takes one away. */
+  /** Members of the body, instead of or next to the good ones; `ABSENT` removes one. */
   body?: Readonly<Record<string, unknown>>;
   userId?: string;
   headers?: Readonly<Record<string, string>>;
 }
 
-/** A request, and what its rules say of it. */
+/** A request, and the verdict of its rules. */
 export interface RuleCase extends Change {
   /** The request, in words. */
   says: string;
@@ -59,7 +61,7 @@ export interface RuleCase extends Change {
   served?: readonly string[];
 }
 
-/** A value of a field, and what the rules say of it. */
+/** A value of a field, and the verdict of the rules. */
 export interface FieldCase extends RuleCase {
   row: string;
   rule: string;
@@ -69,7 +71,7 @@ export interface FieldCase extends RuleCase {
 
 export const ABSENT = Symbol('absent');
 
-/** A value with the words that stand for it in a title. */
+/** A value with its title. */
 class Named {
   readonly words: string;
   readonly value: unknown;
@@ -103,7 +105,10 @@ export function spelled(number: string): Named {
   return new Named(number, (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(number));
 }
 
-/** A value that breaks rules: the words of all of them, each followed by `@` and the place below the field where it is another. */
+/**
+ * A value that breaks rules: the words of all of them, each followed by `@` and the place below the field, if it
+ * differs.
+ */
 export type Bad = readonly [value: unknown, ...faults: string[]];
 
 /** Several values that break the same rule. */
@@ -123,9 +128,9 @@ const WRONG_TYPES = {
 export interface Field {
   row: string;
   operation: Operation;
-  /** Where it stands, as in `phone/number`. */
+  /** Its place, such as `phone/number`. */
   at: string;
-  /** The members of the body that carry a value, where it is not just the one named by `at`. */
+  /** The members of the body that carry a value, if it is not just the one named by `at`. */
   carried?: (value: unknown) => Record<string, unknown>;
   type?: keyof typeof WRONG_TYPES;
   /** The column `Required`; without it the row has none. */
@@ -152,7 +157,7 @@ export function fieldCases(field: Field): FieldCase[] {
   });
 
   const ofType = type === undefined ? [] : WRONG_TYPES[type].map((value) => make(type, value, ['type']));
-  // HTML forms send empty strings for what a person leaves out.
+  // HTML forms send empty strings for empty inputs.
   const [absent, blank] = operation === 'registration' ? [[ABSENT, ''], [readAs('', ABSENT)]] : [[ABSENT], []];
   const presence = [
     ...(required === true ? absent.map((value) => make('required', value, ['required'])) : []),
@@ -170,14 +175,14 @@ function inWords(value: unknown): string {
   return value === ABSENT ? 'its absence' : JSON.stringify(value);
 }
 
-/** What a case stands for: it keeps the rule, or it breaks it and is refused. */
+/** Whether a case keeps the rule, or breaks it and is refused. */
 export interface Stand {
   row: string;
   rule: string;
   kept: boolean;
 }
 
-/** The rows that no case stands for as it should, in words; and the cases that stand for no row. */
+/** The rows without a required case, in words; and the cases without a row. */
 export function gaps(rows: readonly Row[], stands: readonly Stand[]): string[] {
   const found = new Set<string>();
   for (const { id, rules, promises = [], limits = [] } of rows) {
@@ -199,7 +204,7 @@ export function gaps(rows: readonly Row[], stands: readonly Stand[]): string[] {
   return [...found];
 }
 
-/** How many cases stand for each row, in three columns. */
+/** The number of cases for each row, in three columns. */
 export function tally(rows: readonly Row[], stands: readonly Stand[]): string {
   const cells = rows.map(({ id }) => {
     const good = stands.filter(({ row, kept }) => row === id && kept).length;

@@ -6,7 +6,7 @@ import { type Surroundings, worldOf } from './world.ts';
 /** Cases that belong together. */
 export interface Section {
   title: string;
-  /** True: none of the cases looks at what the others do, so that they can run at the same time. */
+  /** True: the cases are independent and can run in parallel. */
   concurrent?: boolean;
   cases: readonly Case[];
 }

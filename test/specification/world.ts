@@ -34,7 +34,7 @@ function itemsOf(service: LocalService) {
   };
 }
 
-/** What stands around the service while the cases of a part are walked. */
+/** The environment of the service for the cases of a part. */
 export interface Surroundings {
   /** Called before the service starts. */
   begin?(): ServiceOptions | Promise<ServiceOptions>;

@@ -6,14 +6,14 @@ import { CONNECTIONS, type ConnectionId } from './account-connections.ts';
 import type { Outcome } from './environments.ts';
 import { checkAnswer } from './openapi.ts';
 
-/** What a caller sends. */
+/** The request of a caller. */
 export interface AccountCall {
   version?: PlatformVersion;
   userId?: string;
   body: Record<string, unknown> | string;
   key?: string;
   caller?: string;
-  /** How long the function may take, in milliseconds, as Lambda tells it. */
+  /** The function's remaining time, in milliseconds. */
   ms?: number;
 }
 
@@ -24,10 +24,10 @@ export interface AccountAnswer {
 }
 
 const CRM_ARN = 'arn:aws:iam::000000000000:user/crm';
-/** Who calls where nobody else is named. */
+/** The default caller. */
 export const CALLER = callerName({ iam: { userArn: CRM_ARN } }) ?? 'nobody';
 
-/** A request for an account with what a connection needs at least. */
+/** A minimal request for an account. */
 export function accountBody(connection: ConnectionId, more: Record<string, unknown> = {}): Record<string, unknown> {
   const { group, account_type_id } = CONNECTIONS[connection];
   const type = account_type_id === undefined ? {} : { account_type_id };

@@ -93,26 +93,26 @@ export interface WorldOptions extends Omit<EnvironmentsOptions, 'clock'> {
   clients?: WorldClient[];
 }
 
-/** A call that is under way. */
+/** A running call. */
 interface Pending extends Run {
   /** Undefined if the function was killed, out of time or crashed. */
   answer: Promise<AccountAnswer | undefined>;
 }
 
-/** What an operator has found on the server; no login: no account. */
+/** An operator's finding on the server; no login: no account. */
 export interface OperatorFinding {
   operationId: string;
   login?: number;
 }
 
-/** Everything that was stored, logged, sent or answered, by what it is. */
+/** Everything that was stored, logged, sent or answered, by kind. */
 type Written = Record<'tables' | 'log' | 'messages' | 'refusals', string>;
 
 export type AccountWorld = Awaited<ReturnType<typeof startAccountWorld>>;
-/** Where a fault may be. */
+/** The targets of faults. */
 export type Target = keyof AccountWorld['faults'];
 
-/** Starts what the functions call: AWS, and a trading server of each protocol, each with its faults. */
+/** Starts the services of the functions: AWS, and a trading server of each protocol, each with its faults. */
 async function startServices() {
   const gateway: TextServerOptions = { dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS };
   const rights: ManagerRights = {};
@@ -135,7 +135,7 @@ async function startServices() {
 }
 
 /**
- * The functions as they are deployed, in processes that can be killed, with everything that they call: a database, secrets,
+ * The deployed functions, in processes that can be killed, with all their services: a database, secrets,
  * mail, a topic, an event bus, and a trading server of each protocol.
  */
 export async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions) {
@@ -172,7 +172,7 @@ export async function startAccountWorld({ bundles, clients = [], skewMs }: World
   const { send, ask, passwords, refusals } = callsOf(environments);
   const written = () => writtenIn(reader, { environments, outbox, refusals });
 
-  /** Where a password or a secret is, or a client's data where they must not be. */
+  /** The places of passwords, secrets or client data that must not be there. */
   async function leaks(): Promise<string[]> {
     const texts = await written();
     const derived = derivedPasswords(await itemsOf(reader, TABLES.operations));
@@ -207,7 +207,7 @@ export async function startAccountWorld({ bundles, clients = [], skewMs }: World
     settle: () => environments.run('settle-operations', {}, SETTLER_MS),
     /** Runs the operators' command. */
     operate: (finding: OperatorFinding) => environments.run('operator', finding, SETTLER_MS),
-    /** What is stored of an idempotency key. @param scope that of its operation */
+    /** The stored item of an idempotency key. @param scope that of its operation */
     async operationOf(scope: readonly string[]): Promise<Item | undefined> {
       const Key = { pk: operationKey(scope) };
       return (await reader.send(new GetCommand({ TableName: TABLES.operations, Key, ConsistentRead: true }))).Item;
@@ -263,7 +263,7 @@ function callsOf(environments: Environments) {
     return { ...run, answer };
   }
 
-  /** @throws Error if there is no answer */
+  /** @throws Error without an answer */
   async function ask(call: AccountCall): Promise<AccountAnswer> {
     const pending = send(call);
     const answer = await pending.answer;

@@ -49,7 +49,7 @@ export function alarmsOf(template: Template): AlarmText[] {
       threshold: alarm.Threshold,
       missingData: alarm.TreatMissingData,
       comparison: alarm.ComparisonOperator,
-      // The numbers that CDK adds to an id say nothing.
+      // The suffixes that CDK adds to an id are ignored.
       rule: alarm.AlarmRule?.replaceAll(/[0-9A-F]{8}\.Arn/g, '.Arn'),
     };
   });

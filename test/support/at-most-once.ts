@@ -31,7 +31,7 @@ export function itSendsAtMostOnce(open: () => Promise<Opened>, to: string): void
     expect(outbox).toHaveLength(1);
   });
 
-  it('does not send again what may have gone out', async () => {
+  it('does not resend a message that may have been sent', async () => {
     const { channel, standIn, outbox, taken } = await open();
     const caller = new AbortController();
     taken.once('message', () => caller.abort());

@@ -10,7 +10,9 @@ export interface AwsCall {
 }
 
 export interface AwsAccountOptions {
-  /** The addresses of the stand-ins, by the service's name in a signature; other services answer from the table below. */
+  /**
+   * The addresses of the stand-ins, by the service's name in a signature; other services answer from the table below.
+   */
   forward: Readonly<Record<string, string>>;
   outputs: Readonly<Record<string, string>>;
 }
@@ -21,8 +23,8 @@ export const STACK = 'broker-api-test';
 const XML = 'text/xml';
 
 /**
- * An AWS account that operators call: it records every call as an action and a resource, refuses the actions in `denied`
- * in AWS's own words, and answers the others, or forwards them to the local service's stand-ins.
+ * An AWS account that operators call: it records every call as an action and a resource, refuses the actions in
+ * `denied` in AWS's own words, and answers the others, or forwards them to the local service's stand-ins.
  */
 export class AwsAccount {
   readonly calls: AwsCall[] = [];
@@ -110,7 +112,7 @@ function restOperation(path: string): string {
   return REST_OPERATIONS.find(([pattern]) => pattern.test(path))?.[1] ?? path;
 }
 
-/** What a policy calls the resource of a call; `*` for actions that know none. */
+/** The resource of a call in a policy; `*` for actions that know none. */
 function resourceOf(service: string, operation: string, input: Record<string, unknown>, path: string): string {
   const text = (name: string) => String(input[name]);
   switch (service) {

@@ -5,7 +5,7 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the functions stand as they are deployed, for all files of tests. */
+    /** The folder of the deployed bundles, for all test files. */
     bundles: string;
   }
 }

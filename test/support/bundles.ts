@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { bundle, bundleFile } from '../../infra/bundle.ts';
 import type { DeployedFunction } from '../../infra/routes.ts';
 
-/** What each process of `environments.ts` runs, next to the bundles. */
+/** The files that each process of `environments.ts` runs, next to the bundles. */
 export const SCRIPT = 'environment.mjs';
 
 const OPERATOR = 'test/support/operator.ts';
 
 /**
- * Bundles the functions of accounts and others as they are deployed; `operator` is the operators' command. Tests may do so
- * at the same time. A bundle that exists is not made again.
+ * Bundles the functions as they are deployed; `operator` is the operators' command. Tests may do so
+ * at the same time. An existing bundle is reused.
  * @returns the folder
  */
 export async function bundleInto(folder: string, ...others: (DeployedFunction | 'operator')[]): Promise<string> {

@@ -51,7 +51,7 @@ const atOnce: Step = (_, call) => call();
 
 let serial = 0;
 
-/** The use case, for one address of its own, with fakes around it; what it keeps stands in a database. */
+/** The use case for a unique address, with fakes; its records are in a database. */
 export class FakeConfirmations {
   readonly #database: TestDatabase;
   readonly #source: string;
@@ -111,7 +111,7 @@ export class FakeConfirmations {
     return registrationId;
   }
 
-  /** What stands in the database, without any fault. */
+  /** The items in the database, without faults. */
   get registrations() {
     return dynamoRegistrations(this.#database.tables.registrations, () => this.now);
   }
@@ -220,7 +220,7 @@ function stepping(name: string, table: Table, step: Step): Table {
   };
 }
 
-/** What goes wrong at a step. `slow` and `unanswered`: it is waited for until there is no time left. */
+/** The fault of a step. `slow` and `unanswered`: it takes until the timeout. */
 export const FAULTS = ['refused', 'slow', 'answer lost', 'unanswered', 'killed before', 'killed after'] as const;
 export type StepFault = (typeof FAULTS)[number];
 

@@ -12,7 +12,7 @@ export async function rulesOf(form: Form, values: Record<string, unknown>): Prom
   return outcome.ok ? [] : outcome.violations.map(({ pointer, rule }) => `${pointer} ${rule}`);
 }
 
-/** A document with this number of bytes, as it is sent. */
+/** A document with this number of bytes. */
 export const document = (bytes: number, id = 'a') => ({
   id,
   name: `${id}.pdf`,

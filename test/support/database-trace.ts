@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 
 /** One request to a service of this process, on one clock, in milliseconds. */
 export interface TracedCall {
-  /** Such as `UpdateItem`; empty where the request does not name it. */
+  /** Such as `UpdateItem`; empty if the request has none. */
   operation: string;
   startedAt: number;
   endedAt: number;
@@ -15,7 +15,7 @@ export interface Trace {
   stop(): void;
 }
 
-/** Notes when this process's HTTP requests to a server begin and end, without standing in their way. */
+/** Records when this process's HTTP requests to a server begin and end, without changing them. */
 export function trace(url: string): Trace {
   const { host } = new URL(url);
   const open = new Map<ClientRequest, TracedCall>();

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { type Database, type DatabaseTables, startDatabase, TABLES } from '../../infra/local/database.ts';
 import { databaseClient, dynamoTable, type Table } from '../../lib/aws/dynamodb.ts';
 
-/** Settings with which an SDK client talks to a stand-in. */
+/** The SDK client settings for a stand-in. */
 export function clientSettings(endpoint: string) {
   return { endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
 }
@@ -15,7 +15,7 @@ export interface TestDatabase extends Database {
 /** For tests that are not about time: a busy machine may take its own. */
 export const PATIENT = { requestHandler: { connectionTimeout: 30_000, requestTimeout: 30_000 } };
 
-/** A database of its own, with empty tables and a real client; it ends with the test that asked for it. */
+/** A separate database with empty tables and a real client; it ends with its test. */
 export async function testDatabase(
   ends: (close: () => Promise<void>) => void = onTestFinished,
   more: Parameters<typeof databaseClient>[0] = PATIENT,

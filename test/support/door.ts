@@ -5,7 +5,7 @@ import { newSource } from './registration-world.ts';
 export const FRONT_PROOF = 'front-secret-of-the-local-service';
 const HEADER = 'x-client-address';
 
-/** The settings of a deployment that asks for a captcha and stands behind a proxy. */
+/** The settings of a deployment with a captcha, behind a proxy. */
 export const DOOR = {
   CAPTCHA: JSON.stringify({ provider: 'turnstile', secret: 'captcha/key' }),
   FRONT: JSON.stringify({ header: HEADER, secret: 'front/key' }),
@@ -17,7 +17,7 @@ export const ONE_COUNTRY = {
   PROTECT_CONFIGURATION: 'protect-0a1b',
 };
 
-/** What a request brings that has passed the proxy: the address of its person, and where a captcha is asked for a token of it. */
+/** The headers of a request that has passed the proxy: the person's address and, if needed, a captcha token. */
 export function throughDoor({ captcha }: Pick<LocalService, 'captcha'>): Record<string, string> {
   return {
     [HEADER]: newSource(),

@@ -6,7 +6,7 @@ import { openObject } from '../../lib/validators/primitives.ts';
 
 const context = { getRemainingTimeInMillis: () => 20_000 } as Context;
 
-/** What the gateway hands over for a request with this body. */
+/** The gateway's event for a request with this body. */
 export function event(
   body: string | undefined,
   type = 'application/json',
@@ -21,7 +21,7 @@ export function event(
   } as Parameters<Handler>[0];
 }
 
-/** An endpoint that takes any object, and tells what it was given. */
+/** An endpoint that accepts any object, and records its request. */
 export function anything(schema: v.GenericSchema = openObject({}), maxBodyBytes = 1_000) {
   const seen: unknown[] = [];
   const callers: (string | undefined)[] = [];

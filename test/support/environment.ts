@@ -19,10 +19,9 @@ export type Message =
   | { kind: 'refused'; port: number };
 
 /**
- * The process's side of `environments.ts`: like an execution environment of Lambda, it loads a function as it is deployed,
- * works on one event at a time, and may be stopped, go on, or end at any moment. By how much its wall clock differs from
- * the machine's, in milliseconds, stands in a file: so it is right in the very moment in which it goes on. Its timers
- * notice nothing of that, as those of the system do not.
+ * The process's side of `environments.ts`: like an execution environment of Lambda, it loads a deployed function, works
+ * on one event at a time, and may be stopped, resumed or killed at any moment. A file has the offset of its wall clock,
+ * in milliseconds, so it is right when it resumes. Timers do not notice it, like those of the system.
  */
 const [, , functionName = '', url = '', clockFile = ''] = process.argv;
 const say = (message: Message) => process.send?.(message);
@@ -36,7 +35,7 @@ function now(): number {
 }
 globalThis.Date = class extends Date {
   constructor(...given: unknown[]) {
-    // @ts-expect-error: the arguments are those of Date, whichever of its forms
+    // @ts-expect-error: the arguments are those of Date, in any form
     super(...(given.length === 0 ? [now()] : given));
   }
   static override now(): number {

@@ -11,14 +11,14 @@ import { SCRIPT } from './bundles.ts';
 import type { Invocation, Message } from './environment.ts';
 import { WorldClock } from './world-clock.ts';
 
-/** What came of an event: the function's answer, or why there is none. */
+/** The result of an event: the function's answer, or the reason for its absence. */
 export type Outcome = { kind: 'answer'; answer: unknown } | { kind: 'killed' | 'timed out' | 'crash' };
 
 export interface Run {
   outcome: Promise<Outcome>;
-  /** Ends the environment that works on it, wherever it stands. Does nothing when the answer is there. */
+  /** Kills the environment that works on it, at any step. Does nothing after the answer. */
   kill(): Promise<void>;
-  /** Stops the environment's process, wherever it stands, as a frozen machine does; it goes on by itself when so many milliseconds have passed. */
+  /** Stops the environment's process at any step, like a frozen machine; it resumes after this many milliseconds. */
   stop(ms: number): Promise<void>;
 }
 
@@ -136,26 +136,26 @@ export class Environments {
     if (process === undefined || working.stoppedAt !== undefined) return;
     working.stoppedAt = performance.now();
     process.kill('SIGSTOP');
-    // Unless it has answered meanwhile: then it goes on.
+    // Unless it has answered in the meantime: then it resumes.
     while (working.stoppedAt !== undefined && !isStopped(process)) await sleep(1);
     this.#clock.sleep(ms).then(() => this.#goOn(working));
   }
 
   #goOn(working: Working): void {
     if (working.stoppedAt === undefined) return;
-    // The time that it has stands still with it, as on a machine that is frozen.
+    // Its remaining time is frozen too.
     working.stoppedMs += performance.now() - working.stoppedAt;
     delete working.stoppedAt;
     working.environment?.process.kill('SIGCONT');
   }
 
-  /** When whoever works has ended or is stopped, and what they sent has come in. */
+  /** Resolves when every worker has ended or is stopped, and its calls have arrived. */
   async #settled(): Promise<void> {
     while ([...this.#working].some(({ stoppedAt }) => stoppedAt === undefined)) await sleep(2);
     for (let turn = 0; turn < 5; turn += 1) await nextTurn();
   }
 
-  /** Puts the wall clock of every environment that is there wrong by so much. */
+  /** Shifts the wall clock of every environment. */
   jump(ms: number): void {
     for (const environment of this.#all) {
       environment.skewMs = ms;
@@ -214,7 +214,7 @@ export class Environments {
     if (!this.#all.delete(environment)) return;
     const { process, clock } = environment;
     if (process.exitCode === null && process.signalCode === null) {
-      // With the last of what it wrote.
+      // With its last output.
       const gone = once(process, 'close');
       process.kill('SIGKILL');
       await gone;
@@ -226,7 +226,7 @@ export class Environments {
 
 let clocks = 0;
 
-/** Whether the signal that stops it has arrived: the third word of its state, behind a name in brackets. */
+/** Whether the stop signal has arrived: the third word of its state, after a name in brackets. */
 function isStopped({ pid, exitCode, signalCode }: ChildProcess): boolean {
   if (exitCode !== null || signalCode !== null) return true;
   try {
@@ -250,7 +250,9 @@ function timeOut(ms: number, working: Working, end: () => void): { stop(): void 
   return { stop: () => clearTimeout(timer) };
 }
 
-/** Loading takes a processor for a while: were many functions loaded at once, the simulated services would seem to hang. */
+/**
+ * Loading takes a processor for a while: were many functions loaded at once, the simulated services would seem to hang.
+ */
 const loading = new Mutex(2);
 
 /** In this process, where the simulated services are: they watch its sockets for connections that were refused. */

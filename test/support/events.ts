@@ -11,7 +11,7 @@ const document = JSON.parse(readFileSync(new URL('../../infra/events.json', impo
 };
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { 'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ } });
 
-/** The document lets members be added, for whoever hears the events; here an event has none that is not documented. */
+/** The document allows additional members, for receivers; here every member is documented. */
 const validators = new Map<string, ValidateFunction>(
   Object.entries(document.$defs).map(([name, schema]) => {
     const detail = { ...schema.properties.detail, additionalProperties: false };

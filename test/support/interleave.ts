@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Table } from '../../lib/aws/dynamodb.ts';
 
-/** Which of so many calls that are waiting goes next. */
+/** Chooses the next of the waiting calls. */
 export type Choose = (waiting: number) => number;
 
 /** Lets several work on one table at once, one call at a time, in the order that `choose` decides. */

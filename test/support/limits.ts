@@ -20,10 +20,10 @@ export interface Asked {
   source?: string;
 }
 
-/** What came of a request: as the use case goes through the limits, and what is released when nothing is sent. */
+/** The result of a request through the limits, and its release if nothing is sent. */
 export interface Passage {
   kind: LimitDecision['kind'];
-  /** 0 where it passed. */
+  /** 0 if it passed. */
   waits: number;
   counted: readonly Counted[];
 }
@@ -71,7 +71,7 @@ export class LimitsWorld {
     );
   }
 
-  /** A request that shares nothing with any other but what is given. */
+  /** A request that shares only the given values with others. */
   asked(given: Asked = {}): Required<Asked> {
     this.#serial += 1;
     const serial = this.#serial;
@@ -83,7 +83,7 @@ export class LimitsWorld {
     return limits.admit(this.asked(given), this.pepper, signal);
   }
 
-  /** A request that goes through all limits. Where it is refused, what it counted is released. */
+  /** A request through all limits. If it is refused, its counts are released. */
   async pass(limits: ReturnType<LimitsWorld['limits']>, given: Asked = {}): Promise<Passage> {
     const admission = await this.admit(limits, given);
     const passage: Passage = { kind: 'allowed', waits: 0, counted: [] };

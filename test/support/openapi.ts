@@ -29,7 +29,7 @@ export type AnswerHeaders = Headers | Record<string, string | number | boolean |
 const PROBLEM = 'application/problem+json';
 /** The headers of every answer of the service, and of no answer of the gateway. */
 const STANDARD = ['cache-control', 'x-request-id', 'x-content-type-options', 'strict-transport-security'];
-/** Headers of the service: each must be documented where it is sent. */
+/** Headers of the service: each sent one must be documented. */
 const OURS = [...STANDARD, 'retry-after', 'idempotent-replayed'];
 
 const document = JSON.parse(
@@ -100,7 +100,7 @@ export async function checked(answer: Response, method = 'POST'): Promise<Respon
   return answer;
 }
 
-/** The documented path that matches a path; an unknown path stays as it is. */
+/** The documented path that matches a path; an unknown path is unchanged. */
 function templateOf(pathname: string): string {
   const templates = Object.keys(document.paths);
   return templates.find((one) => new RegExp(`^${one.replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname)) ?? pathname;

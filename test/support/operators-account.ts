@@ -19,7 +19,7 @@ export const SETTINGS = {
 const TOPIC = `arn:aws:sns:${REGION_AND_ACCOUNT}`;
 const PEPPER = 'local/pepper';
 
-/** What the template's resources are called in the account. */
+/** The names of the template's resources in the account. */
 export const RESOURCES: Readonly<Record<string, string>> = {
   'AWS::Partition': 'aws',
   'AWS::Region': 'eu-west-1',

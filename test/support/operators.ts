@@ -12,7 +12,7 @@ import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { databaseClient } from '../../lib/aws/dynamodb.ts';
 
-/** What a call of the operators' command came to. */
+/** The result of a call of the operators' command. */
 interface Outcome {
   code: number;
   out: string;
@@ -21,7 +21,7 @@ interface Outcome {
 
 /** Who calls the command. */
 export interface Person {
-  /** What is piped in; or what a person answers, in turn. */
+  /** The piped input; or a person's answers, in order. */
   input?: string;
   answers?: string[];
   /** Happens while the command waits. */
@@ -61,8 +61,8 @@ export async function crm(
 }
 
 /**
- * A local service of its own for the tests of a file. Before each test its table holds the demo records, whatever the
- * one before did.
+ * A local service of its own for the tests of a file. Before each test its table holds the demo records, after any
+ * earlier test.
  */
 export class Operators {
   #service: LocalService | undefined;
@@ -73,7 +73,7 @@ export class Operators {
     beforeAll(async () => {
       this.folder = await mkdtemp(join(tmpdir(), 'crm-'));
       this.#service = await startService();
-      // The service has set the environment to its own database: what is a table there is one here.
+      // The service has set the environment to its own database with the same tables.
       this.#table = crmTable('crm');
     });
     beforeEach(() => this.#fill());

@@ -1,11 +1,11 @@
 import type { CrmFile } from '../../infra/crm/crm-file.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 
-/** Somebody who registers: an address and a phone that no other person of the same world has. */
+/** A person with a unique address and phone in a world. */
 export interface Person {
   email: string;
   phone: { country_code: string; number: string };
-  /** The phone as it is kept. */
+  /** The stored phone. */
   e164: string;
 }
 
@@ -24,7 +24,7 @@ function personOf(index: number, domain: string): Person {
   return { email: `Person${index}@p${index}-${domain}`, phone: { country_code: '44', number }, e164: `+44${number}` };
 }
 
-/** The records of the local service with so many clients more, and without trading servers. */
+/** The records of the local service with this many more clients, and without trading servers. */
 export function crmRecords(clients: number): CrmFile {
   return {
     ...DEMO_RECORDS,

@@ -8,7 +8,7 @@ export interface IssuedCertificate {
   authority: string;
 }
 
-/** The certificate of a server for this host name and 127.0.0.1, issued by an authority that nobody else knows. */
+/** The certificate of a server for this host name and 127.0.0.1, issued by an unknown authority. */
 export async function issuedCertificate(host = 'localhost', address = '127.0.0.1'): Promise<IssuedCertificate> {
   const ec = { keyType: 'ec', algorithm: 'sha256' } as const;
   const authority = await generate([{ name: 'commonName', value: 'A private authority' }], {

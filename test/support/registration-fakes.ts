@@ -24,7 +24,7 @@ import {
   registrationRequestSchema,
 } from '../../lib/validators/registration.ts';
 
-/** The steps that a fake notes, and can be told to fail at. */
+/** The steps that a fake records, and can fail at. */
 export type Step =
   | 'pepper'
   | 'claim'
@@ -55,7 +55,7 @@ export const NOW = 1_800_000_000_000;
 export const PEPPER: Pepper = parsePepper(JSON.stringify({ current: '1', '1': 'p'.repeat(32) }));
 export const HELD_KEY: HeldKey = { pk: 'key#1', lease: 'lease', revision: 0 };
 
-/** The settings of a deployment that names only what it must. */
+/** The minimal settings of a deployment. */
 export const DEPLOYED = registrationConfig(
   environmentVariables(RegistrationEnvironment, {
     senderAddress: 'no-reply@example.com',
@@ -77,20 +77,20 @@ export interface FakeSettings {
   referrerId?: string | undefined;
   /** Which of the addresses are a client's. */
   known?: { email: boolean; phone: boolean };
-  /** What the limits say; all allow where nothing is given. */
+  /** The decisions of the limits; all allow by default. */
   limits?: Partial<Record<CountStep, FakeDecision>>;
   claim?: KeyClaim;
   /** Of the registration that an earlier request with the key has kept, while it is kept. */
   keptHash?: string;
   wrongDocuments?: Violation[];
   prepare?: OtpChannel['prepare'];
-  /** What is thrown at a step. */
+  /** The error of a step. */
   failures?: Partial<Record<Step, unknown>>;
   /** Called when a step begins. */
   onStep?: (step: Step) => void;
 }
 
-/** A registration as it is kept. */
+/** A stored registration. */
 function keptRegistration(id: string): PendingRegistration {
   return {
     registration_id: id,
@@ -109,7 +109,7 @@ function keptRegistration(id: string): PendingRegistration {
   };
 }
 
-/** What was asked of the fakes, and given to them. */
+/** The calls of the fakes, with their arguments. */
 interface Notes {
   sent: { channel: Channel; to: string; message: Message; language: string | undefined }[];
   kept: { record?: PendingRegistration; seals?: Seals; delivery?: Delivery; mark?: string };
@@ -186,7 +186,7 @@ function fakeSending(
   settings: FakeSettings,
   { sent, asked, released }: Notes,
 ): Omit<RegistrationDependencies, keyof ReturnType<typeof fakeRecords>> {
-  /** Where a limit is not reached, something is counted. */
+  /** If a limit is not reached, something is counted. */
   const count = (name: CountStep): Promise<LimitDecision> => {
     const decision = settings.limits?.[name] ?? { kind: 'allowed' };
     const counted = decision.kind === 'reached' ? [] : [{ id: name } as Counted];
@@ -232,7 +232,7 @@ function fakeSending(
   };
 }
 
-/** A registration among fakes, and what it did: each step as it begins, and with `done` as it ends. */
+/** A registration with fakes, and its steps: each step as it begins, and with `done` as it ends. */
 export function fakeRegistration(settings: FakeSettings = {}) {
   const log: string[] = [];
   const events: { name: EventName; fields: EventFields }[] = [];
@@ -276,7 +276,7 @@ export function fakeRegistration(settings: FakeSettings = {}) {
   };
 }
 
-/** Where the message of such a request goes, on each channel. */
+/** The recipient of such a request, on each channel. */
 export const RECIPIENTS = {
   email: { channel: 'email', key: 'bob@example.com', to: 'Bob@Example.com' },
   sms: { channel: 'sms', key: '+447400123456', to: '+447400123456', country: 'GB' },

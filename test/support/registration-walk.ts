@@ -20,18 +20,18 @@ type Status = 204 | 500 | 502;
 export interface Walk {
   target: 'ses' | 'sns' | 'voice' | 'whatsapp' | 'dynamodb' | 's3' | 'secrets';
   fault: Omit<Fault, 'times'> & { times?: number };
-  /** The first answer; of calls made side by side it is told afterwards which of them it was. */
+  /** The first answer; of parallel calls it is determined afterwards. */
   status: Status | (() => Status);
   channel?: Channel;
   /** Milliseconds that the work may take; absent: as deployed. */
   time?: number;
   headers?: Record<string, string>;
   document?: boolean;
-  /** What a retry with the same key may have to wait for: the end of the dead try's lease, or of a limit. */
+  /** The reasons why a retry may have to wait: the lease of the killed attempt, or a limit. */
   mayWait?: boolean;
 }
 
-/** As often as it is asked. */
+/** For every call. */
 export const LASTING = 1_000_000;
 const TYPES = { 500: 'internal_error', 502: 'otp_delivery_failed' } as const;
 let walks = 0;
@@ -55,7 +55,7 @@ export function checkAnswer(reply: Reply, status: Status): void {
   expect(reply.json.type).toBe(TYPES[status]);
 }
 
-/** One request while something is wrong, and what must hold after it. */
+/** One request with a fault, and the invariants after it. */
 export async function walk(world: RegistrationWorld, one: Walk): Promise<void> {
   const { target, fault, channel = 'email' } = one;
   const person = world.stranger();
@@ -73,7 +73,7 @@ export async function walk(world: RegistrationWorld, one: Walk): Promise<void> {
   checkAnswer(first, status);
   expect(took).toBeLessThan((one.time ?? 16_000) + 4_000);
   const sent = () => world.sentTo(channel, person);
-  // What was on its way arrives.
+  // Pending calls arrive.
   if (fault.kind === 'slow' && status !== 204) await sleep((fault.ms ?? 0) - took + 100);
   if (status === 204) await until(() => sent().length > 0);
   expect(sent()).toHaveLength(status === 204 ? 1 : 0);

@@ -27,7 +27,7 @@ export interface Reply {
   headers: [name: string, value: string][];
   header(name: string): string | undefined;
   text: string;
-  /** The body, where there is one. */
+  /** The body, if there is one. */
   json: Record<string, unknown>;
 }
 
@@ -35,7 +35,7 @@ export interface RegistrationWorld extends Persons {
   service: LocalService;
   tables: Record<'crm' | 'operations' | 'registrations' | 'limits', Table>;
   pepper: Pepper;
-  /** Posts a body (what is no text is sent as JSON) from a source address of its own. */
+  /** Posts a body (as JSON unless it is a text) from a unique source address. */
   post(body: unknown, headers?: Record<string, string>): Promise<Reply>;
   send(options: {
     method: string;
@@ -45,16 +45,16 @@ export interface RegistrationWorld extends Persons {
   }): Promise<Reply>;
   /** The messages that a person got on a channel. */
   sentTo(channel: Channel, person: Person): SentMessage[];
-  /** The registrations that stand side by side for a person on a channel, newest first. */
+  /** The registrations of a person on a channel, newest first. */
   records(channel: Channel, person: Person): Promise<StoredRegistration[]>;
   record(channel: Channel, person: Person): Promise<StoredRegistration | undefined>;
-  /** Whether somebody who has this code has got it for one of them. */
+  /** Whether this code belongs to one of them. */
   isCodeOf(channel: Channel, person: Person, code: string | undefined): Promise<boolean>;
-  /** Everything that stands in a table. */
+  /** All items of a table. */
   items(table: 'operations' | 'registrations' | 'limits'): Promise<Item[]>;
   /** As if the waits of all limits were over. */
   forgetLimits(): Promise<void>;
-  /** As if the workers of all operations had been dead for long. */
+  /** Expires the leases of all operations. */
   endLeases(): Promise<void>;
   close(): Promise<void>;
 }
@@ -87,7 +87,7 @@ const REMAINING = 'x-remaining-ms';
 export const COLD = { 'x-cold': 'true' };
 
 let starts = 0;
-/** Starts a function: its modules are loaded once, what it makes at cold start is made again. Its password hashes are cheap. */
+/** Starts a function: its modules are loaded once, its cold start is repeated. Its password hashes are cheap. */
 export async function coldStart(name: string): Promise<LambdaHandler> {
   const cheap = withCheapHashes(name);
   if (cheap !== undefined) return cheap;
@@ -109,8 +109,8 @@ async function loadForTests(name: string): Promise<LambdaHandler> {
 }
 
 /**
- * A header that leaves a request so much time for its work, in milliseconds, as if the function had begun long ago; then
- * come the four seconds in which it settles and answers.
+ * A header that limits the time of a request, in milliseconds, as if the function had started earlier; the last four
+ * seconds are extra.
  */
 export function hurried(ms: number): Record<string, string> {
   return { [REMAINING]: String(4_000 + ms) };
@@ -134,7 +134,7 @@ function addressOf(channel: Channel, person: Person): string {
   return channel === 'email' ? person.email.toLowerCase() : person.e164;
 }
 
-/** What comes with time alone, at once. */
+/** Skips waiting. */
 function passingTime(
   tables: RegistrationWorld['tables'],
   items: RegistrationWorld['items'],
@@ -156,7 +156,7 @@ function passingTime(
   };
 }
 
-/** The local service, and what a test of registrations asks of it. */
+/** The local service, with helpers for tests of registrations. */
 export async function registrationWorld({
   clients = 40,
   ...options
@@ -244,7 +244,7 @@ export async function registrationWorld({
   };
 }
 
-/** What an answer is made of, but for what differs between any two answers. */
+/** The parts of an answer that should not differ between two. */
 export function whatIsTold(reply: Reply) {
   const own = ['date', 'x-request-id', 'apigw-requestid'];
   return {
@@ -268,7 +268,7 @@ export function codeIn(message: SentMessage | undefined): string | undefined {
   return /(?<!\d)\d{6}(?!\d)/.exec(message?.text ?? '')?.[0];
 }
 
-/** What a message must not hold when it is a notice. */
+/** The texts that a notice must not contain. */
 export function hasCode(message: SentMessage): boolean {
   return /(?<!\d)\d{6}(?!\d)|(?<!\d)\d(?:\D{1,3}\d){5}(?!\d)/.test(`${message.subject ?? ''} ${message.text}`);
 }

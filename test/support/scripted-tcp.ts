@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 export interface ScriptedTcp {
   port: number;
-  /** What each connection sent, a character for each byte. */
+  /** The received bytes of each connection, one character each. */
   received: string[];
   close(): Promise<void>;
 }

@@ -47,7 +47,7 @@ describe('The search for clients’ data', () => {
   });
 
   it.each([{ name: 'Ann Lee' }, { email: 'ann@mailbox.example' }, { phone: { country_code: '44', number: '0123' } }])(
-    'refuses what is too short to be found: %j',
+    'refuses a secret that is too short to search for: %j',
     (short) => {
       expect(() => marksOf({ ...client, ...short })).toThrow('too short');
     },

@@ -1,7 +1,7 @@
-/** The shortest text that is searched for: a shorter one would stand everywhere. */
+/** The shortest text that is searched for: a shorter one would occur everywhere. */
 const SHORTEST = 5;
 
-/** How a text may look where it is kept. */
+/** The possible encodings of a stored text. */
 function writings(text: string): string[] {
   const bytes = Buffer.from(text);
   const html = text
@@ -16,7 +16,7 @@ function writings(text: string): string[] {
   return [text, json, again, ascii, html, encodeURIComponent(text), bytes.toString('hex'), ...inBase64(bytes)];
 }
 
-/** Of each of the three ways in which bytes may stand in longer ones, the characters that depend on them alone. */
+/** For each of the three alignments, the characters that depend only on these bytes. */
 function inBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const all = Buffer.concat([Buffer.alloc(before), bytes]);
@@ -26,8 +26,8 @@ function inBase64(bytes: Buffer): string[] {
 }
 
 /**
- * The names of the texts in which one of these stands. Each text is read once, however many there are: what begins at a
- * place is looked up by its first characters.
+ * The names of the texts that contain one of these. Each text is read once: candidates are looked up by their first
+ * characters.
  */
 function search(wanted: Iterable<string>, texts: Readonly<Record<string, string>>): string[] {
   const byStart = new Map<string, string[]>();
@@ -48,7 +48,7 @@ function search(wanted: Iterable<string>, texts: Readonly<Record<string, string>
   return Object.keys(texts).filter((name) => found(texts[name] ?? ''));
 }
 
-/** The names of the texts in which one of these secrets stands, in any usual writing of it. */
+/** The names of the texts that contain one of these secrets, in any usual encoding. */
 export function placesOf(secrets: Iterable<string>, texts: Readonly<Record<string, string>>): string[] {
   return search([...secrets].flatMap(writings), texts);
 }
@@ -61,9 +61,9 @@ export interface PersonalData {
 }
 
 /**
- * What gives a client away: each word of the name, the two parts of the e-mail address, and the phone number as it is
- * dialled at home without its zero, which the international one ends with.
- * @throws Error when one of them is too short to be searched for
+ * The data that identify a client: each word of the name, the two parts of the email address, and the national phone
+ * number without its zero, with which the international one ends. @throws Error if one of them is too short to search
+ * for
  */
 export function marksOf({ name, email, phone }: PersonalData): string[] {
   const marks = [...name.split(/\s+/), ...email.split('@')];
@@ -74,8 +74,8 @@ export function marksOf({ name, email, phone }: PersonalData): string[] {
 }
 
 /**
- * The names of the texts in which one of these marks stands, in any usual writing of it, whatever the case, and whatever
- * stands between its letters and digits: `+44 7400-123456` holds the number 7400123456.
+ * The names of the texts that contain one of these marks, in any usual encoding and case, with any characters between
+ * its letters and digits: `+44 7400-123456` holds the number 7400123456.
  */
 export function placesOfMarks(marks: Iterable<string>, texts: Readonly<Record<string, string>>): string[] {
   const wanted = [...marks].flatMap(writings).map(fold);
@@ -86,7 +86,7 @@ export function placesOfMarks(marks: Iterable<string>, texts: Readonly<Record<st
 /** Ours, and random: among many there may be one that holds the digits of a phone number. */
 const RANDOM_ID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g;
 
-/** In lower case without accents, and without all that is no letter or digit but for what divides JSON. */
+/** In lower case without accents, and only letters, digits and the separators of JSON. */
 function fold(text: string): string {
   return text
     .normalize('NFKD')

@@ -9,7 +9,7 @@ import { DeliveryFailure } from '../../lib/messages/message.ts';
 
 export const BRAND = { name: 'Example Markets', supportEmail: 'help@example.com', color: '#0b5cad' };
 
-/** What an SDK client needs to call a server of this machine. */
+/** The SDK client settings for a local server. */
 export function clientOf(server: { url: string }) {
   return {
     endpoint: server.url,
@@ -23,7 +23,9 @@ export function patient(): AbortSignal {
   return new AbortController().signal;
 }
 
-/** Starts a stand-in for one test, with its faults and its outbox; `taken` tells of each message before it is answered. */
+/**
+ * Starts a stand-in for one test, with its faults and its outbox; `taken` reports each message before it is answered.
+ */
 export async function started<O extends object>(start: (options: O & StandInOptions) => Promise<StandIn>, options: O) {
   const faults = new Faults();
   const outbox: OutboxEntry[] = [];
@@ -37,7 +39,7 @@ export async function started<O extends object>(start: (options: O & StandInOpti
   return { standIn, faults, outbox, taken };
 }
 
-/** A server that answers every request it has read as it is told. */
+/** A server that answers every request with the given answer. */
 export async function answering(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const seen = { requests: 0, connections: 0 };
   const server = createServer((request, response) => {

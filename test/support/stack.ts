@@ -26,7 +26,7 @@ export function synthesizeAnew(settings: Record<string, unknown>): Template {
   return inBareApp({ builtinCloudFormationValidation: false }, settings, (stack) => Template.fromStack(stack));
 }
 
-/** Asks the rules of AWS Solutions and of CloudFormation. @throws Error where one is broken */
+/** Checks the rules of AWS Solutions and of CloudFormation. @throws Error if one is broken */
 export function checkRules(settings: Record<string, unknown>): void {
   inBareApp({}, settings, (_, app) => {
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
@@ -126,7 +126,7 @@ interface Statement {
   Condition?: unknown;
 }
 
-/** What the role of a function allows: by statement, which actions on what. */
+/** The rights of a function's role: actions and resources by statement. */
 export function rightsOf(of: Template, name: string): Record<string, unknown> {
   const policies = Object.entries(resources(of, 'AWS::IAM::Policy')).filter(([id]) => id.startsWith(`${name}Role`));
   const statements = policies.flatMap(

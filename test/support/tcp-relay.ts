@@ -5,7 +5,7 @@ export interface TcpRelay {
   port: number;
   /** How many were made so far. */
   connections: number;
-  /** How the client ended its side of each connection: in order, or with a reset, which discards what was not sent yet. */
+  /** How the client ended its side of each connection: in order, or with a reset, which discards unsent data. */
   endings: ('orderly' | 'reset')[];
 }
 

@@ -100,7 +100,7 @@ export async function commandsOf(protocol: Dialect, changes: Partial<AccountOrde
 export const ANY_TIME = Number.POSITIVE_INFINITY;
 export const forever = new AbortController().signal;
 
-/** What was thrown, as kind and options. */
+/** The thrown failure, as kind and options. */
 export async function failureOf(promise: Promise<unknown>): Promise<Pick<PlatformFailure, 'kind' | 'options'>> {
   try {
     await promise;

@@ -13,7 +13,7 @@ export async function start(options: Partial<TextServerOptions> = {}): Promise<S
   return server;
 }
 
-/** Sends bytes as they are, reads until the server closes; `packets` is what came in one piece each. */
+/** Sends raw bytes and reads until the server closes; `packets` has the received chunks. */
 export async function talk(
   port: number,
   text: string | Buffer,

@@ -154,7 +154,7 @@ export function anOrder(more: Partial<AccountOrder> = {}): AccountOrder {
 export const ANY_TIME = Number.POSITIVE_INFINITY;
 export const noSignal = new AbortController().signal;
 
-/** What a promise is rejected with. */
+/** The rejection of a promise. */
 export async function failure(promise: Promise<unknown>): Promise<PlatformFailure> {
   const outcome = await promise.then(
     () => undefined,

@@ -7,8 +7,7 @@ interface Sleeper {
 }
 
 /**
- * The time of a world. It passes as everywhere, and as much of it as one likes may pass at once: whatever was to happen
- * meanwhile happens in its turn, and at its time.
+ * The clock of a world. It runs normally, and can be advanced: due timers run in order, at their times.
  */
 export class WorldClock {
   readonly #sleepers = new Set<Sleeper>();
@@ -16,7 +15,7 @@ export class WorldClock {
   aheadMs = 0;
   /** Called when it has moved. */
   onMove: () => void = () => {};
-  /** Awaited before it moves, and after whatever it has woken: nothing of what was sent is on its way any more. */
+  /** Awaited before it moves, and after its timers: no sent data is pending. */
   settled: () => Promise<void> = async () => {};
 
   now(): number {
@@ -40,7 +39,7 @@ export class WorldClock {
     });
   }
 
-  /** Lets so much time pass at once. */
+  /** Advances the clock. */
   async pass(ms: number): Promise<void> {
     await this.settled();
     const end = this.now() + ms;

@@ -6,7 +6,7 @@ import { BatchGetCommand, DynamoDBDocumentClient, PutCommand, UpdateCommand } fr
 
 const { env } = process;
 
-/** What an opening on a trading server needs. */
+/** The inputs of an opening on a trading server. */
 export interface BareConnection {
   host: string;
   port: number;
@@ -29,8 +29,8 @@ export interface BareOrder {
 }
 
 /**
- * An account as it would be opened with the SDK alone: the same clients, of which the same ones are loaded on first use,
- * the same calls in the obvious order, and the platform's own protocol as `open` speaks it. No rules, no failures.
+ * An account as it would be opened with the SDK alone: the same clients, of which the same ones are loaded on first
+ * use, the same calls in the obvious order, and the platform's own protocol as `open` speaks it. No rules, no failures.
  */
 export function bareAccountHandler(
   version: 'tp5' | 'tp4',

@@ -20,8 +20,8 @@ import {
 import { crmItem, instantTable } from './instant.ts';
 
 /**
- * A tp5 account as `lib/openings/dependencies.ts` wires it, except for what goes over the wire: tables, secret and trading
- * server answer at once. What is left is our own time, with the generated passwords.
+ * A tp5 account as `lib/openings/dependencies.ts` wires it, without network calls: tables, secret and trading server
+ * answer at once. The rest is our own time, with the generated passwords.
  */
 
 const config = accountConfig();

@@ -16,8 +16,8 @@ import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../../../lib/
 import { crmItem, instantTable } from './instant.ts';
 
 /**
- * The registration as `functions/request-registration.ts` wires it, but for what goes over the wire: tables, secret and
- * mail service answer at once, and the password is not hashed. What is left is our own time.
+ * The registration as `functions/request-registration.ts` wires it, without network calls: tables, secret and mail
+ * service answer at once, and the password is not hashed. The rest is our own time.
  */
 
 const config = registrationConfig();

@@ -1,6 +1,6 @@
 import type { Item, Table } from '../../../lib/aws/dynamodb.ts';
 
-/** A table that answers at once and lets every write through; it reads what it was given at the start. */
+/** A table that answers at once and accepts every write; it reads its initial items. */
 export function instantTable(items: readonly Item[] = []): Table {
   const byKey = new Map(items.map((item) => [item.pk, item]));
   return {

@@ -85,7 +85,7 @@ describe('Alarms', () => {
     expect(names(template, '<AlarmTopic>')).toEqual(PAGES);
     const more = names(full, '<AlarmTopic>').filter((name) => !PAGES.includes(name));
     expect(more).toEqual(['RouteFails-confirm-registration']);
-    // One place is kept for the webhook's dead-letter queue.
+    // One alarm is reserved for the webhook's dead-letter queue.
     expect(names(full, '<AlarmTopic>').length).toBeLessThan(15);
   });
 
@@ -105,12 +105,12 @@ describe('Alarms', () => {
     ]);
   });
 
-  it('send no message about the parts of a page, and about what the dashboard shows', () => {
+  it('send no message about the parts of a page, and about dashboard metrics', () => {
     const kinds = ['Crashes', 'InternalErrors', 'NearDeadline', 'Throttles'];
     expect(names(full)).toEqual(kinds.flatMap((kind) => ROUTES.map((name) => `${kind}-${name}`)).sort());
   });
 
-  it('publish their end on the topic of their beginning, by email where the settings name an address', () => {
+  it('publish their end on the same topic as their beginning, by email if the settings have an address', () => {
     for (const { actions, okActions } of all) expect(okActions).toEqual(actions);
     const subscriptions = Object.values(resources(full, 'AWS::SNS::Subscription')).map(({ Properties }) =>
       plain(Properties),
@@ -123,7 +123,7 @@ describe('Alarms', () => {
     template.resourceCountIs('AWS::SNS::Subscription', 0);
   });
 
-  it('ring without data only where an event must happen', () => {
+  it('fire without data only if an event must happen', () => {
     for (const { name, missingData, comparison } of all.filter(({ rule }) => rule === undefined)) {
       const mustHappen = name === 'SettlerFails';
       expect([name, missingData]).toEqual([name, mustHappen ? 'breaching' : 'notBreaching']);

@@ -24,7 +24,7 @@ const STATEFUL = [
 describe('What is kept', () => {
   const tables = (of: Template) => resources(of, 'AWS::DynamoDB::Table');
 
-  it('stands in tables on demand, encrypted, restorable, and outlives the stack but for a first deployment that fails', () => {
+  it('is in on-demand tables, encrypted, restorable, and outlives the stack except after a failed first deployment', () => {
     expect(Object.keys(tables(template))).toHaveLength(6);
     for (const [name, table] of Object.entries(tables(template))) {
       expect(table, name).toMatchObject({
@@ -39,7 +39,7 @@ describe('What is kept', () => {
     }
   });
 
-  it('of operations names what is not at its end, and nothing else, oldest first', () => {
+  it('of operations lists only unfinished ones, oldest first', () => {
     expect(tables(template).OperationsTable?.Properties.GlobalSecondaryIndexes).toEqual([
       {
         IndexName: 'due',
@@ -52,7 +52,7 @@ describe('What is kept', () => {
     ]);
   });
 
-  it('expires by itself where it must, and can be restored for 35 days, counters apart', () => {
+  it('expires if it must, and can be restored for 35 days, except counters', () => {
     const lasting = Object.fromEntries(
       Object.entries(tables(template)).map(([name, { Properties }]) => [
         name,

@@ -9,7 +9,7 @@ beforeAll(() => {
 });
 
 describe('Events', () => {
-  it('are told on a bus of the deployment, and kept for a week to be told again', () => {
+  it('are published on a bus of the deployment, and archived for a week for replays', () => {
     template.hasResourceProperties('AWS::Events::EventBus', { Name: 'broker-api-test' });
     template.hasResourceProperties('AWS::Events::Archive', {
       RetentionDays: 7,

@@ -9,7 +9,7 @@ beforeAll(() => {
 });
 
 describe('Fixed egress', () => {
-  it('leads every call of the account functions through one address, which is told and outlives the network', () => {
+  it('routes every call of the account functions through one address, which is an output and outlives the network', () => {
     full.resourceCountIs('AWS::EC2::NatGateway', 1);
     const [nat] = Object.values(resources(full, 'AWS::EC2::NatGateway'));
     expect(plain(nat?.Properties.AllocationId)).toBe('<EgressAddress.AllocationId>');
@@ -22,14 +22,14 @@ describe('Fixed egress', () => {
     }
   });
 
-  it('can go on by an address of before, whatever became of its network', () => {
+  it('can reuse an earlier address, even without its network', () => {
     const again = synthesize({ vpc: true, egressAllocationId: 'eipalloc-0a1b2c3d' });
     again.resourceCountIs('AWS::EC2::EIP', 0);
     again.hasResourceProperties('AWS::EC2::NatGateway', { AllocationId: 'eipalloc-0a1b2c3d' });
     again.hasOutput('EgressAllocationId', { Value: 'eipalloc-0a1b2c3d' });
   });
 
-  it('tells what a way to other networks is added to', () => {
+  it('outputs the route tables for other networks', () => {
     const { Value } = full.findOutputs('RouteTableIds').RouteTableIds as { Value: unknown };
     expect(String(plain(Value)).split(',')).toEqual([
       expect.stringMatching(/^<EgressVpcPrivateSubnet1RouteTable\w+>$/),
@@ -37,7 +37,7 @@ describe('Fixed egress', () => {
     ]);
   });
 
-  it('leaves registration where it was, and the database off the NAT', () => {
+  it('leaves registration outside, and the database off the NAT', () => {
     expect(functions(full).RequestRegistration?.Properties.VpcConfig).toBeUndefined();
     const [endpoint] = Object.values(resources(full, 'AWS::EC2::VPCEndpoint'));
     expect(plain(endpoint?.Properties)).toMatchObject({
@@ -46,7 +46,7 @@ describe('Fixed egress', () => {
     });
   });
 
-  it('lets nobody in', () => {
+  it('allows no inbound traffic', () => {
     full.resourceCountIs('AWS::EC2::SecurityGroupIngress', 0);
     const [group] = Object.values(resources(full, 'AWS::EC2::SecurityGroup'));
     expect(group?.Properties.SecurityGroupIngress).toBeUndefined();

@@ -37,7 +37,7 @@ describe('The registration function', () => {
     });
   });
 
-  it('may call from a pool, or from what an ARN names', () => {
+  it('may call from a pool, or from an ARN', () => {
     const callsFrom = (originationIdentity: string) => {
       const { SendCalls } = rightsOf(
         synthesize({ channels: 'email,call', 'phone.countries': 'GB', call: { originationIdentity } }),
@@ -79,7 +79,7 @@ describe('The function that confirms', () => {
 });
 
 describe('The account functions', () => {
-  it('may join their network where they have one', () => {
+  it('may join their network if they have one', () => {
     expect(rightsOf(template, 'CreateTp5Account')).not.toHaveProperty('JoinNetwork');
     expect(rightsOf(full, 'CreateTp5Account').JoinNetwork).toMatchObject({
       may: expect.arrayContaining(['ec2:CreateNetworkInterface']),
@@ -169,7 +169,7 @@ describe('Every function', () => {
     }
   });
 
-  it('is deployed with the files that stand next to its code', () => {
+  it('is deployed with the files next to its code', () => {
     const outdir = mkdtempSync(join(tmpdir(), 'functions-'));
     const app = new App({ outdir, analyticsReporting: false, builtinCloudFormationValidation: false });
     new ServiceFunction(new Stack(app, 'stack'), 'Function', {

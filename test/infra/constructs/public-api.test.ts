@@ -41,7 +41,7 @@ describe('The API', () => {
     });
   });
 
-  it('needs a token with the scope accounts:create where an issuer is named', () => {
+  it('needs a token with the scope accounts:create if an issuer is set', () => {
     const withTokens = synthesize({ jwtIssuer: 'https://login.acme.example/', jwtAudience: 'accounts' });
     expect(routes(withTokens)).toEqual([
       ['POST /public/v1/account/register/request', 'NONE', undefined],
@@ -55,7 +55,7 @@ describe('The API', () => {
     expect(withTokens.findOutputs('OpenAccountsPolicy')).toEqual({});
   });
 
-  it('has a route to confirm registrations by the setting alone, open and throttled by itself, and lets the CRM read them', () => {
+  it('has a route to confirm registrations only with the setting, open and throttled separately, and lets the CRM read them', () => {
     const route = { RouteKey: 'POST /public/v1/account/register/confirm', AuthorizationType: 'NONE' };
     full.hasResourceProperties('AWS::ApiGatewayV2::Route', route);
     const [stage] = Object.values(resources(full, 'AWS::ApiGatewayV2::Stage'));
@@ -98,7 +98,7 @@ describe('The API', () => {
     synthesize(issuer).hasResourceProperties('AWS::ApiGatewayV2::Route', { AuthorizationScopes: ['broker/open'] });
   });
 
-  it('takes the tokens of clients of its own, where the settings name some', () => {
+  it('accepts the tokens of its own clients, if the settings have any', () => {
     const own = synthesize({ machineClients: 'crm,back-office' });
     const clients = resources(own, 'AWS::Cognito::UserPoolClient');
     expect(Object.values(clients).map(({ Properties }) => plain(Properties))).toEqual(
@@ -147,7 +147,7 @@ describe('The API', () => {
     });
   });
 
-  it('throttles each route by itself', () => {
+  it('throttles each route separately', () => {
     const throttle = {
       ...{ registrationPerSecond: 2.5, registrationBurst: 5 },
       ...{ confirmationPerSecond: 3.5, confirmationBurst: 6 },
@@ -183,7 +183,7 @@ describe('The API', () => {
     ]);
   });
 
-  it('is reached by its own domain where it has one, over TLS 1.2 at least, beside that of AWS until that is switched off', () => {
+  it('has its own domain if set, with TLS 1.2 or later, next to that of AWS until that is disabled', () => {
     full.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: false });
     full.hasOutput('ApiDefaultUrl', Match.anyValue());
     const alone = synthesize({ customDomain: EVERYTHING.customDomain, defaultEndpoint: false });

@@ -107,7 +107,7 @@ describe('Texts and calls', () => {
     template.resourceCountIs(role, 0);
   });
 
-  it('have no rules where nothing is sent, or to all countries', () => {
+  it('have no rules if nothing is sent, or if all countries are served', () => {
     expect(rules(template)).toEqual([]);
     expect(rules(synthesize({ channels: 'email,sms', 'phone.countries': 'all' }))).toEqual([]);
   });

@@ -106,7 +106,7 @@ describe('where the records are', () => {
     }
   });
 
-  it('is no local service that is not there', async () => {
+  it('is not a local service that does not run', async () => {
     const { code, told } = await crm(['list', 'clients', '--local=http://localhost:1']);
     expect([code, told]).toEqual([1, 'No local service answers at http://localhost:1. npm start starts it.\n']);
   });
@@ -139,14 +139,14 @@ describe('the command', () => {
     expect(told).toContain('--help');
   });
 
-  it('says that there is no such file', async () => {
+  it('reports a missing file', async () => {
     expect(await operators.local('import', join(operators.folder, 'nothing.json'))).toMatchObject({
       code: 1,
       told: `There is no file ${join(operators.folder, 'nothing.json')}.\n`,
     });
   });
 
-  it('goes on to its end also where nobody reads on, as behind `head`', async () => {
+  it('completes even if its reader stops, as with `head`', async () => {
     const [code, told] = await new Promise<[number | null, string]>((resolve) => {
       const child = spawn(process.execPath, ['infra/crm/crm.ts', '--help'], {
         cwd: new URL('../../..', import.meta.url),

@@ -33,7 +33,7 @@ describe('npm run crm -- forget', () => {
     expect((await register(operators.service, { email: 'other@example.com' })).status).toBe(204);
   });
 
-  it('deletes the registrations, documents and counters of an email, and nobody else’s', async () => {
+  it('deletes the registrations, documents and counters of only this email', async () => {
     expect(await kept()).toMatchObject({ pointers: expect.arrayContaining([`email#${EMAIL}`]), recipients: 3 });
     const { code, out } = await operators.local('forget', EMAIL.toUpperCase());
     expect(out).toContain('2 registrations, 1 document, 1 counter deleted.\n');
@@ -60,7 +60,7 @@ describe('npm run crm -- forget', () => {
     expect(await kept()).toEqual(before);
   });
 
-  it('leaves no account of it in what a later confirmation finds', async () => {
+  it('leaves nothing that a later confirmation finds', async () => {
     await operators.local('forget', EMAIL);
     const confirm = { otp_type: 'email', email: EMAIL, code: '123456', password: 'correct horse battery' };
     const answer = await call(operators.service, '/public/v1/account/register/confirm', confirm);
@@ -84,7 +84,7 @@ describe('The client who has the address', () => {
   });
 });
 
-it.each(['nobody', '+44', '123'])('Refuses %s, which is no address', async (address) => {
+it.each(['nobody', '+44', '123'])('Refuses %s, which is not an address', async (address) => {
   const { code, told } = await operators.local('forget', address);
   expect([code, told]).toEqual([2, expect.stringContaining('Name an email address, or a phone number such as')]);
 });

@@ -86,14 +86,14 @@ describe('a form as JSON Schema', () => {
     ]);
   });
 
-  it('asks for a phone where the code goes to one', () => {
+  it('asks for a phone if the code goes to one', () => {
     const phone = { country_code: '44', number: '7400 123456' };
     expect(errorsOf(schemaOf(), { otp_type: 'sms', phone })).toEqual([]);
     expect(errorsOf(schemaOf(), { otp_type: 'sms', phone: {} })).toContain('/phone required');
     expect(errorsOf(schemaOf(), { otp_type: 'sms' })).toContain(' required');
   });
 
-  it('knows no other fields', () => {
+  it('has no other fields', () => {
     expect(errorsOf(schemaOf(), { more: 1 })).toEqual([' additionalProperties']);
   });
 });
@@ -116,7 +116,7 @@ describe('npm run crm -- form', () => {
     expect([answer.status, answer.json()]).toEqual([404, { title: 'No form has this id.', status: 404 }]);
   });
 
-  it('says what is wrong with a record that cannot be read', async () => {
+  it('reports the errors of an unreadable record', async () => {
     await operators.table.write([{ put: { pk: 'form#BROKEN01', record: { id: 'BROKEN01', fields: 'none' } } }]);
     const { code, told } = await operators.local('form', 'BROKEN01');
     expect([code, told]).toEqual([1, 'The record is not a form:\n  form#BROKEN01.fields: must be an array\n']);

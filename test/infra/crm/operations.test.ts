@@ -66,7 +66,7 @@ beforeEach(async () => {
 });
 
 describe('npm run crm -- operations --open', () => {
-  it('lists what is not at its end, and what of it is missing', async () => {
+  it('lists unfinished operations and their missing steps', async () => {
     const { id } = await openInVain();
     const { code, out } = await operators.local('operations', '--open');
     expect(code).toBe(0);
@@ -118,7 +118,7 @@ describe('npm run crm -- operations --open', () => {
 });
 
 describe('npm run crm -- operation', () => {
-  it('shows what is known, what the server says and what can be done, and no secret', async () => {
+  it('shows the operation, the account on the server and the possible commands, and no secret', async () => {
     const { id } = await openInVain();
     const { code, out } = await operators.local('operation', id);
     expect(code).toBe(0);
@@ -156,7 +156,7 @@ describe('npm run crm -- settle', () => {
     expect((await retry()).status).toBe(200);
   });
 
-  it('refuses a login that another operation has, and leaves the operation as it was', async () => {
+  it('refuses a login that another operation has, and does not change the operation', async () => {
     const { body } = await open(PLUG_IN, randomUUID());
     const { id, retry } = await openInVain();
     const { code, told } = await operators.local('settle', id, '--login', String(body.login));

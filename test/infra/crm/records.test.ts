@@ -52,7 +52,7 @@ describe('npm run crm -- import', () => {
     expect(await register('REFNEW99')).toBe(204);
   });
 
-  it('takes away the pointer of an address that a client no longer has', async () => {
+  it('removes the pointer of an address that a client no longer has', async () => {
     const [ann] = DEMO_RECORDS.clients;
     await operators.local(
       'import',
@@ -160,7 +160,7 @@ describe('npm run crm -- import', () => {
     expect(told).toContain('connections[0].host: names a simulated server');
   });
 
-  it('writes thousands of records in batches, and tells how far it is', async () => {
+  it('writes thousands of records in batches, and reports progress', async () => {
     const clients = Array.from({ length: 2_000 }, (_, n) => ({
       id: `C${String(n).padStart(7, '0')}`,
       email: `client${n}@example.com`,
@@ -172,12 +172,12 @@ describe('npm run crm -- import', () => {
     expect((await operators.keys()).filter((key) => /^client#C0/.test(key))).toHaveLength(2_000);
   });
 
-  it('goes on when the database is throttled for a while', async () => {
+  it('continues when the database is throttled for some time', async () => {
     operators.service.faults('dynamodb').set({ kind: 'throttled', times: 2 });
     expect((await operators.local('import', await operators.fileOf({ clients: [NEW_CLIENT] }))).code).toBe(0);
   });
 
-  it('mends a damaged record', async () => {
+  it('fixes a damaged record', async () => {
     await operators.table.write([{ put: { pk: 'client#CLIENT01', record: { id: 'CLIENT01' } } }]);
     const { code, told } = await operators.local(
       'import',
@@ -202,7 +202,7 @@ describe('npm run crm -- export', () => {
     expect((await operators.local('import', path)).out).toBe('0 records changed in the local service.\n');
   });
 
-  it('writes to the standard output where no file is named', async () => {
+  it('writes to the standard output without a file name', async () => {
     const { out } = await operators.local('export');
     expect(Object.keys(JSON.parse(out) as object)).toEqual(['forms', 'clients', 'account_types', 'connections']);
   });
@@ -223,7 +223,7 @@ describe('npm run crm -- list', () => {
     expect(out).toContain(`${id} `);
   });
 
-  it('escapes what a terminal would obey or not show, whatever a record holds', async () => {
+  it('escapes control and invisible characters of every record', async () => {
     const name = 'Ann\u202elee\u001b[2J\u009b\n\u200b\u{e0041}';
     const escaped = 'Ann\\u202elee\\u001b[2J\\u009b\\n\\u200b\\udb40\\udc41';
     await operators.table.write([{ put: { pk: 'form#ODDFORM1', record: { id: 'ODDFORM1', name, fields: [] } } }]);

@@ -40,7 +40,7 @@ const restore = (table: string, ...more: string[]) =>
   operators.local('restore', table, '--from', nameOf(table), ...more);
 
 describe('npm run crm -- restore', () => {
-  it('brings back what was lost: a retry is answered with the same account, and no login is given twice', async () => {
+  it('restores lost items: a retry is answered with the same account, and no login is given twice', async () => {
     const key = randomUUID();
     const first = await openAccount(key);
     expect(first.status).toBe(200);
@@ -72,7 +72,7 @@ describe('npm run crm -- restore', () => {
     expect(await operators.items('accounts')).toEqual([]);
   });
 
-  it('never overwrites what exists, for it is newer', async () => {
+  it('never overwrites existing items, which are newer', async () => {
     const old = { pk: 'CLIENT01', sk: 'tp5#tp5-live-1#1', group: 'old' };
     await write('accounts', [old]);
     await backUp();
@@ -194,7 +194,7 @@ describe('npm run crm -- restore', () => {
     expect(refused.told).toContain(sentence);
   });
 
-  it('says that there is no restored table of this name', async () => {
+  it('reports a missing restored table', async () => {
     expect(await operators.local('restore', 'accounts', '--from', 'nothing')).toMatchObject({
       code: 1,
       told: 'There is no such table in this account and region.\n',

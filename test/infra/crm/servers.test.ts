@@ -16,7 +16,7 @@ describe('npm run crm -- check', () => {
     ['tp5-live-1', [MAY, 'logins: 500000 to 599999: 0 of 100000 logins are taken']],
     ['tp5-demo-1', [MAY, 'logins: 600000 to 699999: 0 of 100000 logins are taken']],
     ['tp4-gw-1', [UNSEEN, 'logins: 600000 to 649999: 0 of 20 logins are taken']],
-  ])('connects to %s, logs in and says what it may do there, without creating anything', async (id, says) => {
+  ])('connects to %s, logs in and reports its rights, without creating anything', async (id, says) => {
     const { code, out } = await operators.local('check', id);
     const lines = out.split('\n').filter((line) => !/^ +→|^ +groups: |^$/.test(line));
     expect(lines[0]).toMatch(new RegExp(`^${id}: connected and logged in \\(\\d+ ms\\)$`));
@@ -25,7 +25,7 @@ describe('npm run crm -- check', () => {
     expect(operators.service.platforms.get(id)?.accounts()).toEqual([]);
   });
 
-  it('says of the plug-in that it is reached, and what cannot be seen', async () => {
+  it('reports that the plug-in is reachable, and the limits of the check', async () => {
     const { code, out } = await operators.local('check', 'tp4-live-1');
     expect(out).toMatch(
       /^tp4-live-1: connected \(\d+ ms\)\n {2}rights: cannot be seen, nor whether our password is right: /,
@@ -65,7 +65,7 @@ describe('npm run crm -- check', () => {
     expect([code, told]).toEqual([1, '1 connection of 2 cannot be used.\n']);
   });
 
-  it('says that there is no such connection', async () => {
+  it('reports a missing connection', async () => {
     expect(await operators.local('check', 'nothing')).toMatchObject({
       code: 1,
       told: 'There is no connection nothing in the local service.\n',
@@ -84,19 +84,16 @@ describe('npm run crm -- secret put', () => {
     ['tp5-live-1', 'platform/tp5-live-1', ['1000', 'Secret-1'], '{"login":1000,"password":"Secret-1"}'],
     ['tp4-gw-1', 'platform/tp4-gw-1', ['Secret-2'], '{"master":"Secret-2"}'],
     ['platform/tp4-gw-1', 'platform/tp4-gw-1', ['Secret-3'], '{"master":"Secret-3"}'],
-  ])(
-    'stores what a person types as the secret of %s, in the shape of its protocol',
-    async (name, secret, answers, value) => {
-      const before = (await operators.stored(secret)) ?? '';
-      expect(await put(name, { answers: [...answers] })).toEqual({
-        code: 0,
-        out: `The secret ${secret} is replaced; functions use it within 5 minutes.\n`,
-        told: '',
-      });
-      expect(await operators.stored(secret)).toBe(value);
-      await put(name, { input: before });
-    },
-  );
+  ])('stores the input as the secret of %s, in the format of its protocol', async (name, secret, answers, value) => {
+    const before = (await operators.stored(secret)) ?? '';
+    expect(await put(name, { answers: [...answers] })).toEqual({
+      code: 0,
+      out: `The secret ${secret} is replaced; functions use it within 5 minutes.\n`,
+      told: '',
+    });
+    expect(await operators.stored(secret)).toBe(value);
+    await put(name, { input: before });
+  });
 
   const FRONT = '{"current":"0123456789abcdef"}';
   it.each([
@@ -124,7 +121,7 @@ describe('npm run crm -- secret put', () => {
     ['broker/captcha', '', 'The secret broker/captcha must be the key that its provider gave you'],
     ['front/proxy', '{"current":"S3cr3t"}', 'The secret front/proxy must be {"current":"32 random characters"'],
     ['pepper', '{"current":"1","1":"S3cr3t"}', 'The secret local/pepper must be {"current":"1"'],
-  ])('stores nothing of another shape, and quotes none of it: %s', async (name, input, sentence) => {
+  ])('refuses a malformed secret without quoting it: %s', async (name, input, sentence) => {
     const stored = () => Promise.all([`platform/${name}`, name, `local/${name}`].map((one) => operators.stored(one)));
     const before = await stored();
     const { code, out, told } = await put(name, { input });
@@ -143,7 +140,7 @@ describe('npm run crm -- secret rotate', () => {
   const NAME = signingSecretName('test', 'crmWebhook');
   const stored = async () => JSON.parse((await operators.stored(NAME)) ?? '{}') as unknown;
 
-  it('makes the key that requests are signed with, replaces it beside the one before, and prints each', async () => {
+  it('creates the signing key, rotates it next to the previous one, and prints each', async () => {
     const first = await rotate('crmWebhook');
     expect(first).toMatchObject({ code: 0, told: expect.stringContaining('The secret test/crm-webhook is made.') });
     const [key, ...more] = first.out.split('\n');
@@ -188,7 +185,7 @@ describe('npm run crm -- pepper rotate', () => {
     expect(now[next]).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('goes on where it was stopped', async () => {
+  it('resumes after an interruption', async () => {
     const stop = async () => {
       throw new Error('stopped');
     };

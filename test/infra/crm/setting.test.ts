@@ -6,14 +6,14 @@ import { changeSettings } from '../../../infra/crm/setting.ts';
 
 const BEFORE = { app: 'node infra/app.ts', context: { 'cli-telemetry': false } };
 
-/** A `cdk.json` of its own, and what it holds after changes. */
+/** A `cdk.json` of the test, and its content after changes. */
 function cdkJson(before: object = BEFORE) {
   const file = join(mkdtempSync(join(tmpdir(), 'settings-')), 'cdk.json');
   writeFileSync(file, JSON.stringify(before));
   return { change: (...args: string[]) => changeSettings(args, file), text: () => readFileSync(file, 'utf8') };
 }
 
-it('Settings are written once, as what they mean, beside what is CDK’s own', () => {
+it('Settings are written once, parsed, next to those of CDK', () => {
   const { change, text } = cdkJson();
   const told = change(
     'senderAddress=no-reply@acme.example',
@@ -57,7 +57,7 @@ it('A later change leaves the others alone; an empty one takes a setting or a gr
   ]);
 });
 
-it('Settings that stood there with dots become groups', () => {
+it('Settings with dots become groups', () => {
   const { change, text } = cdkJson({ context: { senderAddress: 'a@acme.example', 'brand.name': 'Acme' } });
   change('brand.color=#102030');
   expect(JSON.parse(text())).toMatchObject({ context: { brand: { name: 'Acme', color: '#102030' } } });
@@ -67,13 +67,13 @@ it.each([
   [['channels=email,sms'], 'phone.countries: is required by the channel sms'],
   [['senderAdress=x@acme.example'], 'senderAdress: is no setting'],
   [['a.b.c=1'], 'a: is no setting'],
-])('Nothing is written of %j, and every fault is told', (args, fault) => {
+])('%j is not written, and every error is reported', (args, fault) => {
   const { change, text } = cdkJson();
   expect(change(...args)).toMatchObject({ code: 1, told: expect.stringContaining(fault) });
   expect(JSON.parse(text())).toEqual(BEFORE);
 });
 
-it('What is no setting at all is answered with how to call it', () => {
+it('Other arguments are answered with the usage', () => {
   expect(cdkJson().change('--help')).toMatchObject({ code: 2, told: expect.stringContaining('npm run setting') });
   expect(cdkJson().change()).toMatchObject({ code: 0, told: expect.stringContaining('No setting is given yet.') });
 });

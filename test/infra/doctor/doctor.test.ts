@@ -186,7 +186,7 @@ it.each([
   expect(problems(await examine(tableChecks, HEALTHY))).toEqual([]);
 });
 
-describe('What became of accounts whose callers did not come back', () => {
+describe('The operations whose callers did not retry', () => {
   const NOW = 1_800_000_000_000;
   const found = (...dueAt: number[]) =>
     examine([settlementCheck(NOW)], { ...HEALTHY, openOperations: async () => dueAt.map((at) => ({ dueAt: at })) });

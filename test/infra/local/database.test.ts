@@ -33,13 +33,13 @@ const add = (pk: string) =>
     ExpressionAttributeValues: { ':one': 1 },
   });
 
-it('does a write whose answer is lost, and nobody hears of it', async () => {
+it('does a write whose answer is lost', async () => {
   database.faults.set({ kind: 'reply_lost', times: 1 });
   await expect(client.send(new PutCommand({ TableName: 'operations', Item: { pk: 'lost', at: 1 } }))).rejects.toThrow();
   expect(await value('lost')).toEqual({ pk: 'lost', at: 1 });
 });
 
-it('does a write once more, later, that was answered long ago', async () => {
+it('repeats a write later, after its answer', async () => {
   const late = held(database.faults);
   database.faults.set({ kind: 'repeated', times: 1 });
   await client.send(add('late'));

@@ -89,7 +89,7 @@ describe('the embedded services', () => {
   });
 });
 
-/** The page's script: it tries to read and to change each address, and returns what it could read. */
+/** The page's script: it tries to read and to change each address, and returns the readable ones. */
 const ATTACK = `async (urls) => {
   const read = [];
   const tries = urls.flatMap((url) => [
@@ -156,7 +156,7 @@ describe.skipIf(CHROMIUM === undefined)(
       return { sent: outbox.list().length, calls: database.calls.length, faults, requests };
     }
 
-    /** What the page could read. */
+    /** The addresses that the page could read. */
     function attack(urls: string[]): Promise<string[]> {
       return page.evaluate<string[]>(`(${ATTACK})(${JSON.stringify(urls)})`);
     }

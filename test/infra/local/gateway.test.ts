@@ -109,7 +109,7 @@ describe('the event of a request', () => {
 });
 
 describe('the answer to a request', () => {
-  it('is what the function answered, with its headers and cookies', async () => {
+  it('is the function’s answer, with its headers and cookies', async () => {
     const url = await start(async () => ({
       statusCode: 409,
       headers: { 'content-type': 'application/problem+json', 'retry-after': 3 },
@@ -124,14 +124,14 @@ describe('the answer to a request', () => {
     expect(await answer.text()).toBe('{"type":"x"}');
   });
 
-  it('is bytes where the function says that its body is base64', async () => {
+  it('is binary if the function’s body is base64', async () => {
     const bytes = Buffer.from([0, 255, 1]);
     const url = await start(async () => ({ statusCode: 200, body: bytes.toString('base64'), isBase64Encoded: true }));
     const answer = await post(`${url}/users/CLIENT01/accounts`, '{}');
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(bytes);
   });
 
-  it('is the whole result as JSON where the function names no status', async () => {
+  it('is the whole result as JSON if the function sets no status', async () => {
     const url = await start(async () => ({ hello: 'world' }));
     const answer = await post(`${url}/users/CLIENT01/accounts`, '{}');
     expect(answer.status).toBe(200);
@@ -160,13 +160,13 @@ describe('the answer to a request', () => {
     expect(await answer.json()).toEqual({ message: 'Not Found' });
   });
 
-  it.each(['{', '', 'x'.repeat(2_000_000)])('to another path is 404, whatever its body', async (body) => {
+  it.each(['{', '', 'x'.repeat(2_000_000)])('to another path is 404, with any body', async (body) => {
     const { url } = await startRecording();
     const answer = await post(`${url}/users/CLIENT01/account`, body);
     expect([answer.status, await answer.json()]).toEqual([404, { message: 'Not Found' }]);
   });
 
-  it('is 400 where the path is not well encoded', async () => {
+  it('is 400 if the path is malformed', async () => {
     const { url } = await startRecording();
     expect((await post(`${url}/users/%E0%A4%A/accounts`, '{}')).status).toBe(400);
   });
@@ -220,7 +220,7 @@ describe('the answer to a request', () => {
 });
 
 describe('the gateway', () => {
-  it('listens on IPv4 and, where the machine has it, IPv6', async () => {
+  it('listens on IPv4 and, if the machine has it, IPv6', async () => {
     const { url } = await startRecording();
     const { port } = new URL(url);
     expect((await post(`http://127.0.0.1:${port}/users/CLIENT01/accounts`, '{}')).status).toBe(204);
@@ -228,7 +228,7 @@ describe('the gateway', () => {
     if (six !== undefined) expect(six.status).toBe(204);
   });
 
-  it('goes on when a caller leaves in the middle of its body or before its answer', async () => {
+  it('continues when a caller disconnects in the middle of its body or before its answer', async () => {
     let calls = 0;
     const url = await start(async () => {
       calls += 1;
@@ -278,7 +278,7 @@ describe('the gateway', () => {
     await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  it('ends a call that is under way when it closes', async () => {
+  it('ends a running call when it closes', async () => {
     const gateway = await startWith(() => sleep(5_000, undefined, { ref: false }), { timeoutMs: 10_000 });
     const call = post(`${gateway.url}/users/CLIENT01/accounts`, '{}');
     call.catch(() => {});

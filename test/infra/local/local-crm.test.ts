@@ -62,14 +62,14 @@ describe('the local CRM', () => {
     ]);
   });
 
-  it('makes one client, however often it hears of it', async () => {
+  it('creates one client, also after several events', async () => {
     const { crm } = world();
     await crm.receive(event());
     await crm.receive(event());
     expect(crm.clients()).toHaveLength(1);
   });
 
-  it('makes no client where the e-mail address is one’s already', async () => {
+  it('creates no client if the email address already belongs to one', async () => {
     const { crm, written } = world();
     await crm.receive(event({ email_taken: true }));
     expect([crm.clients(), written]).toEqual([[], []]);

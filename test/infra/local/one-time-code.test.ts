@@ -44,7 +44,7 @@ describe('the one-time password of a message', () => {
     expect(findCode({ kind: 'popup', text: accountPopUp(account, words).text })).toBeUndefined();
   });
 
-  it('is told from six digits in the name of a brand, in a mail and in a call', () => {
+  it('differs from six digits in the name of a brand, in a mail and in a call', () => {
     const brand = { ...BRAND, name: 'Broker 123456' };
     expect(findCode(mail(CODE, ENGLISH, brand))).toBe('048271');
     expect(findCode(call(CODE, ENGLISH, brand))).toBe('048271');

@@ -137,7 +137,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
       expect(await page().locator('.digits').count()).toBe(0);
     });
 
-    it('shows what people typed as text, and runs nothing of a mail', async () => {
+    it('shows user input as text, and runs no script of a mail', async () => {
       service.outbox.record({
         kind: 'email',
         to: HOSTILE,
@@ -157,7 +157,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
       expect(await page().title()).toBe('Outbox');
     });
 
-    it('suggests calls when nothing was sent, and they work as they are copied', async () => {
+    it('suggests calls when nothing was sent, and they work unchanged', async () => {
       await page().getByRole('button', { name: 'Copy the call' }).first().click();
       expect(await runClipboard()).toMatch(/^HTTP\/1\.1 204/);
       await card('nia@example.com').waitFor();
@@ -266,7 +266,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
       await expect.poll(() => messages.count()).toBe(2);
     });
 
-    it('keeps what is open and the focus when messages arrive', async () => {
+    it('keeps open items and the focus when messages arrive', async () => {
       await registerPerson({ email: 'older@example.com' });
       await card('older@example.com').getByRole('button', { name: 'Text' }).click();
       await registerPerson({ email: 'newer@example.com' });

@@ -200,7 +200,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
     expect(service.outbox.list()).toEqual([]);
   });
 
-  it('shows errors within objects, lists and documents, whatever the keys of the form', async () => {
+  it('shows errors within objects, lists and documents, for any keys of the form', async () => {
     await open('FORMODD1');
     await field('Odd').fill('abc');
     const text = { name: 'a.pdf', mimeType: 'application/pdf', buffer: Buffer.from('no PDF') };
@@ -229,7 +229,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
     await expect.poll(shownErrors).toEqual([['Proof', 'must be a document of a kind that the form accepts']]);
   });
 
-  it('lists errors of no field, and keeps what was typed', async () => {
+  it('lists errors without a field, and keeps the input', async () => {
     service.faults('ses').set({ kind: 'refused', times: 1 });
     await open('FORM0002');
     await submit();

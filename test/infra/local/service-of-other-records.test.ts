@@ -25,14 +25,14 @@ describe('a local service of other records', () => {
     }
   });
 
-  it('has the channels that it is told to have', async () => {
+  it('has the configured channels', async () => {
     await during({ environment: { CHANNELS: 'email,sms' } }, async (service) => {
       const answer = await register(service, { otp_type: 'call', phone: PHONE });
       expect(await answer.json()).toMatchObject({ type: 'otp_type_unavailable', available: ['email', 'sms'] });
     });
   });
 
-  it('places calls by the country rules of the stack, where it serves some countries', async () => {
+  it('uses the country rules of the stack for calls, if it serves some countries', async () => {
     await during({ environment: ONE_COUNTRY }, async (service) => {
       expect((await register(service, { otp_type: 'call', phone: PHONE })).status).toBe(204);
       const { ProtectConfigurationId } = JSON.parse(service.standIns.voice.lastBody) as Record<string, unknown>;
@@ -67,7 +67,7 @@ describe('a local service of other records', () => {
     await real.close();
   });
 
-  it('leaves the environment as it was, and nothing listening', async () => {
+  it('restores the environment, and leaves nothing listening', async () => {
     const before = { ...process.env };
     let url = '';
     await during({}, async (service) => {
@@ -78,12 +78,12 @@ describe('a local service of other records', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  it('is told of a setting that is not valid, and leaves nothing behind', async () => {
+  it('reports an invalid setting, and leaves nothing running', async () => {
     await expect(startService({ environment: { BRAND: '{"color":"blue"}' } })).rejects.toThrow('BRAND.color');
     await during({}, async (service) => expect((await register(service)).status).toBe(204));
   });
 
-  it('never reads what the machine says of AWS', async () => {
+  it('never reads the machine’s AWS configuration', async () => {
     process.env.AWS_PROFILE = 'production';
     process.env.AWS_ENDPOINT_URL = 'https://example.com';
     try {

@@ -103,7 +103,7 @@ describe('the local service', () => {
       expect((await register(service, { email: 'f2@example.com' })).status).toBe(204);
     });
 
-    it('happen once where no number is named, after as many good calls as are asked for', async () => {
+    it('happen once by default, after the given number of good calls', async () => {
       await put(service, '/_local/faults/ses', { kind: 'refused', after: 1 });
       const statuses = [];
       for (const n of [1, 2, 3]) statuses.push((await register(service, { email: `after${n}@example.com` })).status);
@@ -143,7 +143,7 @@ describe('the local service', () => {
       ['/_local/faults/ses', { kind: 'down', often: 1 }, 400, 'title'],
       ['/_local/faults/tp5-live-1', { kind: 'retcode' }, 400, 'title'],
       ['/_local/faults/ses', '{', 400, 'title'],
-    ])('at %s that are %j are refused with %i, which says what there is', async (path, body, status, member) => {
+    ])('at %s that are %j are refused with %i, which lists the valid ones', async (path, body, status, member) => {
       const answer = await put(service, path, body);
       expect([answer.status, answer.type]).toEqual([status, 'application/problem+json']);
       expect(answer.body).toHaveProperty(member);

@@ -16,7 +16,7 @@ const { start: script } = packageJson.scripts;
 const IN_USE = 'The port is in use. PORT=0 npm start picks a free one.\n';
 const NODE = [process.execPath, 'infra/local/start.ts'];
 const NPM = ['npm', 'start'];
-/** Where a start keeps what it has compiled; from here on also what it loads first. */
+/** The compile cache of a start; from here on also its first import. */
 const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') };
 let folder: string;
 /** Those that still serve when the tests that started them are over: what ends a start is shown with them. */
@@ -67,7 +67,7 @@ async function start(
   return { child, url, output, exited };
 }
 
-/** What a start says of an environment that it does not take. */
+/** The message of a start in an invalid environment. */
 function told(environment: Record<string, string>): Promise<string> {
   return startOptions(environment).then(() => 'nothing', explain);
 }
@@ -108,7 +108,7 @@ describe('npm start', () => {
     expect(new Set(statuses)).toEqual(new Set([204]));
   });
 
-  it('listens on the port that it is told', async () => {
+  it('listens on the given port', async () => {
     // Another process may take a port between finding it free and listening on it.
     for (let tries = 1; ; tries += 1) {
       const port = await freePort();
@@ -221,7 +221,7 @@ describe('CRM_FILE=crm.json npm start', () => {
     expect(await (await fetch(`${url}/_local/platforms/mine/accounts`)).json()).toHaveLength(1);
   });
 
-  it('finds the file from where the person stands', async () => {
+  it('finds the file relative to the person’s directory', async () => {
     await writeFile(join(folder, 'here.json'), JSON.stringify(DEMO_RECORDS));
     const run = await start({ CRM_FILE: 'here.json' }, ['npm', '--prefix', ROOT, 'start'], folder);
     left.npm.push(run);
@@ -266,7 +266,7 @@ describe('CRM_FILE=crm.json npm start', () => {
     expect(answer).not.toContain('    at ');
   });
 
-  it('says that there is no such file', async () => {
+  it('reports a missing file', async () => {
     const path = join(folder, 'nothing.json');
     expect(await told({ CRM_FILE: path })).toBe(`CRM_FILE ${path}: there is no such file.`);
   });

@@ -262,7 +262,7 @@ describe('The client', () => {
     expect(sent.length).toBeLessThan(3);
   });
 
-  it("hands the caller's signal to the request that is under way", async () => {
+  it('passes the caller’s signal to the running request', async () => {
     const caller = new AbortController();
     const service = {
       baseUrl: 'https://api.broker.example',

@@ -45,7 +45,7 @@ function listening(server: Server): Promise<void> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 }
 
-/** A port whose queue of connections is full: nobody answers the next one. */
+/** A port with a full queue of connections: the next one gets no answer. */
 async function blackHole(): Promise<{ url: string }> {
   const worker = new Worker(
     `const { createServer, connect } = require('node:net');
@@ -88,7 +88,7 @@ describe('A send of which certainly nothing left is retryable', () => {
     expect(failure.reason).toMatch(/^(ENOTFOUND|EAI_AGAIN)$/);
   });
 
-  it('when no connection comes about in time', async () => {
+  it('when no connection is established in time', async () => {
     const failure = await failureOf(sesMailer(clientOf(await blackHole()))(MAIL, patient()));
     expect(failure).toMatchObject({ kind: 'retryable', reason: 'TimeoutError' });
   });
@@ -212,7 +212,7 @@ describe('An answer below 500, or 503, is certain', () => {
 });
 
 describe('A send', () => {
-  it('opens a connection of its own, since a kept one may have died in the meantime', async () => {
+  it('opens a new connection, since a kept one may have closed in the meantime', async () => {
     const server = await answering((_, response) => response.end(SENT));
     const send = sesMailer(clientOf(server));
     for (let sent = 1; sent <= 3; sent += 1) expect(await send(MAIL, patient())).toEqual({ messageId: 'm-1' });
@@ -231,7 +231,7 @@ describe('A send', () => {
     expect(shown).not.toContain(MAIL.text);
   });
 
-  it('does not keep an error name that is no word', async () => {
+  it('does not keep an error name with other characters', async () => {
     const server = await answering((_, response) => response.writeHead(400).end(queryError('ann@example.com 123456')));
     const failure = await failureOf(sesMailer(clientOf(server))(MAIL, patient()));
     expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'Unknown' });

@@ -26,7 +26,7 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe('A table', () => {
-  it('gives an item back as it was put, without what is undefined', async () => {
+  it('returns an item unchanged, without undefined members', async () => {
     await table.put({ pk: 'a', list: [1, { deep: true }], absent: undefined, empty: '' }, signal);
     expect(await table.get({ pk: 'a' }, signal)).toEqual({ pk: 'a', list: [1, { deep: true }], empty: '' });
     expect(await table.get({ pk: 'nobody' }, signal)).toBeUndefined();
@@ -42,14 +42,14 @@ describe('A table', () => {
     expect(database.calls).toHaveLength(1);
   });
 
-  it('updates what an expression names, and gives the item as it stands then', async () => {
+  it('updates the attributes of an expression, and returns the updated item', async () => {
     const names = { '#count': 'count' };
     await table.put({ pk: 'u', count: 1, other: 'stays' }, signal);
     const update = { update: 'SET #count = #count + :one', names, values: { ':one': 1 } };
     expect(await table.update({ pk: 'u' }, update, signal)).toEqual({ pk: 'u', count: 2, other: 'stays' });
   });
 
-  it('writes nothing where a condition does not hold', async () => {
+  it('writes nothing if a condition fails', async () => {
     await table.put({ pk: 'c', value: 1 }, signal);
     const condition = { condition: 'attribute_not_exists(pk)' };
     expect(await failure(table.put({ pk: 'c', value: 2 }, signal, condition))).toBeInstanceOf(ConditionFailed);
@@ -59,7 +59,7 @@ describe('A table', () => {
     expect(await table.get({ pk: 'c' }, signal)).toEqual({ pk: 'c', value: 1 });
   });
 
-  it('deletes, also what is not there', async () => {
+  it('deletes items, also missing ones', async () => {
     await table.put({ pk: 'd' }, signal);
     await table.delete({ pk: 'd' }, signal);
     await table.delete({ pk: 'd' }, signal);
@@ -105,7 +105,7 @@ describe('A failing database', () => {
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 
-  it('says nothing of the item in its message', async () => {
+  it('has no data of the item in its message', async () => {
     const error = await failure(table.put({ pk: 'x'.repeat(3_000), secret: 'hidden' }, signal));
     expect(error).toMatchObject({ name: 'AwsFailure', message: 'ValidationException' });
   });

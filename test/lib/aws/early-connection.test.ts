@@ -48,7 +48,7 @@ function client({ protocol = 'https', authority = certificate.authority, ahead =
 }
 
 describe('A connection that is made early', () => {
-  it('stands before the request, and is the one that it takes', async () => {
+  it('is open before the request, which uses it', async () => {
     const { prepare, put } = client();
     const connected = once(server, 'secureConnection');
     await prepare();
@@ -58,14 +58,14 @@ describe('A connection that is made early', () => {
     expect(requests.map(({ socket }) => socket)).toEqual(connections);
   });
 
-  it('is not waited for: what comes before it stands takes it too', async () => {
+  it('is not waited for: an earlier request uses it too', async () => {
     const { prepare, put } = client();
     await prepare();
     await put();
     expect(requests.map(({ socket }) => socket)).toEqual(connections);
   });
 
-  it('that has ended meanwhile is replaced', async () => {
+  it('that has ended in the meantime is replaced', async () => {
     const { prepare, put } = client();
     const connected = once(server, 'secureConnection') as Promise<[TLSSocket]>;
     await prepare();
@@ -91,7 +91,7 @@ describe('A connection that is made early', () => {
     expect(requests.map(({ socket }) => socket)).toEqual(connections.slice(1));
   });
 
-  it('that ends when the request comes fails it as any other does, and the next one connects anew', async () => {
+  it('that ends with the request fails it like any other, and the next one connects again', async () => {
     server.prependOnceListener('request', ({ socket }) => socket.destroy());
     const { prepare, put } = client();
     await prepare();
@@ -101,14 +101,14 @@ describe('A connection that is made early', () => {
     expect(connections).toHaveLength(2);
   });
 
-  it('to a server that cannot be trusted is told by the request', async () => {
+  it('to an untrusted server fails with the request', async () => {
     const { prepare, put } = client({ authority: (await issuedCertificate()).authority });
     await prepare();
     await expect(put()).rejects.toMatchObject({ code: expect.stringMatching(/CERT|SIGNATURE/) });
     expect(requests).toEqual([]);
   });
 
-  it('is none where there is no TLS to be made', async () => {
+  it('is not opened without TLS', async () => {
     const { prepare } = client({ protocol: 'http' });
     const connected = once(server, 'connection').then(() => expect.fail('It has connected.'));
     await prepare();
@@ -118,7 +118,7 @@ describe('A connection that is made early', () => {
 });
 
 describe('Connections that are made ahead', () => {
-  it('stand for the next request that goes beside one, the first with the first', async () => {
+  it('are open for the next parallel request, the first with the first', async () => {
     const both = new Promise<void>((resolve) => {
       server.on('secureConnection', () => connections.length === 2 && resolve());
     });
@@ -130,7 +130,7 @@ describe('Connections that are made ahead', () => {
     expect(connections).toHaveLength(2);
   });
 
-  it('are as many as were asked for: the third stands with the second', async () => {
+  it('have the given number: the third is open with the second', async () => {
     const { put } = client({ ahead: 2 });
     await put();
     await expect.poll(() => connections.length).toBe(2);

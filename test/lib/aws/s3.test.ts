@@ -53,7 +53,7 @@ describe('An object', () => {
 describe('The tags of an object', () => {
   const tagsOf = (key: string) => s3.objects.get(`documents/${key}`)?.tags;
 
-  it('come with it, and can be taken away, also twice', async () => {
+  it('are stored with it, and can be deleted, also twice', async () => {
     await store.put({ ...object('tagged'), tag: { Key: 'a b', Value: 'c=d/ü' } }, signal);
     expect(tagsOf('tagged')).toEqual({ 'a b': 'c=d/ü' });
     await store.deleteTags('tagged', signal);
@@ -74,11 +74,11 @@ describe('The tags of an object', () => {
     expect(tagsOf('refused')).toBeUndefined();
   });
 
-  it('cannot be taken away where there is no object', async () => {
+  it('cannot be deleted without an object', async () => {
     await expect(store.deleteTags('nothing', signal)).rejects.toMatchObject({ reason: 'NoSuchKey' });
   });
 
-  it('are tried to be taken away three times', async () => {
+  it('are deleted with three attempts', async () => {
     await store.put({ ...object('kept'), tag: { Key: 'registration', Value: 'pending' } }, signal);
     faults.set({ kind: 'throttled', times: 2 });
     await store.deleteTags('kept', signal);

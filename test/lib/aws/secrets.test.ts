@@ -36,7 +36,7 @@ describe('A secret', () => {
     expect(requests()).toBe(2);
   });
 
-  it('is parsed anew only when it has changed', async () => {
+  it('is parsed again only when it has changed', async () => {
     const parsed: string[] = [];
     const secret = parsedSecret(read, 'platform/x', (text) => {
       parsed.push(text);
@@ -50,7 +50,7 @@ describe('A secret', () => {
     expect(parsed).toEqual(['{"password":"first"}', '{"password":"second"}']);
   });
 
-  it('that is at hand goes on being used when it cannot be read again, and is asked for again half a minute later', async () => {
+  it('that is cached is used while it cannot be refreshed, and is read again half a minute later', async () => {
     await read('platform/x', signal);
     secrets.set('platform/x', '{"password":"second"}');
     now += 5 * MINUTE;
@@ -79,7 +79,7 @@ describe('A secret', () => {
     },
   );
 
-  it('that was taken away is not used on for more than an hour', async () => {
+  it('that was deleted is not used for more than an hour', async () => {
     await read('platform/x', signal);
     secrets.delete('platform/x');
     now += 60 * MINUTE - 1;

@@ -54,11 +54,11 @@ describe("A sender's name in a mail header", () => {
     ['Two\r\nBcc: lines', '"Two Bcc: lines" <a@b.example>'],
     ['  ', 'a@b.example'],
     ['Börse', '=?UTF-8?B?QsO2cnNl?= <a@b.example>'],
-  ])('%j stands as %s', (name, expected) => {
+  ])('%j becomes %s', (name, expected) => {
     expect(mailbox(name, 'a@b.example')).toBe(expected);
   });
 
-  it('is ASCII, in encoded words of at most 75 characters that give the name back, whatever it is', () => {
+  it('is ASCII, in encoded words of at most 75 characters that decode to any name', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 120 }), (name) => {
         const shown = mailbox(name, 'a@b.example');

@@ -53,7 +53,7 @@ describe('A captcha token', () => {
     { success: true },
     { success: true, 'error-codes': [], challenge_ts: '2026-11-22T10:00:00Z', hostname: 'acme.example' },
     { success: true, action: 'register', 'error-codes': null, score: null, hostname: null },
-  ])('is passed where the provider says so: %j', async (answer) => {
+  ])('is passed if the provider accepts it: %j', async (answer) => {
     expect(await outcomeOf(200, answer)).toEqual({ kind: 'passed' });
   });
 
@@ -65,7 +65,7 @@ describe('A captcha token', () => {
     [200, { success: false, 'error-codes': ['sitekey-secret-mismatch'] }],
     [400, { success: false, 'error-codes': ['bad-request'] }],
     [403, '<html>blocked by a firewall</html>'],
-  ])('is refused where the provider answers %d %j', async (status, answer) => {
+  ])('is refused if the provider answers %d %j', async (status, answer) => {
     expect(await outcomeOf(status, answer)).toEqual({ kind: 'refused' });
   });
 
@@ -78,7 +78,7 @@ describe('A captcha token', () => {
     [200, { success: false, 'error-codes': ['internal-error'] }, 'internal-error'],
     [200, { success: false, 'error-codes': ['invalid-input-secret'] }, 'invalid-input-secret'],
     [302, '', 'TypeError'],
-  ])('cannot be checked where the provider answers %d %j', async (status, answer, reason) => {
+  ])('cannot be checked if the provider answers %d %j', async (status, answer, reason) => {
     expect(await outcomeOf(status, answer)).toEqual({ kind: 'unavailable', reason });
   });
 
@@ -89,7 +89,7 @@ describe('A captcha token', () => {
     ['acme.example.evil.example', 'refused'],
     ['evil.example', 'refused'],
     [undefined, 'refused'],
-  ])('that was solved on %s is %s where the settings name the pages', async (hostname, kind) => {
+  ])('that was solved on %s is %s if the settings list the pages', async (hostname, kind) => {
     expect(await successWith({ hostnames: ['acme.example', 'www.acme.example'] }, { hostname })).toEqual({ kind });
   });
 
@@ -113,7 +113,7 @@ describe('A captcha token', () => {
     });
   });
 
-  it('cannot be checked where the provider does not answer in time, or cannot be reached', async () => {
+  it('cannot be checked if the provider does not answer in time, or is unreachable', async () => {
     expect(await outcomeOf(200, undefined, 50)).toEqual({ kind: 'unavailable', reason: 'TimeoutError' });
     const url = 'http://127.0.0.1:1/siteverify';
     expect(await captchaVerifier(SETTINGS, { readSecret, url })('token', signal)).toEqual({

@@ -16,14 +16,14 @@ describe('The caller of a request', () => {
     expect(await ofArn(user)).toBe(`iam:${user}`);
   });
 
-  it('is the assumed role, in whatever session, so that a retry from another process is known again', async () => {
+  it('is the assumed role in any session, so that a retry from another process is recognized', async () => {
     const role = 'arn:aws:sts::111122223333:assumed-role/crm';
     expect(await ofArn(`${role}/aws-sdk-js-1732000000000`)).toBe(`iam:${role}`);
     expect(await ofArn(`${role}/aws-sdk-js-1732003600000`)).toBe(`iam:${role}`);
     expect(await ofArn('arn:aws:sts::111122223333:assumed-role/crm2/a')).not.toBe(`iam:${role}`);
   });
 
-  it("is the token's subject, or else its client, told apart by which of them it is", async () => {
+  it('is the token’s subject, or else its client, with the kind in the name', async () => {
     expect(await callerOf({ jwt: { claims: { sub: 's1', client_id: 'c1' } } })).toBe('sub:s1');
     expect(await callerOf({ jwt: { claims: { client_id: 'c1' } } })).toBe('client_id:c1');
     expect(await callerOf({ jwt: { claims: { client_id: 's1' } } })).not.toBe(
@@ -47,7 +47,7 @@ describe('The caller of a request', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('is nobody where the route is open', async () => {
+  it('is undefined on an open route', async () => {
     expect(await callerOf(undefined)).toBeUndefined();
   });
 });

@@ -147,7 +147,7 @@ describe('The captcha of a request', () => {
     expect(outcomes).toEqual([{ kind: 'refused' }]);
   });
 
-  it('needs the header captcha-token where the deployment asks for one, told with all other faults', async () => {
+  it('needs the header captcha-token if the deployment asks for one, listed with all other errors', async () => {
     const { handler, asked } = asking();
     const request = event('{}');
     request.headers['idempotency-key'] = 'a b';
@@ -161,7 +161,7 @@ describe('The captcha of a request', () => {
     expect(asked).toEqual([]);
   });
 
-  it('is not there where the deployment asks for none', async () => {
+  it('is absent if the deployment needs none', async () => {
     const { handler, captchas } = anything();
     const request = event('{}');
     request.headers['captcha-token'] = 'token-1';
@@ -182,7 +182,7 @@ describe('The types of an endpoint', () => {
       handle: async (request) => {
         expectTypeOf(request.body).toEqualTypeOf<{ name: string }>();
         expectTypeOf(request.parameters).toEqualTypeOf<{ user_id: string }>();
-        // @ts-expect-error There is no such parameter.
+        // @ts-expect-error The parameter does not exist.
         expect(request.parameters.account_id).toBeUndefined();
         return { body: undefined };
       },
@@ -209,7 +209,7 @@ describe('The types of an endpoint', () => {
     expect(endpoint({ ...common, answer, handle: wrong })).toBeTypeOf('function');
     // @ts-expect-error There must be a body.
     expect(endpoint({ ...common, answer, handle: none })).toBeTypeOf('function');
-    // @ts-expect-error Without rules there is no body.
+    // @ts-expect-error There is no body without rules.
     expect(endpoint({ ...common, handle: right })).toBeTypeOf('function');
     expect(endpoint({ ...common, handle: none })).toBeTypeOf('function');
   });

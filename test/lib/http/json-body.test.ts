@@ -3,7 +3,7 @@ import { BODY_LIMITS, checkBounds, parseBody } from '../../../lib/http/json-body
 import { Problem } from '../../../lib/problem.ts';
 import { watched } from '../../support/watched.ts';
 
-/** What is thrown, as it would be told. */
+/** The thrown problem, as it would be answered. */
 function refusal(work: () => unknown): unknown {
   try {
     work();
@@ -21,7 +21,7 @@ const encoded = (bytes: Buffer) => refusal(() => parseBody({ body: bytes.toStrin
 const zeros = (count: number) => Array.from({ length: count }, () => 0);
 const { width, members, depth } = BODY_LIMITS;
 
-/** Objects within each other; the innermost is one of so many. */
+/** Nested objects; the innermost has this many members. */
 function nested(levels: number): Record<string, unknown> {
   return levels === 1 ? {} : { a: nested(levels - 1) };
 }
@@ -33,7 +33,7 @@ describe('The text of a body', () => {
     expect(parseBody({ body, isBase64Encoded: true })).toEqual({ a: 'Zoë' });
   });
 
-  it('is malformed_json where its bytes are no UTF-8: two different passwords would be equal', () => {
+  it('is malformed_json if its bytes are not UTF-8: two different passwords would be equal', () => {
     for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf5, 0x80, 0x80, 0x80]]) {
       expect(encoded(Buffer.from([...Buffer.from('{"password":"'), ...bytes, ...Buffer.from('"}')]))).toBe(
         'malformed_json',
@@ -41,7 +41,7 @@ describe('The text of a body', () => {
     }
   });
 
-  it('is malformed_json where the gateway has put replacement characters in the place of such bytes', () => {
+  it('is malformed_json if the gateway has replaced such bytes', () => {
     expect(plain(Buffer.from([...Buffer.from('{"password":"'), 0xff, ...Buffer.from('"}')]).toString())).toBe(
       'malformed_json',
     );
@@ -86,7 +86,7 @@ describe('The bounds of a body', () => {
     expect(plain(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)).toEqual({ pointer: '#/a', rule: 'nesting' });
   });
 
-  it('are found without a look at what is beyond them', () => {
+  it('are found without visiting more values', () => {
     const wide = watched({ a: zeros(1_000_000) });
     expect(refusal(() => checkBounds(wide.value))).toEqual({ pointer: '#/a', rule: 'too_many' });
     expect(wide.looks()).toBeLessThan(10);

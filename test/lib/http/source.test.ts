@@ -47,7 +47,7 @@ describe('The source of a request', () => {
     '2001:db8:1:2:3:4:5:6',
     '2001::a:b:c:d',
     '::ffff:203.0.113.9',
-  ])('is one, whatever port the front writes behind the address %s', async (address) => {
+  ])('is the same for any port after the address %s', async (address) => {
     const counted = new Set<string>();
     for (const port of [1, 80, 443, 1_024, 4_711, 9_999, 10_000, 65_535]) {
       counted.add(countedSource(await named(`${address}:${port}`)).name);
@@ -65,7 +65,7 @@ describe('The source of a request', () => {
     expect(await named('2001:db8::1:443')).toBe('2001:db8::1:443');
   });
 
-  it('is the address that the front names beside either of the two valid secrets, so that they can be rotated', async () => {
+  it('is the front’s address with either of the two valid secrets, so that they can be rotated', async () => {
     expect(await named('203.0.113.9', SECRET)).toBe('203.0.113.9');
     expect(await named('203.0.113.9', OLD)).toBe('203.0.113.9');
     expect(
@@ -77,7 +77,7 @@ describe('The source of a request', () => {
   });
 
   it.each(['', 'wrong', SECRET.slice(0, -1), `${SECRET}x`, SECRET.toUpperCase()])(
-    'is the address that the gateway saw beside the secret %j',
+    'is the gateway’s address with the secret %j',
     async (proof) => {
       expect(await named('203.0.113.9', proof)).toBe('192.0.2.1');
     },
@@ -89,19 +89,19 @@ describe('The source of a request', () => {
     expect(await sourceOf(headers, { secret })).toBe('192.0.2.1');
   });
 
-  it('is the address that the gateway saw where the header comes without a secret, or the secret without a header', async () => {
+  it('is the gateway’s address if the header comes without a secret, or the secret without a header', async () => {
     expect(await sourceOf({ 'x-forwarded-client-ip': '203.0.113.9' })).toBe('192.0.2.1');
     expect(await sourceOf({ 'x-front-secret': SECRET })).toBe('192.0.2.1');
   });
 
   it.each(['', 'unknown', '203.0.113.9, 198.51.100.2', '203.0.113.9,203.0.113.9', '300.1.1.1', 'a:443', '_gazonk'])(
-    'is the address that the gateway saw where the front names no single address: %j',
+    'is the gateway’s address if the front names no single address: %j',
     async (address) => {
       expect(await named(address)).toBe('192.0.2.1');
     },
   );
 
-  it('cannot be told with a secret of another shape, and the error says nothing of it', async () => {
+  it('is an error with a malformed secret, without quoting it', async () => {
     for (const secret of ['', SECRET, '{}', JSON.stringify({ current: 'short' })]) {
       const failed = sourceOf({ 'x-front-secret': SECRET }, { secret });
       await expect(failed).rejects.toThrow('The secret of the front must be {"current": "…", "previous": "…"}.');

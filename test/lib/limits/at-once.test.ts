@@ -82,7 +82,7 @@ function inAnyOrder<T>(order: Iterator<number>, table: Table, actors: readonly (
   return interleave(table, actors, (waiting) => (order.next().value ?? 0) % waiting);
 }
 
-describe('In whatever order the database works on simultaneous requests', () => {
+describe('In any order of simultaneous requests', () => {
   const orders = fc.infiniteStream(fc.nat());
   const SETTINGS = { ...OFF, resendSeconds: [60], sourcePerHour: 4, prefixPerHour: 2, channelPerDay: 3 };
 
@@ -248,7 +248,7 @@ function faulty(table: Table, drawn: Iterator<number>, repeats: boolean): Table 
   };
 }
 
-it('Whatever becomes of writes and answers, at most as many pass in any window as the limits say', async () => {
+it('With any loss of writes and answers, the limits hold in every window', async () => {
   const settings = {
     ...OFF,
     resendSeconds: [1],
@@ -295,7 +295,7 @@ describe('A count that is released', () => {
     expect(await world.pass(limits, asked)).toMatchObject({ waits: 60 });
   });
 
-  it('is gone where its window is over: the next one keeps its own count', async () => {
+  it('is released only in its own window: the next one keeps its count', async () => {
     const limits = world.limits({ ...OFF, prefixPerHour: 2, channelPerDay: 3 });
     const number = (last: number) => ({ recipient: phone(`+44740012000${last}`) });
     const { counted } = await world.pass(limits, number(1));

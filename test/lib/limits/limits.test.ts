@@ -74,7 +74,7 @@ describe.each<[string, keyof Limits, number, () => Asked]>([
     }
   });
 
-  it('none is left where it is switched off', async () => {
+  it('is absent if it is disabled', async () => {
     await fill(world.limits(OFF), 12, given);
     expect(world.database.calls).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { PRICES } from '../../bench/price-list.ts';
 const ADDRESSES = 1_000;
 const HOURS = 24;
 
-it('The page says what an attacker with 1,000 addresses can spend in a day, by the settings and the prices', () => {
+it('The page has the cost of an attacker with 1,000 addresses in a day, by settings and prices', () => {
   const { limits, sms } = readSettings({
     senderAddress: 'no-reply@acme.example',
     channels: 'email,sms',

@@ -83,7 +83,7 @@ describe('The channel call', () => {
   itSendsAtMostOnce(call, TO);
 });
 
-describe.each(WORDS)('What is spoken in $language', (words) => {
+describe.each(WORDS)('The speech in $language', (words) => {
   it('says the code digit by digit, with pauses, twice', () => {
     const ssml = speech(CODE, words, BRAND);
     const digits = [...ssml.matchAll(/<say-as interpret-as="digits">(\d)<\/say-as>/g)].map((match) => match[1]);
@@ -114,13 +114,10 @@ describe.each(WORDS)('What is spoken in $language', (words) => {
   });
 });
 
-describe('What is spoken', () => {
-  it.each(WORDS.filter(({ call }) => call === undefined))(
-    'is English where there is no voice for $language',
-    (words) => {
-      for (const message of [CODE, NOTICE]) expect(speech(message, words, BRAND)).toBe(speech(message, ENGLISH, BRAND));
-    },
-  );
+describe('The speech', () => {
+  it.each(WORDS.filter(({ call }) => call === undefined))('is English if there is no voice for $language', (words) => {
+    for (const message of [CODE, NOTICE]) expect(speech(message, words, BRAND)).toBe(speech(message, ENGLISH, BRAND));
+  });
 
   it('has the name escaped', () => {
     const name = `<break time="9s"/> & 'Co'`;

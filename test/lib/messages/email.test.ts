@@ -30,7 +30,7 @@ describe('The channel email', () => {
     expect(outbox[0]?.html).toContain('012345');
   });
 
-  it('has in each mail the code of that mail alone, whatever the brand is called', async () => {
+  it('has in each mail only its own code, with any brand', async () => {
     // With the strangest characters that a setting may have.
     const brandName = '{code} & $& \u2028 \u2029';
     expect(v.parse(deploymentEntries.brand, { name: brandName }).name).toBe(brandName);
@@ -72,7 +72,7 @@ describe('The channel email', () => {
     expect(outbox[0]?.to).toBe('Ann+x@xn--bcher-kva.example');
   });
 
-  it('comes from the brand, whatever its name, and an answer reaches its support', async () => {
+  it('comes from any brand, and a reply reaches its support', async () => {
     const sent: unknown[] = [];
     const channel = emailChannel(
       { senderAddress: 'no-reply@bücher.example' },

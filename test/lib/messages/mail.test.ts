@@ -21,7 +21,7 @@ const ACCOUNT: OpenedAccount = {
   serverName: 'Northwind Live',
 };
 
-/** What a person sees of a mail, without tags. */
+/** The visible text of a mail, without tags. */
 const seen = (html: string) =>
   html
     .replace(/^[\s\S]*<\/head>/, '')
@@ -186,7 +186,7 @@ describe('The legal text of the brand', () => {
     expect(html).toMatch(/dir="auto"[^>]*>Acme Ltd, No\. 4711<br>1 &lt;High&gt; Street</);
   });
 
-  it('is absent where there is none', () => {
+  it('is absent if there is none', () => {
     expect(otpMail(CODE, ENGLISH, BRAND).html).not.toContain('dir="auto"');
   });
 });

@@ -29,7 +29,7 @@ async function popUp() {
   return { faults, outbox, send: popUpNotice(SETTINGS, snsPublisher(clientOf(standIn))) };
 }
 
-/** A service that keeps what it is given. */
+/** A service that records its calls. */
 function keeper() {
   const sent: unknown[] = [];
   const send = async (message: unknown) => {
@@ -83,7 +83,7 @@ describe('The popup about an opened account', () => {
     expect(outbox[0]?.text).toContain('900123');
   });
 
-  it('holds what a subscriber needs, and its kind as an attribute to filter by', async () => {
+  it('has the data for a subscriber, and its kind as an attribute to filter by', async () => {
     const { sent, send } = keeper();
     await popUpNotice(SETTINGS, send)('CLIENT01', ACCOUNT, 'de-AT', patient());
     expect(sent).toMatchObject([

@@ -33,7 +33,7 @@ describe('The channel sms', () => {
     for (const { text } of outbox) expect(smsParts(text)).toBe(1);
   });
 
-  it('lets browsers fill the code in where the deployment names its site', async () => {
+  it('lets browsers fill in the code if the deployment has a site', async () => {
     const { channel, outbox } = await sms({ webOtpDomain: 'example.com' });
     await channel.send(TO, CODE, 'en', patient());
     expect(outbox[0]?.text).toMatch(/\n@example\.com #012345$/);

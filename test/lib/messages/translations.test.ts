@@ -117,7 +117,7 @@ describe('Filling a phrase', () => {
     expect(fill('{brand}: {code}', { brand: '{code}', code: '123456' })).toBe('{code}: 123456');
   });
 
-  it('takes every value as it is', () => {
+  it('takes every value unchanged', () => {
     fc.assert(fc.property(fc.string(), (brand) => fill('<{brand}>', { brand }) === `<${brand}>`));
   });
 });

@@ -25,7 +25,7 @@ class Scene {
   readonly login: number;
   readonly calls: string[] = [];
   readonly events: { name: EventName; fields: EventFields }[] = [];
-  /** What the next commands and look-ups come to; the last one again after them. */
+  /** The results of the next commands and look-ups; the last one repeats. */
   sends: Learned[];
   looks: Learned[] = [{ on: 'absent' }];
   completed: Learned = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
@@ -229,7 +229,7 @@ describe('A first request', () => {
 });
 
 describe('A worker that was overtaken', () => {
-  it.each(['refused', 'lost', 'exists'] as const)('ends without a write after it heard %s', async (on) => {
+  it.each(['refused', 'lost', 'exists'] as const)('ends without a write after %s', async (on) => {
     const scene = new Scene();
     const held = await world.claimed();
     const overtaken = { ...world.ledger, write: overtakeAfter(1) };

@@ -162,7 +162,7 @@ describe('A write', () => {
   });
 });
 
-describe('The list of what is due', () => {
+describe('The list of due operations', () => {
   const dueAt = async (held: Parameters<typeof write>[0]) => (await world.item(held))?.due_at;
 
   it('has an operation from the moment when it may send until it ends', async () => {
@@ -183,7 +183,7 @@ describe('The list of what is due', () => {
     expect(await dueAt(settled)).toBeUndefined();
   });
 
-  it('has what only an operator can end, last, and leaves out what waits for a retry', async () => {
+  it('ends with operations for an operator, and excludes those that wait for a retry', async () => {
     const [undecided, unpaid, dormant] = [await world.claimed(), await world.claimed(), await world.claimed()];
     const [first, second, third] = [newLogin(), newLogin(), newLogin()];
     await write(undecided, sent(first));

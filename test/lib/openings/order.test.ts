@@ -74,7 +74,7 @@ describe('A connection takes', () => {
     expect(judge).toThrow(expect.objectContaining({ type, options: expect.objectContaining({ errors }) }));
   });
 
-  it('what its protocol can do, and names the fields of what it cannot', () => {
+  it('only supported orders, and names the unsupported fields', () => {
     const errors: Violation[] = [{ pointer: '#/login', rule: 'not_supported', detail: 'cannot be chosen' }];
     expect(() => judgeOrder(ORDER, LIVE, { unsupported: () => errors })).toThrow(
       expect.objectContaining({ type: 'not_supported_by_connection', options: { errors } }),
@@ -86,7 +86,7 @@ describe('The logins that an operation asks for', () => {
   const range = RANGE;
   const candidates = (nonce: string, of = range) => chosenLogins(nonce, undefined, { ...LIVE, logins: of });
 
-  it("are the caller's own, or of the first range, or none where the protocol cannot name one", () => {
+  it('are the caller’s own, or of the first range, or none if the protocol cannot name one', () => {
     const connection = { ...LIVE, logins: [{ from: 1, to: 9_999 }, RANGE] };
     expect(chosenLogins('a nonce', 77, connection)).toEqual([77]);
     for (const login of chosenLogins('a nonce', undefined, connection)) expect(login).toBeLessThan(10_000);
@@ -120,7 +120,7 @@ describe('The logins that an operation asks for', () => {
     expect(chiSquared).toBeLessThan(33.7);
   });
 
-  it('are exact where the platform can hold more than 32 bits', () => {
+  it('are exact if the platform allows more than 32 bits', () => {
     const wide = { from: 2 ** 40, to: Number.MAX_SAFE_INTEGER };
     for (const login of candidates('a nonce', wide)) {
       expect(Number.isSafeInteger(login)).toBe(true);
@@ -129,7 +129,7 @@ describe('The logins that an operation asks for', () => {
   });
 });
 
-describe('What the platform is asked for', () => {
+describe('The order for the platform', () => {
   const order = (changes: object = {}, client: AccountClient = ANN, deposit?: number) =>
     buildOrder({ ...BODY, ...changes }, client, OPERATION, PASSWORDS, deposit);
 
@@ -149,7 +149,7 @@ describe('What the platform is asked for', () => {
     });
   });
 
-  it('leaves out what the client’s record does not say', () => {
+  it('omits data that the client’s record lacks', () => {
     const client = { id: 'CLIENT06', email: 'kim@example.org', name: 'Kim' };
     const { phone, country } = order({}, client);
     expect([phone, country]).toEqual([undefined, undefined]);
@@ -165,7 +165,7 @@ describe('What the platform is asked for', () => {
     expect(order({}, ANN, deposit).deposit).toBe(deposit);
   });
 
-  it('is read-only and has a login of its own where that was asked for', () => {
+  it('is read-only and has a chosen login if requested', () => {
     expect(order({ enable_readonly: true, login: 700_123 })).toMatchObject({
       readonly: true,
       login: 700_123,
@@ -175,7 +175,7 @@ describe('What the platform is asked for', () => {
 });
 
 describe('The record of an account', () => {
-  it('says what was asked for, flags that were left out as false, and no password', () => {
+  it('has the requested data, absent flags as false, and no password', () => {
     const body = { ...BODY, ...PASSWORDS, rebate_user_id: 'CLIENT02', account_type_id: 'ATLIVE05' };
     expect(buildDetails({ version: 'tp5', userId: 'CLIENT01', body, caller: 'iam:caller' }, 'the-operation')).toEqual({
       user_id: 'CLIENT01',

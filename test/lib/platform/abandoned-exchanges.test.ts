@@ -16,8 +16,8 @@ import {
   testServer,
 } from '../../support/web-api.ts';
 
-// If packets are lost, the kernel sends them again for minutes, also after an orderly end of the connection. Only a reset
-// stops it: without one a server may execute a command minutes later.
+// If packets are lost, the kernel sends them again for minutes, also after an orderly end of the connection. Only a
+// reset stops it: without one a server may execute a command minutes later.
 
 const DONE = '{"retcode":"0 Done","login":"1","answer":[]}';
 
@@ -81,7 +81,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
     await endingsOf(relay).toEqual(['reset']);
   });
 
-  it('when its platform was replaced meanwhile', async () => {
+  it('when its platform was replaced in the meantime', async () => {
     const server = await scriptedServer(({ path }, response) => {
       if (path !== '/api/user/add') response.end(DONE);
     });

@@ -69,7 +69,7 @@ describe('the platforms of the connections', () => {
     },
   );
 
-  it('a malformed secret is no part of the failure', async () => {
+  it('a malformed secret is not quoted in the failure', async () => {
     const connect = platformConnections({ readSecret: async () => 'S3cret-not-JSON' });
     const failed = await failure(connect(gateway, noSignal));
     expect(`${failed.message} ${failed.cause} ${failed.stack}`).not.toContain('S3cret');
@@ -123,7 +123,7 @@ describe('the server of a Web API connection that is new here', () => {
   it.each([
     ['cannot be read', ({ reject }: PromiseWithResolvers<string>) => reject(new AwsFailure('ThrottlingException'))],
     ['is none', ({ resolve }: PromiseWithResolvers<string>) => resolve('{}')],
-  ])('is left again where the secret %s', async (_, end) => {
+  ])('is closed if the secret %s', async (_, end) => {
     const { relay, to } = await relayed();
     const { connect, secret } = slowly();
     const connecting = failure(connect(connectionTo(to), noSignal));
@@ -133,7 +133,7 @@ describe('the server of a Web API connection that is new here', () => {
     await expect.poll(() => relay.endings).toEqual(['orderly']);
   });
 
-  it('is left again where the time is over before a command, and connected to anew by the next one', async () => {
+  it('is closed if the time is up before a command, and opened again by the next one', async () => {
     const { server, relay, to } = await relayed();
     const { connect, secret } = slowly();
     const caller = new AbortController();

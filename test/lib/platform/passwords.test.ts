@@ -147,8 +147,8 @@ function countOf(characters: Iterable<string>): Map<string, number> {
 }
 
 /**
- * What is expected where passwords are uniform over all that the rules allow: by inclusion and exclusion over the
- * classes that are missing. The characters of one class are alike, and so are the places.
+ * The expectation for uniform passwords: by inclusion and exclusion over the missing classes. Characters of one class
+ * are equally likely, in each position.
  */
 describe.each(VERSIONS)('over many operations the passwords of %s', (version) => {
   const LENGTH = 12;
@@ -161,7 +161,7 @@ describe.each(VERSIONS)('over many operations the passwords of %s', (version) =>
     derivePassword({ ...origin, nonce: `sample ${index}`, version }),
   );
 
-  /** How many passwords of so many characters are allowed when these classes are there already. */
+  /** The number of valid passwords of this length that contain these classes. */
   function allowed(length: number, present: ReadonlySet<CharacterClass>): number {
     const required: CharacterClass[] =
       version === 'tp5' ? ['lowercase', 'uppercase', 'digit', 'special'] : ['lowercase', 'uppercase', 'digit'];
@@ -193,7 +193,8 @@ describe.each(VERSIONS)('over many operations the passwords of %s', (version) =>
     expect([...countOf(samples.join('')).keys()].sort()).toEqual([...expectedShare.keys()].sort());
   });
 
-  // The operations are always the same ones, so the figures are too. A byte taken modulo 81 would deviate by more than 8.
+  // The operations are always the same ones, so the figures are too. A byte taken modulo 81 would deviate by more than
+  // 8.
   it('have every character as often as is expected, in each of the 12 places', () => {
     for (let place = 0; place < LENGTH; place += 1) {
       const observed = countOf(samples.map((password) => password.charAt(place)));

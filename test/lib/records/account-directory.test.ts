@@ -30,7 +30,7 @@ describe('The records of an opening', () => {
     expect([accountType, rebateUser]).toEqual([undefined, undefined]);
   });
 
-  it('have no phone number where the item has none', async () => {
+  it('have no phone number if the item has none', async () => {
     const { client } = await directory({ [crmKey.client('CLIENT01')]: { e164: undefined } }).readAccountRecords(
       ids,
       NO_LOG,
@@ -39,7 +39,7 @@ describe('The records of an opening', () => {
     expect(client).not.toHaveProperty('phone');
   });
 
-  it('are undefined where there are none', async () => {
+  it('are undefined if they are missing', async () => {
     const { client, connection } = await directory().readAccountRecords(
       { userId: 'NOBODY01', connectionId: 'none' },
       NO_LOG,

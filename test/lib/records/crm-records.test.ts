@@ -33,7 +33,7 @@ describe('The records of the contract', () => {
     ['connection with several ranges', ConnectionSchema, { ...LIVE, logins: [LIVE.logins, { from: 1, to: 1_000 }] }],
     ['interface-gateway connection', ConnectionSchema, { ...GATEWAY, code_page: 'windows-1251' }],
     ['web-registration connection', ConnectionSchema, { ...PLUG_IN, code_page: 'windows-1252' }],
-  ] as const)('are accepted as they are: %s', (_, schema, record) => {
+  ] as const)('are accepted unchanged: %s', (_, schema, record) => {
     expect(v.parse(schema as v.GenericSchema, record)).toEqual(record);
   });
 });
@@ -48,7 +48,7 @@ describe('A form', () => {
     expect(rulesOf(FormSchema, { ...form, fields })).toEqual([3, 4, 5].map((index) => `#/fields/${index}/key format`));
   });
 
-  it('is told all its faults at once', () => {
+  it('has all its errors listed at once', () => {
     const fields = [{ key: '', type: 'rating', size: 3 }, 'text', { type: 'document', accept: ['pdf'] }];
     expect(rulesOf(FormSchema, { id: 'F', fields, x: 1 })).toEqual([
       '#/id length',
@@ -112,7 +112,7 @@ describe('A connection', () => {
 describe('The logins of a connection', () => {
   const faultsOf = (connection: object, logins: unknown) => rulesOf(ConnectionSchema, { ...connection, logins });
 
-  it('are required where the protocol names them', () => {
+  it('are required if the protocol names them', () => {
     expect(faultsOf(LIVE, undefined)).toEqual(['#/logins required']);
     expect(faultsOf(GATEWAY, [])).toEqual(['#/logins size']);
   });
@@ -130,7 +130,7 @@ describe('The logins of a connection', () => {
     expect(faultsOf(LIVE, { from: 1 })).toEqual(['#/logins type']);
   });
 
-  it('are not chosen on web-registration, where the server chooses every one', () => {
+  it('are not chosen on web-registration, whose server chooses them', () => {
     expect(faultsOf(PLUG_IN, { from: 1, to: 10_000 })).toEqual(['#/logins unknown_field']);
   });
 

@@ -17,7 +17,7 @@ function document(bytes: Uint8Array, given: Partial<CheckedDocument> = {}): Chec
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('base64');
 
-/** Keeps what is put, and fails where it is told to. */
+/** Keeps objects, and fails on demand. */
 function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
   const objects: NewObject[] = [];
   const store: ObjectStore = {
@@ -38,7 +38,7 @@ async function realStore(options: { tagged?: boolean }) {
   return { s3, documents: s3Documents('documents', { ...options, open }) };
 }
 
-describe('A document where the form accepts', () => {
+describe('A document if the form accepts', () => {
   const { documents } = storeOf();
   const image = ['image/png', 'image/jpeg'];
 
@@ -125,7 +125,7 @@ describe('A document where the form accepts', () => {
 });
 
 describe('A stored document', () => {
-  it('stands under the registration and its number, with type, size and hash in the record', async () => {
+  it('is stored under the registration and its number, with type, size and hash in the record', async () => {
     const { documents, objects } = storeOf();
     const stored = await documents.store(
       'r-1',
@@ -247,7 +247,7 @@ describe('A stored document', () => {
     expect(opened).toBe(1);
   });
 
-  it('stands in S3 as it was sent', async () => {
+  it('is in S3 unchanged', async () => {
     const { s3, documents } = await realStore({});
     await documents.store('r-1', [document(FILES.png, { name: 'ü.png' })], signal);
     expect(s3.objects.get('documents/registrations/r-1/1')).toMatchObject({

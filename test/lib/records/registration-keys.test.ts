@@ -32,7 +32,7 @@ function newScope(): string[] {
   return ['registration', 'caller', `key-${scopes}`];
 }
 
-/** Claims a key that nobody else has. */
+/** Claims a unique key. */
 async function fresh(keys: RegistrationKeys, scope: readonly string[]): Promise<HeldKey> {
   const claim = await keys.claim(scope, ['f'], 1_000, signal());
   if (claim.kind !== 'fresh') throw new Error(`not fresh but ${claim.kind}`);
@@ -78,14 +78,14 @@ describe('A request with an Idempotency-Key', () => {
     expect(await keys.claim(scope, ['new', 'f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
   });
 
-  it('whose first worker failed before anything was sent is worked on anew', async () => {
+  it('whose first worker failed before anything was sent starts again', async () => {
     const { keys } = world();
     const scope = newScope();
     await keys.release(await fresh(keys, scope), signal());
     expect(await keys.claim(scope, ['g'], 1_000, signal())).toMatchObject({ kind: 'fresh' });
   });
 
-  it('whose first worker died before anything was sent is taken over when its lease is over', async () => {
+  it('whose first worker died before anything was sent is acquired after its lease', async () => {
     const { keys, clock } = world();
     const scope = newScope();
     const first = await fresh(keys, scope);
@@ -95,7 +95,7 @@ describe('A request with an Idempotency-Key', () => {
     await keys.markSent(second, ID, signal());
   });
 
-  it('whose first worker died after it may have sent is handed over to be settled', async () => {
+  it('whose first worker died after it may have sent is only finished', async () => {
     const { keys, clock } = world();
     const scope = newScope();
     const first = await fresh(keys, scope);
@@ -108,7 +108,7 @@ describe('A request with an Idempotency-Key', () => {
     expect(await keys.claim(scope, ['f'], 1_000, signal())).toMatchObject({ kind: 'in_progress' });
   });
 
-  it('whose first worker was only frozen and sends after all is never worked on anew beside it, in any order', async () => {
+  it('whose first worker was only frozen and still sends is never started again, in any order', async () => {
     const { clock } = world();
     const orders = await everyOrder(async (choose) => {
       const scope = newScope();
@@ -249,7 +249,7 @@ describe('A claim', () => {
     });
   });
 
-  it('never takes over what has another body, is finished, or is older than 24 hours', async () => {
+  it('never acquires a key with another body, a finished one, or one older than 24 hours', async () => {
     const { keys, clock } = world();
     const [other, done, old] = [newScope(), newScope(), newScope()];
     await fresh(keys, other);
@@ -272,7 +272,7 @@ describe('However many workers race for one key', () => {
     expect(claims.filter(({ kind }) => kind === 'in_progress')).toHaveLength(19);
   });
 
-  it('exactly one of them settles what a dead one left', async () => {
+  it('exactly one of them finishes the key of a lost worker', async () => {
     const { keys, clock } = world();
     const scope = newScope();
     await keys.markSent(await fresh(keys, scope), ID, signal());
@@ -281,7 +281,7 @@ describe('However many workers race for one key', () => {
     expect(claims.filter(({ kind }) => kind === 'undecided')).toHaveLength(1);
   });
 
-  it('never two of them may send between two certain failures, whatever they do and whenever they die', async () => {
+  it('never two of them may send between two certain failures, with kills at any time', async () => {
     const step = fc.record({
       worker: fc.nat(2),
       does: fc.constantFrom('claim', 'send', 'finish', 'release', 'time passes'),
@@ -302,7 +302,7 @@ describe('However many workers race for one key', () => {
               expect(sent).toBe(0);
               held.set(worker, { key: claim.held, maySend: true });
             }
-            // Who settles what a dead worker left must not send.
+            // A worker that finishes another's key must not send.
             if (claim.kind === 'undecided') held.set(worker, { key: claim.held, maySend: false });
             if (claim.kind === 'finished') expect(sent).toBe(1);
           }

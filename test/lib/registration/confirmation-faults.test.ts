@@ -27,13 +27,13 @@ const STEPS = [
 
 /** Steps whose failure changes nothing in the answer. */
 const QUIET = ['the event', 'noting that it is published'];
-/** Where the source cannot be counted, the request goes on. A confirmation recognizes its own write if there is time. */
+/** If the source cannot be counted, the request continues. A confirmation recognizes its own write if there is time. */
 const isBorne = (what: string, fault: StepFault) =>
   QUIET.includes(what) ||
   (what === 'counting the source' && (fault === 'refused' || fault === 'answer lost')) ||
   (what === 'confirming' && fault === 'answer lost');
 
-/** What the first answer must be. */
+/** The expected first answer. */
 function answerTo(what: string, fault: StepFault): 204 | 'problem' | 'killed' {
   if (fault === 'killed before' || fault === 'killed after') return 'killed';
   return isBorne(what, fault) ? 204 : 'problem';
@@ -92,7 +92,7 @@ describe.concurrent('A confirmation in which one step goes wrong', () => {
     expect(await confirmation()).toMatchObject({ confirmed_at, published: true });
     expect([...world.passing]).toEqual([]);
     expect(world.published.length).toBeGreaterThanOrEqual(1);
-    // Twice only where the first was published, and that could not be noted.
+    // Twice only if the first was published but that was not recorded.
     expect(world.published.length).toBeLessThanOrEqual(QUIET.includes(what) ? 2 : 1);
     for (const detail of world.published) expect(detail).toMatchObject({ id, confirmed_at });
   });
@@ -105,7 +105,7 @@ const confirmed = cases.filter(([what, fault]) =>
 );
 
 describe.concurrent('A registration that was confirmed, and whose caller never comes back', () => {
-  it.each(confirmed)('is published within a minute or two, whatever went wrong: %s: %s', async (_, fault, step) => {
+  it.each(confirmed)('is published within two minutes after the fault: %s: %s', async (_, fault, step) => {
     const { world, id, confirmation } = await registered(await testDatabase(afterAll));
     await outcome(world, stepsWith(step, fault));
     for (let minute = 0; minute < 3; minute += 1) {

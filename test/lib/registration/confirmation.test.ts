@@ -269,7 +269,7 @@ describe('Guesses', () => {
     expect(world.published).toHaveLength(1);
   });
 
-  it('that come at once: at most five are compared, in whatever order the database works on them', async () => {
+  it('in parallel: at most five are compared, in any order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.infiniteStream(fc.nat()), fc.integer({ min: 0, max: 7 }), async (choices, wrong) => {
         world = new FakeConfirmations(database);

@@ -79,7 +79,7 @@ describe('An Idempotency-Key', () => {
     });
   });
 
-  it('of a request that is under way, and another password, gets idempotency_key_reused', async () => {
+  it('of a running request, and another password, gets idempotency_key_reused', async () => {
     const claim = { kind: 'in_progress', retryAfterSeconds: 5, registrationId: 'r-1' } as const;
     const other = fakeRegistration({ claim, keptHash: 'hash of another password' });
     expect(typeOf(await other.run(registrationRequest({}, KEYED)))).toBe('idempotency_key_reused');

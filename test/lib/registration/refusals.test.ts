@@ -14,7 +14,7 @@ import {
 } from '../../support/registration-fakes.ts';
 
 describe('A request that is refused', () => {
-  /** What it is refused for, its last steps, and which of its counts are released. */
+  /** The reason of the refusal, its last steps, and the released counts. */
   interface Refusal {
     what: string;
     type: ProblemType;
@@ -99,7 +99,7 @@ describe('A request that is refused', () => {
   ];
 
   it.each(refusals)(
-    '$what gets $type, does nothing beyond that step, and what it counted is released',
+    '$what gets $type, stops at that step, and its counts are released',
     async ({ type, settings, body, steps, released }) => {
       const fake = fakeRegistration(settings);
       expect(typeOf(await fake.run(registrationRequest(body)))).toBe(type);

@@ -103,7 +103,7 @@ describe('The channel', () => {
     expect(prepared).toEqual(['es', true, false]);
   });
 
-  it('that cannot be made ready is sent on all the same', async () => {
+  it('that cannot be prepared is still used', async () => {
     const fake = fakeRegistration({ prepare: () => Promise.reject(DOWN) });
     expect(await fake.run(registrationRequest())).toEqual({});
     expect(fake.sent).toHaveLength(1);
@@ -150,7 +150,7 @@ describe('A failure before the send', () => {
     },
   );
 
-  it('waits for what is under way: nothing happens after an answer', async () => {
+  it('waits for running calls: nothing happens after an answer', async () => {
     const fake = fakeRegistration({ failures: { lookup: DOWN } });
     await fake.run(registrationRequest({}, KEYED));
     for (const step of fake.steps()) expect(fake.log).toContain(`${step} done`);
@@ -243,7 +243,7 @@ describe('A send', () => {
   });
 });
 
-describe('What is kept of a registration', () => {
+describe('A stored registration', () => {
   it('is the request, the password’s hash, the form’s fields as JSON, and the seals of code and password', async () => {
     const fake = fakeRegistration({ form: FORM, referrerId: 'CLIENT01' });
     const request = registrationRequest({
@@ -286,7 +286,7 @@ describe('What is kept of a registration', () => {
     expect(JSON.stringify(fake.kept)).not.toContain('987654');
   });
 
-  it('has 256 characters of the user agent, and none where the request has none', async () => {
+  it('has 256 characters of the user agent, if there is one', async () => {
     for (const [userAgent, kept] of [
       ['x'.repeat(300), 'x'.repeat(256)],
       [undefined, undefined],

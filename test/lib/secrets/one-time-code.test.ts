@@ -44,7 +44,7 @@ describe('A one-time password', () => {
   });
 
   it('is another one each time', () => {
-    // Of 1,000 draws from a million about half a pair is alike; 20 pairs come once in more than 10^20 tries.
+    // Among 1,000 draws from a million, half a pair is expected; 20 pairs occur once in more than 10^20 runs.
     expect(new Set(Array.from({ length: 1_000 }, makeCode)).size).toBeGreaterThan(980);
   });
 });
@@ -118,7 +118,7 @@ describe('The seals of a code and a password', () => {
     expect(isSealedPassword('$argon2id$hash', binding, seals, pepperOf('2', '2'))).toBe(false);
   });
 
-  it('are the same or not, also where one is broken', () => {
+  it('are equal or not, also if one is malformed', () => {
     expect(isSameSeal(seals.code, seals.code)).toBe(true);
     for (const broken of ['', 'AAAA', seals.password]) expect(isSameSeal(seals.code, broken)).toBe(false);
   });

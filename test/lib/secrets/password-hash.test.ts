@@ -36,7 +36,7 @@ describe('The hash of a password', () => {
     expect(await verifyPassword(hash, 'cafe\u0301-au-lait')).toBe(true);
   });
 
-  it('keeps characters apart that only look alike', async () => {
+  it('distinguishes characters that only look equal', async () => {
     const hash = await hashPassword('x\u00b2-password', salt);
     expect(await verifyPassword(hash, 'x2-password')).toBe(false);
   });

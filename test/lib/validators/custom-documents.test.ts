@@ -95,7 +95,7 @@ describe('documents', () => {
     expect(await rulesOf(form, { d0cUpl: Array(1_000_000).fill(0) })).toEqual(['#/d0cUpl too_many']);
   });
 
-  it('that are too large decide the answer, whatever else is wrong', async () => {
+  it('that are too large decide the answer, even with other errors', async () => {
     expect(await check({ x: 1, m0re: [document(3 * MB + 1)] })).toMatchObject({
       tooLarge: true,
       violations: [{ rule: 'size' }, { pointer: '#/x', rule: 'unknown_field' }],

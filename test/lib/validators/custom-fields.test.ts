@@ -22,7 +22,7 @@ describe('the fields of a form', () => {
     });
   });
 
-  it('are required where the form says so, and then not empty', async () => {
+  it('are required if the form requires them, and then not empty', async () => {
     expect(await rulesOf(form, {})).toEqual(['#/a required', '#/c required']);
     expect(await rulesOf(form, { a: '', c: [] })).toEqual(['#/a required', '#/c required']);
     expect(await rulesOf(form, { a: null, c: null })).toEqual(['#/a type', '#/c type']);
@@ -82,7 +82,7 @@ describe('the fields of a form', () => {
     expect(outcome.ok && Object.entries(outcome.fields)).toEqual([['constructor', 'c']]);
   });
 
-  it('may take any choice where the form lists no options', async () => {
+  it('accept any choice if the form lists no options', async () => {
     const listless = formOf({ key: 'r', type: 'radio', options: [] }, { key: 'm', type: 'multiselect', options: [] });
     expect(await rulesOf(listless, { r: 'any', m: ['any'] })).toEqual([]);
   });
@@ -109,7 +109,7 @@ describe('the fields of a form', () => {
   });
 });
 
-describe('whatever is sent to a form', () => {
+describe('any value for a form', () => {
   const mark = 'hunter2-SECRET';
   const form = formOf(...CUSTOM_FIELD_TYPES.map((type): Field => ({ key: `my_${type}`, type, options: ['a'] })));
   const leaf = fc.oneof(
@@ -121,7 +121,7 @@ describe('whatever is sent to a form', () => {
   const value = fc.oneof(leaf, fc.array(fc.oneof(leaf, members)), members, fc.jsonValue());
   const key = fc.constantFrom(...form.fields.map((field) => field.key), '__proto__', 'constructor', 'x');
 
-  it('is kept as it is, or answered with errors of the known rules, which hold nothing of it', async () => {
+  it('is kept unchanged, or answered with errors of the known rules, without quoting it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.dictionary(key, value), async (values) => {
         const outcome = await checkCustomFields(form, values);

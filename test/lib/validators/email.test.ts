@@ -47,7 +47,7 @@ describe('an e-mail address', () => {
     },
   );
 
-  it('is folded and keyed to a fixed point, whatever was typed', () => {
+  it('is folded and keyed to a fixed point, for any input', () => {
     fc.assert(
       fc.property(fc.oneof(fc.emailAddress(), fc.string({ unit: 'binary' })), (email) => {
         expect(emailKey(emailKey(email))).toBe(emailKey(email));

@@ -33,7 +33,7 @@ describe('a pointer', () => {
     expect(jsonPointer(keys)).toBe(pointer);
   });
 
-  it('leads back to its keys, whatever they hold', () => {
+  it('decodes to its keys, for any keys', () => {
     const key = fc.string({ unit: 'binary', maxLength: 100 }).map((text) => text.toWellFormed());
     fc.assert(
       fc.property(fc.array(key), (keys) => {
@@ -43,7 +43,7 @@ describe('a pointer', () => {
     );
   });
 
-  it('names a key that is no Unicode text, and only the parent of one that is longer than 255', () => {
+  it('names a key that is not Unicode, and only the parent of one longer than 255', () => {
     expect(jsonPointer(['a\ud800b'])).toBe('#/a%EF%BF%BDb');
     expect(jsonPointer(['a', 'b'.repeat(256), 'c'])).toBe('#/a');
   });
@@ -150,7 +150,7 @@ describe('A violation', () => {
     ]);
   });
 
-  it('of an action without a message of ours says nothing of the value', () => {
+  it('of an action without our message does not quote the value', () => {
     const { issues = [] } = v.safeParse(v.pipe(v.string(), v.startsWith('length: ')), 'secret');
     expect(listViolations(issues, ['a'])).toEqual([{ pointer: '#/a', rule: 'format', detail: 'is not valid' }]);
   });
@@ -182,7 +182,7 @@ function isIntlTag(tag: string): boolean {
 }
 
 describe('a language', () => {
-  it('is whatever Intl takes for one, of at most 64 characters', () => {
+  it('is every tag that Intl accepts, of at most 64 characters', () => {
     const part = fc.constantFrom(
       'de',
       'Latn',

@@ -66,8 +66,8 @@ describe('a registration request', () => {
   });
 });
 
-describe('the keys that are no fixed field', () => {
-  it('are all kept for the rules of the form, whatever their names', async () => {
+describe('the keys of other fields', () => {
+  it('are all kept for the rules of the form, with any name', async () => {
     const body = { ...least, ...JSON.parse('{"a":1}') };
     const hostile = JSON.parse(
       `${JSON.stringify(body).slice(0, -1)},"__proto__":{"email":"x"},"constructor":1,"toString":2}`,
@@ -106,7 +106,7 @@ describe('the rules', () => {
   });
 });
 
-describe('whatever is sent', () => {
+describe('any body', () => {
   const mark = 'hunter2-SECRET';
   const marked = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 20 }).map((text) => `${mark}${text}`),

@@ -20,7 +20,7 @@ function anAccount(more: Partial<SimulatedAccount> = {}): SimulatedAccount {
   return { ...account, balance: 10_000, comment: OPERATION.operation_id, ...more };
 }
 
-/** What can be seen of a request that went well. */
+/** The observable result of a good request. */
 function aSight(more: Partial<FinalSight> = {}): FinalSight {
   const accounts = more.accounts ?? [anAccount()];
   return {
@@ -88,7 +88,7 @@ describe('The check of an answer', () => {
 describe('The check of the end', () => {
   const answered = (more: Partial<Intent> = {}) => anIntent({}, { answers: [OPENED], ...more });
 
-  it('accepts what went well, what never began, and an account that a restored server has lost', () => {
+  it('accepts good requests, unstarted ones, and an account that a restored server has lost', () => {
     checkEnd(aSight(), answered());
     checkEnd(aSight({ accounts: [], operations: [] }), anIntent());
     checkEnd(aSight({ accounts: [], records: [{ login: LOGIN }] }), answered({ isRestored: true }));
@@ -125,7 +125,7 @@ describe('The check of the end', () => {
     checkEnd(aSight({ accounts: [anAccount({ balance: 0 })], operations, isDepositReported: () => true }), answered());
   });
 
-  it('finds an account of a request without a key that was told that there is none', () => {
+  it('finds an account of a request without a key that was answered as failed', () => {
     const intent = anIntent({ keyed: false }, { lastWord: '503 platform_unavailable' });
     expect(() => checkEnd(aSight(), intent)).toThrow('an account in the end');
     checkEnd(aSight({ accounts: [], records: [], operations: [] }), intent);

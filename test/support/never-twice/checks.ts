@@ -5,7 +5,7 @@ import { CONNECTIONS, isKeyed } from '../account-connections.ts';
 import type { Intent } from './intents.ts';
 import type { WatchedOperation } from './ledger-watch.ts';
 
-/** What can be seen of one request from outside of the functions. */
+/** The observable result of one request. */
 export interface Sight {
   /** The accounts of its client on its server. */
   accounts: SimulatedAccount[];
@@ -22,7 +22,7 @@ export interface Sight {
   payments(login: number): number;
 }
 
-/** What can be seen in the end. */
+/** The observable final state. */
 export interface FinalSight extends Sight {
   records: Item[];
   /** The operations whose accounts were published. */
@@ -55,7 +55,9 @@ export function wordOf({ status, body }: AccountAnswer): string {
   return status === 200 ? '200' : `${status} ${body.type}`;
 }
 
-/** One answer: the contract has it, it is true at this moment, and it does not differ from earlier ones. @throws Error */
+/**
+ * One answer: the contract has it, it is true at this moment, and it does not differ from earlier ones. @throws Error
+ */
 export function checkAnswer(sight: Sight, intent: Intent, answer: AccountAnswer): void {
   const { status, headers, body } = answer;
   const word = wordOf(answer);

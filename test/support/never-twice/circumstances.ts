@@ -1,6 +1,6 @@
 import type { ConnectionId } from '../account-connections.ts';
 
-/** What a kind of histories may meet. */
+/** The circumstances of a kind of histories. */
 export interface Circumstances {
   connections: readonly ConnectionId[];
   /** How late a server may execute a command, in milliseconds, even if the connection has ended. */

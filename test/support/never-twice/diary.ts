@@ -1,12 +1,12 @@
 import type { AccountWorld } from '../account-world.ts';
 import { listenTo } from './moments.ts';
 
-/** So many of its last lines are told. */
+/** The number of its last lines in a report. */
 const MAX_TOLD = 300;
 /** Of a line of the log; the rest is the same in each, or counts. */
 const TOLD_OF_LOG = ['operation_id', 'registration_id', 'login', 'status', 'type', 'step', 'reason'];
 
-/** What happened in a world, in order: the tries, the calls that came in, and what the functions logged. */
+/** The events of a world, in order: the tries, the received calls, and what the functions logged. */
 export class Diary {
   readonly #world: AccountWorld;
   readonly #lines: string[] = [];

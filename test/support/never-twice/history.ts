@@ -15,7 +15,7 @@ import type { Edit, Story } from './steps.ts';
 const HOUR_MS = 60 * 60_000;
 /** The time that passes before each of the last runs of the settler, in milliseconds; in the end more than a day. */
 const SETTLED_AFTER_MS = [0, 200_000, HOUR_MS + 60_000, HOUR_MS + 60_000, 24 * HOUR_MS, HOUR_MS + 60_000];
-/** No command is on its way any more, in milliseconds. An operator who finds no account waits for that. */
+/** After this time no command is pending, in milliseconds. An operator who finds no account waits for that. */
 const COMMANDS_END_MS = 400_000;
 /** At the end of a history nothing is in the way any more: the function's time then, in milliseconds. */
 const LAST_MS = 20_000;
@@ -152,7 +152,7 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     }
   }
 
-  /** An operator looks at the server, and decides what nobody else can decide. */
+  /** An operator looks at the server and decides. */
   async #operate(intent: Intent): Promise<void> {
     for (const { operation_id: operationId, life } of this.#operations(intent)) {
       if (life?.at !== 'undecided') continue;

@@ -3,7 +3,7 @@ import { CONNECTIONS, type ConnectionId, firstRange, isKeyed } from '../account-
 import type { WorldClient } from '../account-world.ts';
 import { type Tried, unused } from './rounds.ts';
 
-/** What a request asks for. */
+/** The content of a request. */
 export interface Shape {
   connection: ConnectionId;
   /** With an `Idempotency-Key`. A request without one is sent once. */

@@ -21,7 +21,7 @@ export interface WatchedOperation extends Item {
  * exist exactly as long as its operation names the login.
  */
 export class LedgerWatch {
-  /** What was wrong. */
+  /** The violations. */
   readonly violations: string[] = [];
   /** How many writes of operations and reservations there were. */
   writes = 0;
@@ -140,7 +140,9 @@ const FACTS = [...new Set(Object.values(LIFE).flatMap((row) => row.flatMap(({ on
 
 const known = new Map<string, boolean>();
 
-/** Whether a row of `LIFE` leads from one state to the other. A worker may write two steps of an open account at once. */
+/**
+ * Whether a row of `LIFE` leads from one state to the other. A worker may write two steps of an open account at once.
+ */
 export function isTransition(from: Life, to: Life): boolean {
   // Only whether logins and times are the same counts.
   const seen: unknown[] = [];

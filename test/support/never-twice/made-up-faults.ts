@@ -38,7 +38,7 @@ export function platformFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> 
   return fc.oneof(any, any, any, any, unheardOf);
 }
 
-/** It is carried out, and answered by what no list has. */
+/** It is executed, and answered with an undocumented code. */
 const unheardOf: fc.Arbitrary<Fault> = fc.record({
   kind: fc.constant('retcode'),
   times: fc.constant(1),
@@ -46,7 +46,7 @@ const unheardOf: fc.Arbitrary<Fault> = fc.record({
   code: fc.constant(UNDOCUMENTED_CODE),
 });
 
-/** The command is carried out when nobody waits any more. */
+/** The command is executed after its caller has gone. */
 export function lateFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
   return fc.record({
     kind: fc.constantFrom<FaultKind[]>('late', 'late', 'slow'),

@@ -4,8 +4,8 @@ import type { Faults, IncomingCall } from '../../../infra/local/faults.ts';
 import type { Run } from '../environments.ts';
 
 /**
- * When something happens to a function: after some time, or when the n-th call of a kind comes in. That call is executed,
- * and the function does not know it yet.
+ * When something happens to a function: after some time, or when the n-th call of a kind comes in. That call is
+ * executed, and the function does not know it yet.
  */
 export interface Moment {
   /** `time`: steps of 25 ms. `put`: the claim or the record. `note`: a later write to an operation. */
@@ -18,7 +18,7 @@ export interface Moment {
 type Listener = (call: IncomingCall) => Promise<void> | void;
 const listeners = new WeakMap<Faults, Set<Listener>>();
 
-/** Calls the listener with every call that comes in, which waits for it. @returns how to end that */
+/** Calls the listener with every incoming call, which waits for it. @returns ends that */
 export function listenTo(faults: Faults, listener: Listener): () => void {
   let all = listeners.get(faults);
   if (all === undefined) {
@@ -76,7 +76,7 @@ export const noted: fc.Arbitrary<Moment> = fc.record({
   count: fc.constantFrom(1, 1, 2),
   stopMs: fc.constant(140_000),
 });
-/** Right when a command has come in, or while what became of it is written down. */
+/** Right when a command has arrived, or while its result is written. */
 export const killed: fc.Arbitrary<Moment> = fc.oneof(
   fc.record({ of: fc.constant('put' as const), count: fc.constantFrom(2, 2, 3) }),
   fc.record({ of: fc.constant('note' as const), count: fc.integer({ min: 1, max: 3 }) }),

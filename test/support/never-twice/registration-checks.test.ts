@@ -32,14 +32,14 @@ describe('the check of a registration', () => {
     expect(intent.answers).toHaveLength(1);
   });
 
-  it('finds a second message, but for a key that was used anew', () => {
+  it('finds a second message, except after the key was free again', () => {
     const twice = { messages: 2, isUndisturbed: false };
     expect(() => checkRegistration(twice, anIntent(), undefined)).toThrow('2 messages');
     expect(() => checkRegistrationEnd(twice, anIntent())).toThrow('2 messages');
     checkRegistration(twice, anIntent({ uses: 2 }), SENT);
   });
 
-  it('finds 204 without a message, where nothing was in its way', () => {
+  it('finds 204 without a message and without a fault', () => {
     expect(() => checkRegistration({ messages: 0, isUndisturbed: true }, anIntent(), SENT)).toThrow(
       'without a message',
     );
@@ -48,7 +48,7 @@ describe('the check of a registration', () => {
     checkRegistration({ messages: 0, isUndisturbed: false }, anIntent(), SENT);
   });
 
-  it('finds 502 beside a message, and answers that the contract does not have', () => {
+  it('finds 502 with a message, and answers that the contract does not have', () => {
     const failed = answer(502, 'otp_delivery_failed');
     expect(() => checkRegistration({ messages: 1, isUndisturbed: false }, anIntent(), failed)).toThrow('502');
     expect(() => checkRegistration({ messages: 0, isUndisturbed: false }, anIntent(), answer(418, 'tea'))).toThrow(
@@ -62,7 +62,7 @@ describe('the check of a registration', () => {
     checkRegistration(none, anIntent({ words: ['500 internal_error'] }), LIMITED);
   });
 
-  it('counts one place of the source, but where a try failed, said so or was killed before', () => {
+  it('counts the source once, except if an attempt failed or was killed before', () => {
     expect(hasOnePlace(anIntent({ words: ['409 request_in_progress', '204'] }), true)).toBe(true);
     expect(hasOnePlace(anIntent({ words: ['204'], befallen: true }), false)).toBe(true);
     expect(hasOnePlace(anIntent({ words: ['204'], befallen: true }), true)).toBe(false);

@@ -10,7 +10,7 @@ export interface Registration extends Tried {
   words: string[];
 }
 
-/** What can be seen of one request from outside the function. */
+/** The observable result of one request. */
 export interface RegistrationSight {
   /** How many were sent to its address. */
   messages: number;
@@ -59,8 +59,8 @@ export function checkRegistration(
 }
 
 /**
- * Whether all of it can have taken one place of its source only. A try that failed has used up one for itself, also a try
- * that was killed before it said so.
+ * Whether all of it can have taken one place of its source only. A try that failed has used up one for itself, also a
+ * try that was killed before it said so.
  */
 export function hasOnePlace({ key, uses, words, befallen }: Registration, mayHaveFailed: boolean): boolean {
   if (key === undefined || uses !== 1 || (befallen && mayHaveFailed)) return false;

@@ -17,7 +17,7 @@ const LAST_MS = 12_000;
 const MAX_RETRIES = 20;
 /** After one message to an address the next may be asked for. */
 const RESEND_MS = 61_000;
-/** So many requests of one source in ten minutes. */
+/** The limit of one source in ten minutes. */
 const OF_A_SOURCE = 5;
 const TEN_MINUTES_MS = 10 * 60 * 1_000;
 /** After that none counts any more. */
@@ -40,7 +40,7 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
         key,
         scope: key === undefined ? undefined : ['registration', CALLER, key],
         returns: keyed,
-        // Nobody shares a mail domain or a source.
+        // No two persons share a mail domain or a source.
         email: `quill-${persons}@p${persons}.example`,
         source: `10.${(persons >> 16) & 255}.${(persons >> 8) & 255}.${persons & 255}`,
         answers: [],
@@ -101,7 +101,7 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
     throw new Error(`${intent.name}: it has taken more than one place`);
   }
 
-  /** What is answered again takes none, when that of the request itself does not count any more. */
+  /** A replay takes no quota if that of the original request has expired. */
   async #checkRepeat(intent: Registration): Promise<void> {
     const { clock } = this.world;
     await clock.pass(PLACES_LAST_MS);
@@ -113,7 +113,7 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
       throw new Error(`${intent.name}: what was answered again has taken a place`);
   }
 
-  /** Whether so many others may be asked for by its source, one for its address among them. */
+  /** Whether its source may request this many others, including one for its address. */
   async #areLeft(places: number, { email, source }: Registration): Promise<boolean> {
     const { clock } = this.world;
     const began = clock.now();

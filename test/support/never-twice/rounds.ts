@@ -41,7 +41,7 @@ export interface Tried {
   returns: boolean;
   /** Every answer that ended it and differs. */
   answers: unknown[];
-  /** How many tries are under way. */
+  /** The number of running attempts. */
   running: number;
   /** A try was killed, stopped or out of time. */
   befallen: boolean;
@@ -67,7 +67,7 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
   protected readonly faulty = new Set<Target>();
   /** The function's time, in milliseconds. It stops working four seconds earlier. */
   protected abstract readonly ms: number;
-  /** Functions that were stopped go on while others work. */
+  /** Stopped functions resume while others work. */
   readonly #stopped: Promise<unknown>[] = [];
   #failure: unknown;
   #tries = 0;
@@ -82,14 +82,14 @@ export abstract class Rounds<I extends Tried, A extends Pick<AccountAnswer, 'sta
   /** New requests: one, or two that want the same. */
   protected abstract begin(shape: S, rivals: boolean): Promise<I[]>;
   protected abstract send(intent: I, ms: number): Run & { answer: Promise<A | undefined> };
-  /** Where its commands go. */
+  /** The target of its commands. */
   protected abstract serverOf(intent: I): Faults;
   protected abstract usesOf(intent: I): number;
   /** After each try. @throws Error if a promise was broken */
   protected abstract see(intent: I, answer: A | undefined): void;
   /** Nothing is in the way any more: the request comes to its end. */
   protected abstract finish(intent: I): Promise<void>;
-  /** What people do to the CRM, to the server or to an operation. */
+  /** Edits by people of the CRM, the server or an operation. */
   protected abstract edit(edit: Edit, intent: I): Promise<unknown>;
   /** When everything is over. */
   protected abstract checkEnd(): Promise<void>;

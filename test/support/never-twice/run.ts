@@ -10,8 +10,8 @@ import { registrationStoriesOf, type Step, type Story, storiesOf } from './steps
 
 /**
  * Random histories of requests, retries, kills, pauses, faults, edits and operators' commands, against the functions as
- * they are deployed, each in a process of its own. No request has two accounts, two deposits or a stranger's account, and
- * every write of an operation is a transition of `LIFE`.
+ * they are deployed, each in a process of its own. No request has two accounts, two deposits or a stranger's account,
+ * and every write of an operation is a transition of `LIFE`.
  */
 
 type Told = Story | Step<boolean>[];
@@ -49,7 +49,7 @@ export interface HistoriesOptions {
   onViolation?: (violation: Violation) => void;
 }
 
-/** Runs so many histories; the same seed makes up the same ones. */
+/** Runs this many histories; the same seed gives the same ones. */
 export async function runHistories(options: HistoriesOptions): Promise<Summary> {
   const { bundles, kind, runs, lanes, seed, only, untilFirst, progress, onViolation } = options;
   const began = Date.now();

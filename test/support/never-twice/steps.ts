@@ -8,7 +8,7 @@ import type { Shape } from './intents.ts';
 import { databaseFault, faultOf, lateFaultOf, platformFaultOf } from './made-up-faults.ts';
 import { killed, type Moment, moment, noted } from './moments.ts';
 
-/** What is sent at once, with what happens to each of it; then how much time passes, in milliseconds, and what people do. */
+/** The parallel requests with their circumstances; then the elapsed time, in milliseconds, and the edits by people. */
 export interface Round {
   tries: (Moment | null)[];
   passMs: number;
@@ -19,7 +19,7 @@ export interface Round {
   edit?: Edit | undefined;
 }
 
-/** What people do to the records, the server or the operation of a request. */
+/** Edits by people of the records, the server or the operation of a request. */
 const EDITS = [
   // The client gets another name in the CRM, or the connection another range: of its own, or of another connection.
   ...['client renamed', 'range edited', 'range shared'],
@@ -52,7 +52,7 @@ export type Step<S = Shape> =
 export interface Story {
   /** How the gateway answers `WCHECKPASS`. */
   passwordCheck: Question;
-  /** What the manager of tp5 sees of accounts at the beginning. */
+  /** The initial visibility of accounts for the tp5 manager. */
   personalData: boolean | 'names';
   steps: Step[];
 }
@@ -150,7 +150,8 @@ function shapeOf({ connections }: Circumstances): fc.Arbitrary<Shape> {
         notices: fc.constantFrom(false, false, true),
       })
       .map((one) => (isKeyedConnection(one.connection) ? one : { ...one, login: 'none' as const, readonly: false }))
-      // Strangers' accounts are in the range of `tp5-demo`. There the second lock needs a password that the settler knows.
+      // Strangers' accounts are in the range of `tp5-demo`. There the second lock needs a password that the settler
+      // knows.
       .map((one) => (one.connection === 'tp5-demo' ? { ...one, given: false } : one))
   );
 }
@@ -165,7 +166,10 @@ interface Script {
   pays?: boolean;
 }
 
-/** Nothing, a moment, and up to the end of a lease; a little before each, so that it ends in the middle of the next round. */
+/**
+ * Nothing, a moment, and up to the end of a lease; a little before each, so that it ends in the middle of the next
+ * round.
+ */
 const passMs = fc.constantFrom(0, 0, 900, 6_900, 12_000, 25_000, 64_900, 130_000, 139_900);
 const none = fc.constant(null);
 const anyRound: fc.Arbitrary<Round> = fc.record({
@@ -192,7 +196,7 @@ const overtaken = script(
   fc.constantFrom(...ENDINGS).map((ending) => ({ kind: 'late', times: 1, ms: 200, ending })),
   [struck(fc.constant({ of: 'command', count: 2, stopMs: 400 }), 7_000), calm],
 );
-/** One try is stopped right before its command leaves, and goes on after others have acquired the operation. */
+/** One attempt is stopped right before its command, and resumes after others have acquired the operation. */
 const takenOver = script(none, [struck(noted, 139_900), afterMs(100), calm]);
 /** The database fails when the account is open, or is about to be. */
 const failingNotes = script(none, [afterMs(0, 6_900), fc.oneof(anyRound, calm), calm], {
@@ -211,9 +215,9 @@ function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
   });
   /** Retried while a very late server may still execute the command. */
   const late = script(lateFault, [afterMs(900, 12_000), afterMs(12_000, 25_000), calm]);
-  /** The answer is lost, or says nothing. */
+  /** The answer is lost or undocumented. */
   const failing = script(fault, [afterMs(0, 12_000), calm, calm]);
-  /** The function dies when a command leaves or has come in. */
+  /** The function is killed when a command is sent or received. */
   const died = script(fc.oneof(none, none, lateFault), [
     struck(killed, 6_900, 14_000, 14_000, 130_000),
     afterMs(12_000, 130_000),

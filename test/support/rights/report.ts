@@ -26,7 +26,7 @@ interface CheckedRight {
 
 export interface RightsReport {
   rights: CheckedRight[];
-  /** What is wrong, a line each. */
+  /** The violations, one line each. */
   failures: string[];
 }
 

@@ -5,7 +5,10 @@ import { describe, expect, it } from 'vitest';
 import type { TextServerOptions } from '../../../../infra/local/platforms/text-accounts.ts';
 import { BASIC, command, start, talk } from '../../../support/text-server.ts';
 
-/** How each dialect answers an opening. A gateway names groups, a plug-in numbers them, and only the plug-in ends its lines. */
+/**
+ * How each dialect answers an opening. A gateway names groups, a plug-in numbers them, and only the plug-in ends its
+ * lines.
+ */
 const DIALECTS = {
   'web-registration': {
     group: '2',
@@ -24,7 +27,7 @@ type Changes = Record<string, string | undefined>;
 const gateway = (options: Partial<TextServerOptions> = {}) => start({ dialect: 'interface-gateway', ...options });
 const order = (changes: Changes = {}) => command({ GROUP: 'standard', ...changes });
 
-/** What an opening says, and what comes of it: the account has these members, or the answer is this error. */
+/** The parameters of an opening, and the result: the account's members, or the error. */
 const OPENINGS: readonly [dialect: Dialect, says: string, changes: Changes, account: object | string][] = [
   [
     'web-registration',
@@ -109,7 +112,7 @@ describe('web-registration', () => {
     expect(server.accounts()).toEqual([]);
   });
 
-  it('takes a password for the phone that stands first for the password', async () => {
+  it('takes a phone password that comes first for the password', async () => {
     const server = await start();
     const { PASSWORD, ...rest } = BASIC;
     const values = Object.entries({ PHONE_PASSWORD: 'Phone99', ...rest, PASSWORD, LEVERAGE: '1' });
@@ -250,7 +253,7 @@ describe('interface-gateway', () => {
     ).toBe(answer);
   });
 
-  it('refuses a client that is not listed, and ends its answer as it is set to', async () => {
+  it('refuses a client that is not listed, and ends its answer as configured', async () => {
     const strict = await gateway({ allowedAddresses: ['192.0.2.1'] });
     expect((await talk(strict.port, order())).text).toBe('ERROR\r\nillegal IP\r\nend');
     const [line, none] = [await gateway({ end: 'line' }), await gateway({ end: 'none' })];

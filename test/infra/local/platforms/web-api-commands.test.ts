@@ -72,7 +72,7 @@ describe('the commands of the simulated server', () => {
 });
 
 describe('the accounts of the simulated server', () => {
-  it('stand beside a crowd of others, which can be looked up and is not listed', async () => {
+  it('are next to bulk accounts, which can be looked up and are not listed', async () => {
     const { call, retcode, server } = await loggedIn();
     server.populate({ group: 'real\\standard', from: 6_000, count: 1_000 });
     await call('/api/user/add', USER);

@@ -69,7 +69,7 @@ describe('a session of the simulated server', () => {
 describe('a fault at a step before the first command', () => {
   const forbidden = { status: 403, text: '403 Forbidden' };
 
-  it('strikes as many calls of the authentication as it was set for, and no command', async () => {
+  it('affects the configured number of authentication calls, and no command', async () => {
     const server = await testServer();
     server.faults.set({ kind: 'retcode', code: 1012, times: 2, step: 'authentication' });
     expect(server.faults.list()).toEqual([{ kind: 'retcode', code: 1012, times: 2, after: 0, step: 'authentication' }]);
@@ -93,7 +93,7 @@ describe('a fault at a step before the first command', () => {
     expect(server.faults.list()).toEqual([]);
   });
 
-  it('a lost reply to the proof leaves a session that nobody has', async () => {
+  it('a lost reply to the proof leaves an unused session', async () => {
     const server = await testServer();
     const { call, logIn } = client(server);
     server.faults.set({ kind: 'reply_lost', times: 1, after: 1, step: 'authentication' });

@@ -41,7 +41,7 @@ function clientOf({ url, close }: { url: string; close(): Promise<void> }) {
   };
 }
 
-/** What the SDK makes of a denial: the error's name, and the sentence. */
+/** The SDK's error for a denial: its name and message. */
 async function denial(call: Promise<unknown>): Promise<[name: string, message: string]> {
   const error: unknown = await call.then(
     () => new Error('The call was allowed.'),

@@ -38,7 +38,7 @@ describe('A policy', () => {
     expect(allows(texts, { action: 'sns:Publish', resource: 'arn:aws:sns:eu-west-1:000000000000:topic' })).toBe(false);
   });
 
-  it('can compare what a call says of itself', () => {
+  it('can compare attributes of a call', () => {
     const sender = { Condition: { StringEquals: { 'ses:FromAddress': 'no-reply@acme.example' } } };
     expect(allows(sender, { context: { 'ses:FromAddress': 'no-reply@acme.example' } })).toBe(true);
     expect(allows(sender, { context: { 'ses:FromAddress': 'ceo@acme.example' } })).toBe(false);
@@ -58,7 +58,7 @@ describe('A policy', () => {
   it.each([
     ['a denial', { Effect: 'Deny' }],
     ['another condition', { Condition: { StringLike: { 'ses:FromAddress': '*' } } }],
-  ])('that holds what is not evaluated is an error, and no right: %s', (_, statement) => {
+  ])('with an unsupported element is an error, not a right: %s', (_, statement) => {
     expect(() => allows(statement, {})).toThrow('is not evaluated here');
   });
 });

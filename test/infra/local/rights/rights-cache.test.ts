@@ -33,7 +33,7 @@ describe('The rights of a stack', () => {
     expect(second.synthesized).toEqual([]);
   });
 
-  it('are synthesized again where a source has changed', async () => {
+  it('are synthesized again after a source has changed', async () => {
     await newProcess('a').cache({});
     const changed = newProcess('b');
     expect(await changed.cache({})).toEqual({ types: { From: 'b' }, functions: {} });
@@ -42,7 +42,7 @@ describe('The rights of a stack', () => {
     expect(changedBack.synthesized).toHaveLength(1);
   });
 
-  it('are synthesized where the file cannot be read', async () => {
+  it('are synthesized if the file cannot be read', async () => {
     await newProcess('a').cache({});
     const [file = ''] = await readdir(folder);
     await writeFile(join(folder, file), '{"sources":"a","rig');

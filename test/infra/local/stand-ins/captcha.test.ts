@@ -48,7 +48,7 @@ describe('The stand-in of a captcha’s provider', () => {
     expect(await ask(form)).toEqual({ success: false, 'error-codes': [code] });
   });
 
-  it('is what our check of tokens asks', async () => {
+  it('works with our verification of tokens', async () => {
     const { faults, standIn, verify } = await captcha();
     const signal = AbortSignal.timeout(5_000);
     expect(await verify(standIn.solve(), signal)).toEqual({ kind: 'passed' });

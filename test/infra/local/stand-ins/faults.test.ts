@@ -54,7 +54,7 @@ describe('A stand-in that is down', () => {
 });
 
 describe('A stand-in that is slow', () => {
-  it('takes the message on although nobody waits for its answer any more', async () => {
+  it('accepts the message although its caller has gone', async () => {
     const { standIn, faults, outbox } = await sns();
     faults.set({ kind: 'slow', times: 1, ms: 300 });
     const caller = new AbortController();

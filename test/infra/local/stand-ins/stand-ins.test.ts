@@ -33,15 +33,17 @@ import type { StandIn, StandInOptions } from '../../../../infra/local/stand-ins/
 import { startVoice, VOICES } from '../../../../infra/local/stand-ins/voice.ts';
 import { clientOf } from '../../../support/senders.ts';
 
-/** What a stand-in promises: it accepts and refuses what its service does, and fails on demand with the service's errors. */
+/**
+ * The promise of a stand-in: it accepts and refuses like its service, and fails on demand with the service's errors.
+ */
 interface Contract {
   service: string;
   start(options: StandInOptions): Promise<StandIn>;
   /** Sends a request that the service accepts, but for these members. */
   send(to: ReturnType<typeof clientOf>, change: Record<string, unknown>): Promise<unknown>;
-  /** What is different, and what is recorded of it. */
+  /** The difference, and its record. */
   accepts: readonly (readonly [says: string, change: Record<string, unknown>, recorded: object])[];
-  /** What is wrong, and the error that it gets. */
+  /** The mistake, and its error. */
   refuses: readonly (readonly [says: string, change: Record<string, unknown>, error: string | object])[];
   throttled: string;
   refused: string;
@@ -329,7 +331,7 @@ const SOCIAL: Contract = {
 };
 
 const EVENT = { Source: 'broker', DetailType: 'AccountOpened', Detail: '{"id":"o-1"}', EventBusName: 'events' };
-/** Half of what one call may have. */
+/** Half of the maximum of a call. */
 const HALF_KB = 262_144 / 2 - 'broker'.length - 'AccountOpened'.length - '{"id":""}'.length;
 const detailOf = (length: number) => ({ ...EVENT, Detail: JSON.stringify({ id: 'x'.repeat(length) }) });
 const RECORDED_EVENT = {
@@ -344,7 +346,10 @@ const RECORDED_EVENT = {
   detail: { id: 'o-1' },
 };
 
-/** An entry that is not taken gets its error in an answer of status 200; here it is thrown, to be judged like the others. */
+/**
+ * An entry that is not taken gets its error in an answer of status 200; here it is thrown, to be judged like the
+ * others.
+ */
 async function put(client: ReturnType<typeof clientOf>, { entries, ...change }: Record<string, unknown>) {
   const Entries = (entries ?? [{ ...EVENT, ...change }]) as PutEventsRequestEntry[];
   const bus = new EventBridgeClient({ ...client, maxAttempts: 1 });

@@ -38,7 +38,7 @@ describe.each(DIALECTS)('answers of %s', (protocol) => {
   });
 });
 
-describe.each(DIALECTS)('what %s says and nobody understands', (protocol) => {
+describe.each(DIALECTS)('an undocumented answer to %s', (protocol) => {
   it.each([
     ['a login that may be cut', 'OK\r\nLOGIN=123'],
     ['a login without its line feed', 'OK\r\nLOGIN=123\r'],
@@ -132,7 +132,7 @@ describe.each(DIALECTS)('errors of %s', (protocol) => {
     expect(options.errors).toMatchObject([{ pointer: '#/leverage', rule: 'not_offered' }]);
   });
 
-  it('an error without a reason says nothing of what was done', async () => {
+  it('an error without a reason leaves the outcome unknown', async () => {
     const server = await answering('ERROR\r\nend\r\n');
     const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));
     expect(kind).toBe('account_outcome_unknown');

@@ -39,7 +39,7 @@ describe.each(DIALECTS)('faults of a simulated %s', (protocol) => {
     });
   });
 
-  it('a leverage that is not offered can be brought about', async () => {
+  it('a leverage that is not offered can be simulated', async () => {
     const server = await aServer({ dialect: protocol });
     server.faults.set({ kind: 'retcode', code: 9001, times: 1 });
     const { options } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));

@@ -61,7 +61,7 @@ describe('Looking at a login on a gateway', () => {
     expect((await failureOf(look())).kind).toBe('platform_unavailable');
   });
 
-  it('is told within seconds by one that is silent about the password', async () => {
+  it('takes seconds on one that is silent about the password', async () => {
     const { look } = await opened({ passwordCheck: 'silent', answerTimeoutMs: 14_000 });
     const began = performance.now();
     expect(await look()).toBe('unmarked');
@@ -75,7 +75,7 @@ describe('Looking at a login on a gateway', () => {
     ['no answer of the protocol', 'Unknown command\r\n'],
     ['the end of the connection', ''],
     ['silence', undefined],
-  ])('says nothing about its owner if the answer to WCHECKPASS is %s', async (_, answer) => {
+  ])('shows no owner if the answer to WCHECKPASS is %s', async (_, answer) => {
     const server = await aScript((socket, text) => {
       if (text.startsWith('WCHKACCOUNT')) socket.end('OK\r\nuser check successful\r\nend');
       else if (answer !== undefined) socket.end(answer);
@@ -89,7 +89,7 @@ describe('Looking at a login on a gateway', () => {
     ['no answer of the protocol', 'Unknown command\r\n'],
     ['the end of the connection', ''],
     ['silence', undefined],
-  ])('says nothing if the answer to WCHKACCOUNT is %s', async (_, answer) => {
+  ])('is silent if the answer to WCHKACCOUNT is %s', async (_, answer) => {
     const server = await aScript((socket) => {
       if (answer !== undefined) socket.end(answer);
     });

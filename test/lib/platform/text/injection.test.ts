@@ -62,7 +62,7 @@ const orders = fc.record({
 const PAGES = ['windows-1252', 'windows-1251', 'shift_jis', 'gbk', 'big5', 'utf-8'];
 const RUNS = 60;
 
-/** That the newest account has what was asked for and nothing else. */
+/** Asserts that the newest account has exactly the requested data. */
 function checkAccount(server: SimulatedServer, login: number, order: AccountOrder, codePage: string): void {
   const { name, email, ...account } = server.accounts().at(-1) ?? { name: '', email: '' };
   expect(account).toEqual({
@@ -77,7 +77,7 @@ function checkAccount(server: SimulatedServer, login: number, order: AccountOrde
   if (order.investorPassword !== '' && order.investorPassword !== order.masterPassword) {
     expect(server.access(login, order.investorPassword)).toBe('investor');
   }
-  // The text is bytes of the code page, and ends where we cut it, not where the server would.
+  // The text is in the code page, and cut by us, not by the server.
   expect(name).toMatch(/^[^|=\p{Cc}]+$/u);
   expect(iconv.encode(name, codePage).length).toBeLessThanOrEqual(127);
   if (!order.name.includes('\ufffd')) expect(name).not.toContain('\ufffd');
@@ -92,7 +92,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     });
     afterAll(() => server.close());
 
-    it('the account has exactly what was asked for, or nothing was sent', async () => {
+    it('the account has exactly the requested data, or nothing was sent', async () => {
       const platform = textPlatform(dialect, server.port, { code_page: codePage });
       await fc.assert(
         fc.asyncProperty(orders, async (random) => {
@@ -175,7 +175,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
   });
 });
 
-/** The random order, less what the dialect cannot do. */
+/** The random order, without unsupported fields. */
 function wanted(random: Partial<Record<keyof AccountOrder, unknown>>, dialect: string): AccountOrder {
   const order = anOrder(Object.fromEntries(Object.entries(random).filter(([, value]) => value !== undefined)));
   if (dialect === 'interface-gateway') return order;

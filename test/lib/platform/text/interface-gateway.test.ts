@@ -69,7 +69,7 @@ describe('an opening with a login', () => {
     expect(server.accounts()).toHaveLength(1);
   });
 
-  it('a login in use is told from other reasons of a failed opening by asking for it', async () => {
+  it('a login in use is distinguished from other failures by a look-up', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
     await platform.open(anOrder({ login: 777 }), ANY_TIME, forever);
@@ -92,7 +92,7 @@ describe('an opening with a login', () => {
     expect(kind).toBe('login_taken');
   });
 
-  it('a gateway without WCHKACCOUNT opens accounts with a login all the same', async () => {
+  it('a gateway without WCHKACCOUNT still opens accounts with a login', async () => {
     const server = await aServer({ dialect: gateway, accountCheck: 'refused' });
     const platform = textPlatform(gateway, server.port);
     await expect(platform.open(anOrder({ login: 777 }), ANY_TIME, forever)).resolves.toEqual({ login: 777 });

@@ -33,7 +33,7 @@ describe.each(DIALECTS)('%s', (protocol) => {
     expect(server.access(5_001, 'Invest88')).toBe('investor');
   });
 
-  it('a client without phone and country has an account all the same', async () => {
+  it('a client without phone and country still gets an account', async () => {
     const server = await aServer({ dialect: protocol });
     const { login } = await textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever);
     expect(server.details(login)).toMatchObject({ country: '', phone: '', send_reports: '1' });
@@ -56,7 +56,7 @@ describe.each(DIALECTS)('%s', (protocol) => {
     expect(server.received[0]).toMatch(/^WNEWACCOUNT MASTER=[^|\n]+\|IP=10\.\d+\.\d+\.\d+\|GROUP=[^\n]+\nQUIT\n$/);
   });
 
-  it('every key stands once, and before each key that ends with it', async () => {
+  it('every key occurs once, and before each key that ends with it', async () => {
     const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
     const login = protocol === 'interface-gateway' ? { login: 7_777, readonly: true } : {};
     await textPlatform(protocol, server.port).open(anOrder({ deposit: 5, ...login }), ANY_TIME, forever);

@@ -42,7 +42,7 @@ describe('web-registration', () => {
     expect(platform.unsupported(anOrder({ group: 'standard', deposit: 0 }))).toEqual([]);
   });
 
-  it('what is not supported is not sent either', async () => {
+  it('an unsupported order is not sent', async () => {
     const server = await aServer({ dialect: 'web-registration' });
     const { kind } = await failureOf(
       textPlatform('web-registration', server.port).open(anOrder({ readonly: true }), ANY_TIME, forever),

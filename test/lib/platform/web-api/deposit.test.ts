@@ -110,7 +110,7 @@ it.each([
   expect(await (await bank(balance)).platform.holdsFunds(42, noSignal)).toBe(holds);
 });
 
-it('A balance that cannot be read says nothing', async () => {
+it('A balance that cannot be read proves nothing', async () => {
   const { platform } = await bank('unreadable');
   expect(await failure(platform.holdsFunds(42, noSignal))).toMatchObject({ kind: 'platform_unavailable' });
 });

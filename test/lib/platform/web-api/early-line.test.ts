@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { connectEarly } from '../../../../lib/platform/web-api/early-line.ts';
 import { noSignal, testServer } from '../../../support/web-api.ts';
 
-it('A connection that the server has ended before anybody took it is not given out', async () => {
+it('A connection that the server closed before it was taken is not used', async () => {
   const { port, ca, faults } = await testServer();
   const early = connectEarly({ host: '127.0.0.1', port, ca }, 5_000, noSignal);
   const { tls } = (await early.take()) ?? expect.fail('It stands.');

@@ -7,9 +7,8 @@ const SERVER = { host: 'trade.example.com', port: 443 };
 const TIMEOUT_MS = 2_000;
 
 /**
- * A connection whose server answers with the number of the request: the first while its sender still waits to hear that
- * it is sent, a later one when that is long known.
- * @param sent is given what tells it
+ * A connection whose server answers with the number of the request: the first before its sender knows that it is sent,
+ * a later one afterwards. @param sent gets the callback that reports it
  */
 function hastyLine(sent: (tell: () => void) => void, written: Buffer[] = []): WebApiLine {
   let requests = 0;

@@ -51,7 +51,7 @@ describe('Looking at a login', () => {
     expect(await look({ masterPassword: undefined })).toBe('unmarked');
   });
 
-  it('finds another operation by its id, whatever the password', async () => {
+  it('finds another operation by its id, with any password', async () => {
     const { server, look } = await opened({ comment: OTHERS_ID });
     expect(await look()).toBe('foreign');
     expect(server.commands).toBe(2);
@@ -126,7 +126,7 @@ describe('Operators', () => {
     expect(logins).toEqual(expect.arrayContaining([5_001, 5_002, 1_099_999]));
   });
 
-  it('are refused where the manager may not look', async () => {
+  it('are refused if the manager may not look', async () => {
     const server = await testServer({ forbiddenPaths: ['/api/user/get', '/api/user/logins'] });
     const platform = platformOn(server);
     expect(await failure(platform.exists(5_001, noSignal))).toMatchObject({ kind: 'platform_refused' });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createMutex } from '../../../../lib/platform/web-api/mutex.ts';
 
-it('turns are taken one at a time, in the order of asking', async () => {
+it('has one holder at a time, in the order of the calls', async () => {
   const take = createMutex();
   const order: number[] = [];
   let busy = 0;
@@ -19,7 +19,7 @@ it('turns are taken one at a time, in the order of asking', async () => {
   expect(order).toEqual([0, 1, 2, 3, 4]);
 });
 
-it('whoever leaves the queue is passed over', async () => {
+it('skips a caller that has left the queue', async () => {
   const take = createMutex();
   const end = await take();
   const leaving = new AbortController();
@@ -32,7 +32,7 @@ it('whoever leaves the queue is passed over', async () => {
   (await take())();
 });
 
-it('whoever has no more time does not get in line', async () => {
+it('refuses a caller without time', async () => {
   const take = createMutex();
   await expect(take(AbortSignal.abort())).rejects.toMatchObject({ options: { reason: 'queue_timeout' } });
   (await take())();

@@ -10,7 +10,7 @@ import {
   testServer,
 } from '../../../support/web-api.ts';
 
-/** What an opening comes to by the return code. */
+/** The result of an opening by return code. */
 const OUTCOMES = [
   [2, 'account_outcome_unknown'],
   [3, 'platform_refused'],

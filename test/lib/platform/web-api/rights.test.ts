@@ -30,7 +30,7 @@ describe('The rights of the manager', () => {
     expect(server.commands).toBe(1);
   });
 
-  it('on a server that does not let us ask are unknown, and its groups not shown; the session goes on', async () => {
+  it('on a server that forbids the question are unknown, and its groups not shown; the session continues', async () => {
     const server = await testServer({ forbiddenPaths: ['/api/manager/get', '/api/group/get'] });
     const platform = platformOn(server, {}, { groups: ['real\\standard'] });
     expect(await platform.rights(noSignal)).toEqual(UNKNOWN);
@@ -38,7 +38,7 @@ describe('The rights of the manager', () => {
     expect(await platform.open(anOrder(), ANY_TIME, noSignal)).toEqual({ login: 5_001 });
   });
 
-  it('on a server that answers 404 are unknown, and its groups not shown: the service is logged in all the same', async () => {
+  it('on a server that answers 404 are unknown, and its groups not shown: the service is still logged in', async () => {
     const server = await scriptedServer((_, response) => response.writeHead(404).end('Not Found'));
     const platform = platformOn(server, {}, { groups: ['real\\standard'] });
     expect(await platform.rights(noSignal)).toEqual(UNKNOWN);

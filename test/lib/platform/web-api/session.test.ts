@@ -171,7 +171,7 @@ describe('commands at the same time', () => {
     expect(server.sessions).toBe(1);
   });
 
-  it('no two are ever under way together', async () => {
+  it('no two ever run together', async () => {
     let underWay = 0;
     let most = 0;
     const server = await scriptedServer((_request, response) => {
@@ -218,7 +218,7 @@ describe('commands at the same time', () => {
   });
 });
 
-it('the secret is no part of any failure', async () => {
+it('the secret is not in any failure', async () => {
   const server = await testServer({ manager: { login: 1000, password: 'another' } });
   const failed = await failure(platformOn(server).check(noSignal));
   expect(JSON.stringify([failed, failed.message, failed.options, connectionTo(server)])).not.toContain('Password1');

@@ -42,7 +42,7 @@ describe('trust in the server', () => {
       return { cert, authority, fingerprint, ports: [alone.port, withChain.port] };
     }
 
-    it('is trusted by that authority, and by itself', async () => {
+    it('is trusted by that authority, and directly', async () => {
       const { cert, authority, fingerprint, ports } = await issuedServer();
       for (const port of ports) {
         for (const ca of [authority, cert, `${authority}\n${cert}`]) {
@@ -52,7 +52,7 @@ describe('trust in the server', () => {
       }
     });
 
-    it('does not excuse another host name when it is trusted by itself', async () => {
+    it('does not allow another host name when it is trusted directly', async () => {
       const { cert, ports } = await issuedServer('mt5.example.com', '192.0.2.1');
       for (const port of ports) {
         for (const host of ['127.0.0.1', 'localhost']) {
@@ -64,7 +64,7 @@ describe('trust in the server', () => {
       }
     });
 
-    it('is refused where another one of the same host is pinned', async () => {
+    it('is refused if another one of the same host is pinned', async () => {
       const { ports } = await issuedServer();
       const { cert: ca } = await issuedCertificate();
       for (const port of ports) {
@@ -72,7 +72,7 @@ describe('trust in the server', () => {
       }
     });
 
-    it('is refused where nothing pins it', async () => {
+    it('is refused without a pin', async () => {
       for (const port of (await issuedServer()).ports) {
         expect(await failure(platformOn({ port }).check(noSignal))).toMatchObject({ kind: 'platform_refused' });
       }
@@ -93,7 +93,7 @@ describe('trust in the server', () => {
     });
   });
 
-  it('a fingerprint trusts that certificate, whatever its issuer and name', async () => {
+  it('a fingerprint trusts that certificate, of any issuer and name', async () => {
     const server = await testServer({ certificate: await certificate(['mt5.example.com']) });
     const { port, fingerprint } = server;
     await platformOn({ port }, {}, { fingerprint }).check(noSignal);
@@ -124,7 +124,7 @@ describe('trust in the server', () => {
     });
   });
 
-  it('an authority that is no PEM is refused', async () => {
+  it('an authority that is not PEM is refused', async () => {
     const { port } = await testServer();
     expect(await failure(platformOn({ port, ca: 'not a certificate' }).check(noSignal))).toMatchObject({
       kind: 'platform_refused',

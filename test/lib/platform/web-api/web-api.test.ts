@@ -10,7 +10,7 @@ import {
 } from '../../../support/web-api.ts';
 
 describe('opening an account over the Web API', () => {
-  it('the account stands on the server with everything that was ordered', async () => {
+  it('the account on the server has all data of the order', async () => {
     const server = await testServer();
     const order = anOrder({ leverage: 500, name: 'Zoë Müller', email: 'zoe@example.com', phone: '+447400123456' });
     const { login } = await platformOn(server).open(order, ANY_TIME, noSignal);
@@ -34,7 +34,7 @@ describe('opening an account over the Web API', () => {
   });
 
   it.each(['answer', 'root', 'both'] as const)(
-    'the new login is read where the server names it: %s',
+    'the new login is read from either place: %s',
     async (loginPlacement) => {
       const server = await testServer({ loginPlacement, firstLogin: 77 });
       expect(await platformOn(server).open(anOrder(), ANY_TIME, noSignal)).toEqual({ login: 77 });
