@@ -8,6 +8,16 @@ describe('What is logged', () => {
     expect(allowed(fields)).toEqual({ request_id: 'r-1', status: 204 });
   });
 
+  it('is every field of the list', () => {
+    const word = 'r-1';
+    const every: Required<EventFields> = {
+      ...{ request_id: word, operation_id: word, registration_id: word, connection_id: word, user_id: word },
+      ...{ message_id: word, route: word, type: word, reason: word, channel: word, version: word, notice: word },
+      ...{ item: word, kind: word, step: word, status: 1, login: 2, seconds_to_confirm: 3, stack: ['at a'] },
+    };
+    expect(allowed(every)).toEqual(every);
+  });
+
   it('is of the kind that its field has', () => {
     const fields = { status: '204', login: Number.NaN, route: 7, stack: 'a' } as unknown as EventFields;
     expect(allowed(fields)).toEqual({ login: Number.NaN });

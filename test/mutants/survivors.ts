@@ -14,6 +14,12 @@ export const SURVIVORS: readonly Survivor[] = [
     reason: 'The SDK tries three times by default, too.',
   },
   {
+    path: 'lib/openings/life.ts',
+    text: "login: 'login' in fact && fact.login !== undefined ? fact.login : (life.login ?? 0),",
+    change: '0 → 1',
+    reason: 'Either the fact or the state has a login; the type of the state does not say so.',
+  },
+  {
     path: 'lib/platform/text/text-protocol.ts',
     text: 'if (this.keyed) await this.#client.ask(checkAccountCommand(server, 1), signal);',
     change: '1 → 2',
