@@ -33,26 +33,26 @@ export class ServiceStack extends Stack {
     Tags.of(this).add('service', 'broker-api');
     Tags.of(this).add('stage', given.stage);
 
-    const around = this.surroundings(given);
+    const context = this.createContext(given);
     const extensions = EXTENSIONS.filter(({ setting }) => given[setting]);
-    const functions = [...ROUTES, ...extensions].map((route) => ({ route, ...createFunction(route, around) }));
-    const scheduled = SCHEDULED.map((one) => ({ scheduled: one, ...settlement(one, around) }));
+    const functions = [...ROUTES, ...extensions].map((route) => ({ route, ...createFunction(route, context) }));
+    const scheduled = SCHEDULED.map((one) => ({ scheduled: one, ...settlement(one, context) }));
     const gateway = new PublicApi(this, 'Gateway', {
-      ...around,
+      ...context,
       name: this.stackName,
       routes: functions.map(({ route, live }) => ({ ...route, lambda: live })),
     });
-    const alarms = this.monitor(around, functions, scheduled, gateway);
+    const alarms = this.monitor(context, functions, scheduled, gateway);
     new OperatorsPolicy(this, 'Operators', {
-      ...around,
+      ...context,
       topicArns: Object.values(alarms.topics).map(({ topicArn }) => topicArn),
     });
-    if (given.confirmation) new RegistrationReader(this, 'Reader', around.data);
-    if (given.crmWriter !== undefined) new CrmWriter(this, 'CrmWriter', around.data, given.crmWriter);
+    if (given.confirmation) new RegistrationReader(this, 'Reader', context.data);
+    if (given.crmWriter !== undefined) new CrmWriter(this, 'CrmWriter', context.data, given.crmWriter);
 
-    output(this, 'CrmTableName', 'The table of CRM records, for the operators’ command.', around.data.crm.tableName);
-    output(this, 'PepperSecretArn', 'The secret to rotate.', around.data.pepper.secretArn);
-    const { topicArn } = around.notifications;
+    output(this, 'CrmTableName', 'The table of CRM records, for the operators’ command.', context.data.crm.tableName);
+    output(this, 'PepperSecretArn', 'The secret to rotate.', context.data.pepper.secretArn);
+    const { topicArn } = context.notifications;
     output(this, 'NotificationsTopicArn', 'Whoever shows clients their popups subscribes to it.', topicArn);
     output(this, 'AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
     for (const one of functions) this.show(constructName(one.route), `behind ${one.route.path}`, one);
@@ -66,7 +66,7 @@ export class ServiceStack extends Stack {
   }
 
   /** The resources of the functions. */
-  private surroundings(settings: Settings): FunctionContext {
+  private createContext(settings: Settings): FunctionContext {
     const logRetention = settings.logRetentionDays;
     const removalPolicy = settings.retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
     if (settings.call !== undefined && settings.voiceMetricsRole) {

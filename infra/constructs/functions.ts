@@ -46,15 +46,15 @@ export interface FunctionContext {
 }
 
 /** The function that answers a route, with its rights and variables. */
-export function createFunction(route: DeployedRoute, around: FunctionContext): ServiceFunction {
+export function createFunction(route: DeployedRoute, context: FunctionContext): ServiceFunction {
   switch (route.operation) {
     case 'requestRegistration':
-      return registration(route, around);
+      return registration(route, context);
     case 'confirmRegistration':
-      return confirmation(route, around);
+      return confirmation(route, context);
     case 'createTp5Account':
     case 'createTp4Account':
-      return accounts(route, around);
+      return accounts(route, context);
   }
 }
 
@@ -65,45 +65,45 @@ export function constructName({ name }: DeployedRoute | ScheduledFunction): stri
 
 const OPERATION_STEPS = ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'];
 
-function registration(route: DeployedRoute, around: FunctionContext): ServiceFunction {
-  const { stack, settings, data, mail } = around;
+function registration(route: DeployedRoute, context: FunctionContext): ServiceFunction {
+  const { stack, settings, data, mail } = context;
   const made = new ServiceFunction(stack, constructName(route), {
     name: route.name,
     timeoutSeconds: route.timeoutSeconds,
     description: 'Keeps a pending registration and sends its one-time password.',
-    ...sharedProps(around, 'registration'),
+    ...sharedProps(context, 'registration'),
     rights: [
       mail.right,
-      ...rightsOfChannels(stack, settings, around.protectConfiguration),
+      ...rightsOfChannels(stack, settings, context.protectConfiguration),
       onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
       onTable(data.registrations, 'KeepRegistrations', ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
       onTable(data.limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
       onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
-      storeDocuments(around),
+      storeDocuments(context),
       readSecrets('ReadPepper', data.pepper.secretArn),
       ...edgeRights(stack, settings),
     ],
     environment: environmentVariables(RegistrationEnvironment, {
       ...settings,
-      ...sharedResources(around),
+      ...sharedResources(context),
       registrationsTable: data.registrations.tableName,
       limitsTable: data.limits.tableName,
       documentsBucket: data.documents.bucketName,
       pepperSecret: data.pepper.secretArn,
-      protectConfiguration: settings.call && around.protectConfiguration,
+      protectConfiguration: settings.call && context.protectConfiguration,
     }),
   });
   acknowledgeDocuments(made);
   return made;
 }
 
-function confirmation(route: DeployedRoute, around: FunctionContext): ServiceFunction {
-  const { stack, settings, data, events } = around;
+function confirmation(route: DeployedRoute, context: FunctionContext): ServiceFunction {
+  const { stack, settings, data, events } = context;
   const made = new ServiceFunction(stack, constructName(route), {
     name: route.name,
     timeoutSeconds: route.timeoutSeconds,
     description: 'Confirms a registration by its one-time password.',
-    ...sharedProps(around, 'registration'),
+    ...sharedProps(context, 'registration'),
     rights: [
       events.right,
       onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
@@ -115,7 +115,7 @@ function confirmation(route: DeployedRoute, around: FunctionContext): ServiceFun
     ],
     environment: environmentVariables(ConfirmationEnvironment, {
       ...settings,
-      ...sharedResources(around),
+      ...sharedResources(context),
       registrationsTable: data.registrations.tableName,
       limitsTable: data.limits.tableName,
       documentsBucket: data.documents.bucketName,
@@ -127,38 +127,38 @@ function confirmation(route: DeployedRoute, around: FunctionContext): ServiceFun
   return made;
 }
 
-function accounts(route: Extract<DeployedRoute, { version: unknown }>, around: FunctionContext): ServiceFunction {
-  const made = new ServiceFunction(around.stack, constructName(route), {
+function accounts(route: Extract<DeployedRoute, { version: unknown }>, context: FunctionContext): ServiceFunction {
+  const made = new ServiceFunction(context.stack, constructName(route), {
     name: route.name,
     timeoutSeconds: route.timeoutSeconds,
     description: `Opens an account of platform version ${route.version.slice(2)} for a client.`,
-    ...sharedProps(around, 'accounts'),
-    network: around.egress,
+    ...sharedProps(context, 'accounts'),
+    network: context.egress,
     rights: [
-      ...rightsOfAccounts(around),
-      onTable(around.data.operations, 'KeepOperations', OPERATION_STEPS),
-      onTable(around.data.logins, 'ReserveLogins', ['PutItem', 'DeleteItem']),
+      ...rightsOfAccounts(context),
+      onTable(context.data.operations, 'KeepOperations', OPERATION_STEPS),
+      onTable(context.data.logins, 'ReserveLogins', ['PutItem', 'DeleteItem']),
     ],
-    environment: environmentVariables(AccountEnvironment, { ...around.settings, ...accountResources(around) }),
+    environment: environmentVariables(AccountEnvironment, { ...context.settings, ...accountResources(context) }),
   });
-  acknowledgePlatformSecrets(made, around.settings);
+  acknowledgePlatformSecrets(made, context.settings);
   return made;
 }
 
 /** The settler and its schedule. */
-export function settlement(scheduled: ScheduledFunction, around: FunctionContext): ServiceFunction {
-  const { stack, settings, data } = around;
+export function settlement(scheduled: ScheduledFunction, context: FunctionContext): ServiceFunction {
+  const { stack, settings, data } = context;
   const made = new ServiceFunction(stack, constructName(scheduled), {
     name: scheduled.name,
     timeoutSeconds: scheduled.timeoutSeconds,
     description: 'Completes the operations that no client retries.',
     memory: settings.memory.accounts,
     files: mailFiles(settings),
-    logRetention: around.logRetention,
-    removalPolicy: around.removalPolicy,
-    network: around.egress,
+    logRetention: context.logRetention,
+    removalPolicy: context.removalPolicy,
+    network: context.egress,
     rights: [
-      ...rightsOfAccounts(around),
+      ...rightsOfAccounts(context),
       onTable(data.operations, 'SettleOperations', ['UpdateItem']),
       onDueIndex(data.operations, 'FindOperations'),
       onDueIndex(data.registrations, 'FindRegistrations'),
@@ -166,7 +166,7 @@ export function settlement(scheduled: ScheduledFunction, around: FunctionContext
     ],
     environment: environmentVariables(SettlementEnvironment, {
       ...settings,
-      ...accountResources(around),
+      ...accountResources(context),
       registrationsTable: data.registrations.tableName,
     }),
   });
@@ -186,10 +186,10 @@ function rightsOfAccounts({ stack, settings, data, mail, notifications, events }
   ];
 }
 
-function accountResources(around: FunctionContext) {
-  const { data, notifications, events } = around;
+function accountResources(context: FunctionContext) {
+  const { data, notifications, events } = context;
   return {
-    ...sharedResources(around),
+    ...sharedResources(context),
     accountsTable: data.accounts.tableName,
     loginsTable: data.logins.tableName,
     passwordSecret: data.passwordKey.secretArn,

@@ -6,7 +6,7 @@ import { passwordSalt, sealSecrets } from '../../lib/secrets/one-time-code.ts';
 import { hashPassword } from '../../lib/secrets/password-hash.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { cheapHash, withCheapHashes } from '../support/cheap-hashes.ts';
-import { DOOR, throughDoor } from '../support/door.ts';
+import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';
 import {
   CONFIRM_PATH,
   PASSWORD,
@@ -52,7 +52,7 @@ const headersOf = (hashed: boolean): Record<string, string> => (hashed ? {} : { 
 
 async function measure(pairs: number): Promise<Privacy> {
   const clients = (pairs + WARM_UP) * OTP_TYPES.length * 2;
-  const world = await registrationWorld({ clients, load: loadBoth, environment: DOOR });
+  const world = await registrationWorld({ clients, load: loadBoth, environment: FRONT_SETTINGS });
   const seen = { answers: new Set<string>(), calls: new Set<string>() };
   const [registrations, confirmations]: Difference[][] = [[], []];
   try {
@@ -91,7 +91,7 @@ async function registering(
     if (pair % 10 === 0) await world.forgetLimits();
     for (const kind of inAnyOrder(['client', 'stranger'] as const)) {
       const body = JSON.stringify(registrationOf(world[kind](), { otp_type: channel }));
-      const headers = { ...throughDoor(world.service), ...headersOf(hashed) };
+      const headers = { ...frontHeaders(world.service), ...headersOf(hashed) };
       const startedAt = performance.now();
       const { status } = await world.post(body, headers);
       const took = performance.now() - startedAt;
@@ -133,11 +133,11 @@ interface Confirming {
   calls: Set<string>;
 }
 
-async function confirming(around: Confirming, hashed: boolean, pairs: number): Promise<Difference[]> {
+async function confirming(options: Confirming, hashed: boolean, pairs: number): Promise<Difference[]> {
   const times = new Map<string, number[]>(Object.keys(REFUSALS).map((name) => [name, []]));
   for (let pair = -WARM_UP; pair < pairs; pair += 1) {
     for (const [name, refusal] of inAnyOrder(Object.entries(REFUSALS))) {
-      const took = await refused(around, refusal, hashed);
+      const took = await refused(options, refusal, hashed);
       if (pair >= 0) times.get(name)?.push(took);
     }
   }
@@ -157,7 +157,7 @@ async function refused({ world, answers, calls }: Confirming, refusal: Refusal, 
   const reply = await world.send({
     method: 'POST',
     path: CONFIRM_PATH,
-    headers: { 'content-type': 'application/json', ...throughDoor({ captcha: undefined }), ...headersOf(hashed) },
+    headers: { 'content-type': 'application/json', ...frontHeaders({ captcha: undefined }), ...headersOf(hashed) },
     body: JSON.stringify({ otp_type: 'email', email, code: refusal.code, password: refusal.password }),
   });
   const took = performance.now() - startedAt;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { longestRow, trace } from '../support/database-trace.ts';
-import { DOOR, throughDoor } from '../support/door.ts';
+import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';
 import type { Person } from '../support/persons.ts';
 import {
   hasCode,
@@ -22,17 +22,17 @@ const REPLAYED = 'idempotent-replayed';
 /** With everything switched on: a captcha is required, and a proxy is in front. */
 let world: RegistrationWorld;
 beforeAll(async () => {
-  world = await registrationWorld({ environment: DOOR });
+  world = await registrationWorld({ environment: FRONT_SETTINGS });
 });
 afterAll(() => world.close());
 const post = (body: unknown, headers: Record<string, string> = {}) =>
-  world.post(body, { ...throughDoor(world.service), ...headers });
+  world.post(body, { ...frontHeaders(world.service), ...headers });
 
 let keys = 0;
 /** The headers of one caller with a new key. Each request with it has a captcha token of its own. */
 function newKey(): Record<string, string> {
   keys += 1;
-  const { 'captcha-token': _, ...caller } = throughDoor(world.service);
+  const { 'captcha-token': _, ...caller } = frontHeaders(world.service);
   return { ...caller, 'idempotency-key': `key-${keys}` };
 }
 
@@ -182,7 +182,7 @@ describe('A request with an Idempotency-Key whose function was killed', () => {
     const child = fork(new URL('../support/registration-process.ts', import.meta.url), { execArgv: [] });
     await once(child, 'message');
     child.send({
-      headers: { ...throughDoor(world.service), ...key, 'content-type': 'application/json' },
+      headers: { ...frontHeaders(world.service), ...key, 'content-type': 'application/json' },
       body: JSON.stringify(registrationOf(person)),
       isBase64Encoded: false,
       routeKey: 'POST /public/v1/account/register/request',

@@ -19,7 +19,7 @@ import type { Channel } from '../../lib/validators/otp-types.ts';
 import { WITH_SETTINGS } from '../specification/settings-cases.ts';
 import { PHONE_CHANNELS } from '../specification/table.ts';
 import { PATIENT } from '../support/database.ts';
-import { FRONT_PROOF } from '../support/door.ts';
+import { FRONT_PROOF } from '../support/front.ts';
 import { OTHERS } from '../support/other-settings.ts';
 
 /**

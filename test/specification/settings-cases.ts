@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { DOOR } from '../support/door.ts';
+import { FRONT_SETTINGS } from '../support/front.ts';
 import { call } from './caller.ts';
 import { decided, keeps, ofError } from './cases.ts';
 import { accepted } from './promises.ts';
@@ -96,7 +96,9 @@ const WITH_CAPTCHA: PartWithSettings = {
 const WITH_FRONT: PartWithSettings = {
   title: 'The specification, with a front',
   shows: [],
-  begin: () => ({ environment: { FRONT: JSON.stringify({ ...(JSON.parse(DOOR.FRONT) as object), only: true }) } }),
+  begin: () => ({
+    environment: { FRONT: JSON.stringify({ ...(JSON.parse(FRONT_SETTINGS.FRONT) as object), only: true }) },
+  }),
   sections: [
     {
       title: 'The front',

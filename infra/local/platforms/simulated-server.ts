@@ -37,7 +37,7 @@ export interface SimulatedServer {
   /** The other members that the account was opened with, by their names in the protocol, in lower case. */
   details(login: number): Readonly<Record<string, string>> | undefined;
   /** Adds accounts of strangers. They cost no memory and are not listed. */
-  populate(crowd: BulkAccounts): void;
+  populate(bulk: BulkAccounts): void;
   /** Changes an account, as a dealer or a plug-in does. */
   edit(login: number, changes: Partial<Pick<SimulatedAccount, 'comment' | 'group'>>): void;
   /** Removes an account, as restoring the server from a backup does. */
@@ -58,6 +58,6 @@ export interface SimulatedGroup {
   permitted?: boolean;
 }
 
-export function isBulkAccount(crowd: BulkAccounts | undefined, login: number): boolean {
-  return crowd !== undefined && login >= crowd.from && login < crowd.from + crowd.count;
+export function isBulkAccount(bulk: BulkAccounts | undefined, login: number): boolean {
+  return bulk !== undefined && login >= bulk.from && login < bulk.from + bulk.count;
 }

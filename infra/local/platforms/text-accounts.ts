@@ -72,7 +72,7 @@ export class TextAccounts {
   /** When an `IP=` last opened an account. */
   readonly #visitors = new Map<string, number>();
   /** Accounts of strangers, with only a login. */
-  crowd: BulkAccounts | undefined;
+  bulk: BulkAccounts | undefined;
   #nextLogin: number;
 
   constructor(options: TextServerOptions) {
@@ -196,7 +196,7 @@ export class TextAccounts {
   }
 
   #exists(login: number): boolean {
-    return this.#accounts.has(login) || isBulkAccount(this.crowd, login);
+    return this.#accounts.has(login) || isBulkAccount(this.bulk, login);
   }
 
   #checkAccount(command: string): Reply {

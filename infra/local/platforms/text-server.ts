@@ -84,8 +84,8 @@ class SimulatedTextServer implements SimulatedServer {
     return this.#accounts.list();
   }
 
-  populate(crowd: BulkAccounts): void {
-    this.#accounts.crowd = crowd;
+  populate(bulk: BulkAccounts): void {
+    this.#accounts.bulk = bulk;
   }
 
   edit(login: number, changes: Parameters<SimulatedServer['edit']>[1]): void {

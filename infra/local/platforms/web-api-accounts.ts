@@ -62,7 +62,7 @@ export class WebApiAccounts {
   readonly #options: WebApiAccountsOptions;
   readonly #users = new Map<number, User>();
   /** Accounts of strangers, with only a login and a group. */
-  crowd: BulkAccounts | undefined;
+  bulk: BulkAccounts | undefined;
   #nextLogin: number;
   #nextTicket = 1;
 
@@ -180,7 +180,7 @@ export class WebApiAccounts {
   }
 
   #logins({ Group = '' }: Parameters): Reply {
-    const { from = 0, count = 0 } = this.crowd !== undefined && isMasked(Group, this.crowd.group) ? this.crowd : {};
+    const { from = 0, count = 0 } = this.bulk !== undefined && isMasked(Group, this.bulk.group) ? this.bulk : {};
     const others = Array.from({ length: count }, (_, index) => String(from + index));
     return reply(0, { answer: [...others, ...this.#listGroups(Group).map(({ record }) => record.Login)] });
   }
@@ -190,9 +190,9 @@ export class WebApiAccounts {
   }
 
   #user(login: number): User | undefined {
-    const { crowd } = this;
-    if (crowd === undefined || !isBulkAccount(crowd, login)) return this.#users.get(login);
-    const record = { Login: String(login), Group: crowd.group, Name: `Client ${login}`, Comment: '', Balance: '0.00' };
+    const { bulk } = this;
+    if (bulk === undefined || !isBulkAccount(bulk, login)) return this.#users.get(login);
+    const record = { Login: String(login), Group: bulk.group, Name: `Client ${login}`, Comment: '', Balance: '0.00' };
     return { record, main: '', investor: '' };
   }
 

@@ -71,7 +71,7 @@ class SimulatedWebApi implements WebApiServer {
   readonly #sessions: WebApiSessions;
   readonly #https: HttpsServer;
   /** The port's own server: so a connection can go wrong before TLS comes to see it. */
-  readonly #door: Server;
+  readonly #listener: Server;
   /** By the client's port. */
   readonly #connections = new Map<number, Socket>();
   readonly #closing = new AbortController();
@@ -90,7 +90,7 @@ class SimulatedWebApi implements WebApiServer {
     this.#https = createServer({ key, cert, keepAliveTimeout: 0, noDelay: true }, listener);
     this.#https.on('secureConnection', (socket: Socket) => this.#sessions.add(socket));
     this.#https.on('tlsClientError', (_error, socket) => socket.destroy());
-    this.#door = createTcpServer({ noDelay: true }, (socket) => {
+    this.#listener = createTcpServer({ noDelay: true }, (socket) => {
       const { remotePort = 0 } = socket;
       this.#connections.set(remotePort, socket);
       socket.on('error', () => {}).on('close', () => this.#connections.delete(remotePort));
@@ -99,8 +99,8 @@ class SimulatedWebApi implements WebApiServer {
   }
 
   async listen(): Promise<void> {
-    this.port = await listen(this.#door, this.#options.port ?? 0);
-    this.#down = downtime(this.#door, this.faults);
+    this.port = await listen(this.#listener, this.#options.port ?? 0);
+    this.#down = downtime(this.#listener, this.faults);
     const { onChange } = this.faults;
     this.faults.onChange = () => {
       onChange();
@@ -120,8 +120,8 @@ class SimulatedWebApi implements WebApiServer {
     return this.#accounts.details(login);
   }
 
-  populate(crowd: BulkAccounts): void {
-    this.#accounts.crowd = crowd;
+  populate(bulk: BulkAccounts): void {
+    this.#accounts.bulk = bulk;
   }
 
   edit(login: number, changes: Parameters<WebApiServer['edit']>[1]): void {
@@ -144,7 +144,7 @@ class SimulatedWebApi implements WebApiServer {
     this.#down?.stop();
     this.#closing.abort();
     await new Promise<void>((resolve) => {
-      this.#door.close(() => resolve());
+      this.#listener.close(() => resolve());
       for (const socket of this.#connections.values()) socket.destroy();
     });
   }

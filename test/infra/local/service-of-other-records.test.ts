@@ -3,7 +3,7 @@ import type { CrmFile } from '../../../infra/crm/crm-file.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../../infra/local/service.ts';
-import { ONE_COUNTRY } from '../../support/door.ts';
+import { ONE_COUNTRY } from '../../support/front.ts';
 import { get, openAccount, PHONE, put, register } from '../../support/local-service.ts';
 
 describe('a local service of other records', () => {

@@ -2,7 +2,7 @@ import { SETTINGS } from '../../../infra/local/local-settings.ts';
 import type { ObservedCall } from '../../../infra/local/rights/callers.ts';
 import { allowing, type Right } from '../../../infra/local/rights/policy.ts';
 import { functionRights } from '../../../infra/local/rights/stack-rights.ts';
-import { DOOR, ONE_COUNTRY } from '../door.ts';
+import { FRONT_SETTINGS, ONE_COUNTRY } from '../front.ts';
 
 /** Why a function has rights that no call of its own code needs. */
 const NOT_NEEDED: readonly { rights: RegExp; reason: string }[] = [
@@ -32,7 +32,7 @@ export interface RightsReport {
 
 /** The rights of a deployment that has everything, each with a call of the run that needs it. */
 export async function reportOf(calls: readonly ObservedCall[]): Promise<RightsReport> {
-  const functions = await functionRights({ ...SETTINGS, ...DOOR, ...ONE_COUNTRY }, { vpc: true });
+  const functions = await functionRights({ ...SETTINGS, ...FRONT_SETTINGS, ...ONE_COUNTRY }, { vpc: true });
   const rights = Object.entries(functions).flatMap(([name, all]) =>
     all.map((right): CheckedRight => {
       const need = calls.find((call) => call.caller === name && isNeeded(right, all, call))?.need;

@@ -6,7 +6,7 @@ export const FRONT_PROOF = 'front-secret-of-the-local-service';
 const HEADER = 'x-client-address';
 
 /** The settings of a deployment with a captcha, behind a proxy. */
-export const DOOR = {
+export const FRONT_SETTINGS = {
   CAPTCHA: JSON.stringify({ provider: 'turnstile', secret: 'captcha/key' }),
   FRONT: JSON.stringify({ header: HEADER, secret: 'front/key' }),
 };
@@ -18,7 +18,7 @@ export const ONE_COUNTRY = {
 };
 
 /** The headers of a request that has passed the proxy: the person's address and, if needed, a captcha token. */
-export function throughDoor({ captcha }: Pick<LocalService, 'captcha'>): Record<string, string> {
+export function frontHeaders({ captcha }: Pick<LocalService, 'captcha'>): Record<string, string> {
   return {
     [HEADER]: newSource(),
     'x-front-secret': FRONT_PROOF,
