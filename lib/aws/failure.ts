@@ -12,7 +12,14 @@ export class AwsFailure extends Error {
   /** The failure behind an error of the SDK. */
   static from(error: unknown): AwsFailure {
     if (error instanceof AwsFailure) return error;
-    if (!(error instanceof Error)) return new AwsFailure('unknown', error);
-    return new AwsFailure('code' in error && typeof error.code === 'string' ? error.code : error.name, error);
+    const failure = new AwsFailure(failureReason(error), error);
+    // Its first place is the adapter that called the service.
+    Error.captureStackTrace(failure, AwsFailure.from);
+    return failure;
   }
+}
+
+function failureReason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
