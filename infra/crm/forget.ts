@@ -1,14 +1,12 @@
 import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import * as v from 'valibot';
 import { limitCounters } from '../../lib/limits/counters.ts';
-import { crmKey } from '../../lib/records/crm-table.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { logicalId } from '../tables.ts';
 import { removeRecords } from './change.ts';
 import { CommandError, counted, type Terminal } from './command.ts';
-import { ownerIds } from './crm-items.ts';
-import { listRecipients, type Person, parsePerson, readPepper } from './person.ts';
+import { findClientIds, listRecipients, type Person, parsePerson, readPepper } from './person.ts';
 import { type Item, type TableItems, tableItems } from './table-items.ts';
 import type { Target } from './target.ts';
 
@@ -99,9 +97,8 @@ function summary({ registrations, documents }: Found, counters: number, dryRun: 
   return `${things.join(', ')} ${dryRun ? 'would be deleted' : 'deleted'}.\n`;
 }
 
-async function forgetClient(target: Target, { address, isEmail }: Person, options: ForgetOptions, terminal: Terminal) {
-  const pointer = await target.table.read(isEmail ? crmKey.email(address) : crmKey.phone(address));
-  const ids = pointer === undefined ? [] : ownerIds(pointer);
+async function forgetClient(target: Target, person: Person, options: ForgetOptions, terminal: Terminal) {
+  const ids = await findClientIds(target, person);
   if (ids.length === 0) return terminal.print('No client has this address.\n');
   if (options.client !== true) {
     for (const id of ids)

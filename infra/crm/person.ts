@@ -1,11 +1,13 @@
 import * as v from 'valibot';
 import { secretReader } from '../../lib/aws/secrets.ts';
+import { crmKey } from '../../lib/records/crm-table.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import { EmailSchema, emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { parsePhone } from '../../lib/validators/phone.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';
 import { wrong } from './command.ts';
+import { ownerIds } from './crm-items.ts';
 import type { Target } from './target.ts';
 
 /** A person by one address. */
@@ -31,6 +33,12 @@ export function listRecipients({ address: key, isEmail, country }: Person): Reci
   return OTP_TYPES.filter((channel) => (channel === 'email') === isEmail).map((channel) =>
     channel === 'email' ? { channel, key, to: key } : { channel, key, to: key, country },
   );
+}
+
+/** The ids of the clients who have this address. */
+export async function findClientIds({ table }: Target, { address, isEmail }: Person): Promise<string[]> {
+  const pointer = await table.read(isEmail ? crmKey.email(address) : crmKey.phone(address));
+  return pointer === undefined ? [] : ownerIds(pointer);
 }
 
 /** The key that names the counters of limits: their table holds no address. */

@@ -10,7 +10,7 @@ import { readSettings } from '../settings.ts';
 import { logicalId, type TableName } from '../tables.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
 import { type MailAccount, mailAccount } from './mail-account.ts';
-import { listRecipients, type Person, parsePerson, readPepper } from './person.ts';
+import { findClientIds, listRecipients, type Person, parsePerson, readPepper } from './person.ts';
 import { type ReachedLimit, reachedLimits } from './reached-limits.ts';
 import { readContext } from './service-secrets.ts';
 import type { Target } from './target.ts';
@@ -40,6 +40,8 @@ export async function showRegistrations(
     for (const [index, one] of found.entries())
       terminal.print(`\n${await describeRegistration(one, index < MAX_TRACKED ? mail : undefined)}`);
     terminal.print('\n');
+    for (const id of await findClientIds(target, person))
+      terminal.print(`The client ${id} has this address: it gets a notice without a code.\n`);
     if (person.isEmail) {
       const spellings = [typed, person.address, ...found.map(({ record }) => record.email)];
       await showSuppression(mail, new Set(spellings.map(asciiEmail)), unsuppress, terminal);

@@ -53,6 +53,7 @@ describe('npm run crm -- registration', () => {
     const { out } = await operators.local('registration', 'juan@example.com');
     expect(out).toContain("message: the owner's notice without a code: the address is a client's, accepted");
     expect(out).not.toContain('  code:');
+    expect(out).toContain('The client CLIENT02 has this address: it gets a notice without a code.\n');
   });
 
   it('finds the registrations of a number by every phone channel, and asks SES nothing', async () => {
