@@ -93,6 +93,12 @@ async function left(scene: Scene, life: Life, changes: Partial<Plan> = {}): Prom
   return held;
 }
 
+/** Another operation holds the login. */
+async function reserve(login: number): Promise<void> {
+  const other = await world.claimed();
+  await world.ledger.write(other, { at: 'sent', login, commands: 'one' }, world.signal());
+}
+
 const lost: Learned = {
   on: 'lost',
   failure: new PlatformFailure('account_outcome_unknown', { reason: 'answer_timeout' }),
@@ -209,10 +215,23 @@ describe('A first request', () => {
     expect(scene.calls.filter((call) => call.startsWith('send'))).toHaveLength(commands);
   });
 
+  it.each([
+    ['of the platform', { sends: [refusal('refused')] }, 'platform_refused'],
+    ['of its content', { sends: [refusal('rejected')] }, 'platform_refused'],
+    ['of a login that exists', { sends: [{ on: 'exists' }], looks: [{ on: 'foreign' }] }, 'login_range_exhausted'],
+    ['of a login that another operation holds', { held: true }, 'login_range_exhausted'],
+  ])(
+    'ends with the reason of a refusal %s',
+    async (_, { held = false, ...scripted }: object & { held?: boolean }, kind) => {
+      const scene = Object.assign(new Scene(), { hasNext: false, ...scripted });
+      if (held) await reserve(scene.login);
+      expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'failed', failure: { kind } });
+    },
+  );
+
   it('chooses the next login if another operation holds the first', async () => {
     const scene = new Scene();
-    const other = await world.claimed();
-    await world.ledger.write(other, { at: 'sent', login: scene.login, commands: 'one' }, world.signal());
+    await reserve(scene.login);
     scene.sends = [{ on: 'opened', login: scene.login + 1 }];
     expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'opened', login: scene.login + 1 });
     expect(scene.calls[0]).toBe(`send ${scene.login + 1}`);

@@ -155,6 +155,15 @@ describe('A violation', () => {
     expect(listViolations(issues, ['a'])).toEqual([{ pointer: '#/a', rule: 'format', detail: 'is not valid' }]);
   });
 
+  it.each([
+    [8, 8, '8 characters'],
+    [0, 3, 'at most 3 characters'],
+    [2, 4, '2 to 4 characters'],
+  ])('of a length of %i to %i says "%s"', (min, max, words) => {
+    const { issues = [] } = v.safeParse(text(min, max), 'x'.repeat(9));
+    expect(listViolations(issues)).toEqual([{ pointer: '#', rule: 'length', detail: `must be ${words}` }]);
+  });
+
   it('of a choice names the choices, not the value', () => {
     const { issues = [] } = v.safeParse(v.picklist(['a', 'b']), 'secret');
     expect(listViolations(issues)).toEqual([{ pointer: '#', rule: 'one_of', detail: 'must be "a" or "b"' }]);
