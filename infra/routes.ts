@@ -59,6 +59,9 @@ export const SCHEDULED = [
   { name: 'settle-operations', everyMinutes: 1, timeoutSeconds: 55 },
 ] as const satisfies readonly { name: string; everyMinutes: number; timeoutSeconds: number }[];
 
+/** The function that gets the events of the bus from a queue, by the setting `crmWebhook` only; the local service has it. */
+export const NOTIFIER = { name: 'notify-crm', timeoutSeconds: 30 } as const;
+
 type Route = (typeof ROUTES)[number];
 type Extension = (typeof EXTENSIONS)[number];
 /** Any route that a deployment may have. */
@@ -69,9 +72,9 @@ export type OperationId = DeployedRoute['operation'];
 export const FUNCTIONS = ROUTES.map(({ name }) => name);
 export type FunctionName = Route['name'];
 /** All functions that a deployment may have, and the local service runs. */
-export const DEPLOYED_FUNCTIONS = [...ROUTES, ...EXTENSIONS, ...SCHEDULED].map(({ name }) => name);
+export const DEPLOYED_FUNCTIONS = [...ROUTES, ...EXTENSIONS, ...SCHEDULED, NOTIFIER].map(({ name }) => name);
 export type ScheduledFunction = (typeof SCHEDULED)[number];
-export type DeployedFunction = (DeployedRoute | ScheduledFunction)['name'];
+export type DeployedFunction = (DeployedRoute | ScheduledFunction | typeof NOTIFIER)['name'];
 
 /** The CORS headers for pages of other origins, if a deployment allows them. */
 export const CORS = {

@@ -5,9 +5,11 @@ import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { Alarms } from './constructs/alarms.ts';
 import { countryRules } from './constructs/country-rules.ts';
+import { CrmWebhook } from './constructs/crm-webhook.ts';
 import { CrmWriter } from './constructs/crm-writer.ts';
 import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
+import { DocumentScan } from './constructs/document-scan.ts';
 import { ServiceEvents } from './constructs/event-bus.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
 import { constructName, createFunction, type FunctionContext, settlement } from './constructs/functions.ts';
@@ -18,7 +20,7 @@ import { RegistrationReader } from './constructs/registration-reader.ts';
 import { Release } from './constructs/release.ts';
 import type { ServiceFunction } from './constructs/service-function.ts';
 import { output } from './constructs/stack-names.ts';
-import { type DeployedRoute, EXTENSIONS, ROUTES, SCHEDULED, type ScheduledFunction } from './routes.ts';
+import { type DeployedRoute, EXTENSIONS, NOTIFIER, ROUTES, SCHEDULED, type ScheduledFunction } from './routes.ts';
 import type { Settings } from './settings.ts';
 
 type Deployed = Pick<ServiceFunction, 'lambda' | 'live' | 'logGroup'>;
@@ -42,12 +44,15 @@ export class ServiceStack extends Stack {
       name: this.stackName,
       routes: functions.map(({ route, live }) => ({ ...route, lambda: live })),
     });
-    const alarms = this.monitor(context, functions, scheduled, gateway);
+    const webhook = given.crmWebhook === undefined ? undefined : new CrmWebhook(this, 'CrmWebhook', context);
+    const alarms = this.monitor(context, functions, scheduled, gateway, webhook);
     new OperatorsPolicy(this, 'Operators', {
       ...context,
       topicArns: Object.values(alarms.topics).map(({ topicArn }) => topicArn),
+      webhook,
     });
-    if (given.confirmation) new RegistrationReader(this, 'Reader', context.data);
+    if (given.confirmation) new RegistrationReader(this, 'Reader', context);
+    if (given.scanDocuments) new DocumentScan(this, 'Scan', context.data.documents);
     if (given.crmWriter !== undefined) new CrmWriter(this, 'CrmWriter', context.data, given.crmWriter);
 
     output(this, 'CrmTableName', 'The table of CRM records, for the operators’ command.', context.data.crm.tableName);
@@ -57,6 +62,7 @@ export class ServiceStack extends Stack {
     output(this, 'AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
     for (const one of functions) this.show(constructName(one.route), `behind ${one.route.path}`, one);
     for (const one of scheduled) this.show(constructName(one.scheduled), 'that settles what nobody retries', one);
+    if (webhook !== undefined) this.show(constructName(NOTIFIER), 'that notifies the CRM', webhook.deployed);
   }
 
   /** Outputs a function and its log. */
@@ -94,11 +100,12 @@ export class ServiceStack extends Stack {
     functions: readonly AnsweredRoute[],
     scheduled: readonly Settler[],
     { api, accessLog }: PublicApi,
+    webhook: CrmWebhook | undefined,
   ): Alarms {
     const { configurationSetName } = mail;
     const { stackName } = this;
     const service = { stackName, settings, functions, scheduled, api, accessLog, configurationSetName };
-    const monitored = { ...service, undelivered: events.undelivered };
+    const monitored = { ...service, undelivered: events.undelivered, webhook };
     const alarms = new Alarms(this, 'Alarms', monitored);
     new Dashboard(this, 'Dashboard', { ...monitored, alarms });
     if (settings.release === 'canary') {

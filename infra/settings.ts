@@ -11,6 +11,7 @@ import {
   RegistrationEnvironment,
   SettlementEnvironment,
   variableName,
+  WebhookEnvironment,
 } from '../lib/validators/deployment.ts';
 import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
 import type { Channel } from '../lib/validators/otp-types.ts';
@@ -251,6 +252,7 @@ const ENVIRONMENTS = {
   'create-tp5-account': AccountEnvironment,
   'create-tp4-account': AccountEnvironment,
   'settle-operations': SettlementEnvironment,
+  'notify-crm': WebhookEnvironment,
 } as const satisfies Record<DeployedFunction, v.ObjectSchema<v.ObjectEntries, undefined>>;
 
 /** What Lambda would refuse when the function is deployed. */
@@ -291,6 +293,8 @@ const BELONGS_TO: readonly (readonly [string, string])[] = [
   ['jwtScope', 'jwtIssuer'],
   ['defaultEndpoint', 'customDomain'],
   ['confirmedDays', 'confirmation'],
+  ['scanDocuments', 'confirmation'],
+  ['scanDocuments', 'crmWebhook'],
 ];
 
 /** Ways to say who may open accounts, of which there can be one. */

@@ -9,6 +9,7 @@ import {
   RegistrationEnvironment,
   SettlementEnvironment,
   variableName,
+  WebhookEnvironment,
 } from './validators/deployment.ts';
 import { parseSettings } from './validators/texts.ts';
 
@@ -37,6 +38,11 @@ export function confirmationConfig(environment: NodeJS.ProcessEnv = process.env)
 /** @throws ConfigurationError with every error */
 export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
   return withSender(read(AccountEnvironment, environment), environment);
+}
+
+/** @throws ConfigurationError with every fault */
+export function webhookConfig(environment: NodeJS.ProcessEnv = process.env) {
+  return read(WebhookEnvironment, environment);
 }
 
 export type LogLevel = 'INFO' | 'WARN' | 'ERROR' | 'CRITICAL';

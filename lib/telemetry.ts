@@ -33,6 +33,12 @@ const EVENTS = {
   NoticeFailed: 'ERROR',
   /** An event for other systems of the broker was not published. It is published later. */
   EventFailed: 'ERROR',
+  /** The CRM accepted an event. */
+  CrmNotified: 'INFO',
+  /** It did not; the event is delivered again. */
+  CrmNotNotified: 'ERROR',
+  /** The CRM named a client whose id or email address is another client's. */
+  ClientNotWritten: 'ERROR',
   PlatformRefused: 'ERROR',
   PlatformUnavailable: 'ERROR',
   OperationNotSettled: 'ERROR',

@@ -98,7 +98,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
     ],
   },
   { of: /^lib\/openings\/life\.ts$/, may: [] },
-  { of: /^lib\/(openings|registration)\/([\w-]+-)?dependencies\.ts$/, may: [/^node:crypto$/, /^lib\//] },
+  { of: /^lib\/(openings|registration|crm-webhook)\/([\w-]+-)?dependencies\.ts$/, may: [/^node:crypto$/, /^lib\//] },
   // The ledger is an adapter: it keeps operations and reservations in DynamoDB.
   {
     of: /^lib\/openings\/ledger\.ts$/,
@@ -106,8 +106,19 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
   },
   { of: /^lib\/openings\//, may: [...USE_CASE, /^lib\/openings\//] },
   { of: /^lib\/registration\//, may: [...USE_CASE, /^lib\/registration\//] },
+  // What is posted, and how.
+  {
+    of: /^lib\/crm-webhook\/(messages|post)\.ts$/,
+    may: [
+      /^valibot$/,
+      /^lib\/(crm-webhook|records|validators)\//,
+      /^lib\/secrets\/webhook-signature\.ts$/,
+      /^lib\/deadline\.ts$/,
+    ],
+  },
+  { of: /^lib\/crm-webhook\//, may: [...USE_CASE, /^lib\/crm-webhook\//] },
   { of: /^lib\//, may: [] },
-  { of: /^functions\//, may: [/^lib\//] },
+  { of: /^functions\//, may: [/^aws-lambda$/, /^lib\//] },
   { of: /^infra\/local\//, may: [/^[^.]/] },
   {
     of: /^infra\/(constructs\/|[\w-]+\.ts$)/,
@@ -149,6 +160,9 @@ const VENDORS = [
   '@aws-sdk/lib-dynamodb',
   '@aws-sdk/client-s3',
   '@aws-sdk/client-eventbridge',
+  '@aws-sdk/client-sqs',
+  '@aws-sdk/s3-request-presigner',
+  'standardwebhooks',
   '@aws-sdk/client-secrets-manager',
   '@aws-sdk/client-pinpoint-sms-voice-v2',
   '@aws-sdk/client-socialmessaging',

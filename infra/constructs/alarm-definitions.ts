@@ -19,6 +19,8 @@ export interface MonitoredService {
   configurationSetName: string;
   /** The events that a target did not accept. */
   undelivered: Queue;
+  /** Absent: the CRM is not notified. */
+  webhook: { undelivered: Queue; deployed: { logGroup: ILogGroup } } | undefined;
 }
 
 export interface MonitoredFunction {
@@ -136,6 +138,7 @@ function pages(service: MonitoredService): AlarmDefinition[] {
       }),
     ),
     ...scheduled.flatMap(({ lambda, logGroup }) => settlerPages(service, lambda, logGroup)),
+    ...crmPages(service),
     {
       id: 'ServerErrors',
       loss: 'Callers of any route get 5xx.',
@@ -214,6 +217,25 @@ function settlerPages(
   ];
 }
 
+function crmPages({ stackName, webhook }: MonitoredService): AlarmDefinition[] {
+  if (webhook === undefined) return [];
+  return [
+    {
+      id: 'CrmUndelivered',
+      loss: 'The CRM did not accept an event for a day: a client of it is missing, or an account of theirs.',
+      metric: visibleMessages(webhook.undelivered),
+      atLeast: 1,
+      severity: 'page',
+      show: eventLines(webhook.deployed.logGroup, 'CrmNotNotified'),
+      fix: `npm run crm -- redeliver --stack ${stackName}`,
+    },
+  ];
+}
+
+function visibleMessages(queue: Queue): Metric {
+  return queue.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(5), statistic: 'Maximum' });
+}
+
 /** Events that can wait for the next working day, over all functions. */
 const EVENT_NOTICES: readonly { id: string; event: string; minutes: number; atLeast: number; loss: string }[] = [
   {
@@ -268,7 +290,7 @@ const EVENT_NOTICES: readonly { id: string; event: string; minutes: number; atLe
 ];
 
 function notices(service: MonitoredService): AlarmDefinition[] {
-  const { settings, api, undelivered, configurationSetName, functions, scheduled } = service;
+  const { settings, api, undelivered, configurationSetName, functions, scheduled, webhook } = service;
   const { stage, channels, captcha, throttle } = settings;
   const confirming = functions.flatMap(({ route }) => ('setting' in route ? [route.name] : []));
   const all: (Named & Condition)[] = [
@@ -325,6 +347,7 @@ function notices(service: MonitoredService): AlarmDefinition[] {
             atLeast: 3,
           },
         ]),
+    ...(webhook === undefined ? [] : ofCrm(stage)),
     {
       id: 'ClientErrors',
       loss: 'Junk requests use up the throttle that callers share.',
@@ -341,16 +364,30 @@ function notices(service: MonitoredService): AlarmDefinition[] {
     {
       id: 'EventsUndelivered',
       loss: 'Another system of the broker does not know of accounts or registrations: it did not accept their events.',
-      metric: undelivered.metricApproximateNumberOfMessagesVisible({
-        period: Duration.minutes(5),
-        statistic: 'Maximum',
-      }),
+      metric: visibleMessages(undelivered),
       atLeast: 1,
     },
     ...mailConditions(configurationSetName),
     ...spendConditions(settings),
   ];
   return all.map((one) => ({ ...one, severity: 'notice' }));
+}
+
+function ofCrm(stage: string): (Named & Condition)[] {
+  return [
+    {
+      id: 'CrmNotNotified',
+      loss: 'The CRM does not accept events: new clients cannot open accounts until it does.',
+      metric: eventCount(stage, 'CrmNotNotified', 15),
+      atLeast: 3,
+    },
+    {
+      id: 'ClientNotWritten',
+      loss: 'A new client cannot open accounts: the CRM named an id, or has an email address, that is another client’s.',
+      metric: eventCount(stage, 'ClientNotWritten', 15),
+      atLeast: 1,
+    },
+  ];
 }
 
 /** SES reviews an account with 5 % bounces or 0.1 % complaints, and stops it at twice to five times that. */

@@ -13,7 +13,7 @@ const KEPT_DAYS = 14;
 /** The bus that publishes events to other systems of the broker, and the queue of events that a target did not accept. */
 export class ServiceEvents extends Construct {
   readonly bus: EventBus;
-  /** The dead-letter queue for the targets of rules, such as infra/crm-rule.yaml. */
+  /** The dead-letter queue for the targets of rules, also of other systems. */
   readonly undelivered: Queue;
   /** To publish events. */
   readonly right: PolicyStatement;

@@ -9,7 +9,7 @@ import {
   RegistrationEnvironment,
   SettlementEnvironment,
 } from '../../lib/validators/deployment.ts';
-import type { DeployedRoute, ScheduledFunction } from '../routes.ts';
+import type { DeployedRoute, NOTIFIER, ScheduledFunction } from '../routes.ts';
 import { legalFileOf, type Settings } from '../settings.ts';
 import type { DataStores } from './data-stores.ts';
 import type { ServiceEvents } from './event-bus.ts';
@@ -59,7 +59,7 @@ export function createFunction(route: DeployedRoute, context: FunctionContext): 
 }
 
 /** The name of its construct, and what its outputs begin with: `RequestRegistration`. */
-export function constructName({ name }: DeployedRoute | ScheduledFunction): string {
+export function constructName({ name }: DeployedRoute | ScheduledFunction | typeof NOTIFIER): string {
   return name.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
@@ -109,7 +109,11 @@ function confirmation(route: DeployedRoute, context: FunctionContext): ServiceFu
       onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
       onTable(data.registrations, 'ConfirmRegistrations', ['GetItem', 'UpdateItem']),
       onTable(data.limits, 'CountGuesses', ['GetItem', 'UpdateItem']),
-      onDocuments(data, 'KeepDocuments', ['DeleteObjectTagging']),
+      onDocuments(
+        data,
+        'KeepDocuments',
+        settings.scanDocuments ? ['GetObjectTagging', 'PutObjectTagging'] : ['DeleteObjectTagging'],
+      ),
       readSecrets('ReadPepper', data.pepper.secretArn),
       ...edgeRights(stack, { ...settings, captcha: undefined }),
     ],

@@ -2,10 +2,11 @@ import { Stack, Validations } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import type { Settings } from '../settings.ts';
+import { type Settings, signingSecretName } from '../settings.ts';
 import { logicalId, RESTORABLE } from '../tables.ts';
+import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
-import { acknowledgeDocuments, onDocuments, onDueIndex, onTable, secretArn } from './rights.ts';
+import { acknowledgeDocuments, onDocuments, onDueIndex, onQueue, onTable, secretArn } from './rights.ts';
 import { output } from './stack-names.ts';
 
 export interface OperatorsPolicyProps {
@@ -13,6 +14,7 @@ export interface OperatorsPolicyProps {
   data: DataStores;
   /** The topics of the alarms. */
   topicArns: readonly string[];
+  webhook: CrmWebhook | undefined;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface OperatorsPolicyProps {
  * needs other rights, and `crm call` the policy of the API's callers.
  */
 export class OperatorsPolicy extends Construct {
-  constructor(scope: Construct, id: string, { settings, data, topicArns }: OperatorsPolicyProps) {
+  constructor(scope: Construct, id: string, { settings, data, topicArns, webhook }: OperatorsPolicyProps) {
     super(scope, id);
     const stack = Stack.of(this);
     const stackArn = stack.formatArn({
@@ -52,6 +54,7 @@ export class OperatorsPolicy extends Construct {
           RESTORABLE.map((name) => `${requireArn(data.tables.get(name))}-restored*`),
         ),
         ...secretStatements(stack, settings, data),
+        ...(webhook === undefined ? [] : redeliver(webhook)),
         statement('ReadStack', ['cloudformation:DescribeStacks', 'cloudformation:DescribeStackResource'], [stackArn]),
         statement('ReadReceivers', ['sns:ListSubscriptionsByTopic'], topicArns),
         statement('ReadBootstrap', ['ssm:GetParameter'], [BOOTSTRAP_VERSION(stack)]),
@@ -97,6 +100,12 @@ function statement(sid: string, actions: readonly string[], resources: readonly 
   return new PolicyStatement({ sid, actions: [...actions], resources: [...resources] });
 }
 
+/** To move what the CRM did not accept back into its queue: what SQS itself asks for. */
+function redeliver({ queue, undelivered }: CrmWebhook): PolicyStatement[] {
+  const move = ['StartMessageMoveTask', 'ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'];
+  return [onQueue(undelivered, 'RedeliverEvents', move), onQueue(queue, 'QueueEvents', ['SendMessage'])];
+}
+
 /** The state of the account, as the doctor reads it. */
 const READ_ACCOUNT = [
   'acm:DescribeCertificate',
@@ -115,7 +124,11 @@ const BOOTSTRAP_VERSION = (stack: Stack) =>
   stack.formatArn({ service: 'ssm', resource: 'parameter', resourceName: 'cdk-bootstrap/hnb659fds/version' });
 
 function secretStatements(stack: Stack, settings: Settings, { pepper }: DataStores): PolicyStatement[] {
-  const named = [settings.captcha?.secret, settings.front?.secret].filter((name) => name !== undefined);
+  const named = [
+    settings.captcha?.secret,
+    settings.front?.secret,
+    settings.crmWebhook && signingSecretName(settings.stage, 'crmWebhook'),
+  ].filter((name) => name !== undefined);
   const created = [
     secretArn(stack, `${settings.platformSecrets}*`),
     ...named.map((name) => secretArn(stack, `${name}-??????`)),

@@ -1,18 +1,19 @@
 import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
+import type { Settings } from '../settings.ts';
 import type { DataStores } from './data-stores.ts';
-import { acknowledgeDocuments, onDocuments, onTable } from './rights.ts';
+import { acknowledgeDocuments, onTable, readDocuments } from './rights.ts';
 import { output } from './stack-names.ts';
 
 /** The rights with which the broker's CRM reads a confirmed registration and its documents. */
 export class RegistrationReader extends Construct {
-  constructor(scope: Construct, id: string, data: DataStores) {
+  constructor(scope: Construct, id: string, { data, settings }: { data: DataStores; settings: Settings }) {
     super(scope, id);
     const policy = new ManagedPolicy(this, 'Policy', {
       description: 'To read confirmed registrations and their documents; for the CRM.',
       statements: [
         onTable(data.registrations, 'ReadRegistrations', ['GetItem']),
-        onDocuments(data, 'ReadDocuments', ['GetObject']),
+        readDocuments(data, settings.scanDocuments),
       ],
     });
     acknowledgeDocuments(policy);

@@ -2,11 +2,14 @@ import { ArnFormat, Aws, type Stack, Validations } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
 import {
   type CallSettings,
+  CLEAN_VERDICT,
   DOCUMENTS_FOLDER,
   DUE_INDEX,
+  SCAN_TAG,
   type WhatsAppSettings,
 } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
@@ -19,6 +22,18 @@ export function onTable(table: Table, sid: string, actions: string[]): PolicySta
     actions: actions.map((action) => `dynamodb:${action}`),
     resources: [table.tableArn],
   });
+}
+
+/** To write clients, and no other records of the CRM: those of trading servers decide where passwords go. */
+export function writeClients(table: Table): PolicyStatement[] {
+  const write = onTable(table, 'WriteClients', ['PutItem']);
+  write.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': ['client#*', 'email#*', 'phone#*'] });
+  return [onTable(table, 'ReadCrm', ['BatchGetItem']), write];
+}
+
+/** The actions on one queue, without `sqs:`. */
+export function onQueue({ queueArn }: Queue, sid: string, actions: string[]): PolicyStatement {
+  return new PolicyStatement({ sid, actions: actions.map((action) => `sqs:${action}`), resources: [queueArn] });
 }
 
 /** To find the due items of a table. */
@@ -53,6 +68,13 @@ export function onDocuments({ documents }: DataStores, sid: string, actions: str
     actions: actions.map((action) => `s3:${action}`),
     resources: [documents.arnForObjects(`${DOCUMENTS_FOLDER}/*`)],
   });
+}
+
+/** To read documents; where they are scanned, those without malware alone. */
+export function readDocuments(data: DataStores, scanned: boolean | undefined): PolicyStatement {
+  const right = onDocuments(data, 'ReadDocuments', ['GetObject']);
+  if (scanned) right.addCondition('StringEquals', { [`s3:ExistingObjectTag/${SCAN_TAG}`]: CLEAN_VERDICT });
+  return right;
 }
 
 export function acknowledgeDocuments(holder: IConstruct): void {

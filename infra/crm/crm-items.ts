@@ -1,7 +1,6 @@
 import * as v from 'valibot';
+import { clientItem, clientPointers } from '../../lib/records/client-items.ts';
 import { crmKey } from '../../lib/records/crm-table.ts';
-import { emailKey } from '../../lib/validators/email.ts';
-import { parsePhone } from '../../lib/validators/phone.ts';
 import {
   CRM_KINDS,
   type CrmKind,
@@ -70,20 +69,13 @@ export function pointer(pk: string, ids: readonly string[]): CrmItem {
 }
 
 async function recordItem({ kind, record }: LocatedRecord): Promise<CrmItem> {
-  const { phone } = kind === 'clients' ? record : {};
-  const e164 = phone && (await parsePhone(phone.country_code, phone.number))?.e164;
-  return { pk: itemKey(kind, record.id), record, ...(e164 === undefined ? {} : { e164 }) };
+  return kind === 'clients' ? clientItem(record) : { pk: itemKey(kind, record.id), record };
 }
 
 /** The keys of the pointers that lead to a record. @param item that of the record */
 function pointerKeys({ kind, record }: LocatedRecord, { e164 }: CrmItem): string[] {
   if (kind === 'connections') return 'logins' in record ? [crmKey.server(record.platform, record.host)] : [];
-  if (kind !== 'clients') return [];
-  return [
-    crmKey.email(emailKey(record.email)),
-    ...(e164 === undefined ? [] : [crmKey.phone(e164)]),
-    ...(record.referral_code === undefined ? [] : [crmKey.referral(record.referral_code)]),
-  ];
+  return kind === 'clients' ? clientPointers(record, e164) : [];
 }
 
 /** Records as items, and the ids that each of their pointers names. */

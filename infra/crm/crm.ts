@@ -13,6 +13,7 @@ import { printForm } from './form.ts';
 import { listOperations, settleOperation, showOperation } from './operations.ts';
 import { resolveHost } from './public-address.ts';
 import { exportFile, importFile, list, put, remove } from './records.ts';
+import { redeliver } from './redeliver.ts';
 import { showRegistrations } from './registration.ts';
 import { restore } from './restore.ts';
 import { putSecret, rotatePepper, rotateSigningKey } from './secrets.ts';
@@ -193,6 +194,10 @@ function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal)
     .option('--none', 'there is no account: the key is free again')
     .option('--deposit', 'the deposit was made')
     .action((id, options) => onTarget((target) => settleOperation(target, id, options, terminal)));
+  crm
+    .command('redeliver')
+    .description('delivers the events again that the CRM did not accept for a day')
+    .action(() => onTarget((target) => redeliver(target, terminal)));
 }
 
 /** Asks on the terminal, with hidden input. */

@@ -21,6 +21,8 @@ export interface Target {
   apiUrl?: string | undefined;
   /** Of the client of the other tables. */
   database: ClientConfig;
+  /** Of the client of the queues; absent: as the environment says. */
+  queues?: ClientConfig;
   /** Of the client of the bucket of documents. */
   objects: ClientConfig & { forcePathStyle?: boolean };
   /** Of the client of SES v2. */
@@ -71,6 +73,7 @@ const EnvironmentSchema = v.looseObject({
   AWS_ENDPOINT_URL_SECRETS_MANAGER: v.string(),
   AWS_ENDPOINT_URL_S3: v.string(),
   AWS_ENDPOINT_URL_SESV2: v.string(),
+  AWS_ENDPOINT_URL_SQS: v.string(),
   PEPPER_SECRET: v.string(),
 });
 
@@ -102,6 +105,7 @@ async function openLocal(address: string): Promise<Target> {
     database,
     tables: () => tableNames(resource),
     resource,
+    queues: { ...client, endpoint: output.AWS_ENDPOINT_URL_SQS },
     objects: { ...client, endpoint: output.AWS_ENDPOINT_URL_S3, forcePathStyle: true },
     mail: { ...client, endpoint: output.AWS_ENDPOINT_URL_SESV2 },
     client: { ...client, endpoint: output.AWS_ENDPOINT_URL_SECRETS_MANAGER },

@@ -124,12 +124,14 @@ export const tableChecks: Check<ServerProbes>[] = TABLE_NAMES.map((name) => ({
 
 /** The service’s own secrets, each by its name and its shape. */
 export function secretChecks(secrets: readonly ServiceSecret[]): Check<ServerProbes>[] {
-  return secrets.map(({ purpose, name, shape, parse }) => ({
+  return secrets.map(({ purpose, name, shape, parse, signs }) => ({
     area: 'secrets',
     subject: purpose,
     run: async (probes) => {
       const text = await probes.secret(name);
-      const fix = `npm run crm -- secret put ${name} ${probes.place} (its value: ${shape})`;
+      const fix = signs
+        ? `npm run crm -- secret rotate ${purpose} ${probes.place}, and give its key to the receiver`
+        : `npm run crm -- secret put ${name} ${probes.place} (its value: ${shape})`;
       if (text === undefined) return missing('does not exist', fix);
       try {
         parse(text);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { CallSettings, WhatsAppSettings } from '../../lib/validators/deployment.ts';
 import { Bus } from './bus.ts';
 import { type Database, startDatabase } from './database.ts';
+import { DeliveryQueue } from './delivery-queue.ts';
 import { Faults } from './faults.ts';
 import { Outbox } from './outbox.ts';
 import { REGION } from './rights/arn.ts';
@@ -13,11 +14,12 @@ import { startSecrets } from './stand-ins/secrets.ts';
 import { startSes } from './stand-ins/ses.ts';
 import { startSns } from './stand-ins/sns.ts';
 import { startSocial } from './stand-ins/social.ts';
+import { startSqs } from './stand-ins/sqs.ts';
 import type { StandIn } from './stand-ins/stand-in.ts';
 import { startVoice } from './stand-ins/voice.ts';
 
 /** The services of AWS that run inside; each is a target of faults. */
-const SERVICES = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets', 'events'] as const;
+const SERVICES = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets', 'events', 'sqs'] as const;
 type ServiceName = (typeof SERVICES)[number];
 
 export type StandIns = Readonly<Record<Exclude<ServiceName, 'dynamodb' | 's3'>, StandIn> & { s3: S3StandIn }>;
@@ -45,6 +47,8 @@ export interface LocalAws {
   outbox: Outbox;
   /** The published events. */
   bus: Bus;
+  /** The events on their way to the CRM. */
+  deliveries: DeliveryQueue;
   faults: Readonly<Record<ServiceName, Faults>>;
   database: Database;
   standIns: StandIns;
@@ -62,14 +66,15 @@ export interface LocalAws {
  * judged by the rights of the key's owner.
  */
 export async function startAws(resources: AwsResources): Promise<LocalAws> {
-  const [outbox, bus] = [new Outbox(), new Bus()];
+  const [outbox, bus, deliveries] = [new Outbox(), new Bus(), new DeliveryQueue()];
+  bus.rule((event) => deliveries.send(event));
   const record = outbox.record.bind(outbox);
   const faults = Object.fromEntries(SERVICES.map((name) => [name, new Faults()])) as Record<ServiceName, Faults>;
   const { administrator, callers, findAccessKey } = await identities(resources.environment);
   const standInOptions = (name: ServiceName) => ({ faults: faults[name], record, callers });
   const { call, whatsapp: linked, environment: variables } = resources;
 
-  const [database, ses, sns, voice, whatsapp, s3, secrets, events] = await Promise.all([
+  const [database, ses, sns, voice, whatsapp, s3, secrets, events, sqs] = await Promise.all([
     startDatabase({ faults: faults.dynamodb, callers }),
     startSes({
       ...standInOptions('ses'),
@@ -83,11 +88,12 @@ export async function startAws(resources: AwsResources): Promise<LocalAws> {
       protectConfigurations: [variables.PROTECT_CONFIGURATION ?? ''],
     }),
     startSocial({ ...standInOptions('whatsapp'), ...whatsAppNames(linked) }),
-    startS3({ ...standInOptions('s3'), buckets: [resources.bucket] }),
+    startS3({ ...standInOptions('s3'), buckets: [resources.bucket], scanned: variables.SCAN_DOCUMENTS === 'true' }),
     startSecrets({ ...standInOptions('secrets'), secrets: resources.secrets }),
     startEvents({ ...standInOptions('events'), buses: [resources.eventBus], deliver: bus.deliver.bind(bus) }),
+    startSqs({ ...standInOptions('sqs'), queue: deliveries, name: variables.WEBHOOK_QUEUE ?? '' }),
   ]);
-  const standIns = { ses, sns, voice, whatsapp, s3, secrets, events };
+  const standIns = { ses, sns, voice, whatsapp, s3, secrets, events, sqs };
   const environment = {
     AWS_REGION: REGION,
     AWS_ACCESS_KEY_ID: administrator,
@@ -101,11 +107,13 @@ export async function startAws(resources: AwsResources): Promise<LocalAws> {
     AWS_ENDPOINT_URL_S3: s3.url,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
     AWS_ENDPOINT_URL_EVENTBRIDGE: events.url,
+    AWS_ENDPOINT_URL_SQS: sqs.url,
   };
   const close = async () => {
+    deliveries.close();
     await Promise.all([database, ...Object.values(standIns)].map((one) => one.close()));
   };
-  return { outbox, bus, faults, database, standIns, environment, findAccessKey, close };
+  return { outbox, bus, deliveries, faults, database, standIns, environment, findAccessKey, close };
 }
 
 /** An access key for the administrator and for each function. */

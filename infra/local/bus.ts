@@ -1,23 +1,20 @@
 import type { BusEvent } from './stand-ins/events.ts';
 
-type Target = (event: BusEvent) => Promise<void>;
+type Target = (event: BusEvent) => void;
 
-/** The event bus of the local service: its events, oldest first, and its targets. */
+/** The event bus of the local service: what was published, oldest first, and who hears it. */
 export class Bus {
   #events: BusEvent[] = [];
-  readonly #targets: { detailType: string; target: Target }[] = [];
+  readonly #targets: Target[] = [];
 
-  /** Adds a target for every further event of this type. */
-  rule(detailType: string, target: Target): void {
-    this.#targets.push({ detailType, target });
+  /** Has a target hear every event from now on. */
+  rule(target: Target): void {
+    this.#targets.push(target);
   }
 
   deliver(event: BusEvent): void {
     this.#events.push(event);
-    for (const { detailType, target } of this.#targets) {
-      if (detailType !== event['detail-type']) continue;
-      target(event).catch((error: unknown) => process.stderr.write(`The event ${event.id} got lost: ${error}\n`));
-    }
+    for (const target of this.#targets) target(event);
   }
 
   list(): readonly BusEvent[] {

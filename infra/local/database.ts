@@ -222,41 +222,64 @@ function isAdministration(operation: string): boolean {
 interface CallTarget {
   tables: string[];
   index?: string;
+  /** Of a single item. */
+  key?: string;
   /** Of a transaction: the action on each table. IAM asks for the rights of the single writes. */
-  writes?: { action: string; table: string }[];
+  writes?: { action: string; table: string; key: string }[];
 }
 
 /** The target of a call. */
 function readTarget(body: string): CallTarget {
   try {
-    const { TableName, RequestItems, IndexName, TransactItems } = JSON.parse(body) as {
+    const { TableName, RequestItems, IndexName, TransactItems, ...single } = JSON.parse(body) as {
       TableName?: string;
       RequestItems?: object;
       IndexName?: string;
-      TransactItems?: Record<string, { TableName: string }>[];
-    };
+      TransactItems?: Record<string, Keyed & { TableName: string }>[];
+    } & Keyed;
     if (TransactItems !== undefined) {
       const writes = TransactItems.flatMap((item) =>
-        Object.entries(item).map(([action, { TableName: table }]) => ({ action: `${action}Item`, table })),
+        Object.entries(item).map(([action, { TableName: table, ...keyed }]) => ({
+          action: `${action}Item`,
+          table,
+          key: keyOf(keyed),
+        })),
       );
       return { tables: writes.map(({ table }) => table), writes };
     }
     const tables = TableName === undefined ? Object.keys(RequestItems ?? {}) : [TableName];
-    return { tables, ...(IndexName === undefined ? {} : { index: IndexName }) };
+    return { tables, key: keyOf(single), ...(IndexName === undefined ? {} : { index: IndexName }) };
   } catch {
     return { tables: [] };
   }
 }
 
+/** The condition key of the partition keys that a call is about. */
+const LEADING_KEYS = 'dynamodb:LeadingKeys';
+
+interface Keyed {
+  Item?: { pk?: { S?: string } };
+  Key?: { pk?: { S?: string } };
+}
+
+function keyOf({ Item, Key }: Keyed): string {
+  return (Item ?? Key)?.pk?.S ?? '';
+}
+
 /** A query of an index needs the right on the index, and none on its table. */
-function needs(operation: string, { tables, index, writes }: CallTarget): Need[] {
+function needs(operation: string, { tables, index, key, writes }: CallTarget): Need[] {
   if (writes !== undefined) {
-    return writes.map(({ action, table }) => ({ action: `dynamodb:${action}`, resource: tableArn(table) }));
+    return writes.map(({ action, table, key }) => ({
+      action: `dynamodb:${action}`,
+      resource: tableArn(table),
+      context: { [LEADING_KEYS]: key },
+    }));
   }
   const action = `dynamodb:${operation}`;
   return tables.map((name) => ({
     action,
     resource: index === undefined ? tableArn(name) : `${tableArn(name)}/index/${index}`,
+    ...(key ? { context: { [LEADING_KEYS]: key } } : {}),
   }));
 }
 

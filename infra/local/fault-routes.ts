@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import {
+  CRM_FAULT_KINDS,
   DATABASE_FAULT_KINDS,
   ENDINGS,
   EVENTS_FAULT_KINDS,
@@ -74,7 +75,11 @@ function faultTargets({ services, platforms }: FaultTargets): Map<string, Target
   ]);
 }
 
-const OWN_KINDS: Record<string, readonly FaultKind[]> = { dynamodb: DATABASE_FAULT_KINDS, events: EVENTS_FAULT_KINDS };
+const OWN_KINDS: Record<string, readonly FaultKind[]> = {
+  dynamodb: DATABASE_FAULT_KINDS,
+  events: EVENTS_FAULT_KINDS,
+  crm: CRM_FAULT_KINDS,
+};
 
 function faultKinds(service: string): readonly FaultKind[] {
   return OWN_KINDS[service] ?? SERVICE_FAULT_KINDS;

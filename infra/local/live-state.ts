@@ -1,9 +1,10 @@
+import type { Delivery } from './delivery-queue.ts';
 import type { Fault, FaultKind } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
-import type { LocalClient } from './local-crm.ts';
 import { findCode } from './one-time-code.ts';
 import type { SentMessage } from './outbox.ts';
 import type { SimulatedAccount } from './platforms/simulated-server.ts';
+import type { LocalClient, ReceivedMessage } from './stand-ins/crm.ts';
 import type { BusEvent } from './stand-ins/events.ts';
 
 /** The state that the page at `/_local` shows, and how it is derived. `outbox-page.ts` sends it. */
@@ -28,12 +29,14 @@ export type AccountsState = Record<string, { total: number; newest: SimulatedAcc
 /** As `GET /_local/faults` shows them. The version of a target grows with every change of its faults. */
 export type FaultsState = Record<string, { kinds: readonly FaultKind[]; waiting: Fault[]; version: number }>;
 
-/** The events that the CRM received, and the clients that it created; newest first. */
+/** The events, their deliveries to the CRM, what the CRM accepted, and the clients that it made; newest first. */
 export interface CrmState {
   /** How many events there are, including those not shown. */
   total: number;
   events: { id: string; type: string; at: string; detail: Record<string, unknown> }[];
   clients: LocalClient[];
+  deliveries: Delivery[];
+  received: ReceivedMessage[];
 }
 
 /** The parts of the page. Each is sent whole, under its name. */
@@ -53,7 +56,8 @@ export interface LiveSources {
   firstCalls: FirstCalls;
   faults(): FaultsState;
   bus: { list(): readonly BusEvent[] };
-  crm: { clients(): LocalClient[] };
+  deliveries: { list(): readonly Delivery[] };
+  crm: { clients(): LocalClient[]; received(): ReceivedMessage[] } | undefined;
 }
 
 /** A load test makes thousands: this many of the newest of each kind, and of each server, are shown. */
@@ -109,13 +113,20 @@ function shownMessage({ html, ...message }: SentMessage): ShownMessage {
   return { ...message, html: html !== undefined, ...(code === undefined ? {} : { code }) };
 }
 
-function crmState({ bus, crm }: LiveSources): CrmState {
+function crmState({ bus, deliveries, crm }: LiveSources): CrmState {
   const all = bus.list();
   const events = all
     .slice(-SHOWN_PER_KIND)
     .toReversed()
     .map(({ id, 'detail-type': type, time: at, detail }) => ({ id, type, at, detail }));
-  return { total: all.length, events, clients: crm.clients().toReversed().slice(0, SHOWN_PER_KIND) };
+  const newest = <T>(list: readonly T[] = []) => list.slice(-SHOWN_PER_KIND).toReversed();
+  return {
+    total: all.length,
+    events,
+    clients: newest(crm?.clients()),
+    deliveries: newest(deliveries.list()),
+    received: newest(crm?.received()),
+  };
 }
 
 function accountsState({ platforms }: LiveSources): AccountsState {

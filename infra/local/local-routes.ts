@@ -3,22 +3,25 @@ import * as v from 'valibot';
 import type { Form } from '../../lib/validators/form.ts';
 import { formSchema } from '../crm/form-schema.ts';
 import type { Bus } from './bus.ts';
+import type { DeliveryQueue } from './delivery-queue.ts';
 import { docsRoutes } from './docs.ts';
 import { type FaultTargets, faultRoutes, listFaults } from './fault-routes.ts';
 import type { FirstCalls } from './first-calls.ts';
 import { addPath, nameParameter, parseBody, Refusal } from './local-answers.ts';
-import type { LocalCrm } from './local-crm.ts';
 import type { Outbox } from './outbox.ts';
 import { outboxRoutes } from './outbox-page.ts';
 import { pageRoutes } from './pages.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import type { Captcha } from './stand-ins/captcha.ts';
+import type { CrmStandIn } from './stand-ins/crm.ts';
 
 /** The data that the routes below `/_local` show. */
 export interface LocalState extends FaultTargets {
   outbox: Outbox;
   bus: Bus;
-  crm: LocalCrm;
+  deliveries: DeliveryQueue;
+  /** Absent: the events go to another CRM. */
+  crm: CrmStandIn | undefined;
   /** The forms that the service was started with. */
   forms: readonly Pick<Form, 'id' | 'name'>[];
   /** A form of the CRM's records. */
@@ -50,7 +53,7 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
       faultRoutes(local, state);
       platformRoutes(local, state.platforms);
       eventRoutes(local, state.bus);
-      addPath(local, '/clients', { GET: () => state.crm.clients() });
+      crmRoutes(local, state);
       formRoutes(local, state);
       captchaRoutes(local, state.captcha);
       addPath(local, '/calls', { GET: () => state.firstCalls });
@@ -87,6 +90,20 @@ function answerProblems(app: FastifyInstance): void {
       .code(error.status)
       .header('content-type', 'application/problem+json')
       .send(Buffer.from(JSON.stringify(document)));
+  });
+}
+
+/** `/clients`, `/deliveries`, and what the CRM accepted: `/webhook`. */
+function crmRoutes(app: FastifyInstance, { crm, deliveries }: LocalState): void {
+  addPath(app, '/clients', { GET: () => crm?.clients() ?? [] });
+  addPath(app, '/webhook', { GET: () => crm?.received() ?? [] });
+  addPath(app, '/deliveries', {
+    GET: () => deliveries.list(),
+    // Delivers what waits, at once.
+    POST: async () => {
+      await deliveries.deliverNow();
+      return deliveries.list();
+    },
   });
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { registrationConfig } from '../../lib/config.ts';
+import { parseSigningSecret, type SigningKeys } from '../../lib/secrets/webhook-signature.ts';
 import {
   AccountEnvironment,
   ALL_COUNTRIES,
@@ -11,6 +12,7 @@ import {
 } from '../../lib/validators/deployment.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
+import { signingSecretName } from '../settings.ts';
 import type { AwsResources } from './aws.ts';
 import { TABLES } from './database.ts';
 import { runningFunction } from './rights/identity.ts';
@@ -19,6 +21,8 @@ import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
 const BUCKET = 'documents';
 const EVENT_BUS = 'events';
+const WEBHOOK_QUEUE = 'crm';
+const WEBHOOK_SECRET = signingSecretName('local', 'crmWebhook');
 const PEPPER_SECRET = 'local/pepper';
 const PASSWORD_SECRET = `${PLATFORM_SECRETS}password-derivation`;
 const CONFIGURATION_SET = 'mails';
@@ -53,6 +57,10 @@ export const SETTINGS = {
     pepperSecret: PEPPER_SECRET,
   }),
   EVENT_BUS,
+  WEBHOOK_QUEUE,
+  WEBHOOK_SECRET,
+  /** For operators. */
+  CRM_UNDELIVERED_QUEUE: `${WEBHOOK_QUEUE}-undelivered`,
   ...environmentVariables(AccountEnvironment, {
     ...DEPLOYMENT,
     accountsTable: TABLES.accounts,
@@ -75,15 +83,22 @@ export function localResources(
   return { environment, secrets, verified, topicArn: TOPIC, bucket: BUCKET, eventBus: EVENT_BUS, call, whatsapp };
 }
 
+/** The keys that events are signed with for the CRM. */
+export function webhookKeys(secrets: ReadonlyMap<string, string>): SigningKeys {
+  return parseSigningSecret(secrets.get(WEBHOOK_SECRET) ?? '');
+}
+
 /** The values of all secrets by name: the file's own ones, and made-up ones for the rest. */
 export function makeSecrets(
   { connections, local_secrets: given }: CrmFile,
   { captcha, front }: Registration,
+  webhookKey: string | undefined,
 ): Map<string, string> {
   const key = () => randomBytes(32).toString('base64');
   const values = new Map([
     [PEPPER_SECRET, JSON.stringify({ current: '1', '1': key() })],
     [PASSWORD_SECRET, JSON.stringify({ key: key() })],
+    [WEBHOOK_SECRET, JSON.stringify({ current: webhookKey ?? `whsec_${key()}` })],
   ]);
   if (captcha !== undefined) values.set(captcha.secret, key());
   if (front !== undefined) values.set(front.secret, JSON.stringify({ current: FRONT_SECRET }));

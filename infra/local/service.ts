@@ -1,30 +1,29 @@
-import type { Context } from 'aws-lambda';
-import { databaseClient, dynamoTable as databaseTable } from '../../lib/aws/dynamodb.ts';
+import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { registrationConfig } from '../../lib/config.ts';
-import { dynamoRegistrations } from '../../lib/records/registrations.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 import { type CrmItem, serializeItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
 import { readForm } from '../crm/form.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
-import { type DeployedFunction, EXTENSIONS, ROUTES, SCHEDULED } from '../routes.ts';
+import { type DeployedFunction, EXTENSIONS, NOTIFIER, ROUTES, SCHEDULED } from '../routes.ts';
 import { localClient, type StandIns, startAws } from './aws.ts';
 import type { Bus } from './bus.ts';
 import { type Database, TABLES } from './database.ts';
+import type { DeliveryQueue } from './delivery-queue.ts';
 import { DEMO_RECORDS } from './demo-records.ts';
 import { Faults } from './faults.ts';
 import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
 import { lambdaContext } from './gateway-event.ts';
-import { LocalCrm } from './local-crm.ts';
 import { localRoutes } from './local-routes.ts';
-import { localResources, makeSecrets, SETTINGS, setEnvironment } from './local-settings.ts';
+import { localResources, makeSecrets, SETTINGS, setEnvironment, webhookKeys } from './local-settings.ts';
 import type { Outbox } from './outbox.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import { runAsFunction } from './rights/identity.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 import { resolveAddress, startPlatform } from './simulated-platforms.ts';
 import { type Captcha, startCaptcha } from './stand-ins/captcha.ts';
+import { type CrmStandIn, startCrm } from './stand-ins/crm.ts';
 
 type LoadFunction = (name: DeployedFunction) => Promise<LambdaHandler>;
 
@@ -35,6 +34,8 @@ export interface ServiceOptions {
   records?: CrmFile;
   /** Settings of the functions that differ from the local ones, by the names of `lib/config.ts`. */
   environment?: Record<string, string>;
+  /** A CRM on this machine that events are posted to, instead of the stand-in. */
+  crmWebhook?: { url: string; key: string };
   /** Other origins whose pages may register people. */
   allowedOrigins?: readonly string[];
   /** False: the functions log to the standard output, as they do to CloudWatch. */
@@ -51,6 +52,10 @@ export interface LocalService {
   outbox: Outbox;
   /** The published events. */
   bus: Bus;
+  /** The events on their way to the CRM. */
+  deliveries: DeliveryQueue;
+  /** The CRM, unless the events go to another one. */
+  crm: CrmStandIn | undefined;
   /** The captcha provider, if the registration needs one. */
   captcha: Captcha | undefined;
   /** The faults of an embedded service or, by connection id, of a simulated trading server. */
@@ -70,9 +75,6 @@ export interface LocalService {
 
 /** Keeps the functions from logging. */
 const QUIET = { LOG_LEVEL: 'SILENT' };
-
-/** How long the CRM waits for a registration. */
-const READ_MS = 5_000;
 
 let running = false;
 let loads = 0;
@@ -112,10 +114,11 @@ export async function startService(options: ServiceOptions = {}): Promise<LocalS
 async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalService, 'close'>> {
   const records = grantSecrets(options.records ?? DEMO_RECORDS);
   const settings = { ...SETTINGS, ...options.environment };
-  const surroundings = await startEnvironment(records, settings, open);
-  const { aws, captcha, platforms, services } = surroundings;
+  const surroundings = await startEnvironment(records, settings, options.crmWebhook, open);
+  const { aws, captcha, crm, platforms, services } = surroundings;
   const environment = {
     ...settings,
+    CRM_WEBHOOK: options.crmWebhook?.url ?? crm?.webhook ?? '',
     ...(captcha === undefined ? {} : { CAPTCHA_URL: captcha.siteverify }),
     ...aws.environment,
     ...(options.quiet === false ? {} : QUIET),
@@ -125,6 +128,7 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
   loads += 1;
   const load = addIdentity(options.load ?? loadSource);
   const tick = open(await startClock(load, options.clock === true));
+  await startNotifier(load, aws.deliveries);
   const { url, port } = open(
     await startGateway({
       routes: await loadRoutes(load),
@@ -138,8 +142,22 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
     if (found === undefined) throw new Error(`There is no target ${target}.`);
     return found;
   };
-  const { outbox, bus, database, standIns } = aws;
-  return { url, port, outbox, bus, captcha, faults, platforms, database, standIns, environment, tick: tick.now };
+  const { outbox, bus, deliveries, database, standIns } = aws;
+  return {
+    url,
+    port,
+    outbox,
+    bus,
+    deliveries,
+    crm,
+    captcha,
+    faults,
+    platforms,
+    database,
+    standIns,
+    environment,
+    tick: tick.now,
+  };
 }
 
 /** @param runs false: the functions are called only when `now` is */
@@ -159,6 +177,13 @@ async function startClock(load: LoadFunction, runs: boolean) {
   };
 }
 
+/** Has the function that notifies the CRM work on its queue. */
+async function startNotifier(load: LoadFunction, deliveries: DeliveryQueue): Promise<void> {
+  const { name, timeoutSeconds } = NOTIFIER;
+  const handler = (await load(name)) as unknown as (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
+  deliveries.consumeWith(handler, () => lambdaContext(name, Date.now() + timeoutSeconds * 1_000));
+}
+
 /**
  * The account functions may read only secrets whose names begin as the setting `platformSecrets` says. Secrets with
  * other names are kept below that prefix here, as an operator would name them there.
@@ -173,32 +198,38 @@ function grantSecrets(records: CrmFile): CrmFile {
   };
 }
 
-/** Starts everything that the functions call, with the CRM's records, and the CRM that receives events. */
-async function startEnvironment(records: CrmFile, settings: Record<string, string>, open: Open) {
+/** Starts all that the functions call, with the CRM's records written. */
+async function startEnvironment(
+  records: CrmFile,
+  settings: Record<string, string>,
+  crmWebhook: ServiceOptions['crmWebhook'],
+  open: Open,
+) {
   const told = registrationConfig(settings);
-  const secrets = makeSecrets(records, told);
+  const secrets = makeSecrets(records, told, crmWebhook?.key);
   const aws = open(await startAws(localResources(told, settings, secrets)));
   const services = new Map<string, Faults>(Object.entries(aws.faults));
   const captcha = await addCaptcha(told, secrets, services, open);
+  const crm = crmWebhook === undefined ? await startCrmWith(secrets, services, open) : undefined;
   const platforms = await startPlatforms(records, secrets, open);
   await aws.database.createTables(TABLES);
 
-  const client = localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB');
-  const table = crmTable(TABLES.crm, client);
-  const database = databaseClient(client);
-  open({
-    close() {
-      table.close();
-      database.destroy();
-    },
-  });
+  const table = open(crmTable(TABLES.crm, localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB')));
   const write = (items: CrmItem[]) => table.write(items.map((put) => ({ put })));
   const connections = records.connections.map((one) => resolveAddress(one, platforms.get(one.id)));
   await write(await serializeItems({ ...records, connections }));
-  const registrations = dynamoRegistrations(databaseTable(database, TABLES.registrations));
-  const crm = new LocalCrm({ read: (id) => registrations.get(id, AbortSignal.timeout(READ_MS)), write });
-  aws.bus.rule('RegistrationConfirmed', (event) => crm.receive(event));
   return { aws, services, captcha, platforms, crm, form: (id: string) => readForm(table, id) };
+}
+
+/** Starts the broker's CRM, as a target of faults too. */
+async function startCrmWith(
+  secrets: ReadonlyMap<string, string>,
+  services: Map<string, Faults>,
+  open: Open,
+): Promise<CrmStandIn> {
+  const faults = new Faults();
+  services.set('crm', faults);
+  return open(await startCrm({ keys: () => webhookKeys(secrets), faults }));
 }
 
 /** Starts the captcha provider if the registration needs one, also as a target of faults. */

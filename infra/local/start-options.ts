@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as v from 'valibot';
+import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { deploymentEntries, variableName } from '../../lib/validators/deployment.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
 import { type CrmFile, localSecretErrors, parseCrmFile } from '../crm/crm-file.ts';
@@ -10,7 +11,9 @@ import { errorCode } from './gateway.ts';
 import type { ServiceOptions } from './service.ts';
 
 /** The functions' settings that a person may change for a run: `CHANNELS=email npm start`. */
-const SETTINGS = Object.keys(deploymentEntries).map(variableName);
+const SETTINGS = Object.keys(deploymentEntries)
+  .filter((name) => name !== 'crmWebhook')
+  .map(variableName);
 const DEFAULT_PORT = '3000';
 
 /** An error that the caller can fix; printed without a stack. */
@@ -28,6 +31,7 @@ export async function startOptions(environment: NodeJS.ProcessEnv): Promise<Serv
   return {
     port: parsePort(environment.PORT ?? DEFAULT_PORT),
     environment: readSettings(environment),
+    ...crmWebhookOf(environment),
     allowedOrigins: parseOrigins(environment.ALLOWED_ORIGINS),
     ...(crmFile ? { records: await readCrmFile(resolve(folderOfCaller(environment), crmFile)) } : {}),
   };
@@ -67,6 +71,24 @@ function readSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
     });
   }
   return settings;
+}
+
+/** A CRM that events are posted to; without encryption on this machine alone. */
+function crmWebhookOf({
+  CRM_WEBHOOK: url,
+  CRM_WEBHOOK_SECRET: key,
+}: NodeJS.ProcessEnv): Pick<ServiceOptions, 'crmWebhook'> {
+  if (!url) return {};
+  if (!/^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])\S+$/.test(url))
+    throw new UsageError(
+      'CRM_WEBHOOK must be an https address, or http on this machine: http://127.0.0.1:4000/events.',
+    );
+  try {
+    parseSigningSecret(JSON.stringify({ current: key }));
+  } catch {
+    throw new UsageError('CRM_WEBHOOK needs CRM_WEBHOOK_SECRET: whsec_ and 24 bytes or more in base64.');
+  }
+  return { crmWebhook: { url, key: key ?? '' } };
 }
 
 /** A setting that the functions do not get. */

@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
-import { EVENT_SCHEMAS, EVENT_SOURCE } from '../../lib/records/event-schemas.ts';
+import { EVENT_SCHEMAS } from '../../lib/records/event-schemas.ts';
+import { EVENT_SOURCE } from '../../lib/validators/deployment.ts';
 import { type JsonObject, jsonSchema } from './json.ts';
 
 /** `infra/events.json`: the JSON Schema of each event as EventBridge delivers it, made from the schemas of the publisher. */

@@ -7,6 +7,7 @@ import type { JsonObject } from './json.ts';
 import { PARAMETERS, paths } from './operations.ts';
 import { problemTable } from './problems.ts';
 import { schemas } from './schemas.ts';
+import { webhookSchemas, webhooks } from './webhooks.ts';
 
 /**
  * The OpenAPI document of the service. It is made from the validators and the table of public errors, so it cannot
@@ -31,9 +32,16 @@ export function openapi(): JsonObject {
     tags: [
       { name: 'Registration', description: 'For registration pages; no authorization, but limits.' },
       { name: 'Trading accounts', description: 'For systems of the broker.' },
+      { name: 'Webhooks', description: 'Events that the service posts to the CRM.' },
     ],
     paths: paths(),
-    components: { schemas: schemas(), parameters: PARAMETERS, headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
+    webhooks: webhooks(),
+    components: {
+      schemas: { ...schemas(), ...webhookSchemas() },
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      securitySchemes: SECURITY_SCHEMES,
+    },
   };
 }
 

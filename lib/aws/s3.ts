@@ -1,4 +1,12 @@
-import { DeleteObjectTaggingCommand, PutObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectTaggingCommand,
+  GetObjectCommand,
+  GetObjectTaggingCommand,
+  PutObjectCommand,
+  PutObjectTaggingCommand,
+  S3Client,
+  type S3ClientConfig,
+} from '@aws-sdk/client-s3';
 import { AwsFailure } from './failure.ts';
 
 export interface NewObject {
@@ -18,6 +26,12 @@ export interface ObjectStore {
   put(object: NewObject, signal: AbortSignal): Promise<void>;
   /** Removes all tags of an object, if any. @throws AwsFailure; they may be removed */
   deleteTags(key: string, signal: AbortSignal): Promise<void>;
+  /** The tags of an object, by key. @throws AwsFailure, also if there is no such object */
+  tags(key: string, signal: AbortSignal): Promise<Record<string, string>>;
+  /** Replaces all tags of an object. @throws AwsFailure */
+  putTags(key: string, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>;
+  /** An address that anybody can download an object from, signed with the caller's credentials; it makes no call. */
+  link(key: string, validSeconds: number): Promise<string>;
 }
 
 /**
@@ -30,9 +44,9 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}): Object
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
     ...config,
   });
-  async function translateFailure(call: Promise<unknown>): Promise<void> {
+  async function translateFailure<T>(call: Promise<T>): Promise<T> {
     try {
-      await call;
+      return await call;
     } catch (error) {
       throw AwsFailure.from(error);
     }
@@ -57,6 +71,24 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}): Object
       await translateFailure(
         client.send(new DeleteObjectTaggingCommand({ Bucket: bucket, Key: key }), { abortSignal }),
       );
+    },
+
+    async tags(key, abortSignal) {
+      const command = new GetObjectTaggingCommand({ Bucket: bucket, Key: key });
+      const { TagSet = [] } = await translateFailure(client.send(command, { abortSignal }));
+      return Object.fromEntries(TagSet.map(({ Key = '', Value = '' }) => [Key, Value]));
+    },
+
+    async putTags(key, tags, abortSignal) {
+      const TagSet = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+      const command = new PutObjectTaggingCommand({ Bucket: bucket, Key: key, Tagging: { TagSet } });
+      await translateFailure(client.send(command, { abortSignal }));
+    },
+
+    async link(key, validSeconds) {
+      const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
+      const command = new GetObjectCommand({ Bucket: bucket, Key: key });
+      return translateFailure(getSignedUrl(client, command, { expiresIn: validSeconds }));
     },
   };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { NewObject, ObjectStore } from '../aws/s3.ts';
 import { awaitAll } from '../deadline.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
-import { DOCUMENTS_FOLDER, PENDING_DOCUMENT } from '../validators/deployment.ts';
+import { DOCUMENTS_FOLDER, PENDING_DOCUMENT, SCAN_TAG } from '../validators/deployment.ts';
 import type { Violation } from '../validators/primitives.ts';
 import { jsonPointer } from '../validators/primitives.ts';
 
@@ -12,6 +12,8 @@ export interface StoredDocument {
   field_key: string;
   index: number;
   id: string;
+  /** Of the file. */
+  name: string;
   /** Of the object in the bucket. */
   key: string;
   /** Detected from the content. */
@@ -31,24 +33,33 @@ export interface Documents {
    */
   store(registrationId: string, documents: readonly CheckedDocument[], signal: AbortSignal): Promise<StoredDocument[]>;
   /**
-   * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated.
+   * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated. If they are scanned,
+   * it keeps the verdict, and leaves out a document that has none yet: two writers of tags would undo each other's.
    * @throws AwsFailure
    */
   keep(documents: readonly Pick<StoredDocument, 'key'>[], signal: AbortSignal): Promise<void>;
 }
 
+type Store = Omit<ObjectStore, 'link'>;
+
 interface DocumentOptions {
   /** True: documents have a tag, and expire after a day unless they are kept. */
   tagged?: boolean;
-  open?: (bucket: string) => Promise<ObjectStore>;
+  /** True: a scan for malware leaves its verdict in a tag. */
+  scanned?: boolean;
+  open?: (bucket: string) => Promise<Store>;
 }
 
 /** Documents as objects in S3. The client is loaded for the first document. */
 export function s3Documents(
   bucket: string,
-  { tagged = false, open = async (name) => (await import('../aws/s3.ts')).objectStore(name) }: DocumentOptions = {},
+  {
+    tagged = false,
+    scanned = false,
+    open = async (name) => (await import('../aws/s3.ts')).objectStore(name),
+  }: DocumentOptions = {},
 ): Documents {
-  let objects: ObjectStore | undefined;
+  let objects: Store | undefined;
   const tag = tagged ? PENDING_DOCUMENT : undefined;
 
   return {
@@ -82,13 +93,21 @@ export function s3Documents(
       if (documents.length === 0) return;
       objects ??= await open(bucket);
       const store = objects;
-      await awaitAll(documents.map(({ key }) => store.deleteTags(key, signal)));
+      await awaitAll(
+        documents.map(({ key }) => (scanned ? keepScanned(store, key, signal) : store.deleteTags(key, signal))),
+      );
     },
   };
 }
 
+/** Takes the tag of pending documents away, and no other. */
+async function keepScanned(store: Store, key: string, signal: AbortSignal): Promise<void> {
+  const { [PENDING_DOCUMENT.Key]: pending, ...others } = await store.tags(key, signal);
+  if (pending !== undefined && others[SCAN_TAG] !== undefined) await store.putTags(key, others, signal);
+}
+
 async function put(
-  store: ObjectStore,
+  store: Pick<Store, 'put'>,
   { key, tag }: Pick<NewObject, 'key' | 'tag'>,
   document: CheckedDocument,
   signal: AbortSignal,
@@ -102,7 +121,7 @@ async function put(
     field: encoded(fieldKey, 384),
   };
   await store.put({ key, body: bytes, mediaType: media_type, sha256, metadata, tag }, signal);
-  return { field_key: fieldKey, index, id, key, media_type, bytes: bytes.length, sha256 };
+  return { field_key: fieldKey, index, id, name, key, media_type, bytes: bytes.length, sha256 };
 }
 
 /** Percent-encoded to ASCII, and cut at a character. */

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { eventBus, type PutEvent } from '../aws/eventbridge.ts';
-import { EVENT_SCHEMAS, EVENT_SOURCE } from './event-schemas.ts';
+import { EVENT_SOURCE } from '../validators/deployment.ts';
+import { EVENT_SCHEMAS } from './event-schemas.ts';
 import type { Publish } from './events.ts';
 
 /** Publishes on the bus of this name, and connects to it at once. */

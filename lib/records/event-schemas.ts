@@ -51,6 +51,3 @@ const AccountOpened = v.pipe(
 export const EVENT_SCHEMAS = { RegistrationConfirmed, AccountOpened } as const;
 export type EventType = keyof typeof EVENT_SCHEMAS;
 export type EventDetail<T extends EventType> = v.InferOutput<(typeof EVENT_SCHEMAS)[T]>;
-
-/** Of every event of this service. */
-export const EVENT_SOURCE = 'broker.api';

@@ -244,8 +244,26 @@ const confirmation = {
   confirmedDays: v.optional(count(1, 365), CONFIRMED_DAYS),
 };
 
+/** Of a system of the broker: a domain, and no name that only a private network knows. */
+const RECEIVER =
+  /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](:\d{1,5})?(\/[^\s#]{0,400})?$/;
+const RECEIVER_MUST = 'must be a public https address without a password, such as https://crm.acme.example/events';
+const PRIVATE_NAME = /\.(local|localhost|internal|intranet|lan|home|corp|private|arpa)$/;
+
+const crmWebhook = {
+  /** The address of the CRM that every event is posted to. */
+  crmWebhook: v.optional(
+    v.pipe(
+      text(RECEIVER, RECEIVER_MUST),
+      v.check((url) => !PRIVATE_NAME.test(new URL(url).hostname), RECEIVER_MUST),
+    ),
+  ),
+  /** True: documents are scanned for malware, and the CRM gets links to those without any. */
+  scanDocuments: v.optional(flag),
+};
+
 /** Every setting that reaches a function. */
-export const deploymentEntries = { ...shared, ...registration, ...confirmation };
+export const deploymentEntries = { ...shared, ...registration, ...confirmation, ...crmWebhook };
 
 const resource = v.pipe(v.string(), v.minLength(1, 'must not be empty'));
 const sharedResources = {
@@ -279,6 +297,7 @@ export const ConfirmationEnvironment = v.object({
   front: registration.front,
   limits: registration.limits,
   ...confirmation,
+  scanDocuments: crmWebhook.scanDocuments,
   crmTable: resource,
   registrationsTable: resource,
   limitsTable: resource,
@@ -300,6 +319,21 @@ export const AccountEnvironment = v.object({
   eventBus: resource,
 });
 
+/** The environment of the function that notifies the CRM. */
+export const WebhookEnvironment = v.object({
+  stage: shared.stage,
+  ...crmWebhook,
+  // Checked when it was set. The local service has a receiver on this machine.
+  crmWebhook: resource,
+  /** Two keys that deliveries are signed with. */
+  webhookSecret: resource,
+  crmTable: resource,
+  registrationsTable: resource,
+  documentsBucket: resource,
+  /** The queue of events to deliver. */
+  webhookQueue: resource,
+});
+
 /** The environment of the settler. */
 export const SettlementEnvironment = v.object({ ...AccountEnvironment.entries, registrationsTable: resource });
 
@@ -307,6 +341,19 @@ export const SettlementEnvironment = v.object({ ...AccountEnvironment.entries, r
 export const DOCUMENTS_FOLDER = 'registrations';
 /** The tag of a document whose registration is not confirmed. It disappears after a day. */
 export const PENDING_DOCUMENT = { Key: 'registration', Value: 'pending' } as const;
+
+/** The source of every event of this service. */
+export const EVENT_SOURCE = 'broker.api';
+
+/** The tag in which a scan for malware leaves its verdict, and the verdict on a document without malware (Amazon GuardDuty). */
+export const SCAN_TAG = 'GuardDutyMalwareScanStatus';
+export const CLEAN_VERDICT = 'NO_THREATS_FOUND';
+
+/**
+ * How often an event that the CRM did not accept is delivered again: after 30 seconds, then after twice as long, at most
+ * an hour. The last delivery is 24 hours after the first.
+ */
+export const REDELIVERY = { firstSeconds: 30, maxSeconds: 3_600, deliveries: 31 } as const;
 
 /** The index over the operations that are not at their end, oldest first in each shard (lib/openings/ledger.ts). */
 export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as const;

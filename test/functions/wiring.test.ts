@@ -14,6 +14,7 @@ import {
   RegistrationEnvironment,
   SettlementEnvironment,
   variableName,
+  WebhookEnvironment,
 } from '../../lib/validators/deployment.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { WITH_SETTINGS } from '../specification/settings-cases.ts';
@@ -34,6 +35,7 @@ const ENVIRONMENTS = {
   'create-tp5-account': AccountEnvironment,
   'create-tp4-account': AccountEnvironment,
   'settle-operations': SettlementEnvironment,
+  'notify-crm': WebhookEnvironment,
 } as const satisfies Record<DeployedFunction, { entries: object }>;
 
 interface Deployment {
@@ -309,6 +311,50 @@ const withLimit = (name: string, ...rows: Row[]): Deployment => ({
   rows,
 });
 
+/** A person who uploads a document, and confirms when it is scanned. @returns the tags of the document */
+async function confirmWithDocument(running: Running) {
+  const { email } = newPerson();
+  const { outbox, standIns } = running.service;
+  const d0cUpl = [{ id: '1', name: 'passport.pdf', doc: Buffer.from('%PDF-1.4\n').toString('base64') }];
+  expect(await register(running, { email, form_id: 'FORM0001', k3J9xQ: 'some', d0cUpl })).toBe(204);
+  const key = [...standIns.s3.objects.keys()].at(-1) ?? '';
+  const tags = () => standIns.s3.objects.get(key)?.tags ?? {};
+  await expect.poll(tags).toHaveProperty('GuardDutyMalwareScanStatus');
+  const code = /\d{6}/.exec(outbox.list().at(-1)?.text ?? '')?.[0];
+  expect(await confirm(running, { email, code })).toMatchObject({ status: 204 });
+  return tags();
+}
+
+const SCANNED: Deployment = {
+  settings: { scanDocuments: true },
+  rows: [
+    [
+      'confirm-registration',
+      'scanDocuments',
+      async (running) => {
+        expect(await confirmWithDocument(running)).toEqual({ GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' });
+      },
+    ],
+    [
+      'notify-crm',
+      'scanDocuments',
+      async (running) => {
+        await confirmWithDocument(running);
+        const received = () => running.service.crm?.received().at(-1)?.data.documents;
+        await expect.poll(received).toMatchObject([{ verdict: 'NO_THREATS_FOUND' }]);
+      },
+    ],
+    [
+      'notify-crm',
+      'crmWebhook',
+      async (running) => {
+        expect(await openAccount(running, 'tp5')).toBe(200);
+        await expect.poll(() => running.service.crm?.received().at(-1)?.type).toBe('AccountOpened');
+      },
+    ],
+  ],
+};
+
 const OF_LIMITS = Object.entries(LIMITS).map(([limit, requestOf]) =>
   withLimit(limit, [
     'request-registration',
@@ -363,6 +409,7 @@ const LOGGED: Readonly<Record<DeployedFunction, (running: { url: string }) => Pr
   'create-tp4-account': (running) => openAccount(running, 'tp4'),
   // It calls the settler, whose database is down.
   'settle-operations': async () => child?.send('tick'),
+  'notify-crm': (running) => openAccount(running, 'tp5'),
 };
 
 const DEPLOYMENTS: readonly Deployment[] = [
@@ -373,6 +420,7 @@ const DEPLOYMENTS: readonly Deployment[] = [
   FRONT_ALONE,
   NO_CONFIRMATION,
   NINE_DAYS,
+  SCANNED,
   ...OF_LIMITS,
   OF_REPLAYS,
   ...OF_CONFIRMATIONS,

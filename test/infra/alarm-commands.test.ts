@@ -6,7 +6,13 @@ import { DEPLOYED_FUNCTIONS } from '../../infra/routes.ts';
 import { alarmsOf } from '../support/alarms.ts';
 import { STACK } from '../support/aws-account.ts';
 import { crm, Operators } from '../support/operators.ts';
-import { cdkJsonOf, OperatorsAccount, SETTINGS, unknownOperation } from '../support/operators-account.ts';
+import {
+  cdkJsonOf,
+  OperatorsAccount,
+  SETTINGS,
+  undeliveredEvent,
+  unknownOperation,
+} from '../support/operators-account.ts';
 import { EVERYTHING, plain, resources, synthesize } from '../support/stack.ts';
 
 const operators = new Operators();
@@ -82,7 +88,11 @@ describe('The text of an alarm that pages', () => {
       const lines = {
         ...OTHER_LINES,
         event: logged(
-          metric === 'AccountOutcomeUnknown' || dimensions.service !== undefined ? String(metric) : 'InternalError',
+          metric === 'AccountOutcomeUnknown' || dimensions.service !== undefined
+            ? String(metric)
+            : name === 'CrmUndelivered'
+              ? 'CrmNotNotified'
+              : 'InternalError',
         ),
       };
       const shown = Object.entries(lines)
@@ -107,6 +117,7 @@ async function execute(command: string): Promise<string> {
     LOGIN: String(login),
     'broker-api-test': STACK,
   };
+  if (command.includes('redeliver')) await undeliveredEvent(operators);
   const done: string[] = [];
   const cdkJson = cdkJsonOf(SETTINGS);
   for (const part of command.split(' && ')) {
@@ -151,6 +162,7 @@ describe('The command of an alarm that fixes', () => {
     [/^PlatformRefused-/, /^The secret platform\/tp5-live-1 is replaced/],
     [/^PlatformUnavailable-/, /^tp5-live-1: connected and logged in/],
     [/^(RouteFails-|SettlerFails)/, /^cdk deploy -c release=all$/],
+    [/^CrmUndelivered$/, /^1 event will be delivered again\.$/m],
     [/^AccountOutcomeUnknown$/, /is settled\.$/m],
   ];
 

@@ -43,7 +43,6 @@ describe('The whole stack', () => {
 const TEMPLATES = {
   'infra/cloudfront.yaml': FRONT,
   'infra/github-roles.yaml': readFileSync(new URL('../../infra/github-roles.yaml', import.meta.url), 'utf8'),
-  'infra/crm-rule.yaml': readFileSync(new URL('../../infra/crm-rule.yaml', import.meta.url), 'utf8'),
 };
 
 describe('A template for operators', () => {

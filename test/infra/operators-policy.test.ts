@@ -4,7 +4,13 @@ import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type AwsCall, STACK } from '../support/aws-account.ts';
 import { register, suppress } from '../support/local-service.ts';
 import { crm, Operators, type Person } from '../support/operators.ts';
-import { OperatorsAccount, RESOURCES, SETTINGS, unknownOperation } from '../support/operators-account.ts';
+import {
+  OperatorsAccount,
+  RESOURCES,
+  SETTINGS,
+  undeliveredEvent,
+  unknownOperation,
+} from '../support/operators-account.ts';
 import { itemsOf, KEYS, restoredTable, write } from '../support/restored-tables.ts';
 import { plain, resources, synthesize } from '../support/stack.ts';
 
@@ -26,6 +32,8 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
   ['secret put platform/new', { input: SECRET }],
   ['secret put captcha', { input: 'key' }],
   ['secret put front', { input: `{"current":"${'k'.repeat(32)}"}` }],
+  ['secret rotate crmWebhook'],
+  ['redeliver'],
   ['pepper rotate', { waits: async () => {} }],
   ['operations --open'],
   ['operation OPERATION'],
@@ -60,6 +68,7 @@ async function run(command: string, person: Person = {}) {
   if (command.includes('OPERATION')) words.OPERATION = (await unknownOperation(operators)).id;
   // The ledger is asked about accounts in the range.
   if (command.startsWith('check')) await openDemoAccount();
+  if (command === 'redeliver') await undeliveredEvent(operators);
   if (command.startsWith('delete')) await run('put client RECORD');
   if (command.startsWith('restore')) await lossOf(command.split(' ')[1] ?? '');
   if (command.startsWith('forget')) await register(operators.service, { email: 'new@example.com', ...DOCUMENT });

@@ -88,6 +88,14 @@ function callOf(request: IncomingMessage, body: string): Call {
 /** What IAM asks for: a transaction needs the rights of its single writes. */
 function neededFor({ action, resource, input }: Call): AwsCall[] {
   const writes = input.TransactItems as Record<string, { TableName: string }>[] | undefined;
+  // SQS moves the messages with the rights of its caller.
+  if (action === 'sqs:StartMessageMoveTask') {
+    const moving = ['StartMessageMoveTask', 'ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'];
+    return [
+      ...moving.map((one) => ({ action: `sqs:${one}`, resource })),
+      { action: 'sqs:SendMessage', resource: resource.replace(/-undelivered$/, '') },
+    ];
+  }
   if (writes === undefined) return [{ action, resource }];
   return writes.flatMap((write) =>
     Object.entries(write).map(([kind, { TableName }]) => ({
@@ -131,6 +139,8 @@ function resourceOf(service: string, operation: string, input: Record<string, un
       return arn('cloudformation', `stack/${text('StackName')}/0a1b`);
     case 'ssm':
       return arn('ssm', `parameter${text('Name')}`);
+    case 'sqs':
+      return arn('sqs', String(input.SourceArn ?? input.QueueUrl).replace(/^.*[:/]/, ''));
     case 'sns':
       return text('TopicArn');
     case 'acm':
@@ -229,7 +239,8 @@ function xmlResult(action: string, input: Record<string, unknown>, outputs: Read
     }
     case 'cloudformation:DescribeStackResource': {
       const table = String(input.LogicalResourceId)
-        .replace(/(Table|Bucket)$/, '')
+        .replace(/(Table|Bucket|Queue)$/, '')
+        .replace(/\B[A-Z]/g, '-$&')
         .toLowerCase();
       return `<StackResourceDetail><PhysicalResourceId>${table}</PhysicalResourceId></StackResourceDetail>`;
     }

@@ -187,7 +187,9 @@ export class FakeConfirmations {
 
   #objects(step: Step) {
     return {
-      put: () => Promise.reject(new Error('not asked for')),
+      put: notAskedFor,
+      tags: notAskedFor,
+      putTags: notAskedFor,
       deleteTags: (key: string, signal: AbortSignal) =>
         step(
           'documents',
@@ -201,14 +203,23 @@ export class FakeConfirmations {
   }
 }
 
+const notAskedFor = () => Promise.reject(new Error('not asked for'));
+
 function hashOf(password: string, salt: Buffer): string {
   return `hash of ${password} with ${salt.toString('hex')}`;
 }
 
-const DOCUMENT = { field_key: 'd0cUpl', id: 'passport', media_type: 'image/png', bytes: 1, sha256: '' };
+const DOCUMENT = {
+  field_key: 'd0cUpl',
+  id: 'passport',
+  name: 'passport.png',
+  media_type: 'image/png',
+  bytes: 1,
+  sha256: '',
+};
 
 /** A table whose calls are steps: `registrations.update`. */
-function stepping(name: string, table: Table, step: Step): Table {
+export function stepping(name: string, table: Table, step: Step): Table {
   return {
     get: (...args) => step(`${name}.get`, () => table.get(...args), args[1]),
     getMany: (...args) => step(`${name}.getMany`, () => table.getMany(...args), args[1]),

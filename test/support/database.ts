@@ -1,6 +1,7 @@
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { onTestFinished } from 'vitest';
 import { type Database, type DatabaseTables, startDatabase, TABLES } from '../../infra/local/database.ts';
-import { databaseClient, dynamoTable, type Table } from '../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable, type Item, type Table } from '../../lib/aws/dynamodb.ts';
 
 /** The SDK client settings for a stand-in. */
 export function clientSettings(endpoint: string) {
@@ -10,6 +11,12 @@ export function clientSettings(endpoint: string) {
 export interface TestDatabase extends Database {
   readonly client: ReturnType<typeof databaseClient>;
   readonly tables: Record<keyof DatabaseTables, Table>;
+}
+
+/** All items of a table, by key. */
+export async function scanItems({ client }: Pick<TestDatabase, 'client'>, TableName: string): Promise<Item[]> {
+  const { Items = [] } = await client.send(new ScanCommand({ TableName }));
+  return Items.sort((a, b) => (String(a.pk) < String(b.pk) ? -1 : 1));
 }
 
 /** For tests that are not about time: a busy machine may take its own. */

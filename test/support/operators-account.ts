@@ -28,6 +28,8 @@ export const RESOURCES: Readonly<Record<string, string>> = {
   NoticeTopic: `${TOPIC}:notices`,
   PepperSecret: `arn:aws:secretsmanager:${REGION_AND_ACCOUNT}:secret:${PEPPER}-AbCdEf`,
   'DocumentsBucket.Arn': 'arn:aws:s3:::documents',
+  'CrmQueue.Arn': `arn:aws:sqs:${REGION_AND_ACCOUNT}:crm`,
+  'CrmUndeliveredQueue.Arn': `arn:aws:sqs:${REGION_AND_ACCOUNT}:crm-undelivered`,
   ...Object.fromEntries(
     ['Crm', 'Accounts', 'Operations', 'Registrations', 'Limits', 'Logins'].map((name) => [
       `${name}Table.Arn`,
@@ -55,6 +57,7 @@ export class OperatorsAccount {
         AWS_ENDPOINT_URL_SECRETS_MANAGER = '',
         AWS_ENDPOINT_URL_S3 = '',
         AWS_ENDPOINT_URL_SESV2 = '',
+        AWS_ENDPOINT_URL_SQS = '',
       } = process.env;
       this.#account = await AwsAccount.start({
         forward: {
@@ -62,6 +65,7 @@ export class OperatorsAccount {
           secretsmanager: AWS_ENDPOINT_URL_SECRETS_MANAGER,
           s3: AWS_ENDPOINT_URL_S3,
           ses: AWS_ENDPOINT_URL_SESV2,
+          sqs: AWS_ENDPOINT_URL_SQS,
         },
         outputs: {
           CrmTableName: 'crm',
@@ -110,6 +114,20 @@ export class OperatorsAccount {
       return { code, results: JSON.parse(out) as CheckResult[] };
     });
   }
+}
+
+/** An event that the CRM did not accept for a day. */
+export async function undeliveredEvent({ service }: Operators): Promise<void> {
+  service.faults('crm').set({ kind: 'refused', times: 1_000 });
+  const answer = await fetch(`${service.url}/public/v1/users/CLIENT01/tp5/accounts`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 }),
+  });
+  if (answer.status !== 200) throw new Error(`The account is not opened: ${answer.status}.`);
+  const waits = () => service.deliveries.list().some(({ state }) => state === 'waiting' || state === 'delivering');
+  while (waits()) await service.deliveries.deliverNow();
+  service.faults('crm').clear();
 }
 
 /** An opening of an account whose outcome only an operator can say. */

@@ -12,6 +12,7 @@ export const OTHERS: Readonly<Record<string, unknown>> = {
   jwtIssuer: [TOKENS, 'https://other.example'],
   jwtAudience: [TOKENS, 'other'],
   jwtScope: [TOKENS, 'other'],
+  confirmation: [{ scanDocuments: undefined }, false],
   confirmedDays: 31,
   crmWriter: 'all',
   machineClients: [{ callerRoles: undefined }, 'other'],
@@ -63,4 +64,5 @@ export const OTHERS: Readonly<Record<string, unknown>> = {
   'spend.callUsdPerMonth': 5_002,
   'spend.whatsappMessagesPerDay': 5_003,
   logRetentionDays: 30,
+  crmWebhook: 'https://other-crm.acme.example/hook',
 };

@@ -6,6 +6,7 @@ import { localClient } from '../../infra/local/aws.ts';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
+import { NOTIFIER } from '../../infra/routes.ts';
 import { databaseClient, dynamoTable, type Item, type Table } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { dynamoRegistrations, type StoredRegistration } from '../../lib/records/registrations.ts';
@@ -99,6 +100,7 @@ export async function coldStart(name: string): Promise<LambdaHandler> {
 /** Loads a function whose requests may be short of time, or find it cold. */
 async function loadForTests(name: string): Promise<LambdaHandler> {
   const warm = await coldStart(name);
+  if (name === NOTIFIER.name) return warm;
   return async (event, context) => {
     const ms = event.headers[REMAINING];
     const endsAt = Date.now() + Number(ms);

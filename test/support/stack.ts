@@ -76,6 +76,8 @@ export const EVERYTHING = {
   },
   vpc: true,
   alarmEmail: 'oncall@acme.example',
+  crmWebhook: 'https://crm.acme.example/events',
+  scanDocuments: true,
 };
 
 /** The resources of a type, by logical id. */

@@ -12,5 +12,7 @@ export const tableArn = (name: string) => arn('dynamodb', `table/${name}`);
 export const secretArn = (name: string) =>
   name.startsWith('arn:') ? name : arn('secretsmanager', `secret:${name}-local0`);
 export const busArn = (name: string) => arn('events', `event-bus/${name}`);
+/** @param url of a queue, or its name */
+export const queueArn = (url: string) => arn('sqs', url.slice(url.lastIndexOf('/') + 1));
 /** The names of buckets are unique everywhere: their ARNs hold no region and no account. */
 export const bucketArn = (name: string) => `arn:aws:s3:::${name}`;

@@ -26,7 +26,7 @@ export interface Right {
 
 /**
  * The rights of a policy, each apart, so that a call shows which of them it needs.
- * @throws Error at a statement that is more than allowed actions, resources and `StringEquals`
+ * @throws Error at a statement that is more than allowed actions, resources, and the conditions below
  */
 export function parseRights(principal: string, statements: readonly Statement[]): Right[] {
   return statements.flatMap((statement) => {
@@ -80,12 +80,21 @@ interface Holding {
   holds(context: Readonly<Record<string, string>>): boolean;
 }
 
+/** The conditions that are evaluated. A call has one value of each key here. */
+const OPERATORS: Readonly<Record<string, (wanted: string, value: string) => boolean>> = {
+  StringEquals: (wanted, value) => wanted === value,
+  'ForAllValues:StringLike': (pattern, value) => like(pattern)(value),
+};
+
 function parseCondition({ Sid, Condition = {} }: Statement): Holding {
-  const [operator] = Object.keys(Condition).filter((name) => name !== 'StringEquals');
-  if (operator !== undefined) throw new Error(`${Sid}: the condition ${operator} is not evaluated here.`);
-  const wanted = Object.entries(Condition.StringEquals ?? {}).map(([key, values]) => [key, [values].flat()] as const);
+  const wanted = Object.entries(Condition).flatMap(([operator, keys]) => {
+    const matching = OPERATORS[operator];
+    if (matching === undefined) throw new Error(`${Sid}: the condition ${operator} is not evaluated here.`);
+    return Object.entries(keys).map(([key, values]) => ({ key, values: [values].flat(), matching }));
+  });
   return {
-    text: wanted.map(([key, values]) => ` if ${key} is ${values.join(' or ')}`).join(''),
-    holds: (context) => wanted.every(([key, values]) => values.includes(context[key] ?? '')),
+    text: wanted.map(({ key, values }) => ` if ${key} is ${values.join(' or ')}`).join(''),
+    holds: (context) =>
+      wanted.every(({ key, values, matching }) => values.some((value) => matching(value, context[key] ?? ''))),
   };
 }

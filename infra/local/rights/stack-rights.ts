@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
 import { deploymentEntries, variableName } from '../../../lib/validators/deployment.ts';
 import { parseSettings } from '../../../lib/validators/texts.ts';
-import { ACCOUNT, bucketArn, busArn, REGION, secretArn, tableArn } from './arn.ts';
+import { ACCOUNT, bucketArn, busArn, queueArn, REGION, secretArn, tableArn } from './arn.ts';
 import { parseRights, type Right, type Statement } from './policy.ts';
 import { rightsCache, type StackRights, sourcesHash } from './rights-cache.ts';
 
@@ -47,7 +47,8 @@ function readSettings(environment: Environment): Record<string, string> {
   const { channels = [] } = parseSettings(ChannelsSchema, { channels: settings.channels }).values ?? {};
   for (const name of ['sms', 'call', 'whatsapp'] as const) if (!channels.includes(name)) delete settings[name];
   if (channels.length <= 1) delete settings.phone;
-  return settings;
+  // The receiver of the local service is on this machine.
+  return { ...settings, crmWebhook: 'https://crm.acme.example/events' };
 }
 
 /** The values of references: `CrmTable` and `CrmTable.Arn`, for every resource in a function's environment. */
@@ -77,6 +78,7 @@ const ARNS: Readonly<Record<string, (name: string) => string>> = {
   'AWS::DynamoDB::Table': tableArn,
   'AWS::S3::Bucket': bucketArn,
   'AWS::Events::EventBus': busArn,
+  'AWS::SQS::Queue': queueArn,
 };
 
 /** `CrmTable` or `CrmTable.Arn`, if a value is a reference of the template. */

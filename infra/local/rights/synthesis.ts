@@ -5,7 +5,7 @@ import { App, type AppProps, type Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { constructName } from '../../constructs/functions.ts';
-import { EXTENSIONS, ROUTES, SCHEDULED } from '../../routes.ts';
+import { EXTENSIONS, NOTIFIER, ROUTES, SCHEDULED } from '../../routes.ts';
 import { ServiceStack } from '../../service-stack.ts';
 import { readSettings } from '../../settings.ts';
 import type { FunctionRights, StackRights } from './rights-cache.ts';
@@ -45,7 +45,7 @@ export function synthesizeRights(settings: Record<string, unknown>): StackRights
   );
   const resources = template.Resources as Record<string, Resource>;
   const functions: Record<string, FunctionRights> = {};
-  for (const route of [...ROUTES, ...EXTENSIONS, ...SCHEDULED]) {
+  for (const route of [...ROUTES, ...EXTENSIONS, ...SCHEDULED, NOTIFIER]) {
     const found = findFunction(resources, constructName(route));
     if (found !== undefined) functions[route.name] = found;
   }

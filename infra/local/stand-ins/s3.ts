@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { CLEAN_VERDICT, SCAN_TAG } from '../../../lib/validators/deployment.ts';
 import { bucketArn } from '../rights/arn.ts';
 import type { Need } from '../rights/policy.ts';
 import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
@@ -6,6 +7,8 @@ import { type Answer, type Call, requestId, type StandIn, type StandInOptions, s
 export interface S3Options extends Omit<StandInOptions, 'record'> {
   /** Buckets that there are. */
   buckets: string[];
+  /** True: every new object is scanned for malware. */
+  scanned?: boolean;
 }
 
 /** A stored object. */
@@ -21,16 +24,20 @@ interface S3Object {
 export interface S3StandIn extends StandIn {
   /** Everything that is stored, by `<bucket>/<key>`. */
   readonly objects: ReadonlyMap<string, S3Object>;
+  /** False: the scan does not come to an end. */
+  scans: boolean;
 }
 
 const MAX_METADATA_BYTES = 2_048;
 const LONGEST_KEY_BYTES = 1_024;
 
-/**
- * S3 with path-style addresses, as the SDK uses them with an endpoint that is an IP address: puts objects and deletes
- * tags.
- */
-export async function startS3({ buckets, ...options }: S3Options): Promise<S3StandIn> {
+/** How long a scan takes, in milliseconds. */
+const SCAN_MS = 100;
+/** The text of the test file that every scanner takes for malware. */
+const EICAR = 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE';
+
+/** S3 with path-style addresses, as the SDK uses them with an endpoint that is an IP address: objects and their tags. */
+export async function startS3({ buckets, scanned = false, ...options }: S3Options): Promise<S3StandIn> {
   const objects = new Map<string, S3Object>();
 
   function answer(call: Call): Answer {
@@ -38,7 +45,8 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
     if (!buckets.includes(bucket)) return s3Error(404, 'NoSuchBucket', 'The specified bucket does not exist');
     if (Buffer.byteLength(key) > LONGEST_KEY_BYTES) return s3Error(400, 'KeyTooLongError', 'Your key is too long');
     const name = `${bucket}/${key}`;
-    if (key !== '' && call.method === 'PUT' && !isTagging) return put(name, call);
+    if (key !== '' && call.method === 'GET') return isTagging ? getTags(name) : get(name, call);
+    if (key !== '' && call.method === 'PUT') return isTagging ? putTags(name, call) : put(name, call);
     if (key !== '' && call.method === 'DELETE') return isTagging ? deleteTags(name) : deleteObject(name);
     return s3Error(405, 'MethodNotAllowed', 'The specified method is not allowed against this resource.');
   }
@@ -61,7 +69,49 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
       contentDisposition: headers['content-disposition'],
       tags: Object.fromEntries(tags),
     });
+    if (scanned) setTimeout(() => scan(name), SCAN_MS).unref();
     return { status: 200, headers: { etag: `"${createHash('md5').update(body).digest('hex')}"` }, body: '' };
+  }
+
+  /** As Amazon GuardDuty does: the verdict comes to the tags that there are. */
+  function scan(name: string): void {
+    const object = objects.get(name);
+    if (object === undefined || !running.scans) return;
+    object.tags[SCAN_TAG] = object.body.includes(EICAR) ? 'THREATS_FOUND' : CLEAN_VERDICT;
+  }
+
+  function get(name: string, { path }: Call): Answer {
+    const object = objects.get(name);
+    if (object === undefined) return s3Error(404, 'NoSuchKey', 'The specified key does not exist.');
+    if (isExpired(path)) return s3Error(403, 'AccessDenied', 'Request has expired');
+    const { body, contentType, contentDisposition = 'inline' } = object;
+    return {
+      status: 200,
+      headers: { 'content-type': contentType, 'content-disposition': contentDisposition },
+      body,
+    };
+  }
+
+  function getTags(name: string): Answer {
+    const object = objects.get(name);
+    if (object === undefined) return s3Error(404, 'NoSuchKey', 'The specified key does not exist.');
+    const tags = Object.entries(object.tags).map(
+      ([key, value]) => `<Tag><Key>${key}</Key><Value>${value}</Value></Tag>`,
+    );
+    const body = `<Tagging xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><TagSet>${tags.join('')}</TagSet></Tagging>`;
+    return { status: 200, headers: { 'content-type': 'application/xml' }, body };
+  }
+
+  function putTags(name: string, { body }: Call): Answer {
+    const object = objects.get(name);
+    if (object === undefined) return s3Error(404, 'NoSuchKey', 'The specified key does not exist.');
+    const tags = [...body.matchAll(/<Key>([^<]*)<\/Key><Value>([^<]*)<\/Value>/g)].map(
+      ([, key = '', value = '']): [string, string] => [key, value],
+    );
+    const tagFault = tagError(tags);
+    if (tagFault !== undefined) return tagFault;
+    objects.set(name, { ...object, tags: Object.fromEntries(tags) });
+    return { status: 200, headers: {}, body: '' };
   }
 
   function deleteTags(name: string): Answer {
@@ -77,11 +127,11 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
     return { status: 204, headers: {}, body: '' };
   }
 
-  const running = await serve(
+  const served = await serve(
     {
       signingName: 's3',
       answer,
-      needs,
+      needs: (call) => needs(call, objects),
       denied: (message) => s3Error(403, 'AccessDenied', message),
       unsigned: () => s3Error(403, 'AccessDenied', 'Access Denied'),
       throttled: () => s3Error(503, 'SlowDown', 'Please reduce your request rate.'),
@@ -89,7 +139,8 @@ export async function startS3({ buckets, ...options }: S3Options): Promise<S3Sta
     },
     options,
   );
-  return Object.defineProperty(running, 'objects', { value: objects, enumerable: true }) as S3StandIn;
+  const running: S3StandIn = Object.assign(served, { objects, scans: true });
+  return running;
 }
 
 function target({ path }: Call): { bucket: string; key: string; isTagging: boolean } {
@@ -101,11 +152,22 @@ function target({ path }: Call): { bucket: string; key: string; isTagging: boole
 const ACTIONS: Readonly<Record<string, string>> = { GET: 'GetObject', PUT: 'PutObject', DELETE: 'DeleteObject' };
 
 /** An object that is put with tags needs two rights. */
-function needs(call: Call): Need[] {
+function needs(call: Call, objects: ReadonlyMap<string, S3Object>): Need[] {
   const { bucket, key, isTagging } = target(call);
   const action = `${ACTIONS[call.method] ?? call.method}${isTagging ? 'Tagging' : ''}`;
   const actions = 'x-amz-tagging' in call.headers ? [action, `${action}Tagging`] : [action];
-  return actions.map((one) => ({ action: `s3:${one}`, resource: `${bucketArn(bucket)}/${key}` }));
+  const tags = Object.entries(objects.get(`${bucket}/${key}`)?.tags ?? {});
+  const context = Object.fromEntries(tags.map(([tag, value]) => [`s3:ExistingObjectTag/${tag}`, value]));
+  return actions.map((one) => ({ action: `s3:${one}`, resource: `${bucketArn(bucket)}/${key}`, context }));
+}
+
+/** Of a link that is signed in its address. */
+function isExpired(path: string): boolean {
+  const { searchParams } = new URL(path, 'http://localhost');
+  const [date, seconds] = [searchParams.get('X-Amz-Date'), searchParams.get('X-Amz-Expires')];
+  if (date === null || seconds === null) return false;
+  const signedAt = date.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)/, '$1-$2-$3:$4:');
+  return Date.parse(signedAt) + Number(seconds) * 1_000 < Date.now();
 }
 
 function readMetadata(headers: Call['headers']): Record<string, string> {

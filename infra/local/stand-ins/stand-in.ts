@@ -139,11 +139,15 @@ const ANYBODY: Caller = { name: 'anybody' };
  * Who signed a request for this service, by the access key in its signature's credential scope. The signature itself is
  * not computed.
  */
-export function findCaller({ headers }: IncomingMessage, signingName: string, callers?: Callers): Caller | undefined {
-  const [, key = '', service] =
-    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/\d{8}\/[a-z0-9-]+\/([\w-]+)\/aws4_request,/.exec(
-      headers.authorization ?? '',
-    ) ?? [];
+export function findCaller(
+  { headers, url }: IncomingMessage,
+  signingName: string,
+  callers?: Callers,
+): Caller | undefined {
+  const [, inHeader] = /^AWS4-HMAC-SHA256 Credential=([^,]+),/.exec(headers.authorization ?? '') ?? [];
+  // A link is signed in its address.
+  const credential = inHeader ?? new URL(url ?? '/', 'http://localhost').searchParams.get('X-Amz-Credential') ?? '';
+  const [, key = '', service] = /^([^/]+)\/\d{8}\/[a-z0-9-]+\/([\w-]+)\/aws4_request$/.exec(credential) ?? [];
   if (service !== signingName) return undefined;
   return callers === undefined ? ANYBODY : callers.get(key);
 }

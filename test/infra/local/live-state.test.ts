@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Bus } from '../../../infra/local/bus.ts';
+import { DeliveryQueue } from '../../../infra/local/delivery-queue.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { Faults } from '../../../infra/local/faults.ts';
 import { firstCalls } from '../../../infra/local/first-calls.ts';
 import { type LiveSources, LiveState, type PageState, SHOWN_PER_KIND } from '../../../infra/local/live-state.ts';
-import type { LocalClient } from '../../../infra/local/local-crm.ts';
 import { Outbox } from '../../../infra/local/outbox.ts';
 import type { SimulatedAccount } from '../../../infra/local/platforms/simulated-server.ts';
+import type { LocalClient } from '../../../infra/local/stand-ins/crm.ts';
 import type { BusEvent } from '../../../infra/local/stand-ins/events.ts';
 
 const TEXT = { kind: 'sms', to: '+447400123456', text: '048271 is your code.' } as const;
@@ -25,7 +26,8 @@ function sources(): LiveSources {
   return {
     outbox: new Outbox(),
     bus: new Bus(),
-    crm: { clients: () => [] },
+    deliveries: new DeliveryQueue(),
+    crm: { clients: () => [], received: () => [] },
     platforms: new Map(),
     firstCalls: firstCalls(DEMO_RECORDS),
     faults: () => ({}),
@@ -57,7 +59,7 @@ describe('the state of the outbox page', () => {
       },
       accounts: { 'tp5-live-1': { total: 0, newest: [] } },
       faults: { ses: { kinds: ['down'], waiting: [], version: 1 } },
-      crm: { total: 0, events: [], clients: [] },
+      crm: { total: 0, events: [], clients: [], deliveries: [], received: [] },
     });
     expect(changes(state)).toEqual({});
   });
@@ -127,13 +129,15 @@ describe('the state of the outbox page', () => {
     const bus = new Bus();
     const client = { id: 'C1', name: 'Nia', email: 'nia@example.com', registration_id: 'r-1', at: event.time };
     const clients: LocalClient[] = [];
-    const state = new LiveState({ ...sources(), bus, crm: { clients: () => clients } });
+    const state = new LiveState({ ...sources(), bus, crm: { clients: () => clients, received: () => [] } });
     changes(state);
     bus.deliver(event);
     bus.deliver({ ...event, id: 'e-2', 'detail-type': 'AccountOpened' });
     expect(changes(state)).toEqual({
       crm: {
         total: 2,
+        deliveries: [],
+        received: [],
         events: [
           { id: 'e-2', type: 'AccountOpened', at: event.time, detail: { id: 'r-1' } },
           { id: 'e-1', type: 'RegistrationConfirmed', at: event.time, detail: { id: 'r-1' } },

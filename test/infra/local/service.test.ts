@@ -85,7 +85,7 @@ describe('the local service', () => {
         string,
         { kinds: string[]; waiting: unknown[] }
       >;
-      const services = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets', 'events'];
+      const services = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets', 'events', 'sqs', 'crm'];
       expect(Object.keys(faults)).toEqual([...services, ...DEMO_RECORDS.connections.map(({ id }) => id)]);
       expect(faults.ses).toMatchObject({ kinds: ['throttled', 'refused', 'down', 'slow'], waiting: [] });
       expect(faults['tp5-live-1']?.kinds).toEqual(

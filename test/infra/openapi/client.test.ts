@@ -8,6 +8,7 @@ import { EXAMPLE_USER_ID, REQUEST_EXAMPLES } from '../../../infra/openapi/exampl
 import type { components, operations } from '../../../infra/openapi/openapi-types.ts';
 import type { OperationId } from '../../../infra/routes.ts';
 import { PROBLEMS, type ProblemType } from '../../../lib/problem.ts';
+import type { EventType } from '../../../lib/records/event-schemas.ts';
 import type { ConfirmationBodySchema } from '../../../lib/validators/confirmation.ts';
 import type { Rule, Violation } from '../../../lib/validators/primitives.ts';
 import type { RegistrationBodySchema } from '../../../lib/validators/registration.ts';
@@ -38,7 +39,7 @@ describe('The generated types', () => {
     expectTypeOf<Problem['type']>().toEqualTypeOf<ProblemType>();
     expectTypeOf<components['schemas']['Rule']>().toEqualTypeOf<Rule>();
     expectTypeOf<Violation>().toExtend<components['schemas']['Violation']>();
-    expectTypeOf<keyof operations>().toEqualTypeOf<OperationId>();
+    expectTypeOf<keyof operations>().toEqualTypeOf<OperationId | `receive${EventType}`>();
   });
 
   it('narrow the members of a problem by its type', () => {

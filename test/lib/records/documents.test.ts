@@ -17,6 +17,8 @@ function document(bytes: Uint8Array, given: Partial<CheckedDocument> = {}): Chec
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('base64');
 
+const notAskedFor = () => Promise.reject(new Error('not asked for here'));
+
 /** Keeps objects, and fails on demand. */
 function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
   const objects: NewObject[] = [];
@@ -25,14 +27,17 @@ function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
       await put(object);
       objects.push(object);
     },
-    deleteTags: () => Promise.reject(new Error('not asked for here')),
+    deleteTags: notAskedFor,
+    tags: notAskedFor,
+    putTags: notAskedFor,
+    link: notAskedFor,
   };
   return { objects, documents: s3Documents('documents', { open: async () => store }) };
 }
 
 /** Documents in the stand-in of S3. */
-async function realStore(options: { tagged?: boolean }) {
-  const s3 = await startS3({ faults: new Faults(), buckets: ['documents'] });
+async function realStore(options: { tagged?: boolean; scanned?: boolean }) {
+  const s3 = await startS3({ faults: new Faults(), buckets: ['documents'], scanned: options.scanned ?? false });
   onTestFinished(() => s3.close());
   const open = async (bucket: string) => objectStore(bucket, clientSettings(s3.url));
   return { s3, documents: s3Documents('documents', { ...options, open }) };
@@ -137,6 +142,7 @@ describe('A stored document', () => {
         field_key: 'd0cUpl',
         index: 0,
         id: 'passport',
+        name: 'passport.pdf',
         key: 'registrations/r-1/1',
         media_type: 'application/pdf',
         bytes: FILES.pdf.length,
@@ -146,6 +152,7 @@ describe('A stored document', () => {
         field_key: 'other',
         index: 1,
         id: 'selfie',
+        name: 'me.png',
         key: 'registrations/r-1/2',
         media_type: 'image/png',
         bytes: FILES.png.length,
@@ -235,7 +242,7 @@ describe('A stored document', () => {
     let opened = 0;
     const open = async () => {
       opened += 1;
-      return { put: async () => {}, deleteTags: async () => {} };
+      return { put: async () => {}, deleteTags: notAskedFor, tags: notAskedFor, putTags: notAskedFor };
     };
     const documents = s3Documents('documents', { open });
     expect(await documents.inspect([])).toEqual([]);
@@ -271,6 +278,19 @@ describe('A document of a registration that may be confirmed', () => {
     expect(tags()).toEqual([{}, {}]);
     await documents.keep(stored, signal);
     expect(s3.objects.get(`documents/${KEYS[0]}`)?.body.equals(FILES.png)).toBe(true);
+  });
+
+  it('keeps the verdict of its scan, and stays as it is until it has one', async () => {
+    const { s3, documents } = await realStore({ tagged: true, scanned: true });
+    const stored = await documents.store('r-1', [document(FILES.png)], signal);
+    const tags = () => s3.objects.get(`documents/${KEYS[0]}`)?.tags;
+    await documents.keep(stored, signal);
+    expect(tags()).toMatchObject({ registration: 'pending' });
+    await expect.poll(tags).toEqual({ registration: 'pending', GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' });
+    for (let times = 0; times < 2; times += 1) {
+      await documents.keep(stored, signal);
+      expect(tags()).toEqual({ GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' });
+    }
   });
 
   it('has no tag where none can be confirmed', async () => {

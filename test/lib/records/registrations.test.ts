@@ -37,7 +37,9 @@ function registration(address: string): PendingRegistration {
     form_id: 'FORM0001',
     custom_fields: '{"a":1e300}',
     source: '192.0.2.1',
-    documents: [{ field_key: 'd', index: 0, id: '1', key: 'k', media_type: 'image/png', bytes: 3, sha256: 'aGFzaA==' }],
+    documents: [
+      { field_key: 'd', index: 0, id: '1', name: 'n', key: 'k', media_type: 'image/png', bytes: 3, sha256: 'aGFzaA==' },
+    ],
     requested_at: new Date(now).toISOString(),
   };
 }

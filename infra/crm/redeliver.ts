@@ -1,0 +1,21 @@
+import { GetQueueAttributesCommand, SQSClient, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
+import { CommandError, counted, type Terminal } from './command.ts';
+import type { Target } from './target.ts';
+
+const ATTRIBUTES = ['QueueArn', 'ApproximateNumberOfMessages'] as const;
+
+/** Has the events that the CRM did not accept for a day delivered again. They keep their ids. */
+export async function redeliver({ resource, queues }: Target, { print }: Terminal): Promise<void> {
+  if (resource === undefined) throw new CommandError('The queue is found by --stack NAME or --local.');
+  const QueueUrl = await resource('CrmUndeliveredQueue');
+  const client = new SQSClient({ maxAttempts: 5, useQueueUrlAsEndpoint: false, ...queues });
+  try {
+    const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...ATTRIBUTES] });
+    const { QueueArn, ApproximateNumberOfMessages = '0' } = (await client.send(command)).Attributes ?? {};
+    if (ApproximateNumberOfMessages === '0') return print('There is no event that the CRM did not accept.\n');
+    await client.send(new StartMessageMoveTaskCommand({ SourceArn: QueueArn }));
+    print(`${counted(Number(ApproximateNumberOfMessages), 'event')} will be delivered again.\n`);
+  } finally {
+    client.destroy();
+  }
+}

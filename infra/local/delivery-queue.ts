@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { REDELIVERY } from '../../lib/validators/deployment.ts';
+import type { BusEvent } from './stand-ins/events.ts';
+
+type Consumer = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
+
+/** An event on its way to the CRM. */
+export interface Delivery {
+  /** Of the thing that it is about. */
+  id: string;
+  type: string;
+  /** ISO 8601, of the event. */
+  at: string;
+  state: 'delivering' | 'waiting' | 'delivered' | 'undelivered';
+  /** How often it was delivered so far. */
+  deliveries: number;
+  /** Of one that waits, ISO 8601. */
+  next_at?: string;
+}
+
+interface Message {
+  event: BusEvent;
+  state: Delivery['state'];
+  receiptHandle: string;
+  deliveries: number;
+  /** Epoch milliseconds. */
+  visibleAt: number;
+}
+
+/** As the stack has them. */
+const VISIBILITY_MS = 90_000;
+const AT_ONCE = 5;
+/** Of those that are done. */
+const MAX_KEPT = 1_000;
+
+/** The queue between the bus and the function that notifies the CRM, its dead-letter queue, and Lambda that reads it. */
+export class DeliveryQueue {
+  #messages: Message[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #consume: ((message: Message) => Promise<boolean>) | undefined;
+  readonly #working = new Set<Promise<void>>();
+
+  /** Has a function work on the messages from now on. */
+  consumeWith(consumer: Consumer, contextOf: () => Context): void {
+    this.#consume = async (message) => {
+      const { batchItemFailures } = await consumer({ Records: [recordOf(message)] }, contextOf());
+      return batchItemFailures.length === 0;
+    };
+    this.#work();
+  }
+
+  send(event: BusEvent): void {
+    this.#messages.push({ event, state: 'waiting', receiptHandle: '', deliveries: 0, visibleAt: Date.now() });
+    const done = this.#messages.filter(({ state }) => state === 'delivered');
+    if (done.length > MAX_KEPT) this.#messages.splice(this.#messages.indexOf(done[0] as Message), 1);
+    this.#work();
+  }
+
+  /** @returns false where no message is worked on by this handle */
+  postpone(receiptHandle: string, seconds: number): boolean {
+    const found = this.#messages.find((one) => one.state === 'delivering' && one.receiptHandle === receiptHandle);
+    if (found !== undefined) found.visibleAt = Date.now() + seconds * 1_000;
+    return found !== undefined;
+  }
+
+  /** Moves all of the dead-letter queue back. @returns how many */
+  redeliver(): number {
+    const moved = this.#messages.filter(({ state }) => state === 'undelivered');
+    for (const one of moved) Object.assign(one, { state: 'waiting', deliveries: 0, visibleAt: Date.now() });
+    this.#work();
+    return moved.length;
+  }
+
+  /** Oldest first. */
+  list(): Delivery[] {
+    return this.#messages.map(({ event, state, deliveries, visibleAt }) => ({
+      id: String(event.detail.id),
+      type: event['detail-type'],
+      at: event.time,
+      state,
+      deliveries,
+      ...(state === 'waiting' ? { next_at: new Date(visibleAt).toISOString() } : {}),
+    }));
+  }
+
+  /** Delivers all that waits now, as if its time had come. Ends when nothing is worked on. */
+  async deliverNow(): Promise<void> {
+    for (const one of this.#messages) if (one.state === 'waiting') one.visibleAt = 0;
+    this.#work();
+    await this.settled();
+  }
+
+  /** Ends when nothing is worked on. */
+  async settled(): Promise<void> {
+    while (this.#working.size > 0) await Promise.all(this.#working);
+  }
+
+  close(): void {
+    this.#consume = undefined;
+    clearTimeout(this.#timer);
+  }
+
+  #work(): void {
+    const waiting = this.#messages.filter(({ state }) => state === 'waiting');
+    const due = waiting.filter(({ visibleAt }) => visibleAt <= Date.now());
+    for (const message of due.slice(0, AT_ONCE - this.#working.size)) {
+      const work = this.#deliver(message).finally(() => {
+        this.#working.delete(work);
+        this.#work();
+      });
+      this.#working.add(work);
+    }
+    clearTimeout(this.#timer);
+    const next = Math.min(...waiting.filter(({ visibleAt }) => visibleAt > Date.now()).map((one) => one.visibleAt));
+    if (!Number.isFinite(next) || this.#consume === undefined) return;
+    this.#timer = setTimeout(() => this.#work(), next - Date.now()).unref();
+  }
+
+  async #deliver(message: Message): Promise<void> {
+    if (this.#consume === undefined) return;
+    message.state = 'delivering';
+    message.deliveries += 1;
+    message.receiptHandle = randomUUID();
+    message.visibleAt = Date.now() + VISIBILITY_MS;
+    const done = await this.#consume(message).catch(() => false);
+    if (done) message.state = 'delivered';
+    else message.state = message.deliveries >= REDELIVERY.deliveries ? 'undelivered' : 'waiting';
+  }
+}
+
+function recordOf({ event, receiptHandle, deliveries }: Message): SQSEvent['Records'][number] {
+  return {
+    messageId: event.id,
+    receiptHandle,
+    body: JSON.stringify(event),
+    attributes: {
+      ApproximateReceiveCount: String(deliveries),
+      SentTimestamp: String(Date.now()),
+      SenderId: 'local',
+      ApproximateFirstReceiveTimestamp: String(Date.now()),
+    },
+    messageAttributes: {},
+    md5OfBody: '',
+    eventSource: 'aws:sqs',
+    eventSourceARN: 'arn:aws:sqs:eu-west-1:000000000000:crm',
+    awsRegion: 'eu-west-1',
+  };
+}

@@ -1,0 +1,86 @@
+import { AnswerSchema, MESSAGE_SCHEMAS } from '../../lib/crm-webhook/messages.ts';
+import type { EventType } from '../../lib/records/event-schemas.ts';
+import { REDELIVERY } from '../../lib/validators/deployment.ts';
+import { type Json, type JsonObject, jsonSchema, ref } from './json.ts';
+
+const EVENTS = Object.keys(MESSAGE_SCHEMAS) as EventType[];
+
+const SUMMARIES: Readonly<Record<EventType, string>> = {
+  RegistrationConfirmed: 'A person has confirmed a registration',
+  AccountOpened: 'A trading account was opened',
+};
+
+/** `webhooks` of the document: what the service posts to the CRM, where the setting `crmWebhook` names one. */
+export function webhooks(): JsonObject {
+  return Object.fromEntries(EVENTS.map((event) => [event, { post: webhook(event) }]));
+}
+
+function webhook(event: EventType): JsonObject {
+  const answers = event === 'RegistrationConfirmed' ? ' The client that it names can open accounts at once.' : '';
+  return {
+    summary: SUMMARIES[event],
+    operationId: `receive${event}`,
+    tags: ['Webhooks'],
+    security: [],
+    description: [
+      'Posted to the CRM, at least once and in any order, signed by [Standard Webhooks](https://www.standardwebhooks.com). Verify the signature first; `webhook-id` is the same for each delivery of one event.',
+      `The CRM answers within 10 seconds. After any other answer than 2xx, a redirect included, the event is delivered again: after ${REDELIVERY.firstSeconds} seconds, then at growing intervals for 24 hours.`,
+    ].join('\n\n'),
+    'x-deployment-setting': 'crmWebhook',
+    parameters: HEADERS.map(([name, description]) => ({
+      name,
+      in: 'header',
+      required: true,
+      description,
+      schema: { type: 'string' },
+    })),
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: ref('schemas', `${event}Message`) } },
+    },
+    responses: {
+      '200': {
+        description: `The CRM accepts the event.${answers}`,
+        content: { 'application/json': { schema: ref('schemas', 'WebhookAnswer') } },
+      },
+      '204': { description: 'The same, without an answer.' },
+      '4XX': { description: 'The CRM does not accept it, for example because the signature is wrong.' },
+    },
+  };
+}
+
+const HEADERS: readonly [name: string, description: string][] = [
+  ['webhook-id', 'Of the event: the id of the registration or of the operation.'],
+  ['webhook-timestamp', 'When it is sent, in epoch seconds. Refuse what is older than five minutes.'],
+  ['webhook-signature', 'One or two signatures `v1,…`, separated by a space; one of them is of your key.'],
+];
+
+/** Their schemas. Every object has a name. */
+export function webhookSchemas(): JsonObject {
+  const messages = EVENTS.flatMap((event) => {
+    const { properties, ...message } = jsonSchema(MESSAGE_SCHEMAS[event]) as { properties: Record<string, Json> };
+    const named = { ...properties, data: ref('schemas', `${event}Data`) };
+    return [
+      [`${event}Message`, { ...message, description: `${SUMMARIES[event]}.`, properties: named }],
+      [`${event}Data`, { ...(properties.data as JsonObject), description: 'What the service knows of it.' }],
+    ] as [string, JsonObject][];
+  });
+  const all = Object.fromEntries(messages);
+  const data = all.RegistrationConfirmedData as { properties: Record<string, Json> };
+  const { items: Consent, ...consents } = data.properties.consents as { items: JsonObject };
+  const { items: Document, ...documents } = data.properties.documents as { items: JsonObject };
+  return {
+    ...all,
+    RegistrationConfirmedData: {
+      ...data,
+      properties: {
+        ...data.properties,
+        consents: { ...consents, items: ref('schemas', 'Consent') },
+        documents: { ...documents, items: ref('schemas', 'RegistrationDocument') },
+      },
+    },
+    Consent: { ...Consent, description: 'A text that the person agreed to.' },
+    RegistrationDocument: { ...Document, description: 'A document that the person uploaded.' },
+    WebhookAnswer: { ...jsonSchema(AnswerSchema), description: 'What the CRM may answer.' },
+  };
+}

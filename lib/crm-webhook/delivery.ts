@@ -1,0 +1,106 @@
+import { within } from '../deadline.ts';
+import type { CrmClients } from '../records/crm-clients.ts';
+import type { Client } from '../records/crm-records.ts';
+import type { DocumentLinks } from '../records/document-links.ts';
+import type { Documents } from '../records/documents.ts';
+import type { EventDetail } from '../records/event-schemas.ts';
+import type { Registrations, StoredRegistration } from '../records/registrations.ts';
+import { describeError, type Telemetry } from '../telemetry.ts';
+import { REDELIVERY } from '../validators/deployment.ts';
+import { accountMessage, parseEvent, registrationMessage } from './messages.ts';
+import type { Post } from './post.ts';
+
+/** What notifying the CRM needs; tests pass fakes. */
+export interface WebhookDependencies {
+  registrations: Pick<Registrations, 'get'>;
+  documents: Pick<Documents, 'keep'>;
+  links: DocumentLinks;
+  clients: CrmClients;
+  post: Post;
+  /** Has a message of the queue come again after so many seconds. */
+  postpone(receiptHandle: string, seconds: number, signal: AbortSignal): Promise<void>;
+}
+
+/** A message of the queue. */
+export interface QueuedEvent {
+  /** The event as the bus has it, JSON. */
+  body: string;
+  receiptHandle: string;
+  /** How often it was delivered, this time included. */
+  deliveries: number;
+}
+
+/** Milliseconds. */
+const POSTPONE_MS = 2_000;
+
+/**
+ * Notifies the CRM of an event. One that the CRM does not accept comes again, after a longer time with every delivery.
+ * @returns whether it is done
+ */
+export async function notifyCrm(
+  dependencies: WebhookDependencies,
+  { body, receiptHandle, deliveries }: QueuedEvent,
+  telemetry: Telemetry,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const event = parseEvent(body);
+    if (event['detail-type'] === 'AccountOpened') await notifyOfAccount(dependencies, event.detail, telemetry, signal);
+    else await notifyOfRegistration(dependencies, event.detail, telemetry, signal);
+    return true;
+  } catch (error) {
+    telemetry.event('CrmNotNotified', describeError(error));
+    // If this fails too, the message comes when the queue's own time is up. The time of the delivery may be over.
+    const postponing = within(POSTPONE_MS);
+    await dependencies.postpone(receiptHandle, secondsUntilNext(deliveries), postponing).catch(() => {});
+    return false;
+  }
+}
+
+/** How long after so many deliveries the next one follows. */
+export function secondsUntilNext(deliveries: number): number {
+  return Math.min(REDELIVERY.firstSeconds * 2 ** (deliveries - 1), REDELIVERY.maxSeconds);
+}
+
+async function notifyOfAccount(
+  { post }: WebhookDependencies,
+  detail: EventDetail<'AccountOpened'>,
+  telemetry: Telemetry,
+  signal: AbortSignal,
+): Promise<void> {
+  await post({ id: detail.id, body: accountMessage(detail) }, signal);
+  telemetry.event('CrmNotified', { type: 'AccountOpened', operation_id: detail.id });
+}
+
+/** Also writes the record of the client that the CRM made, so that the first account can be opened at once. */
+async function notifyOfRegistration(
+  { registrations, documents, links, clients, post }: WebhookDependencies,
+  event: EventDetail<'RegistrationConfirmed'>,
+  telemetry: Telemetry,
+  signal: AbortSignal,
+): Promise<void> {
+  const scoped = telemetry.with({ type: 'RegistrationConfirmed', registration_id: event.id });
+  const registration = await registrations.get(event.id, signal);
+  // Expired, or erased at the person's wish: there is nothing to say any more.
+  if (registration === undefined) return;
+  const linked = await links(registration.documents, signal);
+  // Confirming may have left them to expire, because their scan had not ended.
+  if (linked.some(({ verdict }) => verdict !== undefined)) await documents.keep(registration.documents, signal);
+  const { client_id } = await post({ id: event.id, body: registrationMessage(event, registration, linked) }, signal);
+  if (client_id !== undefined) {
+    const added = await clients.add(await clientOf(client_id, registration), signal);
+    if (added === 'refused') scoped.event('ClientNotWritten');
+  }
+  scoped.event('CrmNotified');
+}
+
+/** The client that a registration became. The country is that of the phone. */
+async function clientOf(id: string, { email, name, language, phone }: StoredRegistration): Promise<Client> {
+  const client: Client = { id, email, name, ...(language === undefined ? {} : { language }) };
+  if (phone === undefined) return client;
+  const { parsePhoneNumberFromString } = await import('../validators/phone-numbers.ts');
+  const parsed = parsePhoneNumberFromString(phone);
+  if (parsed === undefined) return client;
+  const { countryCallingCode: country_code, nationalNumber: number, country } = parsed;
+  return { ...client, phone: { country_code, number }, ...(country === undefined ? {} : { country }) };
+}

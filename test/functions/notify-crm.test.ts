@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
+import { REDELIVERY } from '../../lib/validators/deployment.ts';
+import { crm } from '../support/operators.ts';
+import type { Person } from '../support/persons.ts';
+import {
+  CONFIRM_PATH,
+  codeIn,
+  newSource,
+  PASSWORD,
+  type RegistrationWorld,
+  registrationOf,
+  registrationWorld,
+} from '../support/registration-world.ts';
+
+let world: RegistrationWorld;
+beforeAll(async () => {
+  world = await registrationWorld({ records: DEMO_RECORDS });
+});
+afterAll(() => world.close());
+beforeEach(() => world.service.faults('crm').clear());
+
+const json = { 'content-type': 'application/json' };
+const post = (path: string, body: object) =>
+  world.send({
+    method: 'POST',
+    path,
+    headers: { ...json, 'x-forwarded-for': newSource() },
+    body: JSON.stringify(body),
+  });
+
+/** A new person who has confirmed; the event is on its way. @returns the registration's id */
+async function confirmed(person: Person = world.stranger()): Promise<string> {
+  await world.post(registrationOf(person));
+  const code = codeIn(world.sentTo('email', person)[0]);
+  const body = { otp_type: 'email', email: person.email, code, password: PASSWORD };
+  expect((await post(CONFIRM_PATH, body)).status).toBe(204);
+  return (await world.record('email', person))?.registration_id ?? '';
+}
+
+const delivery = (id: string) => world.service.deliveries.list().find((one) => one.id === id);
+const received = (id: string) => world.service.crm?.received().filter((one) => one.id === id) ?? [];
+const clients = (id: string) => world.service.crm?.clients().filter((one) => one.registration_id === id) ?? [];
+
+describe('A confirmed registration', () => {
+  it('reaches the CRM, and the client that it makes can open an account at once and be found by all addresses', async () => {
+    const person = world.stranger();
+    const id = await confirmed(person);
+    await expect.poll(() => delivery(id)?.state).toBe('delivered');
+    expect(received(id)).toMatchObject([{ type: 'RegistrationConfirmed', data: { email: person.email } }]);
+    const [client] = clients(id);
+    const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
+    const opened = await post(`/public/v1/users/${client?.id}/tp5/accounts`, order);
+    expect(opened.status).toBe(200);
+    await expect
+      .poll(() => world.service.crm?.received().at(-1))
+      .toMatchObject({ type: 'AccountOpened', data: { user_id: client?.id, login: opened.json.login } });
+    // The addresses are a client's now: their owner gets a notice, and no code.
+    for (const otp_type of ['email', 'sms'] as const) {
+      await world.forgetLimits();
+      await world.post(registrationOf(person, { otp_type }));
+      expect(codeIn(world.sentTo(otp_type, person).at(-1))).toBeUndefined();
+    }
+  });
+
+  it.each([
+    ['throttled', 1],
+    ['refused', 1],
+    ['down', 1],
+    ['garbage', 1],
+    ['reply_lost', 1],
+    ['refused', 3],
+  ] as const)('reaches a CRM that is %s (%i times) all the same, and becomes one client', async (kind, times) => {
+    world.service.faults('crm').set({ kind, times });
+    const id = await confirmed();
+    for (let failed = 1; failed <= times; failed += 1) {
+      await expect.poll(() => delivery(id)).toMatchObject({ state: 'waiting', deliveries: failed });
+      await world.service.deliveries.deliverNow();
+    }
+    expect(delivery(id)).toMatchObject({ state: 'delivered', deliveries: times + 1 });
+    expect([received(id).length, clients(id).length]).toEqual([1, 1]);
+  });
+
+  it('that the CRM does not accept for a day is kept, and delivered again by an operator', async () => {
+    world.service.faults('crm').set({ kind: 'down', times: 1_000 });
+    const id = await confirmed();
+    for (let failed = 1; failed <= REDELIVERY.deliveries; failed += 1) await world.service.deliveries.deliverNow();
+    expect(delivery(id)).toMatchObject({ state: 'undelivered', deliveries: REDELIVERY.deliveries });
+    await world.service.deliveries.deliverNow();
+    expect(delivery(id)).toMatchObject({ state: 'undelivered' });
+    world.service.faults('crm').clear();
+    const redeliver = () => crm(['redeliver', '--local', world.service.url]);
+    expect(await redeliver()).toEqual({ code: 0, told: '', out: '1 event will be delivered again.\n' });
+    await expect.poll(() => delivery(id)?.state).toBe('delivered');
+    expect([received(id).length, clients(id).length]).toEqual([1, 1]);
+    expect(await redeliver()).toMatchObject({ code: 0, out: 'There is no event that the CRM did not accept.\n' });
+  });
+});

@@ -1,0 +1,349 @@
+import * as v from 'valibot';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serializeItems } from '../../../infra/crm/crm-items.ts';
+import { emptyRecords } from '../../../infra/crm/kinds.ts';
+import { type Item, transactions } from '../../../lib/aws/dynamodb.ts';
+import { notifyCrm, secondsUntilNext, type WebhookDependencies } from '../../../lib/crm-webhook/delivery.ts';
+import { MESSAGE_SCHEMAS } from '../../../lib/crm-webhook/messages.ts';
+import { NotAccepted } from '../../../lib/crm-webhook/post.ts';
+import { dynamoCrmClients } from '../../../lib/records/crm-clients.ts';
+import { s3DocumentLinks } from '../../../lib/records/document-links.ts';
+import { s3Documents } from '../../../lib/records/documents.ts';
+import { dynamoRegistrations, type PendingRegistration } from '../../../lib/records/registrations.ts';
+import type { EventName, Telemetry } from '../../../lib/telemetry.ts';
+import { REDELIVERY } from '../../../lib/validators/deployment.ts';
+import { FAULTS, type Step, stepping, stepsWith } from '../../support/confirmation-fakes.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+
+const NOW = Date.UTC(2026, 10, 23);
+const HOUR_SECONDS = 3_600;
+const forever = new AbortController().signal;
+const atOnce: Step = (_, call) => call();
+const PENDING = { registration: 'pending' };
+const CLEAN = { GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' };
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase(afterAll);
+});
+
+let serial = 0;
+
+/** A confirmed registration with a phone and a document, and a CRM that answers with a client's id. */
+class World {
+  readonly id: string;
+  readonly clientId: string;
+  readonly email: string;
+  readonly phone: string;
+  /** The bodies that the CRM accepted. */
+  accepted: { id: string; body: string }[] = [];
+  answer: () => { client_id?: string } = () => ({ client_id: this.clientId });
+  postponed: number[] = [];
+  events: EventName[] = [];
+  tags: Record<string, string> = { ...PENDING, ...CLEAN };
+
+  constructor() {
+    serial += 1;
+    this.id = `r${serial}`;
+    this.clientId = `CLI${String(serial).padStart(5, '0')}`;
+    this.email = `Ann${serial}@Example.com`;
+    this.phone = `+4474${String(serial * 10_007).padStart(8, '0')}`;
+  }
+
+  async register(): Promise<void> {
+    const key = `registrations/${this.id}/1`;
+    const registration: PendingRegistration = {
+      registration_id: this.id,
+      type: 'trader',
+      otp_type: 'email',
+      address: this.email.toLowerCase(),
+      email: this.email,
+      email_key: this.email.toLowerCase(),
+      name: 'Ann',
+      phone: this.phone,
+      password_hash: '$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA',
+      form_id: 'FORM0001',
+      custom_fields: '{"k3J9xQ":"some","n":1.5}',
+      consents: [{ key: 'a9TermS', version: '2026-11' }],
+      documents: [
+        { field_key: 'd', index: 0, id: '1', name: 'ü.pdf', key, media_type: 'application/pdf', bytes: 9, sha256: 's' },
+      ],
+      language: 'de',
+      source: '203.0.113.9',
+      user_agent: 'browser',
+      requested_at: new Date(NOW).toISOString(),
+    };
+    const seals = { pepper_version: '1', code: 'c', password: 'p', expires_at_ms: NOW };
+    await this.registrations.put(registration, seals, NOW, forever);
+  }
+
+  get registrations() {
+    return dynamoRegistrations(database.tables.registrations, () => NOW);
+  }
+
+  /** As the bus has it. */
+  get event() {
+    const times = { requested_at: new Date(NOW).toISOString(), confirmed_at: new Date(NOW).toISOString() };
+    const detail = {
+      id: this.id,
+      otp_type: 'email',
+      verified: 'email',
+      email_taken: false,
+      form_id: 'FORM0001',
+      ...times,
+    };
+    return JSON.stringify({ id: 'e-1', source: 'broker.api', 'detail-type': 'RegistrationConfirmed', detail });
+  }
+
+  notify({
+    step = atOnce,
+    signal = forever,
+    scanned = true,
+    deliveries = 1,
+    body = this.event,
+  } = {}): Promise<boolean> {
+    const queued = { body, receiptHandle: 'handle', deliveries };
+    return notifyCrm(this.#dependencies(step, scanned), queued, this.#telemetry, signal);
+  }
+
+  /** Of the table of CRM records: all that names this client. */
+  async items(): Promise<Item[]> {
+    const keys = [`client#${this.clientId}`, `email#${this.email.toLowerCase()}`, `phone#${this.phone}`];
+    const found = await database.tables.crm.getMany(
+      keys.map((pk) => ({ pk })),
+      forever,
+    );
+    return found.sort((a, b) => (String(a.pk) < String(b.pk) ? -1 : 1));
+  }
+
+  get #telemetry(): Telemetry {
+    return { event: (name) => this.events.push(name), with: () => this.#telemetry };
+  }
+
+  #keep(tags: Readonly<Record<string, string>>): void {
+    this.tags = { ...tags };
+  }
+
+  #dependencies(step: Step, scanned: boolean): WebhookDependencies {
+    const { tables, client } = database;
+    const transact = transactions(client);
+    const objects = {
+      put: () => Promise.reject(new Error('not asked for')),
+      deleteTags: () => Promise.reject(new Error('not asked for')),
+      tags: (_: string, signal: AbortSignal) => step('tags', async () => ({ ...this.tags }), signal),
+      putTags: (_: string, tags: Readonly<Record<string, string>>, signal: AbortSignal) =>
+        step('putTags', async () => this.#keep(tags), signal),
+      link: async (key: string, seconds: number) => `https://s3.example/${key}?seconds=${seconds}`,
+    };
+    return {
+      registrations: dynamoRegistrations(stepping('registrations', tables.registrations, step), () => NOW),
+      documents: s3Documents('documents', { scanned, open: async () => objects }),
+      links: s3DocumentLinks('documents', scanned, async () => objects),
+      clients: dynamoCrmClients(stepping('crm', tables.crm, step), 'crm', (writes, signal) =>
+        step('transact', () => transact(writes, signal), signal),
+      ),
+      post: (message, signal) =>
+        step(
+          'post',
+          async () => {
+            const answer = this.answer();
+            this.accepted.push(message);
+            return answer;
+          },
+          signal,
+        ),
+      postpone: (_, seconds, signal) => step('postpone', async () => void this.postponed.push(seconds), signal),
+    };
+  }
+}
+
+async function registered(): Promise<World> {
+  const world = new World();
+  await world.register();
+  return world;
+}
+
+/** The items that `npm run crm -- put` writes for the same client. */
+async function itemsOf({ clientId: id, email, phone }: World) {
+  const number = phone.slice(3);
+  const client = { id, email, name: 'Ann', language: 'de', phone: { country_code: '44', number }, country: 'GB' };
+  return (await serializeItems({ ...emptyRecords(), clients: [client] })).sort((a, b) => (a.pk < b.pk ? -1 : 1));
+}
+
+describe('The message of a confirmed registration', () => {
+  it('has everything that was given, and links to the documents', async () => {
+    const world = await registered();
+    expect(await world.notify()).toBe(true);
+    const [{ id, body } = { id: '', body: '' }] = world.accepted;
+    expect(id).toBe(world.id);
+    const { type, timestamp, data } = v.parse(
+      v.pipe(v.string(), v.parseJson(), MESSAGE_SCHEMAS.RegistrationConfirmed),
+      body,
+    );
+    expect([type, timestamp]).toEqual(['RegistrationConfirmed', '2026-11-23T00:00:00.000Z']);
+    expect(data).toEqual({
+      id: world.id,
+      otp_type: 'email',
+      verified: 'email',
+      email_taken: false,
+      form_id: 'FORM0001',
+      requested_at: timestamp,
+      confirmed_at: timestamp,
+      type: 'trader',
+      email: world.email,
+      name: 'Ann',
+      phone: world.phone,
+      language: 'de',
+      custom_fields: { k3J9xQ: 'some', n: 1.5 },
+      consents: [{ key: 'a9TermS', version: '2026-11' }],
+      documents: [
+        {
+          field_key: 'd',
+          index: 0,
+          id: '1',
+          name: 'ü.pdf',
+          media_type: 'application/pdf',
+          bytes: 9,
+          sha256: 's',
+          verdict: 'NO_THREATS_FOUND',
+          url: `https://s3.example/registrations/${world.id}/1?seconds=3600`,
+        },
+      ],
+      password_hash: '$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA',
+      source: '203.0.113.9',
+      user_agent: 'browser',
+    });
+  });
+
+  it('has no verdict where documents are not scanned', async () => {
+    const world = await registered();
+    expect(await world.notify({ scanned: false })).toBe(true);
+    const [document] = JSON.parse(world.accepted[0]?.body ?? '').data.documents;
+    expect(document).toHaveProperty('url');
+    expect(document).not.toHaveProperty('verdict');
+  });
+
+  it('names a document with malware, without a link', async () => {
+    const world = await registered();
+    world.tags = { ...PENDING, GuardDutyMalwareScanStatus: 'THREATS_FOUND' };
+    expect(await world.notify()).toBe(true);
+    const [document] = JSON.parse(world.accepted[0]?.body ?? '').data.documents;
+    expect(document).toMatchObject({ name: 'ü.pdf', verdict: 'THREATS_FOUND' });
+    expect(document).not.toHaveProperty('url');
+  });
+
+  it('waits for the verdict of the scan, and then keeps the document', async () => {
+    const world = await registered();
+    world.tags = { ...PENDING };
+    expect(await world.notify()).toBe(false);
+    expect([world.accepted, world.tags, world.postponed]).toEqual([[], PENDING, [30]]);
+    Object.assign(world.tags, CLEAN);
+    expect(await world.notify({ deliveries: 2 })).toBe(true);
+    expect([world.accepted.length, world.tags]).toEqual([1, CLEAN]);
+  });
+
+  it('is not sent when the registration is gone', async () => {
+    const world = new World();
+    expect(await world.notify()).toBe(true);
+    expect([world.accepted, world.postponed, world.events]).toEqual([[], [], []]);
+  });
+});
+
+describe('The client that the CRM answers with', () => {
+  it('stands in the table as the operators’ command writes it, and a repeat changes nothing', async () => {
+    const world = await registered();
+    for (let times = 0; times < 2; times += 1) {
+      expect(await world.notify()).toBe(true);
+      expect(await world.items()).toEqual(await itemsOf(world));
+    }
+    expect(new Set(world.accepted.map(({ id }) => id))).toEqual(new Set([world.id]));
+    expect(world.events).toEqual(['CrmNotified', 'CrmNotified']);
+  });
+
+  it('is not written where the CRM names none', async () => {
+    const world = await registered();
+    world.answer = () => ({});
+    expect(await world.notify()).toBe(true);
+    expect(await world.items()).toEqual([]);
+  });
+
+  it('never overwrites another client', async () => {
+    const [first, second] = [await registered(), await registered()];
+    await first.notify();
+    second.answer = () => ({ client_id: first.clientId });
+    expect(await second.notify()).toBe(true);
+    expect(second.events).toEqual(['ClientNotWritten', 'CrmNotified']);
+    expect(await first.items()).toEqual(await itemsOf(first));
+    expect(await second.items()).toEqual([]);
+  });
+});
+
+/** Everything that a delivery asks of others, in this order. */
+const STEPS = [
+  ['reading the registration', 'registrations.get 1'],
+  ['reading the verdict', 'tags 1'],
+  ['reading the tags', 'tags 2'],
+  ['keeping the document', 'putTags 1'],
+  ['posting', 'post 1'],
+  ['looking for the client', 'crm.getMany 1'],
+  ['writing the client', 'transact 1'],
+] as const;
+
+describe('A delivery', () => {
+  it('takes these steps', async () => {
+    const world = await registered();
+    const steps = stepsWith();
+    expect(await world.notify(steps)).toBe(true);
+    expect(steps.names).toEqual(STEPS.map(([, step]) => step));
+  });
+});
+
+describe.concurrent('A delivery in which one step goes wrong', () => {
+  const cases = STEPS.flatMap(([what, step]) => FAULTS.map((fault) => [what, fault, step] as const));
+  it.each(cases)('%s: %s, is delivered again, and all is as if nothing had happened', async (what, fault, step) => {
+    const world = await registered();
+    const steps = stepsWith(step, fault);
+    const killed = fault.startsWith('killed');
+    expect(await Promise.race([world.notify(steps), steps.died])).toBe(killed ? 'killed' : false);
+    expect(world.postponed).toEqual(killed ? [] : [30]);
+    const isPosted =
+      what.endsWith('the client') || (what === 'posting' && !['refused', 'slow', 'killed before'].includes(fault));
+    expect(world.accepted.length).toBe(isPosted ? 1 : 0);
+    expect(await world.notify({ deliveries: 2 })).toBe(true);
+    expect(new Set(world.accepted.map(({ id, body }) => `${id} ${body}`)).size).toBe(1);
+    expect(await world.items()).toEqual(await itemsOf(world));
+    expect(world.tags).toEqual(CLEAN);
+  });
+
+  it('comes again even if it cannot be postponed', async () => {
+    const world = await registered();
+    world.answer = () => {
+      throw new NotAccepted('http_500');
+    };
+    expect(await world.notify(stepsWith('postpone 1', 'refused'))).toBe(false);
+    expect(world.events).toEqual(['CrmNotNotified']);
+  });
+
+  it.each(['', '{}', '{"detail-type":"Other","detail":{}}', '{"detail-type":"AccountOpened","detail":{"id":"a"}}'])(
+    'is never done for what is no event of ours: %j',
+    async (body) => {
+      const world = new World();
+      expect(await world.notify({ body })).toBe(false);
+      expect([world.accepted, world.events]).toEqual([[], ['CrmNotNotified']]);
+    },
+  );
+});
+
+describe('The deliveries of one event', () => {
+  const waits = Array.from({ length: REDELIVERY.deliveries - 1 }, (_, index) => secondsUntilNext(index + 1));
+
+  it('come at growing intervals', () => {
+    expect(waits.slice(0, 9)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
+  });
+
+  it('go on for a day', () => {
+    const hours = waits.reduce((sum, seconds) => sum + seconds, 0) / HOUR_SECONDS;
+    expect(hours).toBeGreaterThanOrEqual(24);
+    expect(hours).toBeLessThan(25);
+  });
+});
