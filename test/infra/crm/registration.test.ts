@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { register, suppress } from '../../support/local-service.ts';
+import { findCode } from '../../../infra/local/one-time-code.ts';
+import { call, register, suppress } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
 
 const operators = new Operators();
@@ -30,6 +31,18 @@ describe('npm run crm -- registration', () => {
       '^Next request from the same source: no limit holds it\\.',
     ];
     for (const line of lines) expect(out).toMatch(new RegExp(`${line}$`, 'm'));
+  });
+
+  it('shows guesses at the code, and the confirmation', async () => {
+    await register(operators.service, { email });
+    const [message] = operators.service.outbox.list().filter(({ to }) => to === email);
+    const code = message && findCode(message);
+    for (const tried of [code === '000000' ? '000001' : '000000', code]) {
+      const body = { otp_type: 'email', email, code: tried, password: 'correct horse battery' };
+      await call(operators.service, '/public/v1/account/register/confirm', body);
+    }
+    const { out } = await operators.local('registration', email);
+    expect(out).toMatch(new RegExp(`, 2 of 5 guesses made\n  confirmed: ${TIME}$`, 'm'));
   });
 
   it('shows that SES delivers nothing to a suppressed address, however it is spelled, and takes it off the list', async () => {
