@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { builtinModules } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type ImportKind, type Metafile, type Plugin, type PluginBuild } from 'esbuild';
+import { build, type ImportKind, type Metafile, type Plugin } from 'esbuild';
 import { MIN_PASSWORD_CHARACTERS } from '../lib/validators/passwords.ts';
 import { DEPLOYED_FUNCTIONS, type DeployedFunction } from './routes.ts';
 
@@ -65,7 +65,7 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
     // Messages in other scripts unescaped: escapes take six bytes a character.
     charset: 'utf8',
     legalComments: 'none',
-    plugins: [builtinsByCall, longLists, sdkOnLambda, straightImports],
+    plugins: [builtinsByCall, longLists, sdkOnLambda],
     // Read when an error is logged: `--enable-source-maps` makes a cold start longer by a quarter.
     sourcemap: 'linked',
     sourcesContent: false,
@@ -81,15 +81,14 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
   return describe(metafile);
 }
 
-/** Whoever asks with `require` or `import()` gets the module itself, of which esbuild reads what is asked for. */
+/** Imports that get the module itself: esbuild reads the used members. */
 const WHOLE: readonly ImportKind[] = ['require-call', 'dynamic-import'];
 
 /**
- * Node's own modules, fetched by a call instead of imported, and of them only the members that the code names.
+ * Node's own modules, loaded by a call instead of an import, with only the members that the code uses.
  *
- * Node reads every member of a module of its own that is imported, and some load what nobody asked for: one of
- * `node:http` loads the whole of `fetch`, a tenth of a cold start. And packages that have no ES modules ask with
- * `require`, which an ES module on Lambda does not have.
+ * Node reads every member of an imported built-in module. Some load more: one of `node:http` loads all of `fetch`, a
+ * tenth of a cold start. Packages without ES modules use `require`, which an ES module on Lambda does not have.
  */
 const builtinsByCall: Plugin = {
   name: 'builtins-by-call',
@@ -99,7 +98,8 @@ const builtinsByCall: Plugin = {
     onResolve({ filter }, ({ path, kind }) => ({
       path,
       namespace,
-      suffix: WHOLE.includes(kind) ? '?whole' : '',
+      // The members of `process` depend on how this file was started, and would change the bytes.
+      suffix: WHOLE.includes(kind) || /^(node:)?process$/.test(path) ? '?whole' : '',
       sideEffects: false,
     }));
     onLoad({ filter, namespace }, ({ path, suffix }) => {
@@ -129,92 +129,21 @@ const longLists: Plugin = {
   },
 };
 
-/** What the SDK has for other places than Lambda, and what it has and does not use. */
+/** Leaves out code of the SDK that is not needed on Lambda. */
 const sdkOnLambda: Plugin = {
   name: 'sdk-on-lambda',
   setup({ onLoad }) {
-    // Lambda gives a function its credentials in the environment, and nowhere else.
-    onLoad({ filter: /\/@aws-sdk\/credential-provider-node\/dist-es\/defaultProvider\.js$/ }, () => ({
+    // On Lambda, credentials are only in the environment.
+    onLoad({ filter: /\/@aws-sdk\/credential-provider-node\/dist-es\/index\.js$/ }, () => ({
       contents: "export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';",
     }));
-    // Of its own description a client reads the version.
+    // A client reads only the version of its package.
     onLoad({ filter: /\/@aws-sdk\/client-[\w-]+\/package\.json$/ }, ({ path }) => {
       const { version } = JSON.parse(readFileSync(path, 'utf8')) as { version: string };
       return { contents: JSON.stringify({ version }), loader: 'json' };
     });
   },
 };
-
-/**
- * What files of the SDK import from an index is imported from the file that the index has it from. Of an index that two
- * chunks share, esbuild would put all that either of them needs into what is read at start.
- */
-const straightImports: Plugin = {
-  name: 'straight-imports',
-  setup(build) {
-    const sourceOf = sources(build);
-    build.onLoad({ filter: /\/node_modules\/@(smithy|aws-sdk)\/.*\/dist-es\/.*\.js$/ }, async ({ path }) => {
-      let contents = readFileSync(path, 'utf8');
-      for (const [statement, names = '', from = ''] of contents.matchAll(IMPORTS)) {
-        const straight = await Promise.all(
-          listed(names).map(async (name) => {
-            const [original = ''] = name.split(' as ');
-            return `import { ${name} } from ${JSON.stringify(await sourceOf(original, from, path))};`;
-          }),
-        );
-        contents = contents.replace(statement, () => straight.join(' '));
-      }
-      return { contents };
-    });
-  },
-};
-
-const IMPORTS = /^import \{([^}]*)\} from "(@(?:smithy|aws-sdk)\/[^"]+)";/gm;
-const PASSED_ON = /^export \{([^}]*)\} from "([^"]+)";/gm;
-
-function listed(names: string): string[] {
-  return names
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-}
-
-/** An index file of a package. */
-interface Index {
-  path: string;
-  /** Which file or package it has a name from that it passes on. */
-  sources: Map<string, string>;
-}
-
-/** Tells where a name comes from that is imported by its own name; `from` where no index says so. */
-function sources({ resolve }: PluginBuild): (name: string, from: string, importer: string) => Promise<string> {
-  const indexes = new Map<string, Promise<Index | undefined>>();
-
-  async function readIndex(from: string, resolveDir: string): Promise<Index | undefined> {
-    const { path, errors, external } = await resolve(from, { kind: 'import-statement', resolveDir });
-    if (errors.length > 0 || external) return undefined;
-    const statements = [...readFileSync(path, 'utf8').matchAll(PASSED_ON)];
-    const named = statements.flatMap(([, names = '', source = '']) =>
-      listed(names).map((name) => [name, source] as const),
-    );
-    return { path, sources: new Map(named) };
-  }
-
-  return async function sourceOf(name, from, importer): Promise<string> {
-    // Whatever file of a package asks gets the same.
-    const [packageFolder = ''] = PACKAGE_FOLDER.exec(importer) ?? [];
-    const key = `${packageFolder} ${from}`;
-    const found = indexes.get(key) ?? readIndex(from, packageFolder);
-    indexes.set(key, found);
-    const index = await found;
-    if (index === undefined) return from;
-    const source = index.sources.get(name);
-    if (source === undefined) return index.path;
-    return source.startsWith('.') ? join(dirname(index.path), source) : sourceOf(name, source, index.path);
-  };
-}
-
-const PACKAGE_FOLDER = /^.*\/node_modules\/@[^/]+\/[^/]+/;
 
 function describe({ outputs }: Metafile): Bundle {
   const startUp = new Set<string>();

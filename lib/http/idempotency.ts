@@ -16,34 +16,14 @@ export function fingerprints(
   keys: readonly (string | KeyObject)[],
   without: readonly string[] = [],
 ): string[] {
-  const text = `body\n${canonicalMembers(body, without)}`;
+  const text = `body\n${JSON.stringify(sortMembers(body, without))}`;
   return keys.map((key) => createHmac('sha256', key).update(text).digest('base64url'));
 }
 
-/** A unique text for each value. Built by appending: joined arrays would be copied at every level. */
-function canonicalText(value: unknown): string {
-  if (typeof value === 'string') return lengthPrefixed(value);
-  if (Array.isArray(value)) {
-    // The same text in half the time.
-    if (value.length > 0 && value.every((element) => typeof element === 'number')) return `[${value.join()},]`;
-    let text = '[';
-    for (const element of value) text += canonicalText(element);
-    return `${text}]`;
-  }
-  return isObject(value) ? canonicalMembers(value) : `${value},`;
-}
-
-function canonicalMembers(object: Readonly<Record<string, unknown>>, without: readonly string[] = []): string {
-  let text = '{';
-  for (const name of Object.keys(object).sort()) {
-    if (!without.includes(name)) text += lengthPrefixed(name) + canonicalText(object[name]);
-  }
-  return `${text}}`;
-}
-
-/** Prefixes the length, because escaping takes longer than parsing. Lone surrogates are not UTF-8 and need base64. */
-function lengthPrefixed(text: string): string {
-  return text.isWellFormed()
-    ? `${text.length}:${text}`
-    : `${text.length}!${Buffer.from(text, 'utf16le').toString('base64')}`;
+/** The value with the members of every object in one order. */
+function sortMembers(value: unknown, without: readonly string[] = []): unknown {
+  if (Array.isArray(value)) return value.map((element) => sortMembers(element));
+  if (!isObject(value)) return value;
+  const names = Object.keys(value).filter((name) => !without.includes(name));
+  return Object.fromEntries(names.sort().map((name) => [name, sortMembers(value[name])]));
 }
