@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
-import { OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { RULES } from '../../../lib/validators/primitives.ts';
 import {
   checkCustomFields,
@@ -89,11 +88,6 @@ describe('the keys of other fields', () => {
 
 describe('the rules', () => {
   const entries = RegistrationBodySchema.entries;
-
-  it('know the fixed fields of the specification, and the channels that the service has', () => {
-    expect(Object.keys(entries)).toEqual([...FIXED_FIELDS]);
-    expect(entries.otp_type.wrapped.options).toEqual(OTP_TYPES);
-  });
 
   it('give every field its meaning, and examples that they accept themselves', async () => {
     const examples = Object.entries(entries).map(([key, schema]) => {
