@@ -52,7 +52,14 @@ describe('The text of a body', () => {
     expect(parseBody({ body: '{"a":"\\ufffd"}', isBase64Encoded: false })).toEqual({ a: '\ufffd' });
   });
 
-  it.each([undefined, '', '{', 'null', '[]', '5', '"x"', '\ufeff{}'])('%j is malformed_json', (body) => {
+  it('has the last value of a member that it names twice', () => {
+    expect(parseBody({ body: '{"a":1,"a":2}', isBase64Encoded: false })).toEqual({ a: 2 });
+  });
+
+  it.each([
+    ...[undefined, '', ' ', '{', '{"a":1,}', '{"a":1}{"b":2}', "{'a':1}", '{"a":NaN}', 'undefined'],
+    ...['null', '[]', '[{"a":1}]', '5', '"x"', '\ufeff{}'],
+  ])('%j is malformed_json', (body) => {
     expect(plain(body)).toBe('malformed_json');
   });
 
