@@ -1,7 +1,10 @@
-import type { Faults } from '../faults.ts';
+import { createServer, type Server, type Socket } from 'node:net';
+import { type Fault, Faults } from '../faults.ts';
+import { listen } from '../listen.ts';
+import { downtime } from '../stand-ins/downtime.ts';
 
 /** The delay of a slow or late server whose fault names none, in milliseconds. */
-export const ACTING_LATE_MS = 1_000;
+const ACTING_LATE_MS = 1_000;
 
 /** A return code in no list: the fault `retcode` with it carries the command out. */
 export const UNDOCUMENTED_CODE = 9_999;
@@ -60,4 +63,86 @@ export interface SimulatedGroup {
 
 export function isBulkAccount(bulk: BulkAccounts | undefined, login: number): boolean {
   return bulk !== undefined && login >= bulk.from && login < bulk.from + bulk.count;
+}
+
+/** The accounts of a simulated server, in the format of its protocol. */
+interface Accounts extends Pick<SimulatedServer, 'details' | 'edit' | 'remove' | 'access'> {
+  bulk: BulkAccounts | undefined;
+  list(): SimulatedAccount[];
+}
+
+/** The shared part of the simulated servers: the port, its connections, the faults and the accounts. */
+export abstract class SimulatedPlatform implements SimulatedServer {
+  readonly faults: Faults;
+  port = 0;
+  commands = 0;
+  protected readonly sockets = new Set<Socket>();
+  protected down: ReturnType<typeof downtime> | undefined;
+  readonly #accounts: Accounts;
+  readonly #listener: Server;
+  readonly #closing = new AbortController();
+
+  constructor(accounts: Accounts, steps: Faults['steps'] = {}) {
+    this.#accounts = accounts;
+    this.faults = new Faults(steps);
+    this.#listener = createServer({ noDelay: true }, (socket) => {
+      this.sockets.add(socket);
+      socket.on('error', () => {}).on('close', () => this.sockets.delete(socket));
+      this.accept(socket);
+    });
+  }
+
+  /** Serves a new connection. */
+  protected abstract accept(socket: Socket): void;
+
+  /** @param port 0: a free one */
+  async listen(port = 0): Promise<void> {
+    this.port = await listen(this.#listener, port);
+    this.down = downtime(this.#listener, this.faults);
+  }
+
+  async close(): Promise<void> {
+    this.down?.stop();
+    this.#closing.abort();
+    await new Promise<void>((resolve) => {
+      this.#listener.close(() => resolve());
+      for (const socket of this.sockets) socket.destroy();
+    });
+  }
+
+  /** Waits as long as a slow or late command. */
+  protected async pause({ ms = ACTING_LATE_MS }: Fault): Promise<void> {
+    await this.faults.pause(ms, this.#closing.signal);
+  }
+
+  /** The fault of a command. A lost reply and a late execution wait for a command that changes something. */
+  protected nextFault(changesSomething: boolean): Fault | undefined {
+    const { kind } = this.faults.peek() ?? {};
+    const waits = (kind === 'reply_lost' || kind === 'late') && !changesSomething;
+    return waits ? undefined : this.faults.next();
+  }
+
+  accounts(): SimulatedAccount[] {
+    return this.#accounts.list();
+  }
+
+  details(login: number) {
+    return this.#accounts.details(login);
+  }
+
+  populate(bulk: BulkAccounts): void {
+    this.#accounts.bulk = bulk;
+  }
+
+  edit(login: number, changes: Parameters<SimulatedServer['edit']>[1]): void {
+    this.#accounts.edit(login, changes);
+  }
+
+  remove(login: number): void {
+    this.#accounts.remove(login);
+  }
+
+  access(login: number, password: string) {
+    return this.#accounts.access(login, password);
+  }
 }

@@ -1,26 +1,18 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Fault, Faults } from '../faults.ts';
-import { listen } from '../listen.ts';
-import { downtime } from '../stand-ins/downtime.ts';
-import {
-  ACTING_LATE_MS,
-  type BulkAccounts,
-  type SimulatedAccount,
-  type SimulatedServer,
-  UNDOCUMENTED_CODE,
-} from './simulated-server.ts';
+import type { Fault } from '../faults.ts';
+import { SimulatedPlatform, type SimulatedServer, UNDOCUMENTED_CODE } from './simulated-server.ts';
 import { type Reply, TextAccounts, type TextServerOptions } from './text-accounts.ts';
 
-/** The longest line that is read; a longer one is thrown away. */
+/** The longest line that is read; a longer one closes the connection. */
 const MAX_LINE = 1_023;
 const ENDS = { line: 'end\r\n', bare: 'end', none: '' };
-/** An `ERROR` that is in no list, of a command that was carried out. */
+/** An undocumented `ERROR`, of an executed command. */
 const UNDOCUMENTED = ['ERROR', 'internal error 9999'];
 const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
 
 /**
- * The answers of the fault `retcode` answers, by the equivalent return code of the tp5 Web API; from 9001 on codes of
+ * The answers of the fault `retcode`, by the equivalent return code of the tp5 Web API; from 9001 on codes of
  * this server.
  */
 const RETURN_CODES: Record<number, string> = {
@@ -46,77 +38,31 @@ const RETURN_CODES: Record<number, string> = {
  * A trading server that speaks the text protocol, as careless as real ones, so that an injection would succeed.
  *
  * Faults count commands. `throttled`: `IP is blocked`. `refused`: an address that is not listed, so the gateway answers
- * `illegal IP` and the plug-in closes in silence. `slow`: executes the command later, even if the client has gone.
- * `late`: closes the connection and executes the command later. `reply_lost`: works it off, then resets. Both wait for
- * a command that opens an account. `session_dropped`: resets before. `silence`: neither works nor answers. `garbage`:
- * works it off and answers nonsense. `retcode`: the `ERROR` of `RETURN_CODES`, without working; with the code 9999 an
- * `ERROR` that is in no list, after working.
+ * `illegal IP` and the plug-in closes silently. `slow`: executes the command later, even if the client has gone.
+ * `late`: closes the connection and executes the command later. `reply_lost`: executes it, then resets. Both wait for
+ * a command that opens an account. `session_dropped`: resets before. `silence`: neither executes nor answers. `garbage`:
+ * executes it and answers nonsense. `retcode`: the `ERROR` of `RETURN_CODES`, without executing; with the code 9999 an
+ * undocumented `ERROR`, after executing.
  */
 export async function startTextServer(options: TextServerOptions): Promise<SimulatedServer> {
   const server = new SimulatedTextServer(options);
-  await server.listen();
+  await server.listen(options.port);
   return server;
 }
 
-class SimulatedTextServer implements SimulatedServer {
-  readonly faults = new Faults();
-  port = 0;
-  commands = 0;
+class SimulatedTextServer extends SimulatedPlatform {
   readonly #options: TextServerOptions;
   readonly #accounts: TextAccounts;
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  readonly #closing = new AbortController();
-  #down: ReturnType<typeof downtime> | undefined;
 
   constructor(options: TextServerOptions) {
+    const accounts = new TextAccounts(options);
+    super(accounts);
     this.#options = options;
-    this.#accounts = new TextAccounts(options);
-    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
-  }
-
-  async listen(): Promise<void> {
-    this.port = await listen(this.#server, this.#options.port ?? 0);
-    this.#down = downtime(this.#server, this.faults);
-  }
-
-  accounts(): SimulatedAccount[] {
-    return this.#accounts.list();
-  }
-
-  populate(bulk: BulkAccounts): void {
-    this.#accounts.bulk = bulk;
-  }
-
-  edit(login: number, changes: Parameters<SimulatedServer['edit']>[1]): void {
-    this.#accounts.edit(login, changes);
-  }
-
-  remove(login: number): void {
-    this.#accounts.remove(login);
-  }
-
-  access(login: number, password: string) {
-    return this.#accounts.access(login, password);
-  }
-
-  details(login: number) {
-    return this.#accounts.details(login);
-  }
-
-  async close(): Promise<void> {
-    this.#down?.stop();
-    this.#closing.abort();
-    await new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
-      for (const socket of this.#sockets) socket.destroy();
-    });
+    this.#accounts = accounts;
   }
 
   /** Reads one line and ignores the rest. */
-  #accept(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on('error', () => {}).on('close', () => this.#sockets.delete(socket));
+  protected override accept(socket: Socket): void {
     let received = '';
     const onData = (bytes: Buffer) => {
       received += bytes.toString('latin1');
@@ -131,19 +77,19 @@ class SimulatedTextServer implements SimulatedServer {
 
   async #serve(socket: Socket, line: string): Promise<void> {
     this.commands += 1;
-    const fault = this.#nextFault(line);
-    this.#down?.check();
+    const fault = this.nextFault(line.startsWith('WNEWACCOUNT'));
+    this.down?.check();
     await this.faults.onCall({ name: line.split(' ', 1)[0] ?? '', fault });
     const work = () => (this.#isListed(socket) ? this.#accounts.work(line) : this.#unlisted());
     if (fault === undefined) return this.#answer(socket, work());
     switch (fault.kind) {
       case 'slow':
-        await this.#pause(fault);
+        await this.pause(fault);
         return this.#answer(socket, work());
       case 'late':
         if (fault.ending === 'reset') socket.resetAndDestroy();
         else socket.end();
-        await this.#pause(fault);
+        await this.pause(fault);
         work();
         return;
       case 'reply_lost':
@@ -166,17 +112,6 @@ class SimulatedTextServer implements SimulatedServer {
       default:
         return this.#answer(socket, this.#refusal(fault));
     }
-  }
-
-  /** A lost reply, or a late deed, is one of a command that opens an account. */
-  #nextFault(line: string): Fault | undefined {
-    const { kind } = this.faults.peek() ?? {};
-    const waits = (kind === 'reply_lost' || kind === 'late') && !line.startsWith('WNEWACCOUNT');
-    return waits ? undefined : this.faults.next();
-  }
-
-  async #pause({ ms = ACTING_LATE_MS }: Fault): Promise<void> {
-    await this.faults.pause(ms, this.#closing.signal);
   }
 
   #isListed({ remoteAddress = '' }: Socket): boolean {

@@ -1,17 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server as HttpsServer } from 'node:https';
-import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
-import { type Fault, Faults, STEP_FAULT_KINDS } from '../faults.ts';
-import { listen, refuseForeign } from '../listen.ts';
-import { downtime } from '../stand-ins/downtime.ts';
+import type { Socket } from 'node:net';
+import { type Fault, STEP_FAULT_KINDS } from '../faults.ts';
+import { refuseForeign } from '../listen.ts';
 import { type Certificate, certificate } from './certificate.ts';
-import {
-  ACTING_LATE_MS,
-  type BulkAccounts,
-  type SimulatedAccount,
-  type SimulatedServer,
-  UNDOCUMENTED_CODE,
-} from './simulated-server.ts';
+import { SimulatedPlatform, type SimulatedServer, UNDOCUMENTED_CODE } from './simulated-server.ts';
 import { type Reply, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
 import { managerRecord } from './web-api-manager.ts';
 import { readParameters } from './web-api-parameters.ts';
@@ -22,7 +15,7 @@ export interface WebApiServerOptions extends WebApiAccountsOptions, SessionOptio
   port?: number;
   /** Paths that the manager may not use: 403, logged in or not. */
   forbiddenPaths?: string[];
-  /** A self-signed one for localhost where absent. */
+  /** Default: a self-signed one for localhost. */
   certificate?: Certificate;
 }
 
@@ -36,7 +29,7 @@ export interface WebApiServer extends SimulatedServer {
   forgetSessions(): void;
 }
 
-/** Commands that change something: the ones whose reply is worth losing. */
+/** Commands that change something. */
 const ACTING = ['/api/user/add', '/api/trade/balance'];
 const UNCOUNTED = ['/api/test/access', '/api/quit'];
 const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
@@ -48,59 +41,45 @@ const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
  * Faults count commands, except authentication, `test/access` and `quit`. `throttled`: code 12. `refused`: code 8, no
  * permission. `slow`: executes the command later, even if the client has gone. `late`: closes the connection and
  * executes the command later. `reply_lost`: executes it and resets the connection. Both wait for a command that changes
- * something. `session_dropped`: resets before. `retcode`: that code, without working, but for 9999. `silence`: neither
- * works nor answers. `garbage`: works it off and answers bytes that are not even HTTP.
+ * something. `session_dropped`: resets before. `retcode`: that code, without executing, except 9999. `silence`:
+ * neither executes nor answers. `garbage`: executes it and answers bytes that are not HTTP.
  *
  * With the step `authentication` they count `auth/start` and `auth/answer` instead, and `refused` is 403, as for a
- * wrong proof. With the step `tls` they count connections, before anything of TLS is said.
+ * wrong proof. With the step `tls` they count connections, before TLS.
  */
 export async function startWebApiServer(options: WebApiServerOptions): Promise<WebApiServer> {
   const server = new SimulatedWebApi(options, options.certificate ?? (await certificate()));
-  await server.listen();
+  await server.listen(options.port);
   return server;
 }
 
-class SimulatedWebApi implements WebApiServer {
-  readonly faults = new Faults(STEP_FAULT_KINDS);
+class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
   readonly ca: string;
   readonly fingerprint: string;
-  port = 0;
-  commands = 0;
   readonly #options: WebApiServerOptions;
   readonly #accounts: WebApiAccounts;
   readonly #sessions: WebApiSessions;
   readonly #https: HttpsServer;
-  /** The port's own server: so a connection can go wrong before TLS comes to see it. */
-  readonly #listener: Server;
-  /** By the client's port. */
-  readonly #connections = new Map<number, Socket>();
-  readonly #closing = new AbortController();
-  #down: ReturnType<typeof downtime> | undefined;
 
   constructor(options: WebApiServerOptions, { key, cert, fingerprint }: Certificate) {
+    const accounts = new WebApiAccounts(options);
+    super(accounts, STEP_FAULT_KINDS);
     this.ca = cert;
     this.fingerprint = fingerprint;
     this.#options = options;
-    this.#accounts = new WebApiAccounts(options);
+    this.#accounts = accounts;
     this.#sessions = new WebApiSessions(options);
-    // The windows are kept by the sessions; Node's own would end an idle one after five seconds.
     const listener = refuseForeign((request, response) => {
       this.#serve(request, response).catch(() => request.socket.destroy());
     });
+    // The sessions have their own idle timeout; Node's would end one after five seconds.
     this.#https = createServer({ key, cert, keepAliveTimeout: 0, noDelay: true }, listener);
     this.#https.on('secureConnection', (socket: Socket) => this.#sessions.add(socket));
     this.#https.on('tlsClientError', (_error, socket) => socket.destroy());
-    this.#listener = createTcpServer({ noDelay: true }, (socket) => {
-      const { remotePort = 0 } = socket;
-      this.#connections.set(remotePort, socket);
-      socket.on('error', () => {}).on('close', () => this.#connections.delete(remotePort));
-      this.#enter(socket).catch(() => socket.destroy());
-    });
   }
 
-  async listen(): Promise<void> {
-    this.port = await listen(this.#listener, this.#options.port ?? 0);
-    this.#down = downtime(this.#listener, this.faults);
+  override async listen(port?: number): Promise<void> {
+    await super.listen(port);
     const { onChange } = this.faults;
     this.faults.onChange = () => {
       onChange();
@@ -112,41 +91,13 @@ class SimulatedWebApi implements WebApiServer {
     return this.#sessions.opened;
   }
 
-  accounts(): SimulatedAccount[] {
-    return this.#accounts.list();
-  }
-
-  details(login: number) {
-    return this.#accounts.details(login);
-  }
-
-  populate(bulk: BulkAccounts): void {
-    this.#accounts.bulk = bulk;
-  }
-
-  edit(login: number, changes: Parameters<WebApiServer['edit']>[1]): void {
-    this.#accounts.edit(login, changes);
-  }
-
-  remove(login: number): void {
-    this.#accounts.remove(login);
-  }
-
-  access(login: number, password: string) {
-    return this.#accounts.access(login, password);
-  }
-
   forgetSessions(): void {
     this.#sessions.forget();
   }
 
-  async close(): Promise<void> {
-    this.#down?.stop();
-    this.#closing.abort();
-    await new Promise<void>((resolve) => {
-      this.#listener.close(() => resolve());
-      for (const socket of this.#connections.values()) socket.destroy();
-    });
+  /** A fault of the step `tls` happens before the server of HTTPS gets the connection. */
+  protected override accept(socket: Socket): void {
+    this.#enter(socket).catch(() => socket.destroy());
   }
 
   async #enter(socket: Socket): Promise<void> {
@@ -163,7 +114,7 @@ class SimulatedWebApi implements WebApiServer {
         socket.destroy();
         return;
       case 'slow':
-        await this.#pause(fault);
+        await this.pause(fault);
     }
     if (!socket.destroyed) this.#https.emit('connection', socket);
   }
@@ -187,8 +138,8 @@ class SimulatedWebApi implements WebApiServer {
     if (UNCOUNTED.includes(path)) return this.#answer(response, reply(0));
 
     this.commands += 1;
-    const fault = this.#nextFault(path);
-    this.#down?.check();
+    const fault = this.nextFault(ACTING.includes(path));
+    this.down?.check();
     await this.faults.onCall({ name: path, fault, parameters });
     const { manager, rights = {} } = this.#options;
     const execute = () =>
@@ -204,13 +155,6 @@ class SimulatedWebApi implements WebApiServer {
     return this.#work(this.faults.next('authentication'), execute, session.socket, response);
   }
 
-  /** A lost reply, or a late deed, is one of a command that changes something. */
-  #nextFault(path: string): Fault | undefined {
-    const { kind } = this.faults.peek() ?? {};
-    const waits = (kind === 'reply_lost' || kind === 'late') && !ACTING.includes(path);
-    return waits ? undefined : this.faults.next();
-  }
-
   async #work(
     fault: Fault | undefined,
     execute: () => Reply | undefined,
@@ -220,11 +164,11 @@ class SimulatedWebApi implements WebApiServer {
     if (fault === undefined) return this.#answer(response, execute());
     switch (fault.kind) {
       case 'slow':
-        await this.#pause(fault);
+        await this.pause(fault);
         return this.#answer(response, execute());
       case 'late':
         this.#endConnection(socket, fault);
-        await this.#pause(fault);
+        await this.pause(fault);
         execute();
         return;
       case 'silence':
@@ -248,14 +192,10 @@ class SimulatedWebApi implements WebApiServer {
   }
 
   #endConnection(socket: Socket, { ending = 'orderly' }: Fault): void {
-    const tcp = this.#connections.get(socket.remotePort ?? 0);
+    const tcp = [...this.sockets].find(({ remotePort }) => remotePort === socket.remotePort);
     if (ending === 'orderly') socket.end();
     else if (ending === 'cut') tcp?.end();
     else tcp?.resetAndDestroy();
-  }
-
-  async #pause({ ms = ACTING_LATE_MS }: Fault): Promise<void> {
-    await this.faults.pause(ms, this.#closing.signal);
   }
 
   /** undefined: the path is forbidden or unknown. */
