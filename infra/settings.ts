@@ -7,6 +7,7 @@ import {
   deploymentEntries,
   emailDomain,
   environmentVariables,
+  hasProvider,
   missingByChannels,
   RegistrationEnvironment,
   SettlementEnvironment,
@@ -14,7 +15,7 @@ import {
   WebhookEnvironment,
 } from '../lib/validators/deployment.ts';
 import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
-import type { Channel } from '../lib/validators/otp-types.ts';
+import { type Channel, isPhoneChannel, OTP_TYPES } from '../lib/validators/otp-types.ts';
 import { closedObject, isObject } from '../lib/validators/primitives.ts';
 import { amount, count, flag, HOST_NAME, HOST_NAME_MUST, list, text } from '../lib/validators/setting-types.ts';
 import { leafNames, parseJson, parseSettings, parseText } from '../lib/validators/texts.ts';
@@ -328,11 +329,21 @@ function tooManyWarm({ provisioned, concurrency }: v.InferOutput<typeof Settings
     .map((kind) => `provisioned.${kind}: must be at most concurrency.${kind}`);
 }
 
+/** Whether the messages of a channel go through AWS. */
+export function usesAws(settings: Pick<Settings, 'channels' | 'provider'>, channel: Channel): boolean {
+  return settings.channels.includes(channel) && !hasProvider(settings, channel);
+}
+
 /** Settings of channels that are not installed. */
 function givenInVain(given: Record<string, unknown>, channels: readonly Channel[]): string[] {
-  const faults = (['sms', 'call', 'whatsapp'] as const)
-    .filter((channel) => given[channel] !== undefined && !channels.includes(channel))
-    .map((channel) => `${channel}: is given, but channels does not list ${channel}`);
+  const faults = OTP_TYPES.filter(isPhoneChannel)
+    .filter((channel) => !channels.includes(channel))
+    .flatMap((channel) =>
+      [
+        ...(given[channel] === undefined ? [] : [channel]),
+        ...(hasProvider(given, channel) ? [`provider.${channel}`] : []),
+      ].map((name) => `${name}: is given, but channels does not list ${channel}`),
+    );
   if (given.voiceMetricsRole !== undefined && !channels.includes('call')) {
     faults.push('voiceMetricsRole: is given, but channels does not list call');
   }

@@ -61,7 +61,16 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
     of: /^lib\/secrets\//,
     may: [/^node:/, /^valibot$/, /^standardwebhooks$/, /^lib\/(secrets|validators)\//, /^lib\/aws\/dynamodb\.ts$/],
   },
-  { of: /^lib\/messages\//, may: [/^node:/, /^lib\/(messages|validators)\//, /^lib\/records\/crm-records\.ts$/] },
+  {
+    of: /^lib\/messages\//,
+    may: [
+      /^node:/,
+      /^lib\/(messages|validators)\//,
+      /^lib\/records\/crm-records\.ts$/,
+      /^lib\/secrets\/webhook-signature\.ts$/,
+      /^lib\/deadline\.ts$/,
+    ],
+  },
   {
     of: /^lib\/platform\//,
     may: [

@@ -1,7 +1,7 @@
 import { CfnProtectConfiguration } from 'aws-cdk-lib/aws-smsvoice';
 import { Construct } from 'constructs';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
-import type { Settings } from '../settings.ts';
+import { type Settings, usesAws } from '../settings.ts';
 import { output } from './stack-names.ts';
 
 /**
@@ -40,8 +40,9 @@ export class CountryRules extends Construct {
 }
 
 /** The rules of a deployment that sends to phones by AWS' own networks, and not to all countries. */
-export function countryRules(scope: Construct, { channels, phone }: Settings): CountryRules | undefined {
-  if (!channels.includes('sms') && !channels.includes('call')) return undefined;
+export function countryRules(scope: Construct, settings: Settings): CountryRules | undefined {
+  const { phone } = settings;
+  if (!usesAws(settings, 'sms') && !usesAws(settings, 'call')) return undefined;
   if (phone === undefined || phone.countries.includes(ALL_COUNTRIES)) return undefined;
   return new CountryRules(scope, 'CountryRules', phone.countries);
 }

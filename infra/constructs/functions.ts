@@ -10,7 +10,7 @@ import {
   SettlementEnvironment,
 } from '../../lib/validators/deployment.ts';
 import type { DeployedRoute, NOTIFIER, ScheduledFunction } from '../routes.ts';
-import { legalFileOf, type Settings } from '../settings.ts';
+import { legalFileOf, type Settings, signingSecretName } from '../settings.ts';
 import type { DataStores } from './data-stores.ts';
 import type { ServiceEvents } from './event-bus.ts';
 import type { FixedEgress } from './fixed-egress.ts';
@@ -90,6 +90,7 @@ function registration(route: DeployedRoute, context: FunctionContext): ServiceFu
       limitsTable: data.limits.tableName,
       documentsBucket: data.documents.bucketName,
       pepperSecret: data.pepper.secretArn,
+      providerSecret: settings.provider && signingSecretName(settings.stage, 'provider'),
       protectConfiguration: settings.call && context.protectConfiguration,
     }),
   });

@@ -128,6 +128,7 @@ function secretStatements(stack: Stack, settings: Settings, { pepper }: DataStor
     settings.captcha?.secret,
     settings.front?.secret,
     settings.crmWebhook && signingSecretName(settings.stage, 'crmWebhook'),
+    settings.provider && signingSecretName(settings.stage, 'provider'),
   ].filter((name) => name !== undefined);
   const created = [
     secretArn(stack, `${settings.platformSecrets}*`),

@@ -12,7 +12,7 @@ import {
   SCAN_TAG,
   type WhatsAppSettings,
 } from '../../lib/validators/deployment.ts';
-import type { Settings } from '../settings.ts';
+import { type Settings, signingSecretName, usesAws } from '../settings.ts';
 import type { DataStores } from './data-stores.ts';
 
 /** The actions on one table, without `dynamodb:`. */
@@ -91,13 +91,17 @@ export function readSecrets(sid: string, ...resources: string[]): PolicyStatemen
 /** To send by the channels that are installed, and by no other. */
 export function rightsOfChannels(
   stack: Stack,
-  { channels, call, whatsapp }: Settings,
+  settings: Settings,
   protectConfiguration: string | undefined,
 ): PolicyStatement[] {
+  const { stage, call, whatsapp, provider } = settings;
   return [
-    ...(channels.includes('sms') ? [sendTexts()] : []),
-    ...(call === undefined ? [] : [sendCalls(stack, call, protectConfiguration)]),
-    ...(whatsapp === undefined ? [] : [sendWhatsApp(stack, whatsapp)]),
+    ...(usesAws(settings, 'sms') ? [sendTexts()] : []),
+    ...(call === undefined || !usesAws(settings, 'call') ? [] : [sendCalls(stack, call, protectConfiguration)]),
+    ...(whatsapp === undefined || !usesAws(settings, 'whatsapp') ? [] : [sendWhatsApp(stack, whatsapp)]),
+    ...(provider === undefined
+      ? []
+      : [readSecretNamed(stack, 'ReadProviderKeys', signingSecretName(stage, 'provider'))]),
   ];
 }
 

@@ -23,6 +23,10 @@ for (const [net, prefix] of [
   NOT_PUBLIC.addSubnet(net, prefix, 'ipv6');
 }
 
+export function isPublic(address: string): boolean {
+  return !NOT_PUBLIC.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
 /** The addresses of a host, as this machine resolves it; empty if unknown. */
 export async function resolveHost(host: string): Promise<string[]> {
   const found = await lookup(host, { all: true }).catch(() => []);
@@ -40,7 +44,6 @@ export async function publicTextWarning(
 ): Promise<string | undefined> {
   if (protocol === 'web-api') return undefined;
   const addresses = isIP(host) === 0 ? await resolve(host) : [host];
-  const open = addresses.some((address) => !NOT_PUBLIC.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'));
-  if (!open) return undefined;
+  if (!addresses.some(isPublic)) return undefined;
   return `Warning: ${path}: ${host} has a public address, and ${protocol} has no encryption: passwords and clients' names go there in the clear. Such a server belongs into a private network.`;
 }

@@ -1,4 +1,5 @@
-import type { Settings } from '../settings.ts';
+import { isPublic } from '../crm/public-address.ts';
+import { type Settings, usesAws } from '../settings.ts';
 import { type Check, type CheckOutcome, missing, warning, works } from './checks.ts';
 
 /** The account's requirements for these settings, with or without a deployed stack. */
@@ -131,13 +132,13 @@ function mailFrom(domain: string): Check {
 
 /** Texts, calls and WhatsApp messages, for the channels of the settings. */
 export function messageChecks(settings: Settings, languages: readonly string[]): Check[] {
-  const { channels } = settings;
-  const paid = (['sms', 'call'] as const).filter((channel) => channels.includes(channel));
+  const paid = (['sms', 'call'] as const).filter((channel) => usesAws(settings, channel));
   return [
     ...(paid.length > 0 ? [sandbox] : []),
     ...paid.map((channel) => spend(channel, settings)),
-    ...(channels.includes('sms') ? [protection] : []),
+    ...(usesAws(settings, 'sms') ? [protection] : []),
     ...templates(settings, languages),
+    ...Object.entries(settings.provider ?? {}).map(([channel, url]) => provider(channel, url ?? '')),
   ];
 }
 
@@ -185,8 +186,25 @@ const protection: Check = {
   },
 };
 
-function templates({ channels, whatsapp }: Settings, languages: readonly string[]): Check[] {
-  if (!channels.includes('whatsapp') || whatsapp === undefined) return [];
+/** The broker's own provider. The name must lead out of private networks: anything else is nothing that AWS reaches. */
+function provider(channel: string, url: string): Check {
+  const { hostname } = new URL(url);
+  return {
+    area: 'messages',
+    subject: `provider of ${channel}`,
+    run: async (probes) => {
+      const addresses = await probes.addresses(hostname);
+      if (addresses.length === 0) return missing(`${hostname} has no address`, 'set its DNS record');
+      const isClosed = addresses.some((address) => !isPublic(address));
+      if (isClosed) return missing(`${hostname} has a private address`, `set a public address for ${hostname}`);
+      return works(hostname);
+    },
+  };
+}
+
+function templates(settings: Settings, languages: readonly string[]): Check[] {
+  const { whatsapp } = settings;
+  if (!usesAws(settings, 'whatsapp') || whatsapp === undefined) return [];
   return [whatsapp.codeTemplate, whatsapp.noticeTemplate].map((template) => ({
     area: 'whatsapp',
     subject: `template ${template}`,

@@ -23,6 +23,7 @@ import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { CommandError } from '../crm/command.ts';
 import { parseItems } from '../crm/crm-items.ts';
 import { openLedger, openOperations } from '../crm/operations.ts';
+import { resolveHost } from '../crm/public-address.ts';
 import { serverReporter } from '../crm/server-report.ts';
 import type { Target } from '../crm/target.ts';
 import { logicalId, type TableName } from '../tables.ts';
@@ -94,6 +95,7 @@ function mailProbes() {
     /** TXT records, each joined. */
     txtRecords: async (name: string) => (await orNone(resolveTxt(name))).map((pieces) => pieces.join('')),
     cnames: (name: string) => orNone(resolveCname(name)),
+    addresses: resolveHost,
   };
 }
 

@@ -9,6 +9,7 @@ import {
   type FaultStep,
   type Faults,
   PLATFORM_FAULT_KINDS,
+  PROVIDER_FAULT_KINDS,
   SERVICE_FAULT_KINDS,
   STEP_FAULT_KINDS,
 } from './faults.ts';
@@ -79,6 +80,7 @@ const OWN_KINDS: Record<string, readonly FaultKind[]> = {
   dynamodb: DATABASE_FAULT_KINDS,
   events: EVENTS_FAULT_KINDS,
   crm: CRM_FAULT_KINDS,
+  provider: PROVIDER_FAULT_KINDS,
 };
 
 function faultKinds(service: string): readonly FaultKind[] {

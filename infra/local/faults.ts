@@ -10,6 +10,8 @@ export const DATABASE_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost', 'repe
 export const EVENTS_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'partial'] as const;
 /** `garbage`: the CRM answers with what is no answer of its own. */
 export const CRM_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost', 'garbage'] as const;
+/** `reply_lost`: the message is sent, and not answered. */
+export const PROVIDER_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost'] as const;
 export const PLATFORM_FAULT_KINDS = [
   ...SERVICE_FAULT_KINDS,
   'reply_lost',

@@ -46,6 +46,9 @@ const DEPLOYMENT = {
   sesConfigurationSet: CONFIGURATION_SET,
 };
 
+/** The secret that messages to the broker's own provider are signed with. */
+const PROVIDER_SECRET = signingSecretName('local', 'provider');
+
 /** The settings of the functions. AWS endpoints and credentials are added. */
 export const SETTINGS = {
   ...environmentVariables(RegistrationEnvironment, {
@@ -55,6 +58,7 @@ export const SETTINGS = {
     documentsBucket: BUCKET,
     confirmation: true,
     pepperSecret: PEPPER_SECRET,
+    providerSecret: PROVIDER_SECRET,
   }),
   EVENT_BUS,
   WEBHOOK_QUEUE,
@@ -88,11 +92,16 @@ export function webhookKeys(secrets: ReadonlyMap<string, string>): SigningKeys {
   return parseSigningSecret(secrets.get(WEBHOOK_SECRET) ?? '');
 }
 
+/** The keys that messages to the broker's own provider are signed with. */
+export function providerKeys(secrets: ReadonlyMap<string, string>): SigningKeys {
+  return parseSigningSecret(secrets.get(PROVIDER_SECRET) ?? '');
+}
+
 /** The values of all secrets by name: the file's own ones, and made-up ones for the rest. */
 export function makeSecrets(
   { connections, local_secrets: given }: CrmFile,
-  { captcha, front }: Registration,
-  webhookKey: string | undefined,
+  { captcha, front, provider }: Registration,
+  { webhookKey, providerKey }: { webhookKey?: string | undefined; providerKey?: string | undefined },
 ): Map<string, string> {
   const key = () => randomBytes(32).toString('base64');
   const values = new Map([
@@ -102,6 +111,7 @@ export function makeSecrets(
   ]);
   if (captcha !== undefined) values.set(captcha.secret, key());
   if (front !== undefined) values.set(front.secret, JSON.stringify({ current: FRONT_SECRET }));
+  if (provider !== undefined) values.set(PROVIDER_SECRET, JSON.stringify({ current: providerKey ?? `whsec_${key()}` }));
   for (const [name, value] of Object.entries(given)) values.set(name, JSON.stringify(value));
   for (const { secret } of connections) {
     if (values.has(secret)) continue;

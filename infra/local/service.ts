@@ -16,14 +16,16 @@ import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
 import { lambdaContext } from './gateway-event.ts';
 import { localRoutes } from './local-routes.ts';
-import { localResources, makeSecrets, SETTINGS, setEnvironment, webhookKeys } from './local-settings.ts';
+import { localResources, makeSecrets, providerKeys, SETTINGS, setEnvironment, webhookKeys } from './local-settings.ts';
 import type { Outbox } from './outbox.ts';
+import type { OutboxEntry } from './outbox-entry.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import { runAsFunction } from './rights/identity.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 import { resolveAddress, startPlatform } from './simulated-platforms.ts';
 import { type Captcha, startCaptcha } from './stand-ins/captcha.ts';
 import { type CrmStandIn, startCrm } from './stand-ins/crm.ts';
+import { type ProviderOptions, startProvider } from './stand-ins/provider.ts';
 
 type LoadFunction = (name: DeployedFunction) => Promise<LambdaHandler>;
 
@@ -36,6 +38,8 @@ export interface ServiceOptions {
   environment?: Record<string, string>;
   /** A CRM on this machine that events are posted to, instead of the stand-in. */
   crmWebhook?: { url: string; key: string };
+  /** The key that messages to the broker's own provider are signed with. */
+  providerKey?: string;
   /** Other origins whose pages may register people. */
   allowedOrigins?: readonly string[];
   /** False: the functions log to the standard output, as they do to CloudWatch. */
@@ -114,12 +118,13 @@ export async function startService(options: ServiceOptions = {}): Promise<LocalS
 async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalService, 'close'>> {
   const records = grantSecrets(options.records ?? DEMO_RECORDS);
   const settings = { ...SETTINGS, ...options.environment };
-  const surroundings = await startEnvironment(records, settings, options.crmWebhook, open);
-  const { aws, captcha, crm, platforms, services } = surroundings;
+  const surroundings = await startEnvironment(records, settings, options, open);
+  const { aws, captcha, crm, platforms, services, provider } = surroundings;
   const environment = {
     ...settings,
     CRM_WEBHOOK: options.crmWebhook?.url ?? crm?.webhook ?? '',
     ...(captcha === undefined ? {} : { CAPTCHA_URL: captcha.siteverify }),
+    ...(provider === undefined ? {} : { PROVIDER: JSON.stringify(provider) }),
     ...aws.environment,
     ...(options.quiet === false ? {} : QUIET),
   };
@@ -202,15 +207,17 @@ function grantSecrets(records: CrmFile): CrmFile {
 async function startEnvironment(
   records: CrmFile,
   settings: Record<string, string>,
-  crmWebhook: ServiceOptions['crmWebhook'],
+  { crmWebhook, providerKey }: Pick<ServiceOptions, 'crmWebhook' | 'providerKey'>,
   open: Open,
 ) {
   const told = registrationConfig(settings);
-  const secrets = makeSecrets(records, told, crmWebhook?.key);
+  const secrets = makeSecrets(records, told, { webhookKey: crmWebhook?.key, providerKey });
   const aws = open(await startAws(localResources(told, settings, secrets)));
   const services = new Map<string, Faults>(Object.entries(aws.faults));
   const captcha = await addCaptcha(told, secrets, services, open);
   const crm = crmWebhook === undefined ? await startCrmWith(secrets, services, open) : undefined;
+  const record = (entry: OutboxEntry) => aws.outbox.record(entry);
+  const provider = await addProvider(told, { keys: () => providerKeys(secrets), record }, services, open);
   const platforms = await startPlatforms(records, secrets, open);
   await aws.database.createTables(TABLES);
 
@@ -218,7 +225,7 @@ async function startEnvironment(
   const write = (items: CrmItem[]) => table.write(items.map((put) => ({ put })));
   const connections = records.connections.map((one) => resolveAddress(one, platforms.get(one.id)));
   await write(await serializeItems({ ...records, connections }));
-  return { aws, services, captcha, platforms, crm, form: (id: string) => readForm(table, id) };
+  return { aws, services, captcha, provider, platforms, crm, form: (id: string) => readForm(table, id) };
 }
 
 /** Starts the broker's CRM, as a target of faults too. */
@@ -244,6 +251,26 @@ async function addCaptcha(
   const faults = new Faults();
   services.set('captcha', faults);
   return open(await startCaptcha({ secret, faults, settings: captcha }));
+}
+
+/**
+ * Starts the stand-in of the broker's own provider if a channel uses it, also as a target of faults.
+ * @returns the address of each channel's provider
+ */
+async function addProvider(
+  { provider }: ReturnType<typeof registrationConfig>,
+  options: Pick<ProviderOptions, 'keys' | 'record'>,
+  services: Map<string, Faults>,
+  open: Open,
+): Promise<Record<string, string> | undefined> {
+  const urls = Object.entries(provider ?? {});
+  if (!urls.some(([, url]) => url === LOCAL_HOST)) return undefined;
+  const faults = new Faults();
+  services.set('provider', faults);
+  const standIn = open(await startProvider({ ...options, faults }));
+  return Object.fromEntries(
+    urls.map(([name, url = '']) => [name, url === LOCAL_HOST ? `${standIn.url}/${name}` : url]),
+  );
 }
 
 /** Starts a server for every connection that is to be simulated. */

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { deploymentEntries, variableName } from '../../lib/validators/deployment.ts';
+import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
 import { type CrmFile, localSecretErrors, parseCrmFile } from '../crm/crm-file.ts';
 import { CrmFileError } from '../crm/record-errors.ts';
@@ -12,7 +13,7 @@ import type { ServiceOptions } from './service.ts';
 
 /** The functions' settings that a person may change for a run: `CHANNELS=email npm start`. */
 const SETTINGS = Object.keys(deploymentEntries)
-  .filter((name) => name !== 'crmWebhook')
+  .filter((name) => !['crmWebhook', 'provider'].includes(name))
   .map(variableName);
 const DEFAULT_PORT = '3000';
 
@@ -30,8 +31,9 @@ export async function startOptions(environment: NodeJS.ProcessEnv): Promise<Serv
   const { CRM_FILE: crmFile } = environment;
   return {
     port: parsePort(environment.PORT ?? DEFAULT_PORT),
-    environment: readSettings(environment),
+    environment: { ...readSettings(environment), ...readProvider(environment) },
     ...crmWebhookOf(environment),
+    ...readProviderKey(environment),
     allowedOrigins: parseOrigins(environment.ALLOWED_ORIGINS),
     ...(crmFile ? { records: await readCrmFile(resolve(folderOfCaller(environment), crmFile)) } : {}),
   };
@@ -79,16 +81,48 @@ function crmWebhookOf({
   CRM_WEBHOOK_SECRET: key,
 }: NodeJS.ProcessEnv): Pick<ServiceOptions, 'crmWebhook'> {
   if (!url) return {};
-  if (!/^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])\S+$/.test(url))
+  if (!isReceiver(url))
     throw new UsageError(
       'CRM_WEBHOOK must be an https address, or http on this machine: http://127.0.0.1:4000/events.',
     );
-  try {
-    parseSigningSecret(JSON.stringify({ current: key }));
-  } catch {
+  if (!isSigningKey(key))
     throw new UsageError('CRM_WEBHOOK needs CRM_WEBHOOK_SECRET: whsec_ and 24 bytes or more in base64.');
-  }
   return { crmWebhook: { url, key: key ?? '' } };
+}
+
+/** The providers of the broker by channel; `local` is the stand-in. */
+function readProvider(environment: NodeJS.ProcessEnv): Record<string, string> {
+  const urls: Record<string, string> = {};
+  for (const channel of OTP_TYPES.filter(isPhoneChannel)) {
+    const name = `PROVIDER_${channel.toUpperCase()}`;
+    const url = environment[name];
+    if (!url) continue;
+    if (url !== 'local' && !isReceiver(url))
+      throw new UsageError(
+        `${name} must be local, an https address, or http on this machine: http://127.0.0.1:4001/sms.`,
+      );
+    urls[channel] = url;
+  }
+  return Object.keys(urls).length === 0 ? {} : { PROVIDER: JSON.stringify(urls) };
+}
+
+function readProviderKey({ PROVIDER_SECRET: key }: NodeJS.ProcessEnv): Pick<ServiceOptions, 'providerKey'> {
+  if (!key) return {};
+  if (!isSigningKey(key)) throw new UsageError('PROVIDER_SECRET must be whsec_ and 24 bytes or more in base64.');
+  return { providerKey: key };
+}
+
+/** True of an address of a system of the broker; without encryption on this machine alone. */
+function isReceiver(url: string): boolean {
+  return /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])\S+$/.test(url) && URL.canParse(url);
+}
+
+function isSigningKey(key: string | undefined): boolean {
+  try {
+    return parseSigningSecret(JSON.stringify({ current: key })).length === 1;
+  } catch {
+    return false;
+  }
 }
 
 /** A setting that the functions do not get. */

@@ -39,23 +39,37 @@ export function callChannel(
  * which is the maximum of `SendVoiceMessage`.
  */
 export function speech(message: Message, translation: Translation, brand: Brand): string {
-  const spoken = hasCall(translation) ? translation : english;
-  const { call } = spoken;
-  const say = (phrase: string, values: Record<string, string> = {}) => escapeMarkup(fill(phrase, values));
-  const name = { brand: brand.name };
-  const sentences =
-    message.kind === 'owner_notice'
-      ? [say(call.ownerNotice, name)]
-      : [
-          say(call.greeting, name),
-          say(call.code),
-          digits(message.code),
-          say(call.again),
-          digits(message.code),
-          say(call.end, { minutes: minutesText(spoken, message.validMinutes) }),
-        ];
+  const { sentences } = spokenSentences(message, translation, brand, { phrase: escapeMarkup, code: digits });
   // The person needs a moment to lift the telephone to the ear.
   return `<speak><break time="1s"/>${sentences.join('<break time="700ms"/>')}</speak>`;
+}
+
+/** The same as plain text, with its language, for a provider that has a voice of its own. */
+export function spokenText(
+  message: Message,
+  translation: Translation,
+  brand: Brand,
+): { text: string; language: string } {
+  const form = { phrase: (phrase: string) => phrase, code: (code: string) => `${[...code].join(', ')}.` };
+  const { sentences, language } = spokenSentences(message, translation, brand, form);
+  return { text: sentences.join(' '), language };
+}
+
+/** @param form how a phrase and the code are written */
+function spokenSentences(
+  message: Message,
+  translation: Translation,
+  brand: Brand,
+  form: { phrase(text: string): string; code(code: string): string },
+): { sentences: string[]; language: string } {
+  const spoken = hasCall(translation) ? translation : english;
+  const { call, language } = spoken;
+  const say = (phrase: string, values: Record<string, string> = {}) => form.phrase(fill(phrase, values));
+  const name = { brand: brand.name };
+  if (message.kind === 'owner_notice') return { sentences: [say(call.ownerNotice, name)], language };
+  const code = form.code(message.code);
+  const end = say(call.end, { minutes: minutesText(spoken, message.validMinutes) });
+  return { sentences: [say(call.greeting, name), say(call.code), code, say(call.again), code, end], language };
 }
 
 function hasCall(translation: Translation): translation is Translation & { call: CallTranslation } {

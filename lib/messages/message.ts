@@ -8,9 +8,16 @@ export interface OtpChannel {
   /**
    * @param to an email address as typed, or a phone number in E.164
    * @param language BCP 47, as asked for; the channel falls back to English
+   * @param id identifies the message, for a provider that recognizes duplicates
    * @returns the provider's message id, which does not prove delivery
    */
-  send(to: string, message: Message, language: string | undefined, signal: AbortSignal): Promise<{ messageId: string }>;
+  send(
+    to: string,
+    message: Message,
+    language: string | undefined,
+    signal: AbortSignal,
+    id?: string,
+  ): Promise<{ messageId: string }>;
 }
 
 /**

@@ -10,6 +10,7 @@ import { dynamoRegistrations } from '../records/registrations.ts';
 import { makeCode } from '../secrets/one-time-code.ts';
 import { hashPassword, matchesPassword } from '../secrets/password-hash.ts';
 import { parsePepper } from '../secrets/pepper.ts';
+import type { PhoneChannel } from '../validators/otp-types.ts';
 import type { RegistrationDependencies } from './work.ts';
 
 /**
@@ -46,6 +47,25 @@ export const CHANNEL_OPENERS: Openers = {
   },
 };
 
+/** How phone channels are opened that have a provider of the broker, which is used instead of AWS. */
+function providerOpeners(
+  { provider = {}, providerSecret = '' }: Pick<RegistrationConfig, 'provider' | 'providerSecret'>,
+  readSecret: ReadSecret,
+): Partial<Openers> {
+  const opener =
+    (channel: PhoneChannel, url: string): Openers[PhoneChannel] =>
+    async ({ sms, brand }) => {
+      const [{ providerChannel }, { parseSigningSecret }] = await Promise.all([
+        import('../messages/provider.ts'),
+        import('../secrets/webhook-signature.ts'),
+      ]);
+      const keys = parsedSecret(readSecret, providerSecret, parseSigningSecret);
+      return providerChannel(channel, { url, keys, brand, webOtpDomain: sms.webOtpDomain });
+    };
+  const channels = Object.entries(provider) as [PhoneChannel, string][];
+  return Object.fromEntries(channels.map(([channel, url]) => [channel, opener(channel, url)]));
+}
+
 /** The table of limits for releases. Its client does not retry, and is created for the first release. */
 function releasingTable(name: string): () => Table {
   let made: Table | undefined;
@@ -65,7 +85,7 @@ export function registrationDependencies(config: RegistrationConfig, readSecret:
     keys: dynamoRegistrationKeys(dynamoTable(database, config.operationsTable)),
     registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
     documents: s3Documents(config.documentsBucket, { tagged: config.confirmation === true }),
-    channel: installedChannels(config, CHANNEL_OPENERS),
+    channel: installedChannels(config, { ...CHANNEL_OPENERS, ...providerOpeners(config, readSecret) }),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
     limits: dynamoLimits(dynamoTable(database, config.limitsTable), releasingTable(config.limitsTable), config.limits),
     hashPassword,

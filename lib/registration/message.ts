@@ -123,7 +123,7 @@ async function send(
   const { recipient, language } = request.body;
   const scoped = telemetry.with({ channel: recipient.channel, registration_id: registrationId });
   try {
-    const { messageId } = await channel.send(recipient.to, message, language, signal);
+    const { messageId } = await channel.send(recipient.to, message, language, signal, registrationId);
     scoped.event('OtpSent', { message_id: messageId });
     return { outcome: 'sent', message_id: messageId };
   } catch (error) {

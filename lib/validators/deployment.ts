@@ -1,9 +1,21 @@
 import * as v from 'valibot';
 import { hasPhoneNumbers } from './countries.ts';
 import { asciiEmail, EmailSchema } from './email.ts';
-import { type Channel, OTP_TYPES } from './otp-types.ts';
-import { closedObject } from './primitives.ts';
-import { amount, count, E164, flag, HOST_NAME, HOST_NAME_MUST, list, noneOr, price, text } from './setting-types.ts';
+import { type Channel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
+import { closedObject, isObject } from './primitives.ts';
+import {
+  amount,
+  count,
+  E164,
+  flag,
+  HOST_NAME,
+  HOST_NAME_MUST,
+  list,
+  noneOr,
+  price,
+  publicUrl,
+  text,
+} from './setting-types.ts';
 
 /**
  * The settings of a deployment that reach a function, with their rules and defaults. Each is declared only here.
@@ -81,6 +93,10 @@ const WhatsAppSchema = closedObject({
   noticeTemplate: template,
 });
 export type WhatsAppSettings = v.InferOutput<typeof WhatsAppSchema>;
+
+const url = v.optional(publicUrl);
+/** The broker's own provider, to which messages of a phone channel are posted instead of AWS. */
+const ProviderSchema = closedObject({ sms: url, call: url, whatsapp: url } satisfies Record<PhoneChannel, typeof url>);
 
 /** How often registration may be asked for and confirmed, and how many messages may be sent (lib/limits). */
 const LimitsSchema = closedObject({
@@ -230,6 +246,7 @@ const registration = {
   sms: v.optional(SmsSchema, {}),
   call: v.optional(CallSchema),
   whatsapp: v.optional(WhatsAppSchema),
+  provider: v.optional(ProviderSchema),
   limits: v.optional(LimitsSchema, {}),
   captcha: v.optional(CaptchaSchema),
   front: v.optional(FrontSchema),
@@ -244,20 +261,9 @@ const confirmation = {
   confirmedDays: v.optional(count(1, 365), CONFIRMED_DAYS),
 };
 
-/** Of a system of the broker: a domain, and no name that only a private network knows. */
-const RECEIVER =
-  /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](:\d{1,5})?(\/[^\s#]{0,400})?$/;
-const RECEIVER_MUST = 'must be a public https address without a password, such as https://crm.acme.example/events';
-const PRIVATE_NAME = /\.(local|localhost|internal|intranet|lan|home|corp|private|arpa)$/;
-
 const crmWebhook = {
   /** The address of the CRM that every event is posted to. */
-  crmWebhook: v.optional(
-    v.pipe(
-      text(RECEIVER, RECEIVER_MUST),
-      v.check((url) => !PRIVATE_NAME.test(new URL(url).hostname), RECEIVER_MUST),
-    ),
-  ),
+  crmWebhook: url,
   /** True: documents are scanned for malware, and the CRM gets links to those without any. */
   scanDocuments: v.optional(flag),
 };
@@ -266,6 +272,7 @@ const crmWebhook = {
 export const deploymentEntries = { ...shared, ...registration, ...confirmation, ...crmWebhook };
 
 const resource = v.pipe(v.string(), v.minLength(1, 'must not be empty'));
+const providerUrl = v.optional(resource);
 const sharedResources = {
   crmTable: resource,
   operationsTable: resource,
@@ -285,6 +292,10 @@ export const RegistrationEnvironment = v.object({
   limitsTable: resource,
   documentsBucket: resource,
   pepperSecret: resource,
+  /** The addresses were checked when they were set: those of the local service may be on this machine. */
+  provider: v.optional(v.object({ sms: providerUrl, call: providerUrl, whatsapp: providerUrl })),
+  /** The keys that messages to the provider are signed with. */
+  providerSecret: v.optional(resource),
   /** The country rules that calls obey; absent: all countries are served. */
   protectConfiguration: v.optional(resource),
   /** The address for checking captchas. Not a setting of a deployment: the local service simulates a provider. */
@@ -392,10 +403,16 @@ export function missingByChannels(settings: {
   phone?: unknown;
   call?: unknown;
   whatsapp?: unknown;
+  provider?: unknown;
 }): string[] {
   return settings.channels.flatMap((channel) =>
     NEEDED[channel]
-      .filter((name) => settings[name] === undefined)
+      .filter((name) => settings[name] === undefined && !(name === channel && hasProvider(settings, channel)))
       .map((name) => `${name === 'phone' ? 'phone.countries' : name}: is required by the channel ${channel}`),
   );
+}
+
+/** Whether the messages of a channel go to the broker's own provider, not to AWS. */
+export function hasProvider({ provider }: { provider?: unknown }, channel: Channel): boolean {
+  return isObject(provider) && provider[channel] !== undefined;
 }

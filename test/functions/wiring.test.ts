@@ -16,7 +16,7 @@ import {
   variableName,
   WebhookEnvironment,
 } from '../../lib/validators/deployment.ts';
-import type { Channel } from '../../lib/validators/otp-types.ts';
+import type { Channel, PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { WITH_SETTINGS } from '../specification/settings-cases.ts';
 import { PHONE_CHANNELS } from '../specification/table.ts';
 import { PATIENT } from '../support/database.ts';
@@ -165,6 +165,25 @@ const EVERY_MESSAGE: Deployment = {
     }),
     ...ACCOUNTS,
   ],
+};
+
+/** The broker's own provider is used instead of AWS; what it refuses is not sent. */
+const byProvider =
+  (channel: PhoneChannel): Row[2] =>
+  async (running) => {
+    const { service } = running;
+    const asked = service.standIns[AWS_SERVICES[channel]].requests;
+    expect(await register(running, { otp_type: channel })).toBe(204);
+    expect(service.outbox.list().at(-1)).toMatchObject({ kind: channel, text: expect.stringMatching(/\d/) });
+    service.faults('provider').set({ kind: 'refused', times: 1 });
+    expect(await register(running, { otp_type: channel })).toBe(502);
+    expect(service.standIns[AWS_SERVICES[channel]].requests).toBe(asked);
+  };
+const AWS_SERVICES = { sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
+
+const PROVIDER: Deployment = {
+  settings: { provider: Object.fromEntries(PHONE_CHANNELS.map((channel) => [channel, 'local'])) },
+  rows: PHONE_CHANNELS.map((channel): Row => ['request-registration', `provider.${channel}`, byProvider(channel)]),
 };
 
 /** A registration is answered so. */
@@ -414,6 +433,7 @@ const LOGGED: Readonly<Record<DeployedFunction, (running: { url: string }) => Pr
 
 const DEPLOYMENTS: readonly Deployment[] = [
   EVERY_MESSAGE,
+  PROVIDER,
   ONE_COUNTRY,
   HCAPTCHA,
   FRONT,

@@ -118,6 +118,12 @@ describe('The settings of a deployment', () => {
   });
 });
 
+it('A provider of the broker takes the place of what a channel needs of AWS', () => {
+  const provider = { call: 'https://voice.acme.example:8443/call?team=1', whatsapp: 'https://wa.acme.example/' };
+  const settings = { ...SENDER, channels: 'email,call,whatsapp', 'phone.countries': 'GB', provider };
+  expect(readSettings(settings)).toMatchObject({ provider });
+});
+
 describe('Faulty settings', () => {
   it('are all listed at once, each by its name', () => {
     const faults = faultsOf({
@@ -209,6 +215,23 @@ describe('Faulty settings', () => {
       'egressAllocationId: is given, but vpc',
     ],
     ['another way of release', { release: 'linear' }, 'release: must be canary or all'],
+    ['a provider without TLS', { 'provider.sms': 'http://sms.acme.example/' }, 'provider.sms: must be a public https'],
+    ['a provider by its address', { 'provider.sms': 'https://10.0.0.7/' }, 'provider.sms: must be a public https'],
+    [
+      'a provider of a private name',
+      { 'provider.sms': 'https://sms.acme.internal/' },
+      'provider.sms: must be a public',
+    ],
+    [
+      'a provider behind a password',
+      { 'provider.sms': 'https://me:it@acme.example/' },
+      'provider.sms: must be a public',
+    ],
+    [
+      'a provider of a channel that is not listed',
+      { 'provider.sms': 'https://sms.acme.example/' },
+      'provider.sms: is given, but channels does not list sms',
+    ],
     ['calls without what calls', { channels: 'email,call' }, 'call: is required by the channel call'],
     [
       'calls from a plain number, to which no right can be limited',

@@ -17,6 +17,7 @@ export const HEALTHY: AwsProbes & ServerProbes = {
   mailIdentity: async () => ({ verified: true, dkim: 'SUCCESS' }),
   txtRecords: async () => ['v=DMARC1; p=quarantine'],
   cnames: async () => ['d-1.execute-api.eu-west-1.amazonaws.com'],
+  addresses: async () => ['203.0.113.7'],
   spendLimits: async () => [
     { name: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', enforced: 200, max: 200 },
     { name: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT', enforced: 200, max: 200 },

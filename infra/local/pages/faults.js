@@ -20,6 +20,7 @@ const SERVICES = {
   secrets: 'stores secrets',
   events: 'sends events to the CRM',
   captcha: 'verifies captchas',
+  provider: 'sends messages for the broker',
 };
 
 /** @type {Record<FaultKind, string>} */

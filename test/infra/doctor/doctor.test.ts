@@ -108,6 +108,17 @@ describe('The doctor', () => {
     ],
     ['a domain whose DNS names another target', { cnames: async () => [] }, { area: 'domain', state: 'warning' }],
   ];
+  const PROVIDER = { ...EVERYTHING, provider: { sms: 'https://sms.acme.example/send' } };
+  it.each([
+    ['works', ['203.0.113.7']],
+    ['missing', []],
+    ['missing', ['203.0.113.7', '10.0.0.7']],
+  ])('says that a provider of the broker %s by its addresses %j', async (state, addresses) => {
+    const all = await results({ addresses: async () => addresses }, PROVIDER);
+    expect(all.find(({ subject }) => subject === 'provider of sms')).toMatchObject({ state });
+    expect(all.map(({ subject }) => subject)).not.toContain('spend of sms');
+  });
+
   it.each(CASES)('reports %s, and how to fix it', async (_, probes, expected) => {
     const found = problems(await results(probes, EVERYTHING));
     expect(found).toContainEqual(expect.objectContaining({ fix: expect.stringMatching(/.{10}/), ...expected }));

@@ -1,9 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { explain, startOptions } from '../../../infra/local/start-options.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -189,6 +193,42 @@ describe('CAPTCHA=turnstile npm start', () => {
     const { exited, output } = await start({ CAPTCHA: 'riddle' });
     expect(await exited).toBe(1);
     expect(output.text).toMatch(/^A setting is not valid: CAPTCHA.*turnstile, hcaptcha or recaptcha/);
+  });
+});
+
+describe('PROVIDER_SMS=… npm start', () => {
+  it('sends the channel through that provider, signed with that key', async () => {
+    const key = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
+    const got: unknown[] = [];
+    const provider = createHttpServer(async (request, response) => {
+      got.push(new Webhook(key).verify(await text(request), request.headers as Record<string, string>));
+      response.writeHead(202).end();
+    }).listen(0, '127.0.0.1');
+    await once(provider, 'listening');
+    onTestFinished(() => void provider.close());
+    const { port } = provider.address() as AddressInfo;
+    const run = await start({ PROVIDER_SMS: `http://127.0.0.1:${port}/sms`, PROVIDER_SECRET: key }, NPM);
+    left.npm.push(run);
+    const answer = await fetch(`${run.url}/public/v1/account/register/request`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ email: 'nia@example.com', type: 'trader', name: 'Nia', form_id: 'FORM0002', otp_type: 'sms' },
+        ...{ phone: { country_code: '44', number: '7400654321' } },
+        ...{ password: 'correct horse', repeat_password: 'correct horse' },
+      }),
+    });
+    expect(answer.status).toBe(204);
+    expect(got).toMatchObject([{ to: '+447400654321', kind: 'code', code: expect.stringMatching(/^\d{6}$/) }]);
+  });
+
+  it.each([
+    [{ PROVIDER_SMS: 'http://sms.acme.example/' }, /^PROVIDER_SMS must be local, an https address, or http on this/],
+    [{ PROVIDER_SMS: 'local', PROVIDER_SECRET: 'short' }, /^PROVIDER_SECRET must be whsec_/],
+  ])('refuses %j', async (environment, message) => {
+    const { exited, output } = await start(environment);
+    expect(await exited).toBe(1);
+    expect(output.text).toMatch(message);
   });
 });
 

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { within } from '../deadline.ts';
+import { type SigningKeys, signWebhook } from '../secrets/webhook-signature.ts';
+import type { Brand } from '../validators/deployment.ts';
+import type { PhoneChannel } from '../validators/otp-types.ts';
+import { spokenText } from './call.ts';
+import { DeliveryFailure, type DeliveryFailureKind, type OtpChannel } from './message.ts';
+import { smsText } from './sms.ts';
+import { findTranslation } from './translations/languages.ts';
+
+export interface ProviderOptions {
+  /** The broker's own provider. */
+  url: string;
+  /** The keys that requests are signed with. */
+  keys: (signal: AbortSignal) => Promise<SigningKeys>;
+  brand: Brand;
+  webOtpDomain?: string | undefined;
+}
+
+/** The timeouts of a connection and of the whole send, in milliseconds. */
+const CONNECT_MS = 3_000;
+const SEND_MS = 10_000;
+/** Bodies are padded to a multiple of this length, which then does not tell a code from an owner's notice. */
+const BLOCK_BYTES = 2_048;
+
+/** A phone channel through the broker's own provider: one signed request for each message. */
+export function providerChannel(channel: PhoneChannel, options: ProviderOptions): OtpChannel {
+  const { brand, webOtpDomain } = options;
+  const url = new URL(options.url);
+  return {
+    async prepare(language) {
+      await findTranslation(language);
+    },
+    async send(to, message, language, signal, id = randomUUID()) {
+      const translation = await findTranslation(language);
+      const { text, language: used } =
+        channel === 'call'
+          ? spokenText(message, translation, brand)
+          : { text: smsText(message, translation, brand, webOtpDomain), language: translation.language };
+      const code = message.kind === 'code' ? { code: message.code } : {};
+      const body = pad(JSON.stringify({ to, kind: message.kind, text, ...code, language: used }));
+      await post(url, id, body, options.keys, signal);
+      return { messageId: id };
+    },
+  };
+}
+
+/** JSON may end with spaces. */
+function pad(body: string): string {
+  return body + ' '.repeat(BLOCK_BYTES - (Buffer.byteLength(body) % BLOCK_BYTES));
+}
+
+/**
+ * Posts a message at most once, on a connection of its own.
+ *
+ * The outcome is certain if there was no connection, and for the statuses 400 to 499. Everything else is
+ * `unknown_outcome`: 5xx, redirects, and a connection that failed without a status. The answer's body is not read.
+ */
+async function post(
+  url: URL,
+  id: string,
+  body: string,
+  keys: ProviderOptions['keys'],
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft');
+  const end = within(SEND_MS, signal);
+  const signing = await keys(end).catch((error: unknown) => {
+    throw new DeliveryFailure('misconfigured', 'NoSigningKey', error);
+  });
+  const socket = await connect(url, within(CONNECT_MS, end)).catch((error: unknown) => {
+    throw new DeliveryFailure('retryable', errorCode(error), error);
+  });
+  const status = await exchange(socket, url, body, signWebhook(signing, { id, body, now: Date.now() }), end).catch(
+    (error: unknown) => {
+      throw new DeliveryFailure('unknown_outcome', errorCode(error), error);
+    },
+  );
+  if (status < 200 || status > 299) throw new DeliveryFailure(kindByStatus(status), `Http${status}`);
+}
+
+/** Connects, with TLS for https. No byte of a request is sent before it returns. */
+async function connect({ protocol, hostname, port }: URL, signal: AbortSignal): Promise<Socket> {
+  const isSecure = protocol === 'https:';
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const to = { host, port: Number(port || (isSecure ? 443 : 80)) };
+  const socket = isSecure ? connectTls({ ...to, servername: host, ALPNProtocols: ['http/1.1'] }) : connectTcp(to);
+  try {
+    await once(socket, isSecure ? 'secureConnect' : 'connect', { signal });
+    return socket;
+  } catch (error) {
+    // Further errors of the closed socket mean nothing.
+    socket.on('error', () => {}).destroy();
+    throw error;
+  }
+}
+
+/** @returns the status of the answer */
+async function exchange(
+  socket: Socket,
+  { host, pathname, search }: URL,
+  body: string,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<number> {
+  const sending = request({
+    createConnection: () => socket,
+    method: 'POST',
+    path: pathname + search,
+    headers: { host, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...headers },
+    signal,
+  });
+  sending.on('error', () => {}).end(body);
+  try {
+    const [answer] = (await once(sending, 'response')) as [IncomingMessage];
+    return answer.statusCode ?? 0;
+  } finally {
+    socket.destroy();
+  }
+}
+
+const BUSY: readonly number[] = [408, 425, 429];
+
+function kindByStatus(status: number): DeliveryFailureKind {
+  if (status === 422) return 'refused_recipient';
+  if (BUSY.includes(status)) return 'retryable';
+  return status >= 400 && status < 500 ? 'misconfigured' : 'unknown_outcome';
+}
+
+/** The code of a failed connection, such as `ECONNREFUSED`, or the name of the error; never its message. */
+function errorCode(error: unknown): string {
+  if (!(error instanceof Error)) return 'Unknown';
+  if (error.name === 'AbortError' && error.cause !== undefined) return errorCode(error.cause);
+  if (error.name === 'TimeoutError') return error.name;
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}

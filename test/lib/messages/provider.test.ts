@@ -1,0 +1,200 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { certificate } from '../../../infra/local/platforms/certificate.ts';
+import { providerChannel } from '../../../lib/messages/provider.ts';
+import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
+import type { PhoneChannel } from '../../../lib/validators/otp-types.ts';
+import { BRAND, failureOf, patient } from '../../support/senders.ts';
+
+const TO = '+447400123456';
+const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
+const NOTICE = { kind: 'owner_notice' } as const;
+const [OLD, KEY] = ['o', 'k'].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`) as [string, string];
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A provider that answers like this. @returns its address */
+async function provider(answer: RequestListener): Promise<string> {
+  const server = createHttpServer(answer);
+  onTestFinished(() => server.closeAllConnections());
+  return `http://127.0.0.1:${await listening(server)}/send?team=1`;
+}
+
+/** A provider that notes what it gets. */
+async function recording() {
+  const seen: { path: string | undefined; headers: IncomingHttpHeaders; body: string }[] = [];
+  const url = await provider(async (request, response) => {
+    seen.push({ path: request.url, headers: request.headers, body: await text(request) });
+    response.writeHead(202).end();
+  });
+  return { seen, url };
+}
+
+function channel(url: string, name: PhoneChannel = 'sms') {
+  return providerChannel(name, { url, keys: async () => [KEY, OLD], brand: BRAND });
+}
+const sendTo = (url: string, signal = patient()) => channel(url).send(TO, CODE, 'en', signal, 'message-1');
+
+describe('A message to the provider', () => {
+  it.each<[PhoneChannel, string]>([
+    ['sms', '012345 is your Example Markets verification code.'],
+    ['call', '0, 1, 2, 3, 4, 5.'],
+    ['whatsapp', '012345 is your Example Markets verification code.'],
+  ])('by %s is one signed request with its id', async (name, phrase) => {
+    const { seen, url } = await recording();
+    const sent = await channel(url, name).send(TO, CODE, 'en-GB', patient(), 'message-1');
+    expect(sent).toEqual({ messageId: 'message-1' });
+    const [{ path, headers, body } = { path: '', headers: {}, body: '' }, ...others] = seen;
+    expect([path, headers['content-type'], headers['webhook-id'], others]).toEqual([
+      ...['/send?team=1', 'application/json', 'message-1'],
+      [],
+    ]);
+    for (const key of [KEY, OLD]) new Webhook(key).verify(body, headers as Record<string, string>);
+    expect(JSON.parse(body)).toEqual({
+      ...{ to: TO, kind: 'code', code: '012345', language: 'en' },
+      text: expect.stringContaining(phrase),
+    });
+  });
+
+  it('to an owner of the address has no code', async () => {
+    const { seen, url } = await recording();
+    await channel(url).send(TO, NOTICE, 'de', patient());
+    const expected = { to: TO, kind: 'owner_notice', text: expect.not.stringMatching(/\d/), language: 'de' };
+    expect(JSON.parse(seen[0]?.body ?? '')).toEqual(expected);
+  });
+
+  it.each(LANGUAGES)('is as long for an owner as for others, in the language %s', async (language) => {
+    const { seen, url } = await recording();
+    for (const name of ['sms', 'call', 'whatsapp'] as const)
+      for (const message of [CODE, NOTICE]) await channel(url, name).send(TO, message, language, patient());
+    expect(new Set(seen.map(({ body }) => Buffer.byteLength(body)))).toEqual(new Set([2_048]));
+  });
+
+  it('names the language of a call whose language has no voice of AWS as that of its text', async () => {
+    const { seen, url } = await recording();
+    await channel(url, 'call').send(TO, CODE, 'th', patient());
+    expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject({ language: 'en' });
+  });
+});
+
+/** A port at which nobody listens any more. */
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+describe('A message that certainly was not sent', () => {
+  it('is one of a refused connection', async () => {
+    const failure = await failureOf(sendTo(`http://127.0.0.1:${await closedPort()}/`));
+    expect(failure).toMatchObject({ kind: 'retryable', reason: 'ECONNREFUSED' });
+  });
+
+  it('is one to a name without an address', async () => {
+    const failure = await failureOf(sendTo('https://provider.invalid/'));
+    expect([failure.kind, failure.reason]).toEqual(['retryable', expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/)]);
+  });
+
+  it('is one to a provider whose certificate is not trusted, which gets no byte of it', async () => {
+    const { key, cert } = await certificate();
+    let requests = 0;
+    const server = createTlsServer({ key, cert }, () => {
+      requests += 1;
+    });
+    const failure = await failureOf(sendTo(`https://localhost:${await listening(server)}/`));
+    expect(failure).toMatchObject({ kind: 'retryable', reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    expect(requests).toBe(0);
+  });
+
+  it('is one whose time is up before TLS is', async () => {
+    const caller = new AbortController();
+    const silent = createServer((socket) => {
+      onTestFinished(() => void socket.destroy());
+      caller.abort();
+    });
+    const failure = await failureOf(sendTo(`https://localhost:${await listening(silent)}/`, caller.signal));
+    expect(failure.kind).toBe('retryable');
+  });
+
+  it('is one without time or without a key, for which nobody is called', async () => {
+    const { seen, url } = await recording();
+    expect(await failureOf(sendTo(url, AbortSignal.abort()))).toMatchObject({ reason: 'NoTimeLeft' });
+    const keys = () => Promise.reject(new Error('none'));
+    const locked = providerChannel('sms', { url, keys, brand: BRAND });
+    const failure = await failureOf(locked.send(TO, CODE, 'en', patient()));
+    expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'NoSigningKey' });
+    expect(seen).toEqual([]);
+  });
+
+  it.each([
+    [400, 'misconfigured'],
+    [401, 'misconfigured'],
+    [404, 'misconfigured'],
+    [408, 'retryable'],
+    [422, 'refused_recipient'],
+    [429, 'retryable'],
+    [499, 'misconfigured'],
+  ])('is one that the provider answers by %i', async (status, kind) => {
+    const url = await provider((_, response) => response.writeHead(status).end(`${TO} is refused`));
+    const failure = await failureOf(sendTo(url));
+    expect(failure).toMatchObject({ kind, reason: `Http${status}` });
+    expect(JSON.stringify(failure)).not.toContain(TO);
+  });
+});
+
+describe('A message that may have been sent', () => {
+  it.each([301, 302, 307, 308, 500, 502, 503, 504])(
+    'is one that the provider answers by %i; it is not sent again or elsewhere',
+    async (status) => {
+      let requests = 0;
+      const url = await provider((_, response) => {
+        requests += 1;
+        response.writeHead(status, { location: '/elsewhere' }).end();
+      });
+      expect(await failureOf(sendTo(url))).toMatchObject({ kind: 'unknown_outcome', reason: `Http${status}` });
+      expect(requests).toBe(1);
+    },
+  );
+
+  it.each<[string, string, (caller: AbortController) => RequestListener]>([
+    ['breaks the connection', 'ECONNRESET', () => (request) => void request.socket.destroy()],
+    ['answers nonsense', 'HPE_INVALID_CONSTANT', () => (request) => void request.socket.end('nonsense\r\n\r\n')],
+    ['answers too late', 'AbortError', (caller) => () => caller.abort()],
+  ])('is one to a provider that %s', async (_, reason, answer) => {
+    const caller = new AbortController();
+    const failure = await failureOf(sendTo(await provider(answer(caller)), caller.signal));
+    expect(failure).toMatchObject({ kind: 'unknown_outcome', reason });
+  });
+});
+
+describe('A message that was sent', () => {
+  it.each([200, 201, 202, 299])('is one that the provider answers by %i, whatever it says', async (status) => {
+    const url = await provider((_, response) => void response.writeHead(status).write('x'.repeat(100_000)));
+    expect(await sendTo(url)).toEqual({ messageId: 'message-1' });
+  });
+
+  it('went through TLS to a provider whose certificate is trusted', async () => {
+    const trusted = getCACertificates('default');
+    onTestFinished(() => setDefaultCACertificates(trusted));
+    const { key, cert } = await certificate();
+    setDefaultCACertificates([...trusted, cert]);
+    const server = createTlsServer({ key, cert }, (_, response) => void response.writeHead(204).end());
+    const url = `https://localhost:${await listening(server)}/`;
+    expect(await sendTo(url)).toEqual({ messageId: 'message-1' });
+  });
+});
