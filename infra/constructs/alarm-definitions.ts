@@ -287,6 +287,13 @@ const EVENT_NOTICES: readonly { id: string; event: string; minutes: number; atLe
     atLeast: 3,
     loss: 'Callers who retry must wait, because the end of a request could not be written.',
   },
+  {
+    id: 'CrmItemMalformed',
+    event: 'CrmItemMalformed',
+    minutes: 60,
+    atLeast: 1,
+    loss: 'A form, client or connection counts as absent: its item in the table breaks the rules.',
+  },
 ];
 
 function notices(service: MonitoredService): AlarmDefinition[] {

@@ -35,6 +35,7 @@ const ALARMED: Record<string, string[]> = {
   // The settler waits for a server that is unavailable, and no caller waits with it.
   PlatformUnavailable: OPENING,
   OperationNotSettled: ['any'],
+  CrmItemMalformed: ['any'],
   InternalError: ROUTES,
 };
 
@@ -54,6 +55,7 @@ const NOTICES = [
   'AccountNotRecorded',
   'ClientErrors',
   'CodesInDoubt',
+  'CrmItemMalformed',
   'DepositFailed',
   'EventFailed',
   'EventsUndelivered',
@@ -156,6 +158,7 @@ describe('Alarms', () => {
         "Crashes-create-tp4-account: 1 in 5",
         "Crashes-create-tp5-account: 1 in 5",
         "Crashes-request-registration: 1 in 5",
+        "CrmItemMalformed: 1 in 60",
         "CrmNotNotified: 3 in 15",
         "CrmUndelivered: 1 in 5",
         "DepositFailed: 1 in 5",
