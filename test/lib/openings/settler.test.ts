@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
+import type { AccountDependencies } from '../../../lib/openings/dependencies.ts';
+import { settleOperations } from '../../../lib/openings/settler.ts';
+import type { EventFields, EventName } from '../../../lib/telemetry.ts';
+import { recordingTelemetry } from '../../support/openings.ts';
+
+it('The settler reports an operation that it cannot acquire, and goes on with the next', async () => {
+  const acquired: string[] = [];
+  const ledger = {
+    due: async () => ['one', 'two'],
+    async acquire(pk: string) {
+      acquired.push(pk);
+      if (pk === 'one') throw new AwsFailure('ServiceUnavailable');
+      return undefined;
+    },
+  };
+  const events: { name: EventName; fields: EventFields }[] = [];
+  const dependencies = { ledger, now: Date.now } as unknown as AccountDependencies;
+  await settleOperations(dependencies, recordingTelemetry(events), Date.now() + 50_000);
+  expect(acquired).toEqual(['one', 'two']);
+  expect(events).toMatchObject([
+    { name: 'OperationNotSettled', fields: { step: 'settle', reason: 'ServiceUnavailable' } },
+  ]);
+});
