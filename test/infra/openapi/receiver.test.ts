@@ -1,9 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startService } from '../../../infra/local/service.ts';
@@ -12,22 +9,12 @@ import { call, register } from '../../support/local-service.ts';
 
 const KEY = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
 const OTHER_KEY = `whsec_${Buffer.alloc(32, 'o').toString('base64')}`;
-const PAGE = readFileSync(new URL('../../../infra/docs/webhook.md', import.meta.url), 'utf8');
 
-/** The code of the page in a language, as a file of this name. */
-function ofPage(language: string, name: string): string {
-  const [, code = ''] =
-    new RegExp(`\`\`\`${language}\\n((?:(?!\`\`\`).)*class Receiver.*?)\`\`\``, 's').exec(PAGE) ?? [];
-  const file = join(mkdtempSync(join(tmpdir(), 'receiver-')), name);
-  writeFileSync(file, code);
-  return file;
-}
-
-const TYPESCRIPT = [process.execPath, fileURLToPath(new URL('../../../infra/openapi/receiver.ts', import.meta.url))];
+const file = (name: string) => fileURLToPath(new URL(`../../../infra/openapi/${name}`, import.meta.url));
 const RECEIVERS: readonly (readonly [language: string, command: readonly string[]])[] = [
-  ['TypeScript', TYPESCRIPT],
-  ['Python', ['python3', ofPage('python', 'receiver.py')]],
-  ['Java', ['java', ofPage('java', 'Receiver.java')]],
+  ['TypeScript', [process.execPath, file('receiver.ts')]],
+  ['Python', ['python3', file('receivers/receiver.py')]],
+  ['Java', ['java', file('receivers/Receiver.java')]],
 ];
 const isHere = (program: string) => spawnSync(program, ['--version']).status === 0;
 
@@ -76,7 +63,9 @@ describe.each(RECEIVERS)('The receiver in %s', (_, command) => {
 });
 
 it('The local service posts to a receiver of its own, whose client can open an account', async () => {
-  const service = await startService({ crmWebhook: { url: await start(TYPESCRIPT), key: KEY } });
+  const service = await startService({
+    crmWebhook: { url: await start([process.execPath, file('receiver.ts')]), key: KEY },
+  });
   onTestFinished(() => service.close());
   const person = { email: 'zoe@example.com', password: 'correct horse battery' };
   expect((await register(service, { ...person, repeat_password: person.password })).status).toBe(204);
