@@ -1,11 +1,10 @@
 import type { WebApiSecret } from '../../records/crm-records.ts';
 import { assertMaySend, PlatformFailure } from '../platform.ts';
 import { parseAnswer, type WebApiAnswer } from './answers.ts';
-import type { EarlyLine } from './early-line.ts';
 import { CONNECTION_CLOSED, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
 import { createMutex } from './mutex.ts';
 import { openSession, type SessionLimits, type WebApiSession } from './session.ts';
-import type { WebApiHost } from './tls.ts';
+import type { EarlyLine, WebApiHost } from './tls.ts';
 
 export interface ClientLimits extends SessionLimits {
   /** One command, in milliseconds. */

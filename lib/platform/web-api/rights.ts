@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { type ClosedGroups, type Permission, PlatformFailure, type Rights } from '../platform.ts';
 import { commandFailure, isDone, NOT_FOUND, type WebApiAnswer } from './answers.ts';
 import type { WebApiClient } from './client.ts';
-import { buildPath } from './query.ts';
+import { buildPath } from './exchange.ts';
 
 /** The index of each right in a manager's list of rights (the vendor's `EnManagerRights`). */
 const RIGHT_INDEX = { balances: 24, readAccounts: 25, details: 26, accounts: 27, general: 81 };

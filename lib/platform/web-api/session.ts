@@ -1,14 +1,12 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as v from 'valibot';
 import { within } from '../../deadline.ts';
 import type { WebApiSecret } from '../../records/crm-records.ts';
 import { PlatformFailure } from '../platform.ts';
 import { commandFailure, isDone, parseAnswer, parseMember } from './answers.ts';
-import { passwordHash, randomAnswer } from './auth.ts';
-import type { EarlyLine } from './early-line.ts';
 import { exchange, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
-import { connectTls, type WebApiHost, type WebApiLine } from './tls.ts';
+import { connectTls, type EarlyLine, type WebApiHost, type WebApiLine } from './tls.ts';
 
 export interface SessionLimits {
   /** TCP and TLS, in milliseconds. */
@@ -75,6 +73,22 @@ async function authenticate(get: (path: string) => Promise<HttpAnswer>, { login,
   if (!timingSafeEqual(expected, Buffer.from(cli_rand_answer.toLowerCase()))) {
     throw new PlatformFailure('platform_refused', { reason: 'server_not_authentic' });
   }
+}
+
+/** `MD5( MD5( UTF16LE(password) ) || "WebAPI" )`, 16 raw bytes: the only form of the password that both proofs need. */
+export function passwordHash(password: string): Buffer {
+  return md5(md5(Buffer.from(password, 'utf16le')), Buffer.from('WebAPI', 'ascii'));
+}
+
+/** The answer to the other side's random number: `hex( MD5( hash || unhex(random) ) )`. */
+export function randomAnswer(hash: Buffer, randomHex: string): string {
+  return md5(hash, Buffer.from(randomHex, 'hex')).toString('hex');
+}
+
+function md5(...parts: Buffer[]): Buffer {
+  const digest = createHash('md5');
+  for (const part of parts) digest.update(part);
+  return digest.digest();
 }
 
 /** 403 means a wrong password. */

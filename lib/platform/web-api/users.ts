@@ -1,8 +1,16 @@
 import * as v from 'valibot';
-import { type Mark, PlatformFailure, type Sighting } from '../platform.ts';
-import { commandFailure, isDone, LoginSchema, NOT_FOUND, parseMember, WRONG_PASSWORD } from './answers.ts';
+import { type AccountOrder, type Mark, PlatformFailure, type Sighting } from '../platform.ts';
+import {
+  commandFailure,
+  isDone,
+  LoginSchema,
+  NOT_FOUND,
+  parseMember,
+  type WebApiAnswer,
+  WRONG_PASSWORD,
+} from './answers.ts';
 import type { WebApiClient } from './client.ts';
-import { buildPath } from './query.ts';
+import { buildPath } from './exchange.ts';
 
 const number = v.pipe(v.union([v.string(), v.number()]), v.transform(Number));
 const UserSchema = v.object({ Login: LoginSchema, Comment: v.optional(v.string(), '') });
@@ -61,4 +69,49 @@ const OPERATION_ID = /^[\da-f]{8}-[\da-f]{4}-[\da-f-]{2,}$/;
 export function commentOwner(comment: string, operationId: string): 'ours' | 'foreign' | 'unmarked' {
   if (!OPERATION_ID.test(comment)) return 'unmarked';
   return operationId.startsWith(comment) ? 'ours' : 'foreign';
+}
+
+/** ENABLED, PASSWORD, TRAILING, EXPERT, 0x80 and REPORTS. */
+const RIGHTS = 0x1e3;
+const TRADE_DISABLED = 0x4;
+/** In UTF-16 units. The server would cut inside a character. */
+const NAME_UNITS = 127;
+
+/** The record of `user/add`, all in strings. Passwords are only in the body. */
+export function userRecord(order: AccountOrder): Record<string, string> {
+  return {
+    PassMain: order.masterPassword,
+    PassInvestor: order.investorPassword,
+    Group: order.group,
+    Name: cut(order.name.replace(/\p{Cc}+/gu, ' '), NAME_UNITS),
+    Leverage: String(order.leverage),
+    Rights: String(order.readonly ? RIGHTS | TRADE_DISABLED : RIGHTS),
+    Email: order.email,
+    Comment: order.operationId,
+    ...(order.login === undefined ? {} : { Login: String(order.login) }),
+    ...(order.phone === undefined ? {} : { Phone: order.phone }),
+    ...(order.country === undefined ? {} : { Country: order.country }),
+  };
+}
+
+/** Cuts at the end of a grapheme. */
+function cut(value: string, units: number): string {
+  if (value.length <= units) return value;
+  let kept = '';
+  for (const { segment } of new Intl.Segmenter().segment(value)) {
+    if (kept.length + segment.length > units) break;
+    kept += segment;
+  }
+  return kept;
+}
+
+const NewUserSchema = v.object({ Login: LoginSchema });
+
+/** Newer servers name the login at the root too. @throws PlatformFailure `account_outcome_unknown` without a login */
+export function newLogin({ answer, login }: WebApiAnswer): number {
+  const user = v.safeParse(NewUserSchema, answer);
+  if (user.success) return user.output.Login;
+  const root = v.safeParse(LoginSchema, login);
+  if (root.success) return root.output;
+  throw new PlatformFailure('account_outcome_unknown', { reason: 'login_missing' });
 }

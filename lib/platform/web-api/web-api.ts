@@ -13,11 +13,10 @@ import {
 } from '../platform.ts';
 import { commandFailure, isDone, NO_PERMISSION, NOT_FOUND, openingFailure } from './answers.ts';
 import { type ClientLimits, WebApiClient } from './client.ts';
-import { connectEarly, type EarlyLine } from './early-line.ts';
-import { buildPath } from './query.ts';
+import { buildPath } from './exchange.ts';
 import { readGroups, readRights } from './rights.ts';
-import { newLogin, userRecord } from './user-record.ts';
-import { compareAccount, readBalance, readLogins, readUser } from './users.ts';
+import { connectEarly, type EarlyLine } from './tls.ts';
+import { compareAccount, newLogin, readBalance, readLogins, readUser, userRecord } from './users.ts';
 
 /** The server ends a session after 180 idle seconds, and a frozen function cannot send a keep-alive. */
 const DEFAULTS: ClientLimits = { connectMs: 5_000, authMs: 8_000, commandMs: 15_000, idleMs: 150_000, now: Date.now };

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import Metatrader from 'mt5-sdk';
 import { describe, expect, it } from 'vitest';
 import { readParameters } from '../../../../infra/local/platforms/web-api-parameters.ts';
-import { buildPath } from '../../../../lib/platform/web-api/query.ts';
+import { buildPath } from '../../../../lib/platform/web-api/exchange.ts';
 import { MANAGER, testServer } from '../../../support/web-api.ts';
 import { loggedIn, USER } from '../../../support/web-api-caller.ts';
 

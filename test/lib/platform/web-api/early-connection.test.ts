@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { connectEarly } from '../../../../lib/platform/web-api/early-line.ts';
+import { connectEarly } from '../../../../lib/platform/web-api/tls.ts';
 import { noSignal, testServer } from '../../../support/web-api.ts';
 
 it('A connection that the server closed before it was taken is not used', async () => {
