@@ -1,6 +1,7 @@
 import { Annotations, App, Stack, Validations } from 'aws-cdk-lib';
 import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { AwsSolutionsChecks } from 'cdk-nag';
+import { hasPrivateAddress } from './crm/public-address.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings, SettingsError } from './settings.ts';
 
@@ -9,6 +10,9 @@ const app = new App({ context: flags });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 try {
   const settings = readSettings(app.node.getAllContext());
+  const { crmWebhook } = settings;
+  if (crmWebhook !== undefined && (await hasPrivateAddress(new URL(crmWebhook).hostname)))
+    throw new SettingsError(['crmWebhook: has an address of a private network']);
   new ServiceStack(app, `broker-api-${settings.stage}`, settings);
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;

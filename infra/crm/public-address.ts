@@ -33,6 +33,14 @@ export async function resolveHost(host: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
+/** Whether a host has an address that no public network leads to. An unknown host has none. */
+export async function hasPrivateAddress(
+  host: string,
+  resolve: (host: string) => Promise<string[]> = resolveHost,
+): Promise<boolean> {
+  return (await resolve(host)).some((address) => !isPublic(address));
+}
+
 /**
  * Warns of an unencrypted connection over a public network.
  * @param path names the connection

@@ -138,7 +138,8 @@ export function messageChecks(settings: Settings, languages: readonly string[]):
     ...paid.map((channel) => spend(channel, settings)),
     ...(usesAws(settings, 'sms') ? [protection] : []),
     ...templates(settings, languages),
-    ...Object.entries(settings.provider ?? {}).map(([channel, url]) => provider(channel, url ?? '')),
+    ...Object.entries(settings.provider ?? {}).map(([channel, url]) => receiver(`provider of ${channel}`, url ?? '')),
+    ...(settings.crmWebhook === undefined ? [] : [receiver('crmWebhook', settings.crmWebhook)]),
   ];
 }
 
@@ -186,12 +187,12 @@ const protection: Check = {
   },
 };
 
-/** The broker's own provider. The name must lead out of private networks: anything else is nothing that AWS reaches. */
-function provider(channel: string, url: string): Check {
+/** A system of the broker that is posted to. Its name must lead out of private networks: anything else is nothing that AWS reaches. */
+function receiver(subject: string, url: string): Check {
   const { hostname } = new URL(url);
   return {
     area: 'messages',
-    subject: `provider of ${channel}`,
+    subject,
     run: async (probes) => {
       const addresses = await probes.addresses(hostname);
       if (addresses.length === 0) return missing(`${hostname} has no address`, 'set its DNS record');

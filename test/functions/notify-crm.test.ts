@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { REDELIVERY } from '../../lib/validators/deployment.ts';
+import { FILES } from '../support/document-files.ts';
 import { crm } from '../support/operators.ts';
 import type { Person } from '../support/persons.ts';
 import {
@@ -30,8 +31,8 @@ const post = (path: string, body: object) =>
   });
 
 /** A new person who has confirmed; the event is on its way. @returns the registration's id */
-async function confirmed(person: Person = world.stranger()): Promise<string> {
-  await world.post(registrationOf(person));
+async function confirmed(person: Person = world.stranger(), more: object = {}): Promise<string> {
+  await world.post(registrationOf(person, { ...more }));
   const code = codeIn(world.sentTo('email', person)[0]);
   const body = { otp_type: 'email', email: person.email, code, password: PASSWORD };
   expect((await post(CONFIRM_PATH, body)).status).toBe(204);
@@ -45,9 +46,13 @@ const clients = (id: string) => world.service.crm?.clients().filter((one) => one
 describe('A confirmed registration', () => {
   it('reaches the CRM, and the client that it makes can open an account at once and be found by all addresses', async () => {
     const person = world.stranger();
-    const id = await confirmed(person);
+    const d0cUpl = [{ id: '1', name: 'passport.png', doc: FILES.png.toString('base64') }];
+    const id = await confirmed(person, { form_id: 'FORM0001', k3J9xQ: 'some', d0cUpl });
     await expect.poll(() => delivery(id)?.state).toBe('delivered');
     expect(received(id)).toMatchObject([{ type: 'RegistrationConfirmed', data: { email: person.email } }]);
+    const [document] = (received(id)[0]?.data.documents ?? []) as { url: string; name: string }[];
+    const download = await fetch(document?.url ?? '');
+    expect([document?.name, Buffer.from(await download.arrayBuffer())]).toEqual(['passport.png', FILES.png]);
     const [client] = clients(id);
     const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
     const opened = await post(`/public/v1/users/${client?.id}/tp5/accounts`, order);

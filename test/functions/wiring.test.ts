@@ -360,7 +360,9 @@ const SCANNED: Deployment = {
       async (running) => {
         await confirmWithDocument(running);
         const received = () => running.service.crm?.received().at(-1)?.data.documents;
-        await expect.poll(received).toMatchObject([{ verdict: 'NO_THREATS_FOUND' }]);
+        await expect.poll(received).toMatchObject([{ verdict: 'NO_THREATS_FOUND', url: expect.any(String) }]);
+        const [{ url }] = received() as [{ url: string }];
+        expect((await fetch(url)).status).toBe(200);
       },
     ],
     [

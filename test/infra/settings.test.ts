@@ -282,6 +282,27 @@ describe('Faulty settings', () => {
     ['a network that is none', { vpc: true, vpcCidr: '10.999.0.0/20' }, 'vpcCidr: must be a private network'],
     ['secrets of any name', { platformSecrets: '/' }, 'platformSecrets: must be the beginning of a name'],
     ['days that CloudWatch does not know', { logRetentionDays: '31' }, 'logRetentionDays: must be one of 1, 3'],
+    ...[
+      'http://crm.acme.example/events',
+      'https://crm/events',
+      'https://10.0.0.7/events',
+      'https://[::1]/events',
+      'https://localhost/events',
+      'https://crm.internal/events',
+      'https://user:pass@crm.acme.example/events',
+      'https://crm.acme.example:99999999/events',
+      'https://crm.acme.example/events#part',
+      'https://crm.acme.example/an event',
+    ].map((crmWebhook): [string, Record<string, unknown>, string] => [
+      `the CRM at ${crmWebhook}`,
+      { crmWebhook },
+      'crmWebhook: must be a public https address',
+    ]),
+    [
+      'scanned documents that nobody gets',
+      { scanDocuments: true, confirmation: true },
+      'crmWebhook: is required where scanDocuments is given',
+    ],
     ['a group in a group', { 'sms.a.b': '1' }, 'sms.a: is no setting'],
   ])('are refused: %s', (_, settings, fault) => {
     const faults = faultsOf({ ...SENDER, ...settings });

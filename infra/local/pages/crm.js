@@ -1,25 +1,45 @@
 import { html } from 'htm/preact';
 import { Ago, CopyButton, Section, shellCommand } from './parts.js';
 
-/** @import { CrmState } from '../live-state.ts' */
+/** @import { CrmState, FaultsState } from '../live-state.ts' */
 /** @import { FirstCall } from '../first-calls.ts' */
 
 /** This many events are shown. */
 const FEW = 10;
 
 /**
- * The CRM's clients, then the events that it received. A list of webhook deliveries belongs between them.
+ * The CRM's clients, the deliveries of the webhook, and what the CRM accepted.
  *
- * @param {{ crm: CrmState; call: FirstCall | undefined }} props
+ * @param {{ crm: CrmState; call: FirstCall | undefined; faults: FaultsState[string] | undefined }} props
  */
-export function Crm({ crm: { total, clients, events }, call }) {
-  const about = 'Receives the events of the service, and creates a client for each confirmed registration.';
+export function Crm({ crm: { clients, deliveries, received, events }, call, faults }) {
+  const about = 'Receives signed events of the service, and creates a client for each confirmed registration.';
   return html`
-    <${Section} id="crm" title="CRM" about=${about}>
+    <${Section} id="crm" title="CRM" about=${about} action=${faults && html`<${Outage} isOn=${faults.waiting.length > 0} />`}>
       ${clients.length > 0 && html`<${Clients} clients=${clients} call=${call} />`}
-      ${total > 0 ? html`<${Events} events=${events.slice(0, FEW)} />` : html`<p><small>No events yet.</small></p>`}
+      ${
+        deliveries.length > 0
+          ? html`<${Deliveries} deliveries=${deliveries.slice(0, FEW)} received=${received} events=${events} />`
+          : html`<p><small>No events yet.</small></p>`
+      }
     <//>
   `;
+}
+
+/** So many calls fail, unless somebody mends the CRM before. */
+const OUTAGE_CALLS = 1_000;
+
+/** A button that makes the CRM refuse everything, or accept again what waits. @param {{ isOn: boolean }} props */
+function Outage({ isOn }) {
+  const set = (/** @type {object} */ body) =>
+    fetch('/_local/faults/crm', { method: 'PUT', body: JSON.stringify(body) }).catch(() => {});
+  const fail = () => set({ kind: 'refused', times: OUTAGE_CALLS });
+  const mend = async () => {
+    await set({ times: 0 });
+    await fetch('/_local/deliveries', { method: 'POST' }).catch(() => {});
+  };
+  if (!isOn) return html`<button type="button" class="secondary outline" onClick=${fail}>Make it fail</button>`;
+  return html`<button type="button" class="outline" onClick=${mend}>Repair it, and deliver now</button>`;
 }
 
 /** @param {{ clients: CrmState['clients']; call: FirstCall | undefined }} props */
@@ -42,23 +62,41 @@ function Clients({ clients, call }) {
   `;
 }
 
-/** @param {{ events: CrmState['events'] }} props */
-function Events({ events }) {
+/** @param {Pick<CrmState, 'deliveries' | 'received' | 'events'>} props */
+function Deliveries({ deliveries, received, events }) {
+  /** What the CRM accepted; before, the event itself. */
+  const dataOf = (/** @type {string} */ id) =>
+    received.find((message) => message.id === id)?.data ?? events.find(({ detail }) => detail.id === id)?.detail;
   return html`
-    <h3 id="events-title">Events</h3>
-    <ul class="panel" aria-labelledby="events-title">
-      ${events.map(
-        ({ id, type, at, detail }) => html`
+    <h3 id="deliveries-title">Deliveries</h3>
+    <ul class="panel" aria-labelledby="deliveries-title">
+      ${deliveries.map((delivery) => {
+        const { id, type, at, state } = delivery;
+        return html`
           <li key=${id}>
             <details aria-label=${type}>
-              <summary><strong class="mono">${type}</strong> <small><${Ago} at=${at} /></small></summary>
-              <pre tabindex="0" aria-label="Detail of ${type}">${JSON.stringify(detail, null, 2)}</pre>
+              <summary>
+                <strong class="mono">${type}</strong> <small><${Ago} at=${at} /></small>${' '}
+                <small class=${state === 'delivered' ? 'good' : 'alert'}>${outcome(delivery)}</small>
+              </summary>
+              <pre tabindex="0" aria-label="Data of ${type}">
+${JSON.stringify(dataOf(id), null, 2)}</pre
+              >
             </details>
           </li>
-        `,
-      )}
+        `;
+      })}
     </ul>
   `;
+}
+
+/** @param {CrmState['deliveries'][number]} delivery */
+function outcome({ state, deliveries, next_at }) {
+  const times = deliveries === 1 ? 'once' : `${deliveries} times`;
+  if (state === 'delivered') return deliveries === 1 ? 'delivered' : `delivered, tried ${times}`;
+  if (state === 'undelivered') return 'not delivered: npm run crm -- redeliver --local';
+  const clock = next_at && new Date(next_at).toLocaleTimeString();
+  return clock && deliveries > 0 ? `failed ${times}, next try ${clock}` : 'on its way';
 }
 
 /** @param {CrmState} before @param {CrmState} now */

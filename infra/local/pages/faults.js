@@ -18,7 +18,9 @@ const SERVICES = {
   dynamodb: 'the database',
   s3: 'stores documents',
   secrets: 'stores secrets',
-  events: 'sends events to the CRM',
+  events: 'takes events',
+  sqs: 'postpones deliveries',
+  crm: 'receives events',
   captcha: 'verifies captchas',
   provider: 'sends messages for the broker',
 };

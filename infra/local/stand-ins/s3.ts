@@ -24,8 +24,8 @@ interface S3Object {
 export interface S3StandIn extends StandIn {
   /** Everything that is stored, by `<bucket>/<key>`. */
   readonly objects: ReadonlyMap<string, S3Object>;
-  /** False: the scan does not come to an end. */
-  scans: boolean;
+  /** Scans an object for malware, by `<bucket>/<key>`. */
+  scan(name: string): void;
 }
 
 const MAX_METADATA_BYTES = 2_048;
@@ -76,8 +76,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
   /** As Amazon GuardDuty does: the verdict comes to the tags that there are. */
   function scan(name: string): void {
     const object = objects.get(name);
-    if (object === undefined || !running.scans) return;
-    object.tags[SCAN_TAG] = object.body.includes(EICAR) ? 'THREATS_FOUND' : CLEAN_VERDICT;
+    if (object !== undefined) object.tags[SCAN_TAG] = object.body.includes(EICAR) ? 'THREATS_FOUND' : CLEAN_VERDICT;
   }
 
   function get(name: string, { path }: Call): Answer {
@@ -139,8 +138,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     },
     options,
   );
-  const running: S3StandIn = Object.assign(served, { objects, scans: true });
-  return running;
+  return Object.assign(served, { objects, scan });
 }
 
 function target({ path }: Call): { bucket: string; key: string; isTagging: boolean } {

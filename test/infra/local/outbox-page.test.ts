@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { localClient } from '../../../infra/local/aws.ts';
 import { CHROMIUM } from '../../../infra/local/chromium.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { findCode } from '../../../infra/local/one-time-code.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
-import { databaseClient } from '../../../lib/aws/dynamodb.ts';
 import { inChromium, TestBrowser } from '../../support/chromium.ts';
 import { call, register } from '../../support/local-service.ts';
 
@@ -164,29 +162,31 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
       expect(await page().getByRole('heading', { name: 'Nothing was sent yet' }).count()).toBe(0);
     });
 
-    it('shows the events that the CRM receives, and the clients that it creates', async () => {
-      expect(await registerPerson({ email: 'crm@example.com' })).toBe(204);
-      const client = databaseClient(localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));
-      const { Items = [] } = await client.send(new ScanCommand({ TableName: 'registrations' }));
-      client.destroy();
-      const registration = Items.find(({ email }) => email === 'crm@example.com');
-      const detail = { id: registration?.registration_id, email_taken: false };
-      service.bus.deliver({
-        version: '0',
-        id: 'e-1',
-        'detail-type': 'RegistrationConfirmed',
-        source: 'broker.api',
-        account: '000000000000',
-        time: new Date().toISOString(),
-        region: 'eu-west-1',
-        resources: [],
-        detail,
-      });
+    it('shows the deliveries to the CRM, those that fail too, and the clients that it creates', async () => {
       const crm = page().getByRole('region', { name: 'CRM' });
-      await crm.getByText('crm@example.com').waitFor();
-      await crm.getByText('RegistrationConfirmed').click();
-      await crm.getByText(`"id": "${detail.id}"`).waitFor();
+      await crm.getByRole('button', { name: 'Make it fail' }).click();
+      await expect.poll(() => service.faults('crm').list()).toMatchObject([{ kind: 'refused' }]);
+      const email = 'crm@example.com';
+      expect(await registerPerson({ email })).toBe(204);
+      const mail = service.outbox.list().at(-1);
+      const confirmed = await fetch(`${service.url}/public/v1/account/register/confirm`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          otp_type: 'email',
+          email,
+          code: mail && findCode(mail),
+          password: 'correct horse battery',
+        }),
+      });
+      expect(confirmed.status).toBe(204);
+      await crm.getByText(/^failed once, next try/).waitFor();
       await expect.poll(announced).toBe('Event RegistrationConfirmed');
+      await crm.getByRole('button', { name: 'Repair it, and deliver now' }).click();
+      await crm.getByText('delivered, tried 2 times').waitFor();
+      await crm.getByText(email).first().waitFor();
+      await crm.getByText('RegistrationConfirmed').click();
+      await crm.getByText(`"email": "${email}"`).waitFor();
       await crm.getByRole('button', { name: 'Copy a call that opens an account' }).click();
       await expect.poll(clipboard).toContain('/tp5/accounts');
       expect(await runClipboard()).toMatch(/^HTTP\/1\.1 200/);

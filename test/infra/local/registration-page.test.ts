@@ -300,8 +300,10 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
       await press('Confirm');
       await page().getByRole('heading', { name: 'You are registered' }).waitFor();
       const crm = outbox.getByRole('region', { name: 'CRM' });
-      await crm.getByText(email).waitFor();
+      await crm.getByText(email).first().waitFor();
       await crm.getByText('RegistrationConfirmed').waitFor();
+      await crm.getByText('delivered', { exact: true }).waitFor();
+      expect(service.crm?.received()).toMatchObject([{ data: { email, name: PERSON.name } }]);
       expect(service.bus.list()).toMatchObject([{ 'detail-type': 'RegistrationConfirmed' }]);
       for (const typed of [email, PERSON.name, PERSON.password]) {
         expect(JSON.stringify(service.bus.list())).not.toContain(typed);

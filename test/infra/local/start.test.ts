@@ -138,6 +138,19 @@ describe('npm start', () => {
     expect(await told({ PORT: port })).toBe('PORT must be a number from 0 to 65535.');
   });
 
+  const KEY = `whsec_${Buffer.alloc(32).toString('base64')}`;
+  it.each([
+    [{ CRM_WEBHOOK: 'http://crm.acme.example/hook', CRM_WEBHOOK_SECRET: KEY }, 'CRM_WEBHOOK must be an https address'],
+    [{ CRM_WEBHOOK: 'http://127.0.0.1.acme.example/hook', CRM_WEBHOOK_SECRET: KEY }, 'CRM_WEBHOOK must be an https'],
+    [{ CRM_WEBHOOK: 'http://127.0.0.1:4000/hook' }, 'CRM_WEBHOOK needs CRM_WEBHOOK_SECRET'],
+    [
+      { CRM_WEBHOOK: 'http://127.0.0.1:4000/hook', CRM_WEBHOOK_SECRET: 'secret' },
+      'CRM_WEBHOOK needs CRM_WEBHOOK_SECRET',
+    ],
+  ])('says that a CRM cannot be posted to: %j', async (environment: Record<string, string>, sentence) => {
+    expect(await told(environment)).toContain(sentence);
+  });
+
   it('takes settings of the functions from the environment, and says which is not valid', async () => {
     const { exited, output } = await start({ CHANNELS: 'email,pigeon' });
     expect(await exited).toBe(1);

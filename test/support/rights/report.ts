@@ -8,6 +8,7 @@ import { FRONT_SETTINGS, ONE_COUNTRY } from '../front.ts';
 const NOT_NEEDED: readonly { rights: RegExp; reason: string }[] = [
   { rights: /^\S+ WriteOwnLog /, reason: 'The runtime of Lambda writes the log.' },
   { rights: /^\S+ Trace /, reason: 'The runtime of Lambda sends the trace.' },
+  { rights: /^\S+ ReceiveEvents /, reason: 'Lambda itself reads the queue of a function.' },
   { rights: /^\S+ JoinNetwork /, reason: 'Lambda itself connects a function to its network.' },
   {
     rights: /^\S+ SendMail .*:identity\//,
@@ -30,17 +31,27 @@ export interface RightsReport {
   failures: string[];
 }
 
-/** The rights of a deployment that has everything, each with a call of the run that needs it. */
+/** Settings by which a deployment has other rights, not only more. */
+const DEPLOYMENTS: readonly Record<string, string>[] = [{}, { SCAN_DOCUMENTS: 'true' }];
+
+/** The rights of deployments that have everything, each with a call of the run that needs it. */
 export async function reportOf(calls: readonly ObservedCall[]): Promise<RightsReport> {
-  const functions = await functionRights({ ...SETTINGS, ...FRONT_SETTINGS, ...ONE_COUNTRY }, { vpc: true });
-  const rights = Object.entries(functions).flatMap(([name, all]) =>
-    all.map((right): CheckedRight => {
-      const need = calls.find((call) => call.caller === name && isNeeded(right, all, call))?.need;
-      const neededBy = need && `${need.action} on ${need.resource}`;
-      const reason = NOT_NEEDED.find((one) => one.rights.test(right.id))?.reason;
-      return { right: right.id, ...(neededBy === undefined ? {} : { neededBy }), ...(reason && { reason }) };
-    }),
+  const settings = { ...SETTINGS, ...FRONT_SETTINGS, ...ONE_COUNTRY };
+  const deployments = await Promise.all(
+    DEPLOYMENTS.map((more) => functionRights({ ...settings, ...more }, { vpc: true })),
   );
+  const functions = deployments[0] ?? {};
+  const checked = deployments
+    .flatMap((one) => Object.entries(one))
+    .flatMap(([name, all]) =>
+      all.map((right): CheckedRight => {
+        const need = calls.find((call) => call.caller === name && isNeeded(right, all, call))?.need;
+        const neededBy = need && `${need.action} on ${need.resource}`;
+        const reason = NOT_NEEDED.find((one) => one.rights.test(right.id))?.reason;
+        return { right: right.id, ...(neededBy === undefined ? {} : { neededBy }), ...(reason && { reason }) };
+      }),
+    );
+  const rights = [...new Map(checked.map((one) => [one.right, one])).values()];
   const denied = calls.filter(({ caller, by }) => by.length === 0 && caller in functions);
   return {
     rights,

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Faults } from '../../../infra/local/faults.ts';
+import { startS3 } from '../../../infra/local/stand-ins/s3.ts';
+import { objectStore } from '../../../lib/aws/s3.ts';
+import { s3DocumentLinks } from '../../../lib/records/document-links.ts';
+import type { StoredDocument } from '../../../lib/records/documents.ts';
+import { clientSettings } from '../../support/database.ts';
+
+const signal = AbortSignal.timeout(60_000);
+const document = (name: string): StoredDocument => ({
+  field_key: 'd0cUpl',
+  index: 0,
+  id: '1',
+  name,
+  key: `registrations/r-1/${name}`,
+  media_type: 'application/pdf',
+  bytes: 9,
+  sha256: '',
+});
+
+/** Documents in the stand-in of S3. */
+async function stored(contents: Record<string, string>, scanned: boolean) {
+  const s3 = await startS3({ faults: new Faults(), buckets: ['documents'] });
+  onTestFinished(() => s3.close());
+  const store = objectStore('documents', clientSettings(s3.url));
+  for (const [name, content] of Object.entries(contents)) {
+    const sha256 = createHash('sha256').update(content).digest('base64');
+    const object = { key: document(name).key, body: Buffer.from(content), mediaType: 'application/pdf' };
+    await store.put({ ...object, sha256, metadata: {} }, signal);
+  }
+  return { s3, store, links: s3DocumentLinks('documents', scanned, async () => store) };
+}
+
+const malware = 'X5O!P%@AP$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!';
+
+describe('The link to a document', () => {
+  it('downloads it without credentials, as a file, for an hour', async () => {
+    const { store, links } = await stored({ passport: '%PDF-1.4' }, false);
+    const [{ url = '' } = {}] = await links([document('passport')], signal);
+    const answer = await fetch(url);
+    expect([answer.status, await answer.text()]).toEqual([200, '%PDF-1.4']);
+    expect(answer.headers.get('content-disposition')).toBe('attachment');
+    expect(new URL(url).searchParams.get('X-Amz-Expires')).toBe('3600');
+    const short = await store.link(document('passport').key, 1);
+    await expect.poll(async () => (await fetch(short)).status, { timeout: 10_000 }).toBe(403);
+  });
+
+  it('is given to a document that a scan found clean, and to no other', async () => {
+    const { s3, links } = await stored({ clean: '%PDF-1.4', infected: `%PDF-1.4 ${malware}` }, true);
+    await expect(links([document('clean')], signal)).rejects.toMatchObject({ name: 'VerdictMissing' });
+    for (const name of s3.objects.keys()) s3.scan(name);
+    expect(await links([document('clean'), document('infected')], signal)).toEqual([
+      { ...document('clean'), verdict: 'NO_THREATS_FOUND', url: expect.stringContaining('/clean?') },
+      { ...document('infected'), verdict: 'THREATS_FOUND' },
+    ]);
+  });
+
+  it('is none where there is no document, and S3 is not loaded', async () => {
+    const links = s3DocumentLinks('documents', true, () => Promise.reject(new Error('not asked for')));
+    expect(await links([], signal)).toEqual([]);
+  });
+
+  it('is none for a document that is gone', async () => {
+    const { links } = await stored({}, true);
+    await expect(links([document('gone')], signal)).rejects.toMatchObject({ reason: 'NoSuchKey' });
+  });
+});
