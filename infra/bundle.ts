@@ -30,8 +30,8 @@ export interface Bundle {
 }
 
 /**
- * Bundles a function with all its packages, the SDK's clients included, as ES modules for Node 24 on Lambda. What the
- * code loads with `import()` becomes a chunk of its own that a cold start does not read.
+ * Bundles a function with all its packages, the SDK's clients included, as ES modules for Node 24 on Lambda. Code that
+ * is loaded with `import()` becomes a separate chunk, which a cold start does not read.
  * @param outdir is recreated
  */
 export function bundle(name: DeployedFunction, outdir: string): Promise<Bundle> {

@@ -145,7 +145,7 @@ export const SettingsSchema = closedObject({
   platformSecrets: v.optional(
     text(/^[\w.@-]+(\/[\w.@-]+)*\/$/, 'must be the beginning of a name, and end with a slash'),
   ),
-  /** What the broker's CRM writes into the table of CRM records itself; absent: nothing. */
+  /** The records that the broker's CRM writes into the table; absent: none. */
   crmWriter: v.optional(v.picklist(['clients', 'all'], 'must be clients or all')),
   /** False: the account has the role already by which AWS measures calls, from another stack or the console. */
   voiceMetricsRole: v.optional(flag, true),

@@ -115,7 +115,7 @@ const RULES: { of: RegExp; may: RegExp[] }[] = [
   },
   { of: /^lib\/openings\//, may: [...USE_CASE, /^lib\/openings\//] },
   { of: /^lib\/registration\//, may: [...USE_CASE, /^lib\/registration\//] },
-  // What is posted, and how.
+  // The messages, and their delivery.
   {
     of: /^lib\/crm-webhook\/(messages|post)\.ts$/,
     may: [

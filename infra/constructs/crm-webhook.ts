@@ -23,12 +23,12 @@ import { ServiceFunction } from './service-function.ts';
 const KEPT_DAYS = 14;
 /** Longer than the function runs: no message is worked on twice at a time. */
 const VISIBILITY_SECONDS = 90;
-/** So many events at a time: the CRM has peace, and other functions the account's concurrency. */
+/** The number of parallel events. It spares the CRM and the account's concurrency. */
 const AT_ONCE = 5;
 
 /**
- * Posts every event of the bus to the CRM. A rule puts it into a queue, whose function has it come again for a day; then it
- * goes to a dead-letter queue. Lambda's own queue of events would repeat it twice, and forget it after six hours.
+ * Posts every event of the bus to the CRM. A rule puts it into a queue. Its function retries for a day; then the event
+ * goes to a dead-letter queue. Lambda's own queue would retry twice, and drop it after six hours.
  */
 export class CrmWebhook extends Construct {
   readonly deployed: ServiceFunction;
@@ -49,11 +49,11 @@ export class CrmWebhook extends Construct {
       description: 'Every event of the service, for the CRM.',
       eventPattern: { source: [EVENT_SOURCE] },
     });
-    // Where the queue cannot be reached for a day.
+    // For events that cannot reach the queue for a day.
     rule.addTarget(new SqsQueue(this.queue, { deadLetterQueue: events.undelivered }));
     this.deployed = this.notifier(context);
     const mapping = new EventSourceMapping(this, 'Source', {
-      // The library's types of one thing disagree about what is optional.
+      // The library's types disagree about optional members.
       target: this.deployed.live as IFunction,
       eventSourceArn: this.queue.queueArn,
       batchSize: 1,

@@ -63,7 +63,7 @@ export class Dashboard extends Construct {
   }
 }
 
-/** What became of the registrations of a channel, and how long people took to confirm them. */
+/** The outcomes of a channel's registrations, and the time until confirmation. */
 function conversion(channel: Channel, { stage, channels, confirmation }: Settings): GraphWidget {
   const counted = (event: string, label: string, service: DeployedFunction = SENDER) =>
     eventCount(stage, event, 5, { service, channel }).with({ label });

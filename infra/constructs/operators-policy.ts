@@ -18,8 +18,8 @@ export interface OperatorsPolicyProps {
 }
 
 /**
- * Exactly what `npm run crm` and `npm run doctor` call (test/infra/operators-policy.test.ts runs them all). A deployment
- * needs other rights, and `crm call` the policy of the API's callers.
+ * Exactly what `npm run crm` and `npm run doctor` call (test/infra/operators-policy.test.ts runs them all). A
+ * deployment needs other rights, and `crm call` the policy of the API's callers.
  */
 export class OperatorsPolicy extends Construct {
   constructor(scope: Construct, id: string, { settings, data, topicArns, webhook }: OperatorsPolicyProps) {
@@ -100,7 +100,7 @@ function statement(sid: string, actions: readonly string[], resources: readonly 
   return new PolicyStatement({ sid, actions: [...actions], resources: [...resources] });
 }
 
-/** To move what the CRM did not accept back into its queue: what SQS itself asks for. */
+/** To move undelivered events back into the queue: the rights that SQS checks. */
 function redeliver({ queue, undelivered }: CrmWebhook): PolicyStatement[] {
   const move = ['StartMessageMoveTask', 'ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'];
   return [onQueue(undelivered, 'RedeliverEvents', move), onQueue(queue, 'QueueEvents', ['SendMessage'])];

@@ -70,7 +70,7 @@ export function onDocuments({ documents }: DataStores, sid: string, actions: str
   });
 }
 
-/** To read documents; where they are scanned, those without malware alone. */
+/** To read documents; if they are scanned, only those without malware. */
 export function readDocuments(data: DataStores, scanned: boolean | undefined): PolicyStatement {
   const right = onDocuments(data, 'ReadDocuments', ['GetObject']);
   if (scanned) right.addCondition('StringEquals', { [`s3:ExistingObjectTag/${SCAN_TAG}`]: CLEAN_VERDICT });

@@ -69,11 +69,11 @@ async function change({ target, dryRun, terminal }: ItemLocation, { add, gone }:
   terminal.print(`${counted(changes, 'record')} changed in ${target.name}.\n`);
 }
 
-/** What a change concerns. */
+/** The records of a change. */
 interface Concerned {
   /** The keys of the changed records. */
   changed: ReadonlySet<string>;
-  /** The items of the changed records and of their pointers, as they are. */
+  /** The current items of the changed records and their pointers. */
   items: ReadonlyMap<string, CrmItem>;
   /** The items of the added records, as they will be. */
   added: readonly CrmItem[];
@@ -83,7 +83,7 @@ interface Concerned {
   others: readonly LocatedRecord[];
 }
 
-/** Reads what the change concerns, and reports what of it is damaged. */
+/** Reads the records of the change, and reports damaged ones. */
 async function readConcerned(target: Target, { add, gone }: Change, terminal: Terminal): Promise<Concerned> {
   const changed = new Set([...add.map(({ kind, record }) => itemKey(kind, record.id)), ...gone]);
   const read = async (keys: readonly string[]) => {
@@ -114,7 +114,7 @@ function ownerKeys(item: CrmItem): string[] {
   return to === undefined ? [] : ownerIds(item).map((id) => itemKey(to, id));
 }
 
-/** What has to be written; each list is complete before the next begins, so no pointer leads to a client that is absent. */
+/** The writes of the change. Each list is complete before the next begins, so no pointer leads to a missing client. */
 function planWrites({ changed, items, added, pointers }: Concerned, gone: readonly string[]): CrmWrite[][] {
   const puts = (wanted: readonly CrmItem[]) =>
     wanted.filter((item) => !isDeepStrictEqual(items.get(item.pk), item)).map((item) => ({ put: item }));

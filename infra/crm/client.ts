@@ -8,7 +8,7 @@ import type { Target } from './target.ts';
 
 const CALL_MS = 10_000;
 
-/** Shows what the service knows of a client: the record, the accounts opened here, and the operations that have not ended. */
+/** Shows the data about a client: the record, the accounts opened here, and the operations that have not ended. */
 export async function showClient(target: Target, id: string, { print }: Terminal): Promise<void> {
   const store = await openLedger(target);
   const item = await target.table.read(itemKey('clients', id));

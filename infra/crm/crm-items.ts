@@ -28,7 +28,7 @@ export interface CrmItem {
   connection_ids?: string[];
 }
 
-/** What a pointer leads to, and the attribute that names it. */
+/** The target of a pointer, and the attribute with its id. */
 interface PointerKind {
   to: CrmKind;
   attribute: 'client_id' | 'client_ids' | 'connection_ids';
@@ -61,7 +61,7 @@ export function ownerIds({ client_id, client_ids, connection_ids }: CrmItem): st
   return client_ids ?? connection_ids ?? (client_id === undefined ? [] : [client_id]);
 }
 
-/** The item of a pointer. @param ids one, where it is unique */
+/** The item of a pointer. @param ids one, if the pointer is unique */
 export function pointer(pk: string, ids: readonly string[]): CrmItem {
   const { attribute } = pointerKind(pk) ?? {};
   if (attribute === 'client_id') return { pk, ...(ids[0] === undefined ? {} : { client_id: ids[0] }) };

@@ -23,7 +23,7 @@ export function mailAccount(config: SESv2ClientConfig) {
   const client = new SESv2Client({ maxAttempts: 8, ...config });
 
   return {
-    /** @param address SES compares its local part as it stands: the list may have another spelling */
+    /** @param address SES compares its local part exactly: the list may have another spelling */
     async suppressed(address: string): Promise<SuppressedAddress | undefined> {
       const command = new GetSuppressedDestinationCommand({ EmailAddress: address });
       const found = (await orAbsent(client.send(command)))?.SuppressedDestination;
@@ -37,7 +37,7 @@ export function mailAccount(config: SESv2ClientConfig) {
     },
 
     /**
-     * What became of an email, the oldest event first, such as `delivery 2026-11-23T10:15:00.000Z`.
+     * The events of an email, oldest first, such as `delivery 2026-11-23T10:15:00.000Z`.
      * @returns undefined without Virtual Deliverability Manager, and in the first minutes with it
      */
     async events(messageId: string): Promise<string[] | undefined> {
@@ -59,7 +59,7 @@ export function mailAccount(config: SESv2ClientConfig) {
   };
 }
 
-/** @returns undefined for what SES does not know */
+/** @returns undefined if SES has no data */
 async function orAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

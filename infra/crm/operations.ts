@@ -49,7 +49,7 @@ export async function listOperations(target: Target, { json }: { json?: boolean 
   terminal.print(table(operationRows(open)));
 }
 
-/** What a list shows of operations, after a line of headings. */
+/** The columns of operations in a list, after a line of headings. */
 export function operationRows(open: readonly Listed[]): string[][] {
   const rows = open.map((one) => {
     const { held } = one;

@@ -21,8 +21,9 @@ const callSignal = () => AbortSignal.timeout(CALL_MS);
 const MAX_TRACKED = 5;
 
 /**
- * Shows why a person gets no code: what was asked for and sent, whether SES suppresses the address, which limit holds the
- * next request, and whether the registration is confirmed. It reads by key: a registration by phone is found by its number.
+ * Shows why a person gets no code: the request and its message, whether SES suppresses the address, which limit holds
+ * the next request, and whether the registration is confirmed. It reads by key: a registration by phone is found by its
+ * number.
  */
 export async function showRegistrations(
   target: Target,
@@ -82,7 +83,7 @@ async function findRegistrations(registrations: Tables['registrations'], person:
   return found.sort((a, b) => b.record.requested_at.localeCompare(a.record.requested_at));
 }
 
-/** @param mail absent: SES is not asked what became of the message */
+/** @param mail absent: the delivery is not read from SES */
 async function describeRegistration({ record, codeExpiresAt, guesses }: Found, mail?: MailAccount): Promise<string> {
   const { registration_id, requested_at, otp_type, delivery, confirmation } = record;
   const messageId = delivery?.message_id;

@@ -2,12 +2,12 @@ import type { BusEvent } from './stand-ins/events.ts';
 
 type Target = (event: BusEvent) => void;
 
-/** The event bus of the local service: what was published, oldest first, and who hears it. */
+/** The event bus of the local service: its events, oldest first, and its targets. */
 export class Bus {
   #events: BusEvent[] = [];
   readonly #targets: Target[] = [];
 
-  /** Has a target hear every event from now on. */
+  /** Adds a target for every further event. */
   rule(target: Target): void {
     this.#targets.push(target);
   }

@@ -5,7 +5,7 @@ import type { BusEvent } from './stand-ins/events.ts';
 
 type Consumer = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 
-/** An event on its way to the CRM. */
+/** A pending event for the CRM. */
 export interface Delivery {
   /** Of the thing that it is about. */
   id: string;
@@ -34,7 +34,9 @@ const AT_ONCE = 5;
 /** Of those that are done. */
 const MAX_KEPT = 1_000;
 
-/** The queue between the bus and the function that notifies the CRM, its dead-letter queue, and Lambda that reads it. */
+/**
+ * The queue between the bus and the function that notifies the CRM, its dead-letter queue, and Lambda that reads it.
+ */
 export class DeliveryQueue {
   #messages: Message[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -57,14 +59,14 @@ export class DeliveryQueue {
     this.#work();
   }
 
-  /** @returns false where no message is worked on by this handle */
+  /** @returns false if no message has this handle */
   postpone(receiptHandle: string, seconds: number): boolean {
     const found = this.#messages.find((one) => one.state === 'delivering' && one.receiptHandle === receiptHandle);
     if (found !== undefined) found.visibleAt = Date.now() + seconds * 1_000;
     return found !== undefined;
   }
 
-  /** Moves all of the dead-letter queue back. @returns how many */
+  /** Moves all messages of the dead-letter queue back. @returns their number */
   redeliver(): number {
     const moved = this.#messages.filter(({ state }) => state === 'undelivered');
     for (const one of moved) Object.assign(one, { state: 'waiting', deliveries: 0, visibleAt: Date.now() });

@@ -8,7 +8,7 @@ export const SERVICE_FAULT_KINDS = ['throttled', 'refused', 'down', 'slow'] as c
 export const DATABASE_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost', 'repeated'] as const;
 /** `partial`: the call is answered with 200, but the first event of it was not taken. */
 export const EVENTS_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'partial'] as const;
-/** `garbage`: the CRM answers with what is no answer of its own. */
+/** `garbage`: the CRM's answer is malformed. */
 export const CRM_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost', 'garbage'] as const;
 /** `reply_lost`: the message is sent, and not answered. */
 export const PROVIDER_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost'] as const;

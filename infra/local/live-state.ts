@@ -29,7 +29,10 @@ export type AccountsState = Record<string, { total: number; newest: SimulatedAcc
 /** As `GET /_local/faults` shows them. The version of a target grows with every change of its faults. */
 export type FaultsState = Record<string, { kinds: readonly FaultKind[]; waiting: Fault[]; version: number }>;
 
-/** The events, their deliveries to the CRM, what the CRM accepted, and the clients that it made; newest first. */
+/**
+ * The events, their deliveries to the CRM, the messages that the CRM accepted, and the clients that it created; newest
+ * first.
+ */
 export interface CrmState {
   /** How many events there are, including those not shown. */
   total: number;

@@ -93,7 +93,7 @@ function answerProblems(app: FastifyInstance): void {
   });
 }
 
-/** `/clients`, `/deliveries`, and what the CRM accepted: `/webhook`. */
+/** `/clients`, `/deliveries`, and the messages that the CRM accepted: `/webhook`. */
 function crmRoutes(app: FastifyInstance, { crm, deliveries }: LocalState): void {
   addPath(app, '/clients', { GET: () => crm?.clients() ?? [] });
   addPath(app, '/webhook', { GET: () => crm?.received() ?? [] });

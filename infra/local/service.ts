@@ -36,7 +36,7 @@ export interface ServiceOptions {
   records?: CrmFile;
   /** Settings of the functions that differ from the local ones, by the names of `lib/config.ts`. */
   environment?: Record<string, string>;
-  /** A CRM on this machine that events are posted to, instead of the stand-in. */
+  /** A CRM on this machine that receives the events, instead of the stand-in. */
   crmWebhook?: { url: string; key: string };
   /** The key that messages to the broker's own provider are signed with. */
   providerKey?: string;

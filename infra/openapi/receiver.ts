@@ -17,7 +17,7 @@ const webhook = new Webhook(WEBHOOK_SECRET);
 /** The answers by `webhook-id`. A CRM keeps them in its database, written together with the client. */
 const answers = new Map<string, object>();
 
-/** What the CRM does with an event that is new to it. */
+/** Handles a new event. */
 function receive({ type, data }: Message): object {
   // `email_taken`: the address is a client's already, and a person must decide.
   if (type !== 'RegistrationConfirmed' || data.email_taken === true) return {};

@@ -10,7 +10,7 @@ const SUMMARIES: Readonly<Record<EventType, string>> = {
   AccountOpened: 'A trading account was opened',
 };
 
-/** `webhooks` of the document: what the service posts to the CRM, where the setting `crmWebhook` names one. */
+/** `webhooks` of the document: the messages to the CRM, if the setting `crmWebhook` names one. */
 export function webhooks(): JsonObject {
   return Object.fromEntries(EVENTS.map((event) => [event, { post: webhook(event) }]));
 }

@@ -30,7 +30,7 @@ export interface ObjectStore {
   tags(key: string, signal: AbortSignal): Promise<Record<string, string>>;
   /** Replaces all tags of an object. @throws AwsFailure */
   putTags(key: string, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>;
-  /** An address that anybody can download an object from, signed with the caller's credentials; it makes no call. */
+  /** A presigned address for downloading an object, signed with the caller's credentials. It makes no call. */
   link(key: string, validSeconds: number): Promise<string>;
 }
 

@@ -3,7 +3,7 @@ import { AwsFailure } from './failure.ts';
 
 /** A queue, as the function sees it that works on its messages. */
 export interface Queue {
-  /** Has a message come again after so many seconds. @throws AwsFailure; then it comes when the queue's own time is up */
+  /** Makes a message visible again after this many seconds. @throws AwsFailure; then the queue's default applies */
   postpone(receiptHandle: string, seconds: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -11,7 +11,7 @@ export interface Queue {
 export function queue(QueueUrl: string, config: SQSClientConfig = {}): Queue {
   const client = new SQSClient({
     maxAttempts: 3,
-    // It warns on the console where the two differ.
+    // It warns on the console if the two differ.
     useQueueUrlAsEndpoint: false,
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true },
     ...config,

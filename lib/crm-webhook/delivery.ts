@@ -17,7 +17,7 @@ export interface WebhookDependencies {
   links: DocumentLinks;
   clients: CrmClients;
   post: Post;
-  /** Has a message of the queue come again after so many seconds. */
+  /** Makes a message of the queue visible again after this many seconds. */
   postpone(receiptHandle: string, seconds: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export async function notifyCrm(
   }
 }
 
-/** How long after so many deliveries the next one follows. */
+/** The delay of the next delivery, by the number of earlier ones. */
 export function secondsUntilNext(deliveries: number): number {
   return Math.min(REDELIVERY.firstSeconds * 2 ** (deliveries - 1), REDELIVERY.maxSeconds);
 }

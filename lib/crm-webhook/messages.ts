@@ -66,13 +66,13 @@ const message = <const T extends EventType, const S extends v.GenericSchema>(typ
     data,
   });
 
-/** What is posted to the CRM, by the type of the event. A receiver ignores members that it does not know. */
+/** The messages to the CRM, by the type of the event. A receiver ignores unknown members. */
 export const MESSAGE_SCHEMAS = {
   RegistrationConfirmed: message('RegistrationConfirmed', RegistrationConfirmed),
   AccountOpened: message('AccountOpened', v.object(EVENT_SCHEMAS.AccountOpened.entries)),
 } as const satisfies Record<EventType, v.GenericSchema>;
 
-/** What the CRM may answer with 2xx, if it answers anything. */
+/** The optional body of the CRM's 2xx answer. */
 export const AnswerSchema = v.object({
   client_id: v.optional(
     v.pipe(

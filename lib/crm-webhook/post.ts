@@ -7,7 +7,7 @@ import { AnswerSchema, type WebhookAnswer } from './messages.ts';
 /** The CRM did not accept an event, or did not say so. */
 export class NotAccepted extends Error {
   override readonly name = 'NotAccepted';
-  /** A word of ours for the log; nothing of the answer. */
+  /** A code for the log; nothing of the answer. */
   readonly reason: string;
 
   constructor(reason: string, cause?: unknown) {
@@ -16,7 +16,7 @@ export class NotAccepted extends Error {
   }
 }
 
-/** Posts a message with its id. @throws NotAccepted; the CRM may have accepted it all the same */
+/** Posts a message with its id. @throws NotAccepted; the CRM may have accepted it */
 export type Post = (message: { id: string; body: string }, signal: AbortSignal) => Promise<WebhookAnswer>;
 
 /** For the whole exchange, in milliseconds. */

@@ -24,7 +24,10 @@ export interface ProviderOptions {
 /** The timeouts of a connection and of the whole send, in milliseconds. */
 const CONNECT_MS = 3_000;
 const SEND_MS = 10_000;
-/** Bodies are padded to a multiple of this length, which then does not tell a code from an owner's notice. */
+/**
+ * Bodies are padded to a multiple of this length, so that the length does not distinguish a code from an owner's
+ * notice.
+ */
 const BLOCK_BYTES = 2_048;
 
 /** A phone channel through the broker's own provider: one signed request for each message. */
@@ -55,7 +58,7 @@ function pad(body: string): string {
 }
 
 /**
- * Posts a message at most once, on a connection of its own.
+ * Posts a message at most once, on a new connection.
  *
  * The outcome is certain if there was no connection, and for the statuses 400 to 499. Everything else is
  * `unknown_outcome`: 5xx, redirects, and a connection that failed without a status. The answer's body is not read.

@@ -5,20 +5,23 @@ import { clientItem } from './client-items.ts';
 import { type Client, ClientSchema } from './crm-records.ts';
 import { crmKey, readItems, readRecord } from './crm-table.ts';
 
-/** What became of a client's record. `refused`: the id or the email address is another client's, and nothing was written. */
+/**
+ * The outcome of writing a client's record. `refused`: the id or the email address is another client's, and nothing was
+ * written.
+ */
 type Added = 'written' | 'known' | 'refused';
 
 /** The clients among the CRM records. */
 export interface CrmClients {
   /**
-   * Writes a new client without a referral code, whose addresses lead to the record. What is there stays as it is, so a
-   * repeat changes nothing.
+   * Writes a new client without a referral code, whose addresses lead to the record. Existing items do not change, so a
+   * repeat has no effect.
    * @throws AwsFailure
    */
   add(client: Omit<Client, 'referral_code'>, signal: AbortSignal): Promise<Added>;
 }
 
-/** How often the items are read again, because somebody else has written them meanwhile. */
+/** The number of attempts after concurrent writes. */
 const MAX_ATTEMPTS = 4;
 
 /** In one condition. */
@@ -59,7 +62,7 @@ export function dynamoCrmClients(table: Table, name: string, transact: Transact)
     },
   };
 
-  /** The pointer of a phone, which leads to all clients who share it, unless somebody else has changed it since. */
+  /** The pointer of a phone, for all clients who share it, unless it was changed since. */
   function sharePhone(pk: string, before: unknown, id: string): Write {
     if (!Array.isArray(before)) return put({ pk, client_ids: [id] }, 'attribute_not_exists(pk)');
     const compared = before.slice(0, MAX_COMPARED).map((one, index): [string, unknown] => [`:id${index}`, one]);

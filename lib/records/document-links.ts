@@ -3,7 +3,7 @@ import { awaitAll } from '../deadline.ts';
 import { CLEAN_VERDICT, SCAN_TAG } from '../validators/deployment.ts';
 import type { StoredDocument } from './documents.ts';
 
-/** How long a link is valid, in seconds; less where the credentials that sign it end before. */
+/** How long a link is valid, in seconds; less if the signing credentials expire earlier. */
 const LINK_SECONDS = 60 * 60;
 
 /** A document, and where to download it. */

@@ -30,7 +30,7 @@ const post = (path: string, body: object) =>
     body: JSON.stringify(body),
   });
 
-/** A new person who has confirmed; the event is on its way. @returns the registration's id */
+/** A new person who has confirmed; the event is pending. @returns the registration's id */
 async function confirmed(person: Person = world.stranger(), more: object = {}): Promise<string> {
   await world.post(registrationOf(person, { ...more }));
   const code = codeIn(world.sentTo('email', person)[0]);
@@ -75,7 +75,7 @@ describe('A confirmed registration', () => {
     ['garbage', 1],
     ['reply_lost', 1],
     ['refused', 3],
-  ] as const)('reaches a CRM that is %s (%i times) all the same, and becomes one client', async (kind, times) => {
+  ] as const)('still reaches a CRM that is %s (%i times), and becomes one client', async (kind, times) => {
     world.service.faults('crm').set({ kind, times });
     const id = await confirmed();
     for (let failed = 1; failed <= times; failed += 1) {

@@ -167,7 +167,7 @@ const EVERY_MESSAGE: Deployment = {
   ],
 };
 
-/** The broker's own provider is used instead of AWS; what it refuses is not sent. */
+/** The broker's own provider is used instead of AWS; a refused message is not sent. */
 const byProvider =
   (channel: PhoneChannel): Row[2] =>
   async (running) => {

@@ -118,7 +118,7 @@ describe('The settings of a deployment', () => {
   });
 });
 
-it('A provider of the broker takes the place of what a channel needs of AWS', () => {
+it('A provider of the broker replaces the AWS settings of a channel', () => {
   const provider = { call: 'https://voice.acme.example:8443/call?team=1', whatsapp: 'https://wa.acme.example/' };
   const settings = { ...SENDER, channels: 'email,call,whatsapp', 'phone.countries': 'GB', provider };
   expect(readSettings(settings)).toMatchObject({ provider });

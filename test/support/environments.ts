@@ -255,7 +255,7 @@ function timeOut(ms: number, working: Working, end: () => void): { stop(): void 
  */
 const loading = new Mutex(2);
 
-/** In this process, where the simulated services are: they watch its sockets for connections that were refused. */
+/** In this process, with the simulated services: they watch its sockets for refused connections. */
 function tellOfRefusal(port: number): void {
   const socket = new EventEmitter();
   socket.on('error', () => {});

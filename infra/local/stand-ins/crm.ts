@@ -32,13 +32,13 @@ export interface CrmStandIn extends StandIn {
   readonly webhook: string;
   /** Those that were made since the start, oldest first. */
   clients(): LocalClient[];
-  /** What was accepted, oldest first; a duplicate is the same message. */
+  /** The accepted messages, oldest first; a duplicate counts once. */
   received(): ReceivedMessage[];
 }
 
 /**
- * The broker's CRM: accepts signed events, and makes a client of each confirmed registration whose email address is not a
- * client's yet. A message that comes again gets the same answer.
+ * The broker's CRM: accepts signed events, and makes a client of each confirmed registration whose email address is not
+ * a client's yet. A message that comes again gets the same answer.
  */
 export async function startCrm({ keys, ...options }: CrmOptions): Promise<CrmStandIn> {
   const messages = new Map<string, ReceivedMessage>();

@@ -1,7 +1,7 @@
 import type { Need } from '../rights/policy.ts';
 import type { Answer, Call } from './stand-in.ts';
 
-/** What an account of SES knows of its mails: the suppression list, and what became of each mail. SES v2, as JSON. */
+/** The mail data of an SES account: the suppression list, and the events of each mail. SES v2, as JSON. */
 export interface SesAccount {
   /**
    * Notes a mail that SES accepted. SES accepts mails to addresses on the suppression list too, and delivers none.
@@ -23,7 +23,7 @@ interface Suppressed {
 const MAX_MAILS = 1_000;
 
 export function sesAccount(): SesAccount {
-  /** By the address with its domain in lower case: to manage the list, SES compares the local part as it stands. */
+  /** By the address with its domain in lower case: to manage the list, SES compares the local part exactly. */
   const suppressed = new Map<string, Suppressed>();
   const mails = new Map<string, object>();
 

@@ -23,7 +23,7 @@ describe('Without the setting', () => {
 });
 
 describe('The events of the bus', () => {
-  it('go to a queue; where it cannot be reached, to the dead-letter queue of the bus', () => {
+  it('go to a queue; if it is unreachable, to the dead-letter queue of the bus', () => {
     const [rule] = Object.values(resources(template, 'AWS::Events::Rule'));
     expect(plain(rule?.Properties)).toMatchObject({
       EventBusName: '<EventBus>',
@@ -32,7 +32,7 @@ describe('The events of the bus', () => {
     });
   });
 
-  it('are worked on one by one, a few at a time, and come again until the dead-letter queue gets them', () => {
+  it('are processed one by one, a few in parallel, and retried until the dead-letter queue gets them', () => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       EventSourceArn: { 'Fn::GetAtt': ['CrmQueue', 'Arn'] },
       BatchSize: 1,
@@ -80,7 +80,7 @@ describe('The function', () => {
     });
   });
 
-  it('and the CRM read scanned documents only where no malware was found', () => {
+  it('and the CRM read scanned documents only if no malware was found', () => {
     const clean = { StringEquals: { 's3:ExistingObjectTag/GuardDutyMalwareScanStatus': 'NO_THREATS_FOUND' } };
     expect(rightsOf(scanned, 'NotifyCrm')).toMatchObject({ ReadDocuments: { may: ['s3:GetObject'], if: clean } });
     scanned.hasResourceProperties('AWS::IAM::ManagedPolicy', {

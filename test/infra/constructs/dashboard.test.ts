@@ -28,7 +28,7 @@ describe('The dashboard', () => {
     }
   });
 
-  it('shows no confirmations where nothing can be confirmed', () => {
+  it('shows no confirmations without the setting', () => {
     expect(JSON.stringify(graphs({}))).not.toMatch(/Confirmed|seconds_to_confirm/);
   });
 

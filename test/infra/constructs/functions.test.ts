@@ -50,7 +50,7 @@ describe('The registration function', () => {
     expect(callsFrom(arn)).toMatchObject({ on: expect.arrayContaining([arn]) });
   });
 
-  it('may read the signing keys of a provider of the broker, and not send by AWS what goes to it', () => {
+  it('may read the signing keys of a provider of the broker, and not send its messages by AWS', () => {
     const toProvider = (urls: Record<string, string>) =>
       rightsOf(synthesize({ ...EVERYTHING, provider: urls }), 'RequestRegistration');
     const url = 'https://messages.acme.example/send';

@@ -15,7 +15,7 @@ beforeEach(() => {
 const TIME = String.raw`2\d{3}-\d\d-\d\dT[\d:.]+Z`;
 
 describe('npm run crm -- registration', () => {
-  it('shows what was asked for and sent by email, its delivery, and what holds the next message', async () => {
+  it('shows the request and its email, the delivery, and the limit that holds the next message', async () => {
     expect((await register(operators.service, { email })).status).toBe(204);
     const { code, out } = await operators.local('registration', email.toUpperCase());
     expect(code).toBe(0);
@@ -77,7 +77,7 @@ describe('npm run crm -- registration', () => {
     expect(out).not.toMatch(/SES|delivery:/);
   });
 
-  it('shows a person of whom nothing is kept', async () => {
+  it('shows a person without data', async () => {
     const { code, out } = await operators.local('registration', email);
     expect(out).toMatch(/^0 registrations of .*Next message by email: no limit holds it\.\n$/s);
     expect(code).toBe(0);

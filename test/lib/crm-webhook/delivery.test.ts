@@ -250,7 +250,7 @@ describe('The message of a confirmed registration', () => {
 });
 
 describe('The client that the CRM answers with', () => {
-  it('stands in the table as the operators’ command writes it, and a repeat changes nothing', async () => {
+  it('is in the table as the operators’ command writes it, and a repeat changes nothing', async () => {
     const world = await registered();
     for (let times = 0; times < 2; times += 1) {
       expect(await world.notify()).toBe(true);
@@ -260,7 +260,7 @@ describe('The client that the CRM answers with', () => {
     expect(world.events).toEqual(['CrmNotified', 'CrmNotified']);
   });
 
-  it('is not written where the CRM names none', async () => {
+  it('is not written if the CRM names none', async () => {
     const world = await registered();
     world.answer = () => ({});
     expect(await world.notify()).toBe(true);
@@ -325,7 +325,7 @@ describe.concurrent('A delivery in which one step goes wrong', () => {
   });
 
   it.each(['', '{}', '{"detail-type":"Other","detail":{}}', '{"detail-type":"AccountOpened","detail":{"id":"a"}}'])(
-    'is never done for what is no event of ours: %j',
+    'is never done for a foreign event: %j',
     async (body) => {
       const world = new World();
       expect(await world.notify({ body })).toBe(false);
@@ -341,7 +341,7 @@ describe('The deliveries of one event', () => {
     expect(waits.slice(0, 9)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
   });
 
-  it('go on for a day', () => {
+  it('continue for a day', () => {
     const hours = waits.reduce((sum, seconds) => sum + seconds, 0) / HOUR_SECONDS;
     expect(hours).toBeGreaterThanOrEqual(24);
     expect(hours).toBeLessThan(25);

@@ -34,7 +34,7 @@ describe('The body of a request', () => {
     },
   );
 
-  it('that is no JSON gets malformed_json, which is logged', async () => {
+  it('that is not JSON gets malformed_json, which is logged', async () => {
     const { handler, events } = anything();
     const answer = await answerTo(handler, event('{'));
     expect(answer).toMatchObject({ statusCode: 400, problem: { type: 'malformed_json' } });

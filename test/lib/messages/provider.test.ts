@@ -31,7 +31,7 @@ async function provider(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${await listening(server)}/send?team=1`;
 }
 
-/** A provider that notes what it gets. */
+/** A provider that records its requests. */
 async function recording() {
   const seen: { path: string | undefined; headers: IncomingHttpHeaders; body: string }[] = [];
   const url = await provider(async (request, response) => {
@@ -88,7 +88,7 @@ describe('A message to the provider', () => {
   });
 });
 
-/** A port at which nobody listens any more. */
+/** A closed port. */
 async function closedPort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
@@ -131,7 +131,7 @@ describe('A message that certainly was not sent', () => {
     expect(failure.kind).toBe('retryable');
   });
 
-  it('is one without time or without a key, for which nobody is called', async () => {
+  it('is one without time or without a key, without a call', async () => {
     const { seen, url } = await recording();
     expect(await failureOf(sendTo(url, AbortSignal.abort()))).toMatchObject({ reason: 'NoTimeLeft' });
     const keys = () => Promise.reject(new Error('none'));
@@ -183,7 +183,7 @@ describe('A message that may have been sent', () => {
 });
 
 describe('A message that was sent', () => {
-  it.each([200, 201, 202, 299])('is one that the provider answers by %i, whatever it says', async (status) => {
+  it.each([200, 201, 202, 299])('is one that the provider answers by %i, with any body', async (status) => {
     const url = await provider((_, response) => void response.writeHead(status).write('x'.repeat(100_000)));
     expect(await sendTo(url)).toEqual({ messageId: 'message-1' });
   });

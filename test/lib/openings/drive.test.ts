@@ -318,7 +318,7 @@ describe('A later worker', () => {
     const scene = new Scene();
     scene.looks = [sighting];
     const held = await left(scene, { at: 'sent', login: scene.login, commands: 'one' });
-    // What its own command has opened is no replay.
+    // An account that its own command has opened is not a replay.
     const replayed = end === 'opened' ? { replayed: !calls.includes('send') } : {};
     expect(await scene.run(held, worker)).toMatchObject({ kind: end, ...replayed });
     expect(scene.calls.map((call) => call.split(' ')[0]).slice(0, calls.length)).toEqual(calls);

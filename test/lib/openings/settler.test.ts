@@ -5,7 +5,7 @@ import { settleOperations } from '../../../lib/openings/settler.ts';
 import type { EventFields, EventName } from '../../../lib/telemetry.ts';
 import { recordingTelemetry } from '../../support/openings.ts';
 
-it('The settler reports an operation that it cannot acquire, and goes on with the next', async () => {
+it('The settler reports an operation that it cannot acquire, and continues with the next', async () => {
   const acquired: string[] = [];
   const ledger = {
     due: async () => ['one', 'two'],

@@ -38,7 +38,7 @@ describe('A client that is added', () => {
     },
   );
 
-  it('is known when it comes again, and what was changed since stays', async () => {
+  it('is recognized when it comes again, and later changes stay', async () => {
     await add(ANN);
     const changed = { ...ANN, email: 'ann@example.com', name: 'Ann Lee', language: 'de' };
     await database.tables.crm.put({ pk: 'client#CLIENT09', record: changed }, signal);
@@ -66,7 +66,7 @@ describe('A client that is added', () => {
     expect(await items()).toEqual(before);
   });
 
-  it('is refused where a record of that id cannot be read', async () => {
+  it('is refused if a record of that id cannot be read', async () => {
     await database.tables.crm.put({ pk: 'client#CLIENT09', record: { id: 'CLIENT09' } }, signal);
     expect(await add(ANN)).toBe('refused');
   });

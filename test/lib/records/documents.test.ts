@@ -280,7 +280,7 @@ describe('A document of a registration that may be confirmed', () => {
     expect(s3.objects.get(`documents/${KEYS[0]}`)?.body.equals(FILES.png)).toBe(true);
   });
 
-  it('keeps the verdict of its scan, and stays as it is until it has one', async () => {
+  it('keeps the verdict of its scan, and does not change until it has one', async () => {
     const { s3, documents } = await realStore({ tagged: true, scanned: true });
     const stored = await documents.store('r-1', [document(FILES.png)], signal);
     const tags = () => s3.objects.get(`documents/${KEYS[0]}`)?.tags;

@@ -5,7 +5,7 @@ import type { Telemetry } from '../../../lib/telemetry.ts';
 
 const { signal } = new AbortController();
 
-/** A directory of these items, and what it logs. */
+/** A directory of these items, and its log. */
 function directory(...items: Item[]) {
   const logged: unknown[] = [];
   const telemetry: Telemetry = { event: (...event) => logged.push(event), with: () => telemetry };

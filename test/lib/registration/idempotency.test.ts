@@ -31,7 +31,7 @@ describe('An Idempotency-Key', () => {
     const fake = fakeRegistration({ claim: { kind: 'finished', registrationId } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
     expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'count replay', 'verify', 'release counts']);
-    // The replay itself stays counted, and is no request of its own on the dashboard.
+    // The replay itself stays counted, but is not a request on the dashboard.
     expect(fake.released).toEqual(['admit']);
     expect(fake.events).toEqual([]);
   });

@@ -79,7 +79,7 @@ describe('documents', () => {
     ['no padding', 2_097_150, 2_097_154],
     ['one =', 2_097_152, 2_097_152],
     ['two =', 2_097_151, 2_097_153],
-  ])('are counted by their bytes, whatever their base64 ends with: %s', async (_, one, other) => {
+  ])('are counted by their bytes, with any end of their base64: %s', async (_, one, other) => {
     expect((await check({ d0cUpl: [document(one)], m0re: [document(other)] })).ok).toBe(true);
     expect(await check({ d0cUpl: [document(one)], m0re: [document(other + 1)] })).toMatchObject({ tooLarge: true });
   });

@@ -6,7 +6,7 @@ const MAX_TOLD = 300;
 /** Of a line of the log; the rest is the same in each, or counts. */
 const TOLD_OF_LOG = ['operation_id', 'registration_id', 'login', 'status', 'type', 'step', 'reason'];
 
-/** The events of a world, in order: the tries, the received calls, and what the functions logged. */
+/** The events of a world, in order: the attempts, the received calls, and what the functions logged. */
 export class Diary {
   readonly #world: AccountWorld;
   readonly #lines: string[] = [];

@@ -25,7 +25,7 @@ const SENT = answer(204);
 const LIMITED = answer(429, 'too_many_requests');
 
 describe('the check of a registration', () => {
-  it('lets one message and 204 pass, as often as it is repeated', () => {
+  it('lets one message and 204 pass, for any number of repeats', () => {
     const intent = anIntent();
     for (const one of [SENT, SENT]) checkRegistration({ messages: 1, isUndisturbed: true }, intent, one);
     checkRegistrationEnd({ messages: 1, isUndisturbed: true }, intent);

@@ -454,7 +454,7 @@ describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, re
 });
 
 describe('The stand-in of SES', () => {
-  it('accepts a mail to a suppressed address in any case, delivers none, and says so to whoever names it as it is listed', async () => {
+  it('accepts a mail to a suppressed address in any case, delivers none, and reports the listed spelling', async () => {
     const recorded: unknown[] = [];
     const standIn = await startSes({
       faults: new Faults(),
