@@ -6,6 +6,7 @@ import type { Documents } from '../records/documents.ts';
 import type { EventDetail } from '../records/event-schemas.ts';
 import type { Registrations, StoredRegistration } from '../records/registrations.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
+import { COUNTRY_CODES } from '../validators/countries.ts';
 import { REDELIVERY } from '../validators/deployment.ts';
 import { accountMessage, parseEvent, registrationMessage } from './messages.ts';
 import type { Post } from './post.ts';
@@ -43,13 +44,16 @@ export async function notifyCrm(
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<boolean> {
+  let scoped = telemetry;
   try {
     const event = parseEvent(body);
-    if (event['detail-type'] === 'AccountOpened') await notifyOfAccount(dependencies, event.detail, telemetry, signal);
-    else await notifyOfRegistration(dependencies, event.detail, telemetry, signal);
+    const { 'detail-type': type, detail } = event;
+    scoped = telemetry.with({ type, [type === 'AccountOpened' ? 'operation_id' : 'registration_id']: detail.id });
+    if (event['detail-type'] === 'AccountOpened') await notifyOfAccount(dependencies, event.detail, scoped, signal);
+    else await notifyOfRegistration(dependencies, event.detail, scoped, signal);
     return true;
   } catch (error) {
-    telemetry.event('CrmNotNotified', describeError(error));
+    scoped.event('CrmNotNotified', describeError(error));
     // If this fails too, the message comes when the queue's own time is up. The time of the delivery may be over.
     const postponing = within(POSTPONE_MS);
     await dependencies.postpone(receiptHandle, secondsUntilNext(deliveries), postponing).catch(() => {});
@@ -69,7 +73,7 @@ async function notifyOfAccount(
   signal: AbortSignal,
 ): Promise<void> {
   await post({ id: detail.id, body: accountMessage(detail) }, signal);
-  telemetry.event('CrmNotified', { type: 'AccountOpened', operation_id: detail.id });
+  telemetry.event('CrmNotified');
 }
 
 /** Also writes the record of the client that the CRM made, so that the first account can be opened at once. */
@@ -79,7 +83,6 @@ async function notifyOfRegistration(
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<void> {
-  const scoped = telemetry.with({ type: 'RegistrationConfirmed', registration_id: event.id });
   const registration = await registrations.get(event.id, signal);
   // Expired, or erased at the person's wish: there is nothing to say any more.
   if (registration === undefined) return;
@@ -88,19 +91,23 @@ async function notifyOfRegistration(
   if (linked.some(({ verdict }) => verdict !== undefined)) await documents.keep(registration.documents, signal);
   const { client_id } = await post({ id: event.id, body: registrationMessage(event, registration, linked) }, signal);
   if (client_id !== undefined) {
-    const added = await clients.add(await clientOf(client_id, registration), signal);
-    if (added === 'refused') scoped.event('ClientNotWritten');
+    const added = await clients.add(await buildClient(client_id, registration), signal);
+    if (added === 'refused') telemetry.event('ClientNotWritten');
   }
-  scoped.event('CrmNotified');
+  telemetry.event('CrmNotified');
 }
 
-/** The client that a registration became. The country is that of the phone. */
-async function clientOf(id: string, { email, name, language, phone }: StoredRegistration): Promise<Client> {
+/** The client that a registration became. The country is that of the phone, if it has one of its own. */
+async function buildClient(id: string, { email, name, language, phone }: StoredRegistration): Promise<Client> {
   const client: Client = { id, email, name, ...(language === undefined ? {} : { language }) };
   if (phone === undefined) return client;
   const { parsePhoneNumberFromString } = await import('../validators/phone-numbers.ts');
   const parsed = parsePhoneNumberFromString(phone);
   if (parsed === undefined) return client;
   const { countryCallingCode: country_code, nationalNumber: number, country } = parsed;
-  return { ...client, phone: { country_code, number }, ...(country === undefined ? {} : { country }) };
+  return {
+    ...client,
+    phone: { country_code, number },
+    ...(country !== undefined && COUNTRY_CODES.has(country) ? { country } : {}),
+  };
 }

@@ -7,6 +7,7 @@ import { notifyCrm, secondsUntilNext, type WebhookDependencies } from '../../../
 import { MESSAGE_SCHEMAS } from '../../../lib/crm-webhook/messages.ts';
 import { NotAccepted } from '../../../lib/crm-webhook/post.ts';
 import { dynamoCrmClients } from '../../../lib/records/crm-clients.ts';
+import { ClientSchema } from '../../../lib/records/crm-records.ts';
 import { s3DocumentLinks } from '../../../lib/records/document-links.ts';
 import { s3Documents } from '../../../lib/records/documents.ts';
 import { dynamoRegistrations, type PendingRegistration } from '../../../lib/records/registrations.ts';
@@ -34,7 +35,7 @@ class World {
   readonly id: string;
   readonly clientId: string;
   readonly email: string;
-  readonly phone: string;
+  phone: string;
   /** The bodies that the CRM accepted. */
   accepted: { id: string; body: string }[] = [];
   answer: () => { client_id?: string } = () => ({ client_id: this.clientId });
@@ -258,6 +259,16 @@ describe('The client that the CRM answers with', () => {
     }
     expect(new Set(world.accepted.map(({ id }) => id))).toEqual(new Set([world.id]));
     expect(world.events).toEqual(['CrmNotified', 'CrmNotified']);
+  });
+
+  it('has no country where the phone’s is none of the standard, so that the record can be read', async () => {
+    const world = new World();
+    world.phone = '+24740123';
+    await world.register();
+    expect(await world.notify()).toBe(true);
+    const record = (await world.items()).find(({ pk }) => pk === `client#${world.clientId}`)?.record;
+    expect(v.parse(ClientSchema, record)).toMatchObject({ phone: { country_code: '247', number: '40123' } });
+    expect(record).not.toHaveProperty('country');
   });
 
   it('is not written if the CRM names none', async () => {
