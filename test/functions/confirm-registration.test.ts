@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { FILES } from '../support/document-files.ts';
 import { checkEvent } from '../support/events.ts';
+import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';
 import type { Person } from '../support/persons.ts';
 import {
   CONFIRM_PATH,
   codeIn,
-  newSource,
   PASSWORD,
   type RegistrationWorld,
   registrationOf,
@@ -18,16 +18,16 @@ const PNG = FILES.png.toString('base64');
 
 let world: RegistrationWorld;
 beforeAll(async () => {
-  world = await registrationWorld();
+  world = await registrationWorld({ environment: { FRONT: FRONT_SETTINGS.FRONT } });
 });
 afterAll(() => world.close());
 
-/** Posts a confirmation from a source of its own. */
-function confirm(body: Record<string, unknown>, source = newSource()) {
+/** Posts a confirmation from a source of its own, behind the front. */
+function confirm(body: Record<string, unknown>) {
   return world.send({
     method: 'POST',
     path: CONFIRM_PATH,
-    headers: { 'content-type': 'application/json', 'x-forwarded-for': source },
+    headers: { 'content-type': 'application/json', ...frontHeaders(world.service) },
     body: JSON.stringify({ password: PASSWORD, ...body }),
   });
 }
