@@ -354,7 +354,7 @@ function notices(service: MonitoredService): AlarmDefinition[] {
             atLeast: 3,
           },
         ]),
-    ...(webhook === undefined ? [] : ofCrm(stage)),
+    ...(webhook === undefined ? [] : crmConditions(stage)),
     {
       id: 'ClientErrors',
       loss: 'Junk requests use up the throttle that callers share.',
@@ -380,7 +380,7 @@ function notices(service: MonitoredService): AlarmDefinition[] {
   return all.map((one) => ({ ...one, severity: 'notice' }));
 }
 
-function ofCrm(stage: string): (Named & Condition)[] {
+function crmConditions(stage: string): (Named & Condition)[] {
   return [
     {
       id: 'CrmNotNotified',

@@ -45,7 +45,7 @@ export class Dashboard extends Construct {
       ]),
     );
     page.addWidgets(...settings.channels.map((channel) => conversion(channel, settings)));
-    page.addWidgets(notSent(settings), accountGraph(functions, settings.stage));
+    page.addWidgets(unsentGraph(settings), accountGraph(functions, settings.stage));
     page.addWidgets(
       graph(
         'Functions, ms (p99)',
@@ -85,7 +85,7 @@ function conversion(channel: Channel, { stage, channels, confirmation }: Setting
   });
 }
 
-function notSent({ stage }: Settings): GraphWidget {
+function unsentGraph({ stage }: Settings): GraphWidget {
   const counted = (event: string) => eventCount(stage, event, 5, { service: SENDER }).with({ label: event });
   return graph(
     'One-time passwords not sent',

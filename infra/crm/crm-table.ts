@@ -46,7 +46,7 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}): 
     async readMany(keys) {
       const items: CrmItem[] = [];
       const wanted = [...new Set(keys)].map((pk) => ({ pk }));
-      await inBatches(wanted, MAX_READS, async (Keys) => {
+      await splitBatches(wanted, MAX_READS, async (Keys) => {
         const RequestItems = { [TableName]: { Keys, ConsistentRead: true } };
         const answer = await documents.send(new BatchGetCommand({ RequestItems }));
         items.push(...((answer.Responses?.[TableName] ?? []) as CrmItem[]));
@@ -62,14 +62,14 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}): 
         const answer = await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: batch } }));
         return answer.UnprocessedItems?.[TableName] ?? [];
       };
-      await inBatches(requests, MAX_WRITES, send, progress);
+      await splitBatches(requests, MAX_WRITES, send, progress);
     },
     close: () => client.destroy(),
   };
 }
 
 /** @param send sends a batch, and returns what DynamoDB has left of it, which is sent again */
-async function inBatches<T>(
+async function splitBatches<T>(
   all: readonly T[],
   size: number,
   send: (batch: T[]) => Promise<T[]>,

@@ -80,7 +80,7 @@ function mailChecks({ senderAddress, senderDomain, senderIdentity }: Settings, d
         );
       },
     },
-    ...(byDomain ? [dmarc(senderDomain), mailFrom(senderDomain)] : []),
+    ...(byDomain ? [dmarc(senderDomain), mailFromCheck(senderDomain)] : []),
   ];
 }
 
@@ -113,7 +113,7 @@ function dmarc(domain: string): Check {
   };
 }
 
-function mailFrom(domain: string): Check {
+function mailFromCheck(domain: string): Check {
   return {
     area: 'mail',
     subject: 'MAIL FROM',

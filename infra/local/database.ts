@@ -242,13 +242,13 @@ function readTarget(body: string): CallTarget {
         Object.entries(item).map(([action, { TableName: table, ...keyed }]) => ({
           action: `${action}Item`,
           table,
-          key: keyOf(keyed),
+          key: itemKey(keyed),
         })),
       );
       return { tables: writes.map(({ table }) => table), writes };
     }
     const tables = TableName === undefined ? Object.keys(RequestItems ?? {}) : [TableName];
-    return { tables, key: keyOf(single), ...(IndexName === undefined ? {} : { index: IndexName }) };
+    return { tables, key: itemKey(single), ...(IndexName === undefined ? {} : { index: IndexName }) };
   } catch {
     return { tables: [] };
   }
@@ -262,7 +262,7 @@ interface Keyed {
   Key?: { pk?: { S?: string } };
 }
 
-function keyOf({ Item, Key }: Keyed): string {
+function itemKey({ Item, Key }: Keyed): string {
   return (Item ?? Key)?.pk?.S ?? '';
 }
 

@@ -44,9 +44,9 @@ export class DeliveryQueue {
   readonly #working = new Set<Promise<void>>();
 
   /** Has a function work on the messages from now on. */
-  consumeWith(consumer: Consumer, contextOf: () => Context): void {
+  consume(consumer: Consumer, contextOf: () => Context): void {
     this.#consume = async (message) => {
-      const { batchItemFailures } = await consumer({ Records: [recordOf(message)] }, contextOf());
+      const { batchItemFailures } = await consumer({ Records: [sqsRecord(message)] }, contextOf());
       return batchItemFailures.length === 0;
     };
     this.#work();
@@ -131,7 +131,7 @@ export class DeliveryQueue {
   }
 }
 
-function recordOf({ event, receiptHandle, deliveries }: Message): SQSEvent['Records'][number] {
+function sqsRecord({ event, receiptHandle, deliveries }: Message): SQSEvent['Records'][number] {
   return {
     messageId: event.id,
     receiptHandle,

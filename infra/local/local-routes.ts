@@ -144,16 +144,16 @@ function captchaRoutes(app: FastifyInstance, captcha: Captcha | undefined): void
 
 /** `/platforms/…`: the simulated trading servers. */
 function platformRoutes(app: FastifyInstance, platforms: ReadonlyMap<string, SimulatedServer>): void {
-  const serverOf = (request: FastifyRequest): SimulatedServer => {
+  const findServer = (request: FastifyRequest): SimulatedServer => {
     const server = platforms.get(nameParameter(request));
     if (server !== undefined) return server;
     throw new Refusal(404, 'No simulated server has this connection id.', { connections: [...platforms.keys()] });
   };
   addPath(app, '/platforms', { GET: () => [...platforms.keys()] });
-  addPath(app, '/platforms/:name/accounts', { GET: (request) => serverOf(request).accounts() });
+  addPath(app, '/platforms/:name/accounts', { GET: (request) => findServer(request).accounts() });
   addPath(app, '/platforms/:name/login', {
     POST: (request) => {
-      const server = serverOf(request);
+      const server = findServer(request);
       const { login, password } = parseBody(request, LoginSchema);
       return { access: server.access(login, password) };
     },

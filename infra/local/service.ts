@@ -186,7 +186,7 @@ async function startClock(load: LoadFunction, runs: boolean) {
 async function startNotifier(load: LoadFunction, deliveries: DeliveryQueue): Promise<void> {
   const { name, timeoutSeconds } = NOTIFIER;
   const handler = (await load(name)) as unknown as (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
-  deliveries.consumeWith(handler, () => lambdaContext(name, Date.now() + timeoutSeconds * 1_000));
+  deliveries.consume(handler, () => lambdaContext(name, Date.now() + timeoutSeconds * 1_000));
 }
 
 /**
@@ -215,7 +215,7 @@ async function startEnvironment(
   const aws = open(await startAws(localResources(told, settings, secrets)));
   const services = new Map<string, Faults>(Object.entries(aws.faults));
   const captcha = await addCaptcha(told, secrets, services, open);
-  const crm = crmWebhook === undefined ? await startCrmWith(secrets, services, open) : undefined;
+  const crm = crmWebhook === undefined ? await addCrm(secrets, services, open) : undefined;
   const record = (entry: OutboxEntry) => aws.outbox.record(entry);
   const provider = await addProvider(told, { keys: () => providerKeys(secrets), record }, services, open);
   const platforms = await startPlatforms(records, secrets, open);
@@ -229,7 +229,7 @@ async function startEnvironment(
 }
 
 /** Starts the broker's CRM, as a target of faults too. */
-async function startCrmWith(
+async function addCrm(
   secrets: ReadonlyMap<string, string>,
   services: Map<string, Faults>,
   open: Open,

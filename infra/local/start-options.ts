@@ -32,7 +32,7 @@ export async function startOptions(environment: NodeJS.ProcessEnv): Promise<Serv
   return {
     port: parsePort(environment.PORT ?? DEFAULT_PORT),
     environment: { ...readSettings(environment), ...readProvider(environment) },
-    ...crmWebhookOf(environment),
+    ...crmWebhook(environment),
     ...readProviderKey(environment),
     allowedOrigins: parseOrigins(environment.ALLOWED_ORIGINS),
     ...(crmFile ? { records: await readCrmFile(resolve(folderOfCaller(environment), crmFile)) } : {}),
@@ -76,7 +76,7 @@ function readSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
 }
 
 /** A CRM that events are posted to; without encryption on this machine alone. */
-function crmWebhookOf({
+function crmWebhook({
   CRM_WEBHOOK: url,
   CRM_WEBHOOK_SECRET: key,
 }: NodeJS.ProcessEnv): Pick<ServiceOptions, 'crmWebhook'> {

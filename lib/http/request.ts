@@ -67,10 +67,10 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
   const nameless = key.output !== undefined && requestContext.authorizer !== undefined && caller === undefined;
   if (!path.success || !key.success || token?.success === false || !body.success || nameless) {
     throw invalid([
-      ...(path.issues ?? []).flatMap((issue) => violationsAt({ parameter: String(issue.path?.[0].key) }, [issue])),
-      ...violationsAt({ header: 'Idempotency-Key' }, key.issues),
+      ...(path.issues ?? []).flatMap((issue) => locateViolations({ parameter: String(issue.path?.[0].key) }, [issue])),
+      ...locateViolations({ header: 'Idempotency-Key' }, key.issues),
       ...(nameless ? [NAMELESS_CALLER] : []),
-      ...violationsAt({ header: 'captcha-token' }, token?.issues),
+      ...locateViolations({ header: 'captcha-token' }, token?.issues),
       ...listViolations(body.issues ?? []),
     ]);
   }
@@ -98,7 +98,7 @@ const NAMELESS_CALLER: Violation = {
 };
 
 /** The violations of a value outside the body. */
-function violationsAt(
+function locateViolations(
   place: { parameter: string } | { header: string },
   issues: readonly v.BaseIssue<unknown>[] = [],
 ): Violation[] {

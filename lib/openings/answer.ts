@@ -32,7 +32,7 @@ export function publicAnswer(
     case 'failed':
       throw end.failure instanceof PlatformFailure ? platformProblem(end.failure, telemetry) : end.failure;
     case 'overtaken':
-      throw inProgressProblem(1);
+      throw progressProblem(1);
     case 'unknown':
     case 'undecided': {
       const status = end.kind === 'undecided' && !end.keyed && !end.first ? 409 : 504;
@@ -48,7 +48,7 @@ export function publicAnswer(
 }
 
 /** Another worker holds the operation. */
-export function inProgressProblem(retryAfterSeconds: number): Problem {
+export function progressProblem(retryAfterSeconds: number): Problem {
   return new Problem('request_in_progress', { retryAfterSeconds });
 }
 

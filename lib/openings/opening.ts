@@ -4,7 +4,7 @@ import { fingerprints } from '../http/idempotency.ts';
 import { Problem } from '../problem.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from '../validators/trading-account.ts';
-import { inProgressProblem, publicAnswer } from './answer.ts';
+import { progressProblem, publicAnswer } from './answer.ts';
 import { type AccountDependencies, type AccountKeys, planTimes, type Times } from './dependencies.ts';
 import { drive } from './drive.ts';
 import { requestEffects, type Server, type Work } from './effects.ts';
@@ -107,7 +107,7 @@ async function answer(begun: Opening): Promise<Answer<TradingAccountAnswer>> {
   if (claim.kind === 'busy') {
     const { life } = claim;
     // Another worker completes the account; its login is known.
-    if (life.at !== 'open' && life.at !== 'done') throw inProgressProblem(claim.retryAfterSeconds);
+    if (life.at !== 'open' && life.at !== 'done') throw progressProblem(claim.retryAfterSeconds);
     return { body: { login: life.login, ...accountPasswords(begun, claim.nonce) }, replayed: true };
   }
   const { held } = claim;

@@ -101,8 +101,8 @@ export function dynamoRegistrationKeys(table: Table, now: () => number = Date.no
       if (await isWritten(table.put(item, signal, isFree))) return { kind: 'fresh', held };
       const acquired = await tryWrite(table.update({ pk }, acquisition(lease, fingerprints, at), signal));
       return acquired === undefined
-        ? readClaim(await table.get({ pk }, signal), fingerprints, at)
-        : claimOf(parse(acquired), held);
+        ? busyClaim(await table.get({ pk }, signal), fingerprints, at)
+        : readClaim(parse(acquired), held);
     },
 
     markSent: (held, registration_id, signal) => write(held, { state: 'sent', registration_id }, signal),
@@ -134,12 +134,12 @@ function acquisition(lease: Item, fingerprints: readonly string[], at: number) {
 
 type StoredKey = v.InferOutput<typeof StoredKey>;
 
-function claimOf({ state, registration_id: registrationId }: StoredKey, held: HeldKey): KeyClaim {
+function readClaim({ state, registration_id: registrationId }: StoredKey, held: HeldKey): KeyClaim {
   return state === 'sent' ? { kind: 'undecided', held, registrationId } : { kind: 'fresh', held };
 }
 
 /** The claim of a worker that could not acquire the key. */
-function readClaim(item: Item | undefined, fingerprints: readonly string[], at: number): KeyClaim {
+function busyClaim(item: Item | undefined, fingerprints: readonly string[], at: number): KeyClaim {
   // It was freed between the calls: the caller may try again at once.
   if (item === undefined) return { kind: 'in_progress', retryAfterSeconds: 1, registrationId: undefined };
   const { fingerprint, state, lease_until, registration_id: registrationId } = parse(item);

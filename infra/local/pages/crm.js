@@ -65,7 +65,7 @@ function Clients({ clients, call }) {
 /** @param {Pick<CrmState, 'deliveries' | 'received' | 'events'>} props */
 function Deliveries({ deliveries, received, events }) {
   /** What the CRM accepted; before, the event itself. */
-  const dataOf = (/** @type {string} */ id) =>
+  const eventData = (/** @type {string} */ id) =>
     received.find((message) => message.id === id)?.data ?? events.find(({ detail }) => detail.id === id)?.detail;
   return html`
     <h3 id="deliveries-title">Deliveries</h3>
@@ -80,7 +80,7 @@ function Deliveries({ deliveries, received, events }) {
                 <small class=${state === 'delivered' ? 'good' : 'alert'}>${outcome(delivery)}</small>
               </summary>
               <pre tabindex="0" aria-label="Data of ${type}">
-${JSON.stringify(dataOf(id), null, 2)}</pre
+${JSON.stringify(eventData(id), null, 2)}</pre
               >
             </details>
           </li>

@@ -122,9 +122,9 @@ async function post(operation, body, headers) {
   if (answer?.ok) return undefined;
   if (answer === undefined) return { title: 'The service cannot be reached.' };
   const { title = 'The gateway refused the request.', detail, errors = [] } = await answer.json();
-  const atCaptcha = (/** @type {FieldError} */ error) =>
+  const isCaptchaError = (/** @type {FieldError} */ error) =>
     error.header === 'captcha-token' ? { ...error, pointer: CAPTCHA.pointer } : error;
-  return { status: answer.status, title, detail, errors: errors.map(atCaptcha) };
+  return { status: answer.status, title, detail, errors: errors.map(isCaptchaError) };
 }
 
 /** The token that a captcha widget would give. @returns {Promise<string>} */

@@ -63,14 +63,14 @@ export function sesAccount(): SesAccount {
     },
 
     answer({ method, path, body }) {
-      const { kind, name } = resourceOf(path);
+      const { kind, name } = resourceArn(path);
       if (kind === 'suppression/addresses') return name === '' ? suppress(body) : suppressedAnswer(method, name);
       const mail = kind === 'insights' ? mails.get(name) : undefined;
       return mail === undefined ? failure(404, 'NotFoundException', 'Resource not found.') : json(200, mail);
     },
 
     needs({ method, path }) {
-      const { kind } = resourceOf(path);
+      const { kind } = resourceArn(path);
       return [{ action: `ses:${ACTIONS[`${method} ${kind}`] ?? 'Unknown'}`, resource: '*' }];
     },
   };
@@ -83,7 +83,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'GET insights': 'GetMessageInsights',
 };
 
-function resourceOf(path: string): { kind: string; name: string } {
+function resourceArn(path: string): { kind: string; name: string } {
   const [, kind = '', name = ''] = /^\/v2\/email\/(suppression\/addresses|insights)(?:\/([^/?]+))?/.exec(path) ?? [];
   return { kind, name: decodeURIComponent(name) };
 }

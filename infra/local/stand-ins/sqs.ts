@@ -50,7 +50,7 @@ export function startSqs({ queue, name, ...options }: SqsOptions): Promise<Stand
 
   function answer({ headers, body }: Call): Answer {
     try {
-      return operations[operationIn(headers)]?.(JSON.parse(body)) ?? failure('UnknownOperationException');
+      return operations[readOperation(headers)]?.(JSON.parse(body)) ?? failure('UnknownOperationException');
     } catch {
       return failure('InvalidParameterValueException');
     }
@@ -70,14 +70,14 @@ export function startSqs({ queue, name, ...options }: SqsOptions): Promise<Stand
   );
 }
 
-function operationIn(headers: Call['headers']): string {
+function readOperation(headers: Call['headers']): string {
   return String(headers['x-amz-target']).replace(/^AmazonSQS\./, '');
 }
 
 function needs({ headers, body }: Call): Need[] {
   const input = v.safeParse(AnySchema, body);
   const { QueueUrl = '', SourceArn } = input.success ? input.output : {};
-  return [{ action: `sqs:${operationIn(headers)}`, resource: SourceArn ?? queueArn(QueueUrl) }];
+  return [{ action: `sqs:${readOperation(headers)}`, resource: SourceArn ?? queueArn(QueueUrl) }];
 }
 
 function failure(type: string): Answer {
