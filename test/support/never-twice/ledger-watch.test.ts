@@ -62,8 +62,9 @@ describe('The watch of the ledger', () => {
     expect(violations(CLAIM, RESERVATION, open, paying, done, next)).toEqual([]);
   });
 
-  it('accepts an operation that ends with its reservation', () => {
-    expect(violations(CLAIM, RESERVATION, [written({ life: SENT, revision: 1 }, undefined), released])).toEqual([]);
+  it('accepts an operation that ends with its reservation, and deletes that are repeated', () => {
+    const ends = [written({ life: SENT, revision: 1 }, undefined), released];
+    expect(violations(CLAIM, RESERVATION, ends, [written(undefined, undefined)])).toEqual([]);
   });
 
   it.each<[string, Change[][], string]>([

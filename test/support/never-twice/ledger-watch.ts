@@ -61,6 +61,8 @@ export class LedgerWatch {
   see(changes: readonly Change[]): void {
     const operations: WatchedOperation[] = [];
     for (const { table, before, after } of changes) {
+      // A repeated delete changes nothing.
+      if (before === undefined && after === undefined) continue;
       const [earlier, later] = [before && plain(before), after && plain(after)];
       if (table === TABLES.operations || table === TABLES.logins) this.writes += 1;
       if (table === TABLES.operations) this.#seeOperation(earlier as WatchedOperation, later as WatchedOperation);
