@@ -206,7 +206,9 @@ describe('The doctor', () => {
   it('continues when every call is refused', async () => {
     const { calls } = await account.doctor();
     const { code, results } = await refused(calls.map(({ action }) => action));
-    expect(results.filter(({ state }) => state !== 'unknown')).toEqual([]);
+    // The address of the CRM is asked of the DNS, which nobody refuses.
+    const asked = results.filter(({ subject }) => subject !== 'crmWebhook');
+    expect(asked.filter(({ state }) => state !== 'unknown')).toEqual([]);
     expect(code).toBe(1);
   });
 });
