@@ -134,8 +134,8 @@ describe.each(DIALECTS)('errors of %s', (protocol) => {
 
   it('an error without a reason leaves the outcome unknown', async () => {
     const server = await answering('ERROR\r\nend\r\n');
-    const { kind } = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));
-    expect(kind).toBe('account_outcome_unknown');
+    const failure = await failureOf(textPlatform(protocol, server.port).open(anOrder(), ANY_TIME, forever));
+    expect(failure).toMatchObject({ kind: 'account_outcome_unknown', options: { reason: 'error_without_reason' } });
   });
 
   it('a wrong master password is an operator’s matter', async () => {
