@@ -45,7 +45,7 @@ export function providerChannel(channel: PhoneChannel, options: ProviderOptions)
           ? spokenText(message, translation, brand)
           : { text: smsText(message, translation, brand, webOtpDomain), language: translation.language };
       const code = message.kind === 'code' ? { code: message.code } : {};
-      const body = pad(JSON.stringify({ to, kind: message.kind, text, ...code, language: used }));
+      const body = pad(JSON.stringify({ to, kind: channel, text, ...code, language: used }));
       await post(url, id, body, options.keys, signal);
       return { messageId: id };
     },

@@ -62,7 +62,7 @@ describe('A message to the provider', () => {
     ]);
     for (const key of [KEY, OLD]) new Webhook(key).verify(body, headers as Record<string, string>);
     expect(JSON.parse(body)).toEqual({
-      ...{ to: TO, kind: 'code', code: '012345', language: 'en' },
+      ...{ to: TO, kind: name, code: '012345', language: 'en' },
       text: expect.stringContaining(phrase),
     });
   });
@@ -70,7 +70,7 @@ describe('A message to the provider', () => {
   it('to an owner of the address has no code', async () => {
     const { seen, url } = await recording();
     await channel(url).send(TO, NOTICE, 'de', patient());
-    const expected = { to: TO, kind: 'owner_notice', text: expect.not.stringMatching(/\d/), language: 'de' };
+    const expected = { to: TO, kind: 'sms', text: expect.not.stringMatching(/\d/), language: 'de' };
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual(expected);
   });
 
