@@ -232,7 +232,7 @@ describe('PROVIDER_SMS=… npm start', () => {
       }),
     });
     expect(answer.status).toBe(204);
-    expect(got).toMatchObject([{ to: '+447400654321', kind: 'code', code: expect.stringMatching(/^\d{6}$/) }]);
+    expect(got).toMatchObject([{ to: '+447400654321', kind: 'sms', code: expect.stringMatching(/^\d{6}$/) }]);
   });
 
   it.each([
