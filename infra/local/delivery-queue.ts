@@ -104,10 +104,12 @@ export class DeliveryQueue {
   }
 
   #work(): void {
+    const consume = this.#consume;
+    if (consume === undefined) return;
     const waiting = this.#messages.filter(({ state }) => state === 'waiting');
     const due = waiting.filter(({ visibleAt }) => visibleAt <= Date.now());
     for (const message of due.slice(0, AT_ONCE - this.#working.size)) {
-      const work = this.#deliver(message).finally(() => {
+      const work = this.#deliver(message, consume).finally(() => {
         this.#working.delete(work);
         this.#work();
       });
@@ -115,17 +117,16 @@ export class DeliveryQueue {
     }
     clearTimeout(this.#timer);
     const next = Math.min(...waiting.filter(({ visibleAt }) => visibleAt > Date.now()).map((one) => one.visibleAt));
-    if (!Number.isFinite(next) || this.#consume === undefined) return;
+    if (!Number.isFinite(next)) return;
     this.#timer = setTimeout(() => this.#work(), next - Date.now()).unref();
   }
 
-  async #deliver(message: Message): Promise<void> {
-    if (this.#consume === undefined) return;
+  async #deliver(message: Message, consume: (message: Message) => Promise<boolean>): Promise<void> {
     message.state = 'delivering';
     message.deliveries += 1;
     message.receiptHandle = randomUUID();
     message.visibleAt = Date.now() + VISIBILITY_MS;
-    const done = await this.#consume(message).catch(() => false);
+    const done = await consume(message).catch(() => false);
     if (done) message.state = 'delivered';
     else message.state = message.deliveries >= REDELIVERY.deliveries ? 'undelivered' : 'waiting';
   }
