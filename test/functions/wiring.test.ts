@@ -330,18 +330,21 @@ const withLimit = (name: string, ...rows: Row[]): Deployment => ({
   rows,
 });
 
-/** A person who uploads a document, and confirms when it is scanned. @returns the tags of the document */
-async function confirmWithDocument(running: Running) {
+const VERDICT = { GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' };
+
+/** A person who uploads a document, and confirms. @param scanned false: before the scan has ended */
+async function confirmWithDocument(running: Running, scanned = true) {
   const { email } = newPerson();
   const { outbox, standIns } = running.service;
   const d0cUpl = [{ id: '1', name: 'passport.pdf', doc: Buffer.from('%PDF-1.4\n').toString('base64') }];
   expect(await register(running, { email, form_id: 'FORM0001', k3J9xQ: 'some', d0cUpl })).toBe(204);
   const key = [...standIns.s3.objects.keys()].at(-1) ?? '';
   const tags = () => standIns.s3.objects.get(key)?.tags ?? {};
-  await expect.poll(tags).toHaveProperty('GuardDutyMalwareScanStatus');
+  await expect.poll(tags).toMatchObject(VERDICT);
+  if (!scanned) delete tags().GuardDutyMalwareScanStatus;
   const code = /\d{6}/.exec(outbox.list().at(-1)?.text ?? '')?.[0];
   expect(await confirm(running, { email, code })).toMatchObject({ status: 204 });
-  return tags();
+  return { key, tags };
 }
 
 const SCANNED: Deployment = {
@@ -351,7 +354,8 @@ const SCANNED: Deployment = {
       'confirm-registration',
       'scanDocuments',
       async (running) => {
-        expect(await confirmWithDocument(running)).toEqual({ GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' });
+        const { tags } = await confirmWithDocument(running);
+        expect(tags()).toEqual(VERDICT);
       },
     ],
     [
@@ -363,6 +367,11 @@ const SCANNED: Deployment = {
         await expect.poll(received).toMatchObject([{ verdict: 'NO_THREATS_FOUND', url: expect.any(String) }]);
         const [{ url }] = received() as [{ url: string }];
         expect((await fetch(url)).status).toBe(200);
+        // A document whose scan ends after the confirmation is kept by the delivery.
+        const late = await confirmWithDocument(running, false);
+        expect(late.tags()).toEqual({ registration: 'pending' });
+        running.service.standIns.s3.scan(late.key);
+        await expect.poll(() => running.service.deliveries.deliverNow().then(late.tags)).toEqual(VERDICT);
       },
     ],
     [
