@@ -4,7 +4,7 @@ import type { Attributes, Change } from '../../../infra/local/dynamo.ts';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
 import { type Context, decide, type Fact, type FactName, LIFE, type Life } from '../../../lib/openings/life.ts';
 
-/** An operation as the database has it. Operations of registrations have a `state`, those of accounts a `life`. */
+/** An operation as the database has it, or the key of a registration. Keys have a `state`, operations a `life`. */
 export interface WatchedOperation extends Item {
   pk: string;
   operation_id: string;
@@ -33,6 +33,8 @@ export class LedgerWatch {
   readonly holders = new Map<string, string>();
   /** Operations that were deleted: certainly nothing was opened. */
   readonly gone = new Set<string>();
+  /** How often the key of each registration was used. */
+  readonly #uses = new Map<string, number>();
   readonly #isExpired: (seconds: number) => boolean;
 
   /** @param isExpired whether a worker's clock may have passed this time, in epoch seconds */
@@ -65,14 +67,31 @@ export class LedgerWatch {
       if (before === undefined && after === undefined) continue;
       const [earlier, later] = [before && plain(before), after && plain(after)];
       if (table === TABLES.operations || table === TABLES.logins) this.writes += 1;
-      if (table === TABLES.operations) this.#seeOperation(earlier as WatchedOperation, later as WatchedOperation);
-      if (table === TABLES.operations) operations.push((later ?? earlier) as WatchedOperation);
+      if (table === TABLES.operations) {
+        const [from, to] = this.#identified(earlier as WatchedOperation, later as WatchedOperation);
+        this.#seeOperation(from, to);
+        operations.push((to ?? from) as WatchedOperation);
+      }
       if (table === TABLES.logins) this.#seeReservation(earlier, later);
     }
     for (const one of operations) this.#checkReservation(one);
     for (const { table, after } of changes) {
       if (table === TABLES.logins && after !== undefined) this.#checkHolder(plain(after));
     }
+  }
+
+  /** The keys of registrations have no ids. A use begins when the key becomes `running`. */
+  #identified(before: WatchedOperation | undefined, after: WatchedOperation | undefined) {
+    const { pk = '', operation_id } = after ?? before ?? {};
+    if (operation_id !== undefined) return [before, after];
+    const uses = this.#uses.get(pk) ?? 0;
+    const isNew = after?.state === 'running' && before?.state !== 'running';
+    const now = isNew ? uses + 1 : uses;
+    this.#uses.set(pk, now);
+    return [
+      before && { ...before, operation_id: `${pk}/${uses}` },
+      after && { ...after, operation_id: `${pk}/${now}` },
+    ];
   }
 
   #seeOperation(before: WatchedOperation | undefined, after: WatchedOperation | undefined): void {
