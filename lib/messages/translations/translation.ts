@@ -86,8 +86,11 @@ export function fill(phrase: string, values: Readonly<Record<string, string>>): 
   return phrase.replace(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
 }
 
+const pluralRules = new Map<string, Intl.PluralRules>();
+
 /** A span of minutes, such as `10 minutes`. */
 export function minutesText({ language, minutes }: Pick<Translation, 'language' | 'minutes'>, count: number): string {
-  const form = new Intl.PluralRules(language).select(count);
-  return fill(minutes[form] ?? minutes.other, { n: String(count) });
+  const rules = pluralRules.get(language) ?? new Intl.PluralRules(language);
+  pluralRules.set(language, rules);
+  return fill(minutes[rules.select(count)] ?? minutes.other, { n: String(count) });
 }

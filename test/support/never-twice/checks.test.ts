@@ -92,6 +92,7 @@ describe('The check of the end', () => {
     checkEnd(aSight(), answered());
     checkEnd(aSight({ accounts: [], operations: [] }), anIntent());
     checkEnd(aSight({ accounts: [], records: [{ login: LOGIN }] }), answered({ isRestored: true }));
+    checkEnd(aSight({ accounts: [anAccount({ balance: 0 })] }), answered({ isRestored: true }));
   });
 
   it.each<[string, Partial<FinalSight>, string]>([
