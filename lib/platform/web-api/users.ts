@@ -59,7 +59,11 @@ export async function compareAccount(client: WebApiClient, mark: Mark, signal: A
   const body = { Login: String(mark.login), Type: 'main', Password: mark.masterPassword };
   const answer = await client.ask({ path: '/api/user/check_password', body }, signal);
   if (answer.retcode === WRONG_PASSWORD) return 'foreign';
-  return isDone(answer) && mark.masterGiven !== true ? 'ours' : 'unmarked';
+  if (isDone(answer)) return mark.masterGiven === true ? 'unmarked' : 'ours';
+  // A server that is busy may know the password later. One that refuses the question shows nothing.
+  const failure = commandFailure(answer.retcode);
+  if (failure.kind === 'platform_unavailable') throw failure;
+  return 'unmarked';
 }
 
 /** A UUID, or its beginning: servers cut long comments. */

@@ -62,6 +62,13 @@ describe('The check of an answer', () => {
     expect(() => checkAnswer(aSight(), anIntent(), refusal)).toThrow('there is an account');
   });
 
+  it('accepts that a repeated command is refused for its content, while its operation keeps the login', () => {
+    const refusal = problem(400, 'password_rejected');
+    const kept = [{ ...OPERATION, life: { at: 'sent', login: LOGIN, commands: 'many' } as const }];
+    checkAnswer(aSight({ operations: kept }), anIntent(), refusal);
+    expect(() => checkAnswer(aSight(), anIntent(), refusal)).toThrow('there is an account');
+  });
+
   it.each<[string, AccountAnswer, Partial<FinalSight>]>([
     ['an answer that the contract does not have', problem(418, 'teapot'), {}],
     ['its own login that is said to be taken', problem(409, 'login_taken'), { accounts: [] }],

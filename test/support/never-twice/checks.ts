@@ -41,6 +41,8 @@ const NOTHING_OPENED = new Set([
   '400 group_not_found',
   '409 login_taken',
 ]);
+/** Also the answers to a repeated command whose first one may have been executed: the operation keeps its login. */
+const REFUSED_CONTENT = new Set(['400 password_rejected', '400 group_not_found']);
 const OUTCOME_UNKNOWN = '409 account_outcome_unknown';
 const ANSWERS = new Set([
   ...NOTHING_OPENED,
@@ -72,7 +74,8 @@ export function checkAnswer(sight: Sight, intent: Intent, answer: AccountAnswer)
   if (intent.running === 0 && NOTHING_OPENED.has(word)) {
     if (word === '409 login_taken' && current !== undefined && sight.holder(intent.login ?? 0) === current)
       throw wrong('its own login is said to be taken');
-    if (sight.accounts.length > Math.max(intent.answers.length, intent.uses - 1))
+    const keepsLogin = REFUSED_CONTENT.has(word) && sight.operations.some(({ life }) => life?.at === 'sent');
+    if (!keepsLogin && sight.accounts.length > Math.max(intent.answers.length, intent.uses - 1))
       throw wrong(`${word}, but there is an account`);
   }
   if (status !== 200) return;

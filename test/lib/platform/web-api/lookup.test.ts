@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ManagerRights } from '../../../../infra/local/platforms/web-api-accounts.ts';
-import type { Mark } from '../../../../lib/platform/platform.ts';
+import type { Mark, PlatformFailure } from '../../../../lib/platform/platform.ts';
 import { commentOwner } from '../../../../lib/platform/web-api/users.ts';
 import {
   ANY_TIME,
@@ -49,6 +49,15 @@ describe('Looking at a login', () => {
     expect(await look({ masterGiven: true })).toBe('unmarked');
     expect(await look({ masterGiven: true, masterPassword: 'An0ther#one' })).toBe('foreign');
     expect(await look({ masterPassword: undefined })).toBe('unmarked');
+  });
+
+  it.each([
+    ['throttled', 'platform_unavailable'],
+    ['refused', 'unmarked'],
+  ] as const)('with a check of the password that is %s comes to %s', async (kind, outcome) => {
+    const { server, look } = await opened({ comment: '' });
+    server.faults.set({ kind, times: 1, after: 1 });
+    expect(await look().catch((failure: PlatformFailure) => failure.kind)).toBe(outcome);
   });
 
   it('finds another operation by its id, with any password', async () => {
