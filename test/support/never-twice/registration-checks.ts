@@ -42,9 +42,9 @@ export function checkRegistration(
   const word = wordOfRegistration(answer);
   if (!ANSWERS.has(word)) throw wrong(`the contract has no answer ${word}`);
   const hasFailed = intent.words.some((one) => one.startsWith('5'));
-  // A try that failed or was killed may have used up a count.
-  if (answer.status === 429 && !hasFailed && !intent.befallen && intent.uses === 1)
-    throw wrong('a limit is reached by its own repeats');
+  // A try that failed, was killed or is paused may have used up a count.
+  const isCounted = hasFailed || intent.befallen || intent.running > 0;
+  if (answer.status === 429 && !isCounted && intent.uses === 1) throw wrong('a limit is reached by its own repeats');
   intent.words.push(word);
   if (
     word === '502 otp_delivery_failed' &&
