@@ -58,10 +58,10 @@ export class ServiceStack extends Stack {
     output(this, 'CrmTableName', 'The table of CRM records, for the operators’ command.', context.data.crm.tableName);
     output(this, 'PepperSecretArn', 'The secret to rotate.', context.data.pepper.secretArn);
     const { topicArn } = context.notifications;
-    output(this, 'NotificationsTopicArn', 'Whoever shows clients their popups subscribes to it.', topicArn);
+    output(this, 'NotificationsTopicArn', 'For the system that shows clients their popups.', topicArn);
     output(this, 'AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
     for (const one of functions) this.show(constructName(one.route), `behind ${one.route.path}`, one);
-    for (const one of scheduled) this.show(constructName(one.scheduled), 'that settles what nobody retries', one);
+    for (const one of scheduled) this.show(constructName(one.scheduled), 'that completes what no client retries', one);
     if (webhook !== undefined) this.show(constructName(NOTIFIER), 'that notifies the CRM', webhook.deployed);
   }
 

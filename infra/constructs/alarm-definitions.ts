@@ -443,13 +443,13 @@ function spendConditions({ stage, channels, spend }: Settings): (Named & Conditi
   const all = [
     {
       of: 'sms',
-      loss: `Your bill: texts have cost $${spend.smsUsdPerMonth} this month. At the account's own limit nobody gets texts.`,
+      loss: `Your bill: texts have cost $${spend.smsUsdPerMonth} this month. At the account's own limit no text is sent.`,
       metric: SPENT.sms,
       atLeast: spend.smsUsdPerMonth,
     },
     {
       of: 'call',
-      loss: `Your bill: calls have cost $${spend.callUsdPerMonth} this month. At the account's own limit nobody gets calls.`,
+      loss: `Your bill: calls have cost $${spend.callUsdPerMonth} this month. At the account's own limit no call is made.`,
       metric: SPENT.call,
       atLeast: spend.callUsdPerMonth,
     },

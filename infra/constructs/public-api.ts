@@ -106,7 +106,8 @@ export class PublicApi extends Construct {
     if (route.access === 'open') {
       Validations.of(made).acknowledge({
         id: 'AwsSolutions-APIG4',
-        reason: 'Whoever registers is nobody yet: the route is open, throttled here and limited by the function.',
+        reason:
+          'A person who registers has no account yet: the route is open, throttled here and limited by the function.',
       });
     }
     return made;

@@ -13,7 +13,7 @@ export class Schedule extends Construct {
     super(scope, id);
     live.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(everyMinutes) });
     new SchedulerSchedule(this, 'Rule', {
-      description: 'Brings to its end what nobody retries.',
+      description: 'Completes the operations that no client retries.',
       schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),
       // The library's types disagree about optional members.
       target: new LambdaInvoke(live as IFunction, { retryAttempts: 0, input: ScheduleTargetInput.fromObject({}) }),

@@ -206,7 +206,7 @@ describe('The doctor', () => {
   it('continues when every call is refused', async () => {
     const { calls } = await account.doctor();
     const { code, results } = await refused(calls.map(({ action }) => action));
-    // The address of the CRM is asked of the DNS, which nobody refuses.
+    // The CRM's address is a question to the DNS, which needs no right.
     const asked = results.filter(({ subject }) => subject !== 'crmWebhook');
     expect(asked.filter(({ state }) => state !== 'unknown')).toEqual([]);
     expect(code).toBe(1);

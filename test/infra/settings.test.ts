@@ -299,7 +299,7 @@ describe('Faulty settings', () => {
       'crmWebhook: must be a public https address',
     ]),
     [
-      'scanned documents that nobody gets',
+      'scanned documents without a receiver',
       { scanDocuments: true, confirmation: true },
       'crmWebhook: is required where scanDocuments is given',
     ],

@@ -14,7 +14,7 @@ function steps(file: string): string[] {
     .slice(1);
 }
 
-/** Runs what a step runs as GitHub does where `shell: bash` stands there, with a fake npx. */
+/** Runs the script of a step with `shell: bash`, as GitHub does, and with a fake npx. */
 function run(step: string, npx: string): number | null {
   const folder = mkdtempSync(join(tmpdir(), 'step-'));
   writeFileSync(join(folder, 'npx'), `#!/bin/sh\n${npx}\n`);

@@ -25,7 +25,7 @@ export interface AccountAnswer {
 
 const CRM_ARN = 'arn:aws:iam::000000000000:user/crm';
 /** The default caller. */
-export const CALLER = callerName({ iam: { userArn: CRM_ARN } }) ?? 'nobody';
+export const CALLER = callerName({ iam: { userArn: CRM_ARN } }) ?? 'unknown';
 
 /** A minimal request for an account. */
 export function accountBody(connection: ConnectionId, more: Record<string, unknown> = {}): Record<string, unknown> {

@@ -15,7 +15,7 @@ export type Message =
   | { kind: 'loaded' }
   | { kind: 'answer'; answer: unknown }
   | { kind: 'crash' }
-  /** A connection was refused: whoever simulates a service that is down counts it. */
+  /** A connection was refused. A simulated service that is down counts it. */
   | { kind: 'refused'; port: number };
 
 /**
