@@ -6,6 +6,8 @@ import {
   type Field,
   type FieldCase,
   fieldCases,
+  limit,
+  listed,
   named,
   readAs,
   spelled,
@@ -27,17 +29,8 @@ const PASSWORDS: Record<Version, Record<string, { good?: readonly unknown[]; bad
     'at least one lowercase letter, one uppercase letter, one digit and one special character': {
       good: ['"aB3"<>&\'', 'zZ9~zZ9~', '!aaaaaA0', '1a|=\\"\'A'],
       bad: [
-        ...each(
-          'complexity',
-          'aA1 aaaa',
-          'ABC3$EFG',
-          'abc3$efg',
-          'aBCD$EFG',
-          'aBC3EFGH',
-          'aaaaaaaa',
-          '12345678',
-          '!!!!!!!!',
-        ),
+        ...each('complexity', 'aA1 aaaa', 'ABC3$EFG', 'abc3$efg', 'aBCD$EFG', 'aBC3EFGH', 'aaaaaaaa', '12345678'),
+        ...each('complexity', '!!!!!!!!'),
       ],
     },
   },
@@ -76,10 +69,7 @@ function places(version: Version): Field[] {
       values: {
         'decided: 1 to 255 characters': {
           good: [named('255 characters', long.connection_id)],
-          bad: [
-            ['', 'length'],
-            [named('256 characters', 'x'.repeat(256)), 'length'],
-          ],
+          bad: each('length', '', named('256 characters', 'x'.repeat(256))),
         },
         'id of a trading-platform server as given by this API': { bad: [['tp\n', 'characters']] },
       },
@@ -88,12 +78,7 @@ function places(version: Version): Field[] {
       type: 'string',
       required: true,
       values: {
-        'decided: 1 to 64 characters': {
-          bad: [
-            ['', 'length'],
-            [named('65 characters', 'x'.repeat(65)), 'length'],
-          ],
-        },
+        'decided: 1 to 64 characters': { bad: each('length', '', 'x'.repeat(65)) },
         'platform group name': { bad: each('characters', 'standard\n', 'stan\u0000dard') },
       },
     }),
@@ -128,7 +113,7 @@ function numbers(version: Version): Field[] {
       required: false,
       values: {
         'custom account login': { good: [700_123] },
-        'decided: a positive integer that the platform can hold': {
+        'decided: an integer from 1 to the most that the platform can hold': {
           good: [1, mostLogin],
           bad: [...each('minimum', 0, -5), ...each('integer', 700_123.5), ...each('maximum', tooHigh)],
         },
@@ -227,10 +212,7 @@ function language(version: Version): Field {
         good: ['pt-BR', 'zh-Hant-TW', readAs('pt_BR', 'pt-BR')],
         bad: each('language', '', 'e', 'english language', 'en-', 'ё'),
       },
-      'decided: at most 64 characters': {
-        good: [named('64 characters', LONG_LANGUAGE)],
-        bad: [[named('65 characters', `${LONG_LANGUAGE}x`), 'language']],
-      },
+      'decided: at most 64 characters': limit(64, (size) => LONG_LANGUAGE.padEnd(size, 'x'), 'language'),
     },
   });
 }
@@ -255,31 +237,16 @@ function otherMembers(version: Version): Field[] {
 /** Section 2.3: `user_id` is in the path. */
 function userIds(version: Version): FieldCase[] {
   const row = `2.3 user_id, ${version}`;
-  const bad = (rule: string, userId: string): FieldCase => ({
-    row,
-    rule: 'length 8',
-    says: JSON.stringify(userId),
-    operation: version,
-    userId,
-    faults: [{ parameter: 'user_id', rule }],
-  });
-  const good = (rule: string, userId: string): FieldCase => ({
-    row,
-    rule,
-    says: userId,
-    operation: version,
-    userId,
-    faults: [],
-  });
+  const cases = (rule: string, faults: string[], ...userIds: string[]) =>
+    userIds.map((userId) => {
+      const says = JSON.stringify(userId);
+      return { row, rule, says, operation: version, userId, faults: listed(...faults) };
+    });
   return [
-    good('unique id of the client', CLIENT.id),
-    good('length 8', '~!@$%^&*'),
-    bad('length', 'CLIENT1'),
-    bad('length', 'CLIENT001'),
-    bad('length', 'x'),
-    bad('characters', 'CLIENT 1'),
-    bad('characters', 'CLÏENT01'),
-    bad('characters', 'CLIENT0\n'),
+    ...cases('unique id of the client', [], CLIENT.id),
+    ...cases('length 8', [], '~!@$%^&*'),
+    ...cases('length 8', ['length@user_id'], 'CLIENT1', 'CLIENT001', 'x'),
+    ...cases('length 8', ['characters@user_id'], 'CLIENT 1', 'CLÏENT01', 'CLIENT0\n'),
   ];
 }
 

@@ -5,12 +5,12 @@ import { ACCOUNT_ERRORS } from './account-errors.ts';
 import { call, JSON_TYPE, newEmail, newKey, newSource, request } from './caller.ts';
 import { type Case, meets, ofError, whileWrong } from './cases.ts';
 import { checkProblem } from './checks.ts';
-import type { ErrorCase } from './errors.ts';
+import { type ErrorCase, error } from './errors.ts';
 import { MANY_FAULTS } from './many-faults.ts';
 import { openAccount } from './promises.ts';
 import { RECORDS } from './records.ts';
 import { REGISTRATION_ERRORS } from './registration-errors.ts';
-import { type Change, OPERATIONS, VERSIONS } from './table.ts';
+import { type Change, listed, OPERATIONS, VERSIONS } from './table.ts';
 import type { Part, Section } from './walk.ts';
 
 const LOGIN_TAKEN = VERSIONS.map((operation) =>
@@ -93,14 +93,12 @@ export function choosyPlatform(): Part {
       {
         title: '2.3: the request for a trading account',
         cases: [
-          ofError({
-            operation: 'tp4',
-            says: 'a leverage that the platform does not offer',
-            body: { connection_id: CHOOSY.id },
-            status: 400,
-            type: 'validation_failed',
-            faults: [{ pointer: '#/leverage', rule: 'not_offered' }],
-          }),
+          ofError(
+            error('tp4', '400 validation_failed', 'a leverage that the platform does not offer', {
+              body: { connection_id: CHOOSY.id },
+              faults: listed('not_offered@#/leverage'),
+            }),
+          ),
         ],
       },
     ],

@@ -1,6 +1,9 @@
 import type { Fault as LocalFault } from '../../infra/local/faults.ts';
 import type { ProblemType } from '../../lib/problem.ts';
-import type { Change, Fault } from './table.ts';
+import type { Change, Fault, Operation } from './table.ts';
+
+/** A service or a connection, and its fault. */
+export type Wrong = [target: string, fault: LocalFault];
 
 /** One case of the table of errors: a request, and its fault. */
 export interface ErrorCase extends Change {
@@ -11,8 +14,8 @@ export interface ErrorCase extends Change {
   type: ProblemType;
   /** The whole body. */
   raw?: string;
-  /** The fault of the local service: a service or a connection, and its kind. */
-  goesWrong?: [target: string, fault: LocalFault];
+  /** The fault of the local service. */
+  goesWrong?: Wrong;
   /** More members of the problem. */
   members?: Record<string, unknown>;
   /** All faults that are to be listed. */
@@ -22,3 +25,14 @@ export interface ErrorCase extends Change {
 
 /** Enough calls fail that every retry fails too. */
 export const MANY_TIMES = 1_000;
+
+/** @param answer status and type, as `404 user_not_found` */
+export function error(
+  operation: Operation,
+  answer: `${number} ${ProblemType}`,
+  says: string,
+  more: Partial<ErrorCase> = {},
+): ErrorCase {
+  const [status = '', type = ''] = answer.split(' ');
+  return { operation, says, status: Number(status), type: type as ProblemType, ...more };
+}

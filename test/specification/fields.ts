@@ -1,8 +1,6 @@
 import { ACCOUNT_FIELDS } from './account-fields.ts';
 import { AGREEING_FIELDS, FIXED_FIELDS, ROOT_FIELDS, SERVED_COUNTRIES } from './fixed-fields.ts';
 import { FORM_FIELDS } from './form-fields.ts';
-import { LIMIT_FIELDS } from './limit-fields.ts';
-import { ROWS } from './rows.ts';
 import { type FieldCase, fieldCases } from './table.ts';
 
 /** Every value of every field, by the section that it belongs to. */
@@ -14,7 +12,6 @@ export const FIELDS = {
   ],
   '2.2: the fields of a form': FORM_FIELDS.flatMap(fieldCases),
   '2.3: the request for a trading account': ACCOUNT_FIELDS,
-  '8: the limits of the fields': LIMIT_FIELDS,
 } as const satisfies Record<string, readonly FieldCase[]>;
 
 /**
@@ -25,11 +22,11 @@ export function overHttp(cases: readonly FieldCase[]): FieldCase[] {
   const shown = new Set<string>();
   return cases.filter(({ row, rule, operation, faults, served, readAs }) => {
     if (served !== undefined || readAs !== undefined) return false;
-    const promises = ROWS.find(({ id }) => id === row)?.promises ?? [];
+    const isPromise = cases.every((one) => one.row !== row || one.rule !== rule || one.faults.length === 0);
     const shows =
       faults.length > 0
         ? faults.map((fault) => `${operation} ${fault.rule}`)
-        : [row, ...(promises.includes(rule) ? [`${row} ${rule}`] : [])];
+        : [row, ...(isPromise ? [`${row} ${rule}`] : [])];
     const isNew = shows.some((one) => !shown.has(one));
     for (const one of shows) shown.add(one);
     return isNew;

@@ -1,6 +1,6 @@
 import { keyOf, MORE_KEYS, OPTIONS } from './records.ts';
-import { BLANK, custom, HALF, longAddress, nested, PHONE, textFile } from './samples.ts';
-import { ABSENT, each, type Field, named, readAs, spelled } from './table.ts';
+import { BLANK, custom, HALF, longAddress, nested, PHONE, spacedNumber, textFile } from './samples.ts';
+import { ABSENT, each, type Field, limit, named, readAs, spelled } from './table.ts';
 
 const CHOICE = "decided: one of the form's options";
 const MAX_CHARACTERS = 'decided: at most 10,000 characters';
@@ -22,14 +22,8 @@ const CHOICES: Field['values'] = {
     ],
   },
   array: { good: [[]] },
-  'decided: at most 500 choices': {
-    good: [named('500 choices', new Array(500).fill('x'))],
-    bad: [[named('501 choices', new Array(501).fill('x')), 'too_many']],
-  },
-  'decided: at most 10,000 characters each': {
-    good: [named('10,000 characters', ['x'.repeat(10_000)])],
-    bad: [[named('10,001 characters', ['x', 'x'.repeat(10_001)]), 'length@/1']],
-  },
+  'decided: at most 500 choices': limit(500, (size) => new Array(size).fill('x'), 'too_many'),
+  'decided: at most 10,000 characters each': limit(10_000, (size) => ['x', 'x'.repeat(size)], 'length@/1'),
 };
 const OFFERED_CHOICES: Field['values'] = {
   [CHOICE]: {
@@ -62,41 +56,15 @@ const PEOPLE: Field['values'] = {
       [[{ id: '1' }, { id: '2', name: null }], 'type@/1/name'],
     ],
   },
-  'decided: id and name of at most 255 characters': {
-    good: [named('255 characters each', [{ id: 'x'.repeat(255), name: 'x'.repeat(255) }])],
-    bad: [
-      [
-        named('256 characters each', [{}, { id: 'x'.repeat(256), name: 'x'.repeat(256) }]),
-        'length@/1/id',
-        'length@/1/name',
-      ],
-    ],
-  },
-  'decided: at most 20,000 characters of JSON': {
-    good: [named('20,000 characters', peopleOf(20_000))],
-    bad: [[named('20,001 characters', peopleOf(20_001)), 'length']],
-  },
-  'decided: at most 20 levels deep': {
-    good: [named('20 levels', [{ more: nested(18) }])],
-    bad: [[named('21 levels', [{ more: nested(19) }]), 'nesting']],
-  },
-  'decided: at most 100': {
-    good: [
-      named(
-        '100 people',
-        Array.from({ length: 100 }, () => ({ id: '1', name: 'Ann' })),
-      ),
-    ],
-    bad: [
-      [
-        named(
-          '101 people',
-          Array.from({ length: 101 }, () => ({})),
-        ),
-        'too_many',
-      ],
-    ],
-  },
+  'decided: id and name of at most 255 characters': limit(
+    255,
+    (size) => [{}, { id: 'x'.repeat(size), name: 'x'.repeat(size) }],
+    ...['length@/1/id', 'length@/1/name'],
+  ),
+  'decided: at most 20,000 characters of JSON': limit(20_000, peopleOf),
+  // Each person is two of them.
+  'decided: at most 20 levels deep': limit(20, (size) => [{ more: nested(size - 2) }], 'nesting'),
+  'decided: at most 100': limit(100, (size) => new Array(size).fill({ id: '1', name: 'Ann' }), 'too_many'),
 };
 
 const MEGABYTE = 1024 * 1024;
@@ -130,14 +98,16 @@ const DOCUMENT_FIELDS: Field[] = [
           [named('the id 1', [{ ...DOCUMENT, id: 1 }]), 'type@/0/id'],
         ],
       },
-      'decided: id of at most 255 characters': {
-        good: [named('255 characters', [{ ...DOCUMENT, id: 'x'.repeat(255) }])],
-        bad: [[named('256 characters', [{ ...DOCUMENT, id: 'x'.repeat(256) }]), 'length@/0/id']],
-      },
-      'decided: name of at most 255 characters': {
-        good: [named('255 characters', [{ ...DOCUMENT, name: 'x'.repeat(255) }])],
-        bad: [[named('256 characters', [{ ...DOCUMENT, name: 'x'.repeat(256) }]), 'length@/0/name']],
-      },
+      'decided: id of at most 255 characters': limit(
+        255,
+        (size) => [{ ...DOCUMENT, id: 'x'.repeat(size) }],
+        'length@/0/id',
+      ),
+      'decided: name of at most 255 characters': limit(
+        255,
+        (size) => [{ ...DOCUMENT, name: 'x'.repeat(size) }],
+        'length@/0/name',
+      ),
       'decided: at most 3 MB': { good: [named('a text file of 3 MB', [textFile(3 * MEGABYTE)])] },
       'decided: at most 4 MB together': {
         good: [
@@ -158,24 +128,8 @@ const DOCUMENT_FIELDS: Field[] = [
           [named('the doc 7', [{ ...DOCUMENT, doc: 7 }]), 'type@/0/doc'],
           [named('an empty doc', [{ ...DOCUMENT, doc: '' }]), 'length@/0/doc'],
           ...[
-            'A',
-            'AAA',
-            'AA=',
-            'AA=A',
-            '====',
-            'AAB=',
-            'AA==AA==',
-            'AA AA',
-            'ÀAAA',
-            'not base64',
-            'QQ',
-            'QR==',
-            'QUI=\n',
-            ' QUI=',
-            'ab-_',
-            'QUI',
-            'Q===',
-            'data:text/plain;base64,QUI=',
+            ...['A', 'AAA', 'AA=', 'AA=A', '====', 'AAB=', 'AA==AA==', 'AA AA', 'ÀAAA', 'not base64', 'QQ', 'QR=='],
+            ...['QUI=\n', ' QUI=', 'ab-_', 'QUI', 'Q===', 'data:text/plain;base64,QUI='],
           ].map((doc) => [named(`the doc ${JSON.stringify(doc)}`, [{ ...DOCUMENT, doc }]), 'base64@/0/doc'] as const),
           [
             named('faults in the first and the third of three', [
@@ -207,23 +161,7 @@ const DOCUMENT_FIELDS: Field[] = [
           ],
         ],
       },
-      'decided: at most 10 documents': {
-        good: [
-          named(
-            'ten',
-            Array.from({ length: 10 }, () => ({ ...DOCUMENT, doc: GIF })),
-          ),
-        ],
-        bad: [
-          [
-            named(
-              'eleven',
-              Array.from({ length: 11 }, () => DOCUMENT),
-            ),
-            'too_many',
-          ],
-        ],
-      },
+      'decided: at most 10 documents': limit(10, (size) => new Array(size).fill({ ...DOCUMENT, doc: GIF }), 'too_many'),
     },
   }),
   custom(
@@ -242,23 +180,10 @@ const DOCUMENT_FIELDS: Field[] = [
     operation: 'registration',
     at: MORE_KEYS.document,
     carried: (value) => ({
-      [keyOf('document')]: Array.from({ length: 6 }, () => DOCUMENT),
+      [keyOf('document')]: new Array(6).fill(DOCUMENT),
       [MORE_KEYS.document]: value,
     }),
-    values: {
-      'decided: at most 10 documents': {
-        good: [named('ten in two fields', new Array(4).fill(DOCUMENT))],
-        bad: [
-          [
-            named(
-              'eleven in two fields',
-              Array.from({ length: 5 }, () => DOCUMENT),
-            ),
-            'too_many@/4',
-          ],
-        ],
-      },
-    },
+    values: { 'decided: at most 10 documents': limit(4, (size) => new Array(size).fill(DOCUMENT), 'too_many@/4') },
   },
 ];
 
@@ -269,10 +194,7 @@ export const FORM_FIELDS: Field[] = [
       type: 'string',
       values: {
         string: { good: ['ünï😀', 'two\nlines \u0000'], bad: [[HALF, 'characters']] },
-        [MAX_CHARACTERS]: {
-          good: [named('10,000 characters', '𝒜'.repeat(10_000))],
-          bad: [[named('10,001 characters', 'x'.repeat(10_001)), 'length']],
-        },
+        [MAX_CHARACTERS]: limit(10_000, (size) => '𝒜'.repeat(size)),
       },
     }),
   ),
@@ -291,29 +213,11 @@ export const FORM_FIELDS: Field[] = [
       'numeric string': {
         good: ['0', '-12.50', '+7', '+.5', '007', '.5', '123456789012345678901234567890.123'],
         bad: [
-          ...each(
-            'format',
-            ' ',
-            'x',
-            '1e5',
-            '1,5',
-            '1.',
-            ' 1',
-            '1 ',
-            '0x10',
-            'NaN',
-            'Infinity',
-            '--1',
-            '1.2.3',
-            '١٢',
-            '½',
-          ),
+          ...each('format', ' ', 'x', '1e5', '1,5', '1.', ' 1', '1 ', '0x10', 'NaN', 'Infinity', '--1', '1.2.3'),
+          ...each('format', '١٢', '½'),
         ],
       },
-      'decided: at most 255 characters': {
-        good: [named('255 digits', '1'.repeat(255))],
-        bad: [[named('256 digits', '1'.repeat(256)), 'length']],
-      },
+      'decided: at most 255 characters': limit(255, (size) => '1'.repeat(size)),
     },
   }),
   custom('boolean', { type: 'boolean', values: { boolean: { good: [true, false] } } }),
@@ -322,10 +226,7 @@ export const FORM_FIELDS: Field[] = [
       type: 'string',
       values: {
         string: { good: ['whatever the form does not list'] },
-        [MAX_CHARACTERS]: {
-          good: [named('10,000 characters', 'x'.repeat(10_000))],
-          bad: [[named('10,001 characters', 'x'.repeat(10_001)), 'length']],
-        },
+        [MAX_CHARACTERS]: limit(10_000, (size) => 'x'.repeat(size)),
       },
     }),
     custom(type, { values: { [CHOICE]: { good: OPTIONS, bad: each('one_of', 'oil', 'FX', 'fx ') } } }, MORE_KEYS[type]),
@@ -335,14 +236,9 @@ export const FORM_FIELDS: Field[] = [
       'any value': {
         good: ['x', 5, true, false, null, [], {}, ['a', 1], { id: 7, label: { en: 'Seven' } }],
       },
-      'decided: at most 20,000 characters of JSON': {
-        good: [named('20,000 characters with the quotes', 'x'.repeat(19_998))],
-        bad: [[named('20,001 characters with the quotes', 'x'.repeat(19_999)), 'length']],
-      },
-      'decided: at most 20 levels deep': {
-        good: [named('20 levels', nested(20))],
-        bad: [[named('21 levels', nested(21)), 'nesting']],
-      },
+      // With the quotes.
+      'decided: at most 20,000 characters of JSON': limit(20_000, (size) => 'x'.repeat(size - 2)),
+      'decided: at most 20 levels deep': limit(20, nested, 'nesting'),
       'decided: what JSON and UTF-8 can carry': {
         bad: [
           [named('an infinite number inside', [spelled('1e999').value]), 'type'],
@@ -389,10 +285,11 @@ export const FORM_FIELDS: Field[] = [
         ],
       },
       [BLANK]: { good: [readAs({ country_code: '', number: '' }, ABSENT), readAs({}, ABSENT)] },
-      'decided: number of at most 40 characters': {
-        good: [named('40 characters', { ...PHONE, number: `7400${' '.repeat(30)}123456` })],
-        bad: [[named('41 characters', { ...PHONE, number: `7400${' '.repeat(31)}123456` }), 'length@/number']],
-      },
+      'decided: number of at most 40 characters': limit(
+        40,
+        (size) => ({ ...PHONE, number: spacedNumber(size) }),
+        'length@/number',
+      ),
       'decided: no other members': { bad: [[{ ...PHONE, ext: '1' }, 'unknown_field@/ext']] },
     },
   }),
@@ -403,10 +300,7 @@ export const FORM_FIELDS: Field[] = [
         good: ['second@example.com', 'zweite@bücher.example'],
         bad: each('format', 'x', 'x@', 'x@y', 'a b@example.com'),
       },
-      'decided: at most 254 characters': {
-        good: [named('254 characters', longAddress(254))],
-        bad: [[named('255 characters', longAddress(255)), 'length']],
-      },
+      'decided: at most 254 characters': limit(254, longAddress),
     },
   }),
   ...(['country', 'nation'] as const).map((type) =>
@@ -445,10 +339,11 @@ export const FORM_FIELDS: Field[] = [
           [{ ...PLACE, city: ['x'] }, 'type@/city'],
         ],
       },
-      'decided: each of at most 255 characters': {
-        good: [named('255 characters each', everyPlace(255))],
-        bad: [[named('256 characters each', everyPlace(256)), 'length@/country', 'length@/state', 'length@/city']],
-      },
+      'decided: each of at most 255 characters': limit(
+        255,
+        everyPlace,
+        ...['length@/country', 'length@/state', 'length@/city'],
+      ),
       'decided: no other members': {
         bad: [[{ ...PLACE, zip: '1', street: 'x' }, 'unknown_field@/zip', 'unknown_field@/street']],
       },

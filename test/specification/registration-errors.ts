@@ -1,133 +1,77 @@
-import { type ErrorCase, MANY_TIMES } from './errors.ts';
+import { type ErrorCase, error, MANY_TIMES, type Wrong } from './errors.ts';
 import { CLIENT, keyOf } from './records.ts';
 import { choicesOf, textFile } from './samples.ts';
-import { type Fault, OPERATIONS, type Operation } from './table.ts';
+import { listed, OPERATIONS, type Operation } from './table.ts';
 
 /** Some bodies that are not JSON objects; `test/lib/http` has all of them, and of the media types. */
 const MALFORMED = ['', '{', '[]', '{"__proto__":1}'];
 const OTHER_TYPES = ['', 'text/plain'];
 
+const refused = (target: string): Wrong => [target, { kind: 'refused', times: MANY_TIMES }];
+
 function ofEveryOperation(operation: Operation): ErrorCase[] {
   return [
-    ...MALFORMED.map(
-      (raw): ErrorCase => ({
-        operation,
-        says: `the body ${JSON.stringify(raw)}`,
-        status: 400,
-        type: 'malformed_json',
-        raw,
-      }),
-    ),
-    ...OTHER_TYPES.map(
-      (type): ErrorCase => ({
-        operation,
-        says: type === '' ? 'no content type' : `the content type ${type}`,
+    ...MALFORMED.map((raw) => error(operation, '400 malformed_json', `the body ${JSON.stringify(raw)}`, { raw })),
+    ...OTHER_TYPES.map((type) =>
+      error(operation, '415 unsupported_media_type', type === '' ? 'no content type' : `the content type ${type}`, {
         headers: { 'content-type': type },
-        status: 415,
-        type: 'unsupported_media_type',
       }),
     ),
-    {
-      operation,
-      says: 'a database that refuses',
-      goesWrong: ['dynamodb', { kind: 'refused', times: MANY_TIMES }],
-      status: 500,
-      type: 'internal_error',
-    },
+    error(operation, '500 internal_error', 'a database that refuses', { goesWrong: refused('dynamodb') }),
   ];
 }
 
 const MEGABYTE = 1024 * 1024;
-const withDocuments = (...sizes: number[]) => ({ [keyOf('document')]: sizes.map(textFile) });
-const size = (below: string): Fault => ({ pointer: `#/${keyOf('document')}${below}`, rule: 'size' });
+const operation = 'registration';
+const DOCUMENTS = keyOf('document');
+const withDocuments = (...sizes: number[]) => ({ [DOCUMENTS]: sizes.map(textFile) });
+const tooLarge = (row: string, rule: string, says: string, more: Partial<ErrorCase>) =>
+  error(operation, '413 payload_too_large', says, { ...more, stands: { row, rule } });
+const TOO_MANY_BYTES = {
+  '200,001 bytes of JSON in fields of the form': choicesOf(200_001),
+  'more than 200 kB in fewer characters': { [keyOf('multiselect')]: new Array(11).fill('й'.repeat(10_000)) },
+};
+const SERVICES = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' };
 
-const OF_REGISTRATION: readonly ErrorCase[] = (
-  [
-    {
-      says: 'a form_id that no form has',
-      body: { form_id: 'NOSUCHID' },
-      status: 400,
-      type: 'form_not_found',
-      stands: { row: '2.1 form_id', rule: 'id of the registration form' },
-    },
-    {
-      says: "a client's id as the form_id",
-      body: { form_id: CLIENT.id },
-      status: 400,
-      type: 'form_not_found',
-    },
-    {
-      says: 'a referral code that no client has',
-      body: { referrer_id: 'NOSUCHID' },
-      status: 400,
-      type: 'referrer_not_found',
-      stands: { row: '2.1 referrer_id', rule: 'referral code of the referrer' },
-    },
-    {
-      says: "a client's id as the referrer_id",
-      body: { referrer_id: CLIENT.id },
-      status: 400,
-      type: 'referrer_not_found',
-    },
-    {
-      says: 'a document of more than 3 MB',
-      body: withDocuments(1_000, 3 * MEGABYTE + 1),
-      status: 413,
-      type: 'payload_too_large',
-      faults: [size('/1/doc')],
-      stands: { row: '2.2 document', rule: 'decided: at most 3 MB' },
-    },
-    {
-      says: 'documents of more than 4 MB together',
-      body: withDocuments(2 * MEGABYTE, 2 * MEGABYTE, 1, 1),
-      status: 413,
-      type: 'payload_too_large',
-      faults: [size('/2/doc')],
-      stands: { row: '2.2 document', rule: 'decided: at most 4 MB together' },
-    },
-    ...(
-      [
-        ['200,001 bytes of JSON in fields of the form', choicesOf(200_001)],
-        ['more than 200 kB in fewer characters', { [keyOf('multiselect')]: new Array(11).fill('й'.repeat(10_000)) }],
-      ] as const
-    ).map(([says, body]) => ({
-      says,
+const OF_REGISTRATION: readonly ErrorCase[] = [
+  error(operation, '400 form_not_found', 'a form_id that no form has', {
+    body: { form_id: 'NOSUCHID' },
+    stands: { row: '2.1 form_id', rule: 'id of the registration form' },
+  }),
+  error(operation, '400 form_not_found', "a client's id as the form_id", { body: { form_id: CLIENT.id } }),
+  error(operation, '400 referrer_not_found', 'a referral code that no client has', {
+    body: { referrer_id: 'NOSUCHID' },
+    stands: { row: '2.1 referrer_id', rule: 'referral code of the referrer' },
+  }),
+  error(operation, '400 referrer_not_found', "a client's id as the referrer_id", { body: { referrer_id: CLIENT.id } }),
+  tooLarge('2.2 document', 'decided: at most 3 MB', 'a document of more than 3 MB', {
+    body: withDocuments(1_000, 3 * MEGABYTE + 1),
+    faults: listed(`size@#/${DOCUMENTS}/1/doc`),
+  }),
+  tooLarge('2.2 document', 'decided: at most 4 MB together', 'documents of more than 4 MB together', {
+    body: withDocuments(2 * MEGABYTE, 2 * MEGABYTE, 1, 1),
+    faults: listed(`size@#/${DOCUMENTS}/2/doc`),
+  }),
+  ...Object.entries(TOO_MANY_BYTES).map(([says, body]) =>
+    tooLarge('2.1 custom_fields', 'decided: at most 200 kB of JSON beside the documents', says, {
       body,
-      status: 413,
-      type: 'payload_too_large',
-      faults: [{ pointer: '#', rule: 'size' }],
-      stands: { row: '2.1 custom_fields', rule: 'decided: at most 200 kB of JSON beside the documents' },
-    })),
-    {
-      says: 'a body of 5,900,001 bytes',
-      raw: '{}'.padEnd(5_900_001),
-      status: 413,
-      type: 'payload_too_large',
-      stands: { row: '8 size limits', rule: 'decided: a registration of 5.9 MB' },
-    },
-    ...(
-      [
-        ['email', 'ses'],
-        ['sms', 'sns'],
-        ['call', 'voice'],
-        ['whatsapp', 'whatsapp'],
-      ] as const
-    ).map(([otp_type, service]) => ({
-      says: `otp_type ${otp_type} that its service refuses`,
+      faults: listed('size@#'),
+    }),
+  ),
+  tooLarge('8 size limits', 'decided: a registration of 5.9 MB', 'a body of 5,900,001 bytes', {
+    raw: '{}'.padEnd(5_900_001),
+  }),
+  ...Object.entries(SERVICES).map(([otp_type, service]) =>
+    error(operation, '502 otp_delivery_failed', `otp_type ${otp_type} that its service refuses`, {
       body: { otp_type },
-      goesWrong: [service, { kind: 'refused', times: MANY_TIMES }],
-      status: 502,
-      type: 'otp_delivery_failed',
-    })),
-    {
-      says: 'a store of documents that is down',
-      body: withDocuments(10),
-      goesWrong: ['s3', { kind: 'refused', times: MANY_TIMES }],
-      status: 500,
-      type: 'internal_error',
-    },
-  ] as Omit<ErrorCase, 'operation'>[]
-).map((one) => ({ ...one, operation: 'registration' }));
+      goesWrong: refused(service),
+    }),
+  ),
+  error(operation, '500 internal_error', 'a store of documents that is down', {
+    body: withDocuments(10),
+    goesWrong: refused('s3'),
+  }),
+];
 
 /** Errors of every operation, and of the registration, that one request alone can meet. */
 export const REGISTRATION_ERRORS: readonly ErrorCase[] = [...OPERATIONS.flatMap(ofEveryOperation), ...OF_REGISTRATION];

@@ -5,6 +5,9 @@ export const PHONE = { country_code: '44', number: '7400 123456' };
 /** A string that holds half of a character: no UTF-8 can carry it, JSON's escapes can. */
 export const HALF = 'half \ud83d';
 
+/** A number of this many characters. */
+export const spacedNumber = (length: number) => `7400${' '.repeat(length - 10)}123456`;
+
 /** An address of this many characters, with a local part of 64. */
 export const longAddress = (length: number) => {
   const domain = `${'d'.repeat(60)}.`.repeat(4).slice(0, length - 65 - '.example'.length);

@@ -2,8 +2,9 @@ import { expect } from 'vitest';
 import { FRONT_SETTINGS } from '../support/front.ts';
 import { call } from './caller.ts';
 import { decided, keeps, ofError } from './cases.ts';
+import { error } from './errors.ts';
 import { accepted } from './promises.ts';
-import { PHONE_CHANNELS } from './table.ts';
+import { listed, PHONE_CHANNELS } from './table.ts';
 import type { Part } from './walk.ts';
 
 /** A part whose service has settings of its own. */
@@ -15,18 +16,13 @@ interface PartWithSettings extends Part {
 const operation = 'registration' as const;
 
 const NOT_INSTALLED = PHONE_CHANNELS.map((otp_type) =>
-  ofError({
-    operation,
-    says: `${otp_type}, which is not installed,`,
-    status: 400,
-    type: 'otp_type_unavailable',
-    body: { otp_type },
-    members: { available: ['email'] },
-    stands: {
-      row: `2.1 OTP type ${otp_type}`,
-      rule: 'only when a messaging-provider integration is installed',
-    },
-  }),
+  ofError(
+    error(operation, '400 otp_type_unavailable', `${otp_type}, which is not installed,`, {
+      body: { otp_type },
+      members: { available: ['email'] },
+      stands: { row: `2.1 OTP type ${otp_type}`, rule: 'only when a messaging-provider integration is installed' },
+    }),
+  ),
 );
 
 /** With email as the only channel. */
@@ -67,12 +63,11 @@ const WITH_CAPTCHA: PartWithSettings = {
           const token = world.service.captcha?.solve() ?? '';
           expect((await call(world, captchaToken(token))).status).toBe(204);
         }),
-        ofError({
-          ...captchaToken('token-of-nobody'),
-          says: 'a captcha-token that its provider refuses',
-          status: 403,
-          type: 'captcha_failed',
-        }),
+        ofError(
+          error(operation, '403 captcha_failed', 'a captcha-token that its provider refuses', {
+            headers: { 'captcha-token': 'token-of-nobody' },
+          }),
+        ),
         ...NO_PERSON.map(([says, solved]) =>
           decided(`a token ${says} is refused`, async (world) => {
             const token = world.service.captcha?.solve(solved) ?? '';
@@ -80,13 +75,9 @@ const WITH_CAPTCHA: PartWithSettings = {
             expect([status, body?.type]).toEqual([403, 'captcha_failed']);
           }),
         ),
-        ofError({
-          operation,
-          says: 'no captcha-token',
-          status: 400,
-          type: 'validation_failed',
-          faults: [{ header: 'captcha-token', rule: 'required' }],
-        }),
+        ofError(
+          error(operation, '400 validation_failed', 'no captcha-token', { faults: listed('required@captcha-token') }),
+        ),
       ],
     },
   ],
@@ -102,14 +93,7 @@ const WITH_FRONT: PartWithSettings = {
   sections: [
     {
       title: 'The front',
-      cases: [
-        ofError({
-          operation,
-          says: 'a request that did not come through the front',
-          status: 403,
-          type: 'front_required',
-        }),
-      ],
+      cases: [ofError(error(operation, '403 front_required', 'a request that did not come through the front'))],
     },
   ],
 };

@@ -1,15 +1,15 @@
 /**
  * The specification as a table: rows (`rows.ts`), values of fields (`fixed-fields.ts`, `form-fields.ts`,
- * `account-fields.ts`, `limit-fields.ts`), requests with several errors (`many-faults.ts`), and cases over HTTP
+ * `account-fields.ts`), requests with several errors (`many-faults.ts`), and cases over HTTP
  * (`*-cases.ts`, `*-errors.ts`).
  *
  * To add a row or a value:
- * 1. A new field or promise gets a row in `rows.ts`: `id` is its section and name, `rules`, `promises` and `limits` are
- *    the words of its columns. A decision of ours where the specification is silent begins with `decided`.
- * 2. Its values go to a `*-fields.ts` file, under one of these words: `good` ones, and `bad` ones with the word of
- * every
- *    broken rule (`['x', 'length', 'format@/0/id']`; after `@` the place below the field). Numbers are literals of the
- *    specification. They are never imported from `lib`, or a wrong number there would pass.
+ * 1. The values of a field go to a `*-fields.ts` file: `row` is its section and name, and they stand under the words of its
+ *    columns: `good` ones, and `bad` ones with the word of every broken rule (`['x', 'length', 'format@/0/id']`; after
+ *    `@` the place below the field). Words with a number are a limit, which needs both (`limit` makes them). Numbers are
+ *    literals of the specification. They are never imported from `lib`, or a wrong number there would pass.
+ * 2. What no single value can show gets a row in `rows.ts`: `rules`, `promises` and `limits` are the words of its columns.
+ *    A decision of ours where the specification is silent begins with `decided`.
  * 3. That is all. `fields.test.ts` runs every value on the schemas, in milliseconds. `overHttp` sends some of them to
  *    the running service as well: the first good value of each row and promise, and the first bad one for each rule.
  * 4. What a single value cannot show (a message, an account, a limit) is a case over HTTP: `keeps`, `breaks` or
@@ -32,7 +32,7 @@ export interface Row {
   /** Its section and its name there, as in `2.1 email`. */
   id: string;
   /** What its columns demand; each must be broken by one case at least. */
-  rules: readonly string[];
+  rules?: readonly string[];
   /** Its promises that no request can break; each needs at least one case. */
   promises?: readonly string[];
   /** Its numbers; each must be kept by a case that goes up to it, and broken by one that goes beyond. */
@@ -116,6 +116,12 @@ export function each(fault: string, ...values: unknown[]): Bad[] {
   return values.map((value) => [value, fault]);
 }
 
+/** A limit and its figure: the value of that size is accepted, and the next larger one breaks the rule. */
+export function limit(most: number, make: (size: number) => unknown, ...faults: string[]) {
+  const ofSize = (size: number) => named(`${size} of at most ${most}`, make(size));
+  return { good: [ofSize(most)], bad: [[ofSize(most + 1), ...(faults.length === 0 ? ['length'] : faults)] as Bad] };
+}
+
 const WRONG_TYPES = {
   string: [1, true, null, [], {}],
   number: ['1', true, null, [], {}],
@@ -139,6 +145,15 @@ export interface Field {
   values?: Readonly<Record<string, { good?: readonly unknown[]; bad?: readonly Bad[] }>>;
 }
 
+/** Faults by their words: `format@#/email`, `length@user_id` of a path, `format@Idempotency-Key` of a header. */
+export function listed(...faults: string[]): Fault[] {
+  return faults.map((fault) => {
+    const [rule = '', place = ''] = fault.split('@');
+    if (place.startsWith('#')) return { pointer: place, rule };
+    return /^[a-z_]+$/.test(place) ? { parameter: place, rule } : { header: place, rule };
+  });
+}
+
 /** The cases of a field: those of its columns, and those of its values. */
 export function fieldCases(field: Field): FieldCase[] {
   const { row, operation, at, type, required, values = {} } = field;
@@ -150,10 +165,7 @@ export function fieldCases(field: Field): FieldCase[] {
     operation,
     body: carried(value instanceof Named ? value.value : value),
     ...(value instanceof ReadAs ? { readAs: { [at]: value.as } } : {}),
-    faults: faults.map((fault) => {
-      const [word = '', below = ''] = fault.split('@');
-      return { pointer: `#/${at}${below}`, rule: word };
-    }),
+    faults: listed(...faults.map((fault) => fault.replace(/@|$/, `@#/${at}`))),
   });
 
   const ofType = type === undefined ? [] : WRONG_TYPES[type].map((value) => make(type, value, ['type']));
@@ -182,10 +194,20 @@ export interface Stand {
   kept: boolean;
 }
 
+/** The rows of the stands of fields: words with a number are a limit, others a rule if a value breaks them. */
+export function rowsOf(stands: readonly Stand[]): Row[] {
+  return [...Map.groupBy(stands, ({ row }) => row)].map(([id, own]) => {
+    const words = [...new Set(own.map(({ rule }) => rule))];
+    const limits = words.filter((rule) => /(^| )\d/.test(rule));
+    const rules = words.filter((rule) => !limits.includes(rule) && own.some((one) => one.rule === rule && !one.kept));
+    return { id, limits, rules, promises: words.filter((rule) => ![...limits, ...rules].includes(rule)) };
+  });
+}
+
 /** The rows without a required case, in words; and the cases without a row. */
 export function gaps(rows: readonly Row[], stands: readonly Stand[]): string[] {
   const found = new Set<string>();
-  for (const { id, rules, promises = [], limits = [] } of rows) {
+  for (const { id, rules = [], promises = [], limits = [] } of rows) {
     const own = stands.filter(({ row }) => row === id);
     if (!own.some(({ kept }) => kept)) found.add(`${id} has no good case`);
     for (const rule of [...rules, ...limits]) {
@@ -196,17 +218,18 @@ export function gaps(rows: readonly Row[], stands: readonly Stand[]): string[] {
     }
   }
   for (const { row, rule } of stands) {
-    const known = rows.find(({ id }) => id === row);
-    if (known === undefined) found.add(`${row} is no row`);
-    else if (![known.rules, known.promises, known.limits].some((says) => says?.includes(rule)))
-      found.add(`${row} does not say "${rule}"`);
+    const known = rows
+      .filter(({ id }) => id === row)
+      .flatMap(({ rules, promises, limits }) => [rules, promises, limits]);
+    if (known.length === 0) found.add(`${row} is no row`);
+    else if (!known.some((says) => says?.includes(rule))) found.add(`${row} does not say "${rule}"`);
   }
   return [...found];
 }
 
 /** The number of cases for each row, in three columns. */
 export function tally(rows: readonly Row[], stands: readonly Stand[]): string {
-  const cells = rows.map(({ id }) => {
+  const cells = [...new Set(rows.map(({ id }) => id))].map((id) => {
     const good = stands.filter(({ row, kept }) => row === id && kept).length;
     const bad = stands.filter(({ row, kept }) => row === id && !kept).length;
     return `${id.padEnd(40)}${String(good).padStart(4)} good${String(bad).padStart(5)} bad`.padEnd(60);
