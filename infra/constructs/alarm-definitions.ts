@@ -29,41 +29,62 @@ export interface MonitoredFunction {
   logGroup: ILogGroup;
 }
 
-export type AlarmDefinition = Named & (Condition | { anyOf: readonly string[] }) & Severity;
-
-interface Named {
-  /** The heading in infra/docs/runbook.md; with `of` the alarm's name. */
-  id: string;
+/** An alarm. With a fix, a person acts at once, at night too: its text has this command, and one that shows the cause. */
+interface AlarmRow {
+  /** The heading in infra/docs/runbook.md; absent: the event. With `of` the alarm's name. */
+  id?: string;
   of?: string;
   /** The loss for a person. */
   loss: string;
+  when: Condition | AnyOf;
+  fix?: string;
+  /** Absent: the log lines of the event. */
+  show?: string;
+  /** The function whose new version is rolled back by this alarm. The dashboard shows it, and it sends no message. */
+  rollsBack?: DeployedFunction;
 }
 
-/** A condition on one metric; by default over one period of it. */
-type Condition = {
-  metric: IMetric;
-  periods?: { breaching: number; of: number };
-  /** The function whose new version is rolled back by this alarm. */
-  rollsBack?: DeployedFunction;
-} & ({ atLeast: number } | { fewerThan: number });
+interface Condition {
+  /** The event that is counted (lib/telemetry.ts), of one function or of all; absent: there is a metric. */
+  event?: string;
+  service?: DeployedFunction;
+  channel?: Channel;
+  metric?: IMetric;
+  /** This many within this many minutes; absent: one in five. */
+  count?: readonly [atLeast: number, minutes: number];
+  /** Instead of a count. No data counts as none. */
+  fewerThan?: number;
+  /** In two of three periods. */
+  twice?: true;
+}
 
-type Severity =
-  /** A person acts at once, at night too. The alarm's text has the two commands. */
-  | { severity: 'page'; show: string; fix: string }
-  /** A person reads it on the next working day. */
-  | { severity: 'notice' }
-  /** Sends no message: the dashboard shows it. */
-  | { severity: 'dashboard' };
+/** Other alarms, by their names. */
+interface AnyOf {
+  anyOf: readonly string[];
+}
+
+export type AlarmDefinition = AlarmRow & {
+  id: string;
+  when: (Condition & { metric: IMetric; atLeast: number }) | AnyOf;
+};
 
 /** Every alarm of the service. */
 export function alarmDefinitions(service: MonitoredService): AlarmDefinition[] {
-  const { settings, functions } = service;
-  const { stage } = settings;
-  return [
-    ...pages(service),
-    ...notices(service),
-    ...functions.flatMap(({ route, lambda }) => functionAlarms(route, lambda, stage)),
-  ];
+  const { settings, functions, scheduled, accessLog } = service;
+  const logs = new Map<string, ILogGroup>([
+    ...functions.map(({ route, logGroup }) => [route.name, logGroup] as const),
+    ...scheduled.map((one) => [one.scheduled.name, one.logGroup] as const),
+  ]);
+  // The alarms that others are made of come first.
+  const rows = [...pages(service), ...notices(service), ...functions.flatMap(rollbacks), ...functions.map(routeFails)];
+  return rows.map(({ when, ...row }) => {
+    if ('anyOf' in when) return { id: '', ...row, when };
+    const { event = '', service: name, channel, count: [atLeast, minutes] = [1, 5] } = when;
+    const of = { ...(name && { service: name }), ...(channel && { channel }) };
+    const metric = when.metric ?? eventCount(settings.stage, event, minutes, of);
+    const show = eventLines(logs.get(name ?? SETTLER) ?? accessLog, event);
+    return { id: event, show, ...row, when: { ...when, metric, atLeast } };
+  });
 }
 
 const MINUTES_5 = { period: Duration.minutes(5), statistic: 'Sum' };
@@ -94,104 +115,92 @@ const ROLL_BACK = 'git checkout GOOD_COMMIT && npm ci && npm run deploy -- -c re
 
 /** The function that sends one-time passwords. */
 export const SENDER = 'request-registration' satisfies DeployedFunction;
+const SETTLER = 'settle-operations' satisfies DeployedFunction;
 
-/** At most 15, with every setting. */
-function pages(service: MonitoredService): AlarmDefinition[] {
-  const { stackName, settings, functions, scheduled, api, accessLog } = service;
-  const { stage } = settings;
-  const groups = new Map(functions.map(({ route, logGroup }) => [route.name, logGroup]));
-  const senderLog = groups.get(SENDER) ?? accessLog;
+/** A person acts at once, at night too. At most 15 with every setting, and with those of `routeFails`. */
+function pages({ stackName, functions, scheduled, api, accessLog, webhook }: MonitoredService): AlarmRow[] {
+  const doctor = `npm run doctor -- --stack ${stackName}`;
   return [
     {
       id: 'CodesNotSent',
       of: 'email',
       loss: 'People who register by email get no one-time password.',
-      metric: eventCount(stage, 'OtpDeliveryFailed', 15, { service: SENDER, channel: 'email' }),
-      atLeast: 5,
-      severity: 'page',
-      show: eventLines(senderLog, 'OtpDeliveryFailed'),
-      fix: `npm run doctor -- --stack ${stackName}`,
+      when: { event: 'OtpDeliveryFailed', service: SENDER, channel: 'email', count: [5, 15] },
+      fix: doctor,
     },
     {
       id: 'LimitsUnchecked',
       of: SENDER,
       loss: 'People who register by phone are refused, and emails go out without limits.',
-      metric: eventCount(stage, 'LimitUncheckable', 5, { service: SENDER }),
-      atLeast: 1,
-      severity: 'page',
-      show: eventLines(senderLog, 'LimitUncheckable'),
+      when: { event: 'LimitUncheckable', service: SENDER },
       fix: 'npm run setting -- throttle.registrationPerSecond=1 && npm run deploy',
     },
-    ...functions.flatMap(({ route, logGroup }) => ('version' in route ? platformPages(service, route, logGroup) : [])),
-    ...functions.map(
-      ({ route: { name }, logGroup }): AlarmDefinition => ({
-        id: 'RouteFails',
-        of: name,
-        loss: `Callers of ${name} get 500: it crashes, or it has an internal error.`,
-        anyOf: [`Crashes-${name}`, `InternalErrors-${name}`],
-        severity: 'page',
-        show: logLines(
-          logGroup,
-          '{ ($.message = "InternalError") || ($.record.status = "error") || ($.record.status = "timeout") }',
-        ),
-        fix: ROLL_BACK,
-      }),
-    ),
-    ...scheduled.flatMap(({ lambda, logGroup }) => settlerPages(service, lambda, logGroup)),
-    ...crmPages(service),
+    ...functions.flatMap(({ route }) => ('version' in route ? platformPages(stackName, route) : [])),
+    ...scheduled.map(({ lambda, logGroup }) => settlerFails(lambda, logGroup)),
+    {
+      when: { event: 'AccountOutcomeUnknown' },
+      loss: 'A client may have an account that our records do not show, and only an operator can find out.',
+      fix: `npm run crm -- settle OPERATION_ID --login LOGIN --stack ${stackName}`,
+    },
+    ...(webhook === undefined
+      ? []
+      : [
+          {
+            id: 'CrmUndelivered',
+            loss: 'The CRM did not accept an event for a day: a client of it is missing, or an account of theirs.',
+            when: { metric: visibleMessages(webhook.undelivered) },
+            show: eventLines(webhook.deployed.logGroup, 'CrmNotNotified'),
+            fix: `npm run crm -- redeliver --stack ${stackName}`,
+          },
+        ]),
     {
       id: 'ServerErrors',
       loss: 'Callers of any route get 5xx.',
-      metric: api.metricServerError(MINUTES_5),
-      atLeast: 10,
-      severity: 'page',
+      when: { metric: api.metricServerError(MINUTES_5), count: [10, 5] },
       show: logLines(accessLog, '{ $.status = "5*" }'),
-      fix: `npm run doctor -- --stack ${stackName}`,
+      fix: doctor,
     },
   ];
 }
 
-function platformPages(
-  { stackName, settings: { stage } }: MonitoredService,
-  { name, version }: Extract<DeployedRoute, { version: unknown }>,
-  logGroup: ILogGroup,
-): AlarmDefinition[] {
+/** Rings with two alarms of the function. */
+function routeFails({ route: { name }, logGroup }: MonitoredFunction): AlarmRow {
+  return {
+    id: 'RouteFails',
+    of: name,
+    loss: `Callers of ${name} get 500: it crashes, or it has an internal error.`,
+    when: { anyOf: [`Crashes-${name}`, `InternalErrors-${name}`] },
+    show: logLines(
+      logGroup,
+      '{ ($.message = "InternalError") || ($.record.status = "error") || ($.record.status = "timeout") }',
+    ),
+    fix: ROLL_BACK,
+  };
+}
+
+function platformPages(stackName: string, { name, version }: Extract<DeployedRoute, { version: unknown }>): AlarmRow[] {
   return [
     {
-      id: 'PlatformRefused',
       of: version,
+      when: { event: 'PlatformRefused', service: name },
       loss: 'No client gets an account on a trading server that refuses our credentials, rights or address.',
-      metric: eventCount(stage, 'PlatformRefused', 5, { service: name }),
-      atLeast: 1,
-      severity: 'page',
-      show: eventLines(logGroup, 'PlatformRefused'),
       fix: `npm run crm -- secret put CONNECTION_ID --stack ${stackName}`,
     },
     {
-      id: 'PlatformUnavailable',
       of: version,
+      when: { event: 'PlatformUnavailable', service: name, count: [3, 5], twice: true },
       loss: 'No client gets an account on a trading server that cannot be reached.',
-      metric: eventCount(stage, 'PlatformUnavailable', 5, { service: name }),
-      atLeast: 3,
-      periods: { breaching: 2, of: 3 },
-      severity: 'page',
-      show: eventLines(logGroup, 'PlatformUnavailable'),
       fix: `npm run crm -- check CONNECTION_ID --stack ${stackName}`,
     },
   ];
 }
 
-function settlerPages(
-  { stackName, settings: { stage } }: MonitoredService,
-  lambda: LambdaFunction,
-  logGroup: ILogGroup,
-): AlarmDefinition[] {
+function settlerFails(lambda: LambdaFunction, logGroup: ILogGroup): AlarmRow {
   const period = Duration.minutes(15);
-  return [
-    {
-      id: 'SettlerFails',
-      loss: 'Accounts whose callers did not come back stay without record, deposit or event.',
-      // Without runs there is no data, which also breaches.
+  return {
+    id: 'SettlerFails',
+    loss: 'Accounts whose callers did not come back stay without record, deposit or event.',
+    when: {
       metric: new MathExpression({
         expression: 'runs - errors',
         usingMetrics: {
@@ -201,35 +210,10 @@ function settlerPages(
         period,
       }),
       fewerThan: 1,
-      severity: 'page',
-      show: logLines(logGroup, '{ ($.record.status = "error") || ($.record.status = "timeout") }'),
-      fix: ROLL_BACK,
     },
-    {
-      id: 'AccountOutcomeUnknown',
-      loss: 'A client may have an account that our records do not show, and only an operator can find out.',
-      metric: eventCount(stage, 'AccountOutcomeUnknown', 5),
-      atLeast: 1,
-      severity: 'page',
-      show: eventLines(logGroup, 'AccountOutcomeUnknown'),
-      fix: `npm run crm -- settle OPERATION_ID --login LOGIN --stack ${stackName}`,
-    },
-  ];
-}
-
-function crmPages({ stackName, webhook }: MonitoredService): AlarmDefinition[] {
-  if (webhook === undefined) return [];
-  return [
-    {
-      id: 'CrmUndelivered',
-      loss: 'The CRM did not accept an event for a day: a client of it is missing, or an account of theirs.',
-      metric: visibleMessages(webhook.undelivered),
-      atLeast: 1,
-      severity: 'page',
-      show: eventLines(webhook.deployed.logGroup, 'CrmNotNotified'),
-      fix: `npm run crm -- redeliver --stack ${stackName}`,
-    },
-  ];
+    show: logLines(logGroup, '{ ($.record.status = "error") || ($.record.status = "timeout") }'),
+    fix: ROLL_BACK,
+  };
 }
 
 function visibleMessages(queue: Queue): Metric {
@@ -237,168 +221,111 @@ function visibleMessages(queue: Queue): Metric {
 }
 
 /** Events that can wait for the next working day, over all functions. */
-const EVENT_NOTICES: readonly { id: string; event: string; minutes: number; atLeast: number; loss: string }[] = [
+const EVENT_NOTICES: readonly AlarmRow[] = [
   {
     id: 'CodesInDoubt',
-    event: 'OtpOutcomeUnknown',
-    minutes: 15,
-    atLeast: 3,
+    when: { event: 'OtpOutcomeUnknown', count: [3, 15] },
     loss: 'People may wait for a one-time password that was never sent.',
   },
+  { when: { event: 'AccountNotRecorded' }, loss: 'A client has an account that our records do not show.' },
   {
-    id: 'AccountNotRecorded',
-    event: 'AccountNotRecorded',
-    minutes: 5,
-    atLeast: 1,
-    loss: 'A client has an account that our records do not show.',
-  },
-  {
-    id: 'LoginNotOurs',
-    event: 'LoginNotOurs',
-    minutes: 60,
-    atLeast: 1,
+    when: { event: 'LoginNotOurs', count: [1, 60] },
     loss: 'Somebody else opens accounts in our login range: if an answer is lost there, an operator must decide.',
   },
+  { when: { event: 'DepositFailed' }, loss: 'A client has a demo account without its money.' },
   {
-    id: 'DepositFailed',
-    event: 'DepositFailed',
-    minutes: 5,
-    atLeast: 1,
-    loss: 'A client has a demo account without its money.',
-  },
-  {
-    id: 'NoticeFailed',
-    event: 'NoticeFailed',
-    minutes: 15,
-    atLeast: 3,
+    when: { event: 'NoticeFailed', count: [3, 15] },
     loss: 'Clients got no email or popup about their new accounts.',
   },
   {
-    id: 'EventFailed',
-    event: 'EventFailed',
-    minutes: 15,
-    atLeast: 3,
+    when: { event: 'EventFailed', count: [3, 15] },
     loss: 'Other systems of the broker learn late of accounts and registrations.',
   },
   {
     id: 'NotSettled',
-    event: 'OperationNotSettled',
-    minutes: 15,
-    atLeast: 3,
+    when: { event: 'OperationNotSettled', count: [3, 15] },
     loss: 'Callers who retry must wait, because the end of a request could not be written.',
   },
   {
-    id: 'CrmItemMalformed',
-    event: 'CrmItemMalformed',
-    minutes: 60,
-    atLeast: 1,
+    when: { event: 'CrmItemMalformed', count: [1, 60] },
     loss: 'A form, client or connection counts as absent: its item in the table breaks the rules.',
   },
 ];
 
-function notices(service: MonitoredService): AlarmDefinition[] {
+/** A person reads them on the next working day. */
+function notices(service: MonitoredService): AlarmRow[] {
   const { settings, api, undelivered, configurationSetName, functions, scheduled, webhook } = service;
-  const { stage, channels, captcha, throttle } = settings;
+  const { channels, captcha, throttle } = settings;
   const confirming = functions.flatMap(({ route }) => ('setting' in route ? [route.name] : []));
-  const all: (Named & Condition)[] = [
-    ...EVENT_NOTICES.map(({ id, event, minutes, atLeast, loss }) => ({
-      id,
-      loss,
-      metric: eventCount(stage, event, minutes),
-      atLeast,
-    })),
+  return [
+    ...EVENT_NOTICES,
     ...channels
       .filter((channel) => channel !== 'email')
-      .map((channel) => ({
-        id: 'CodesNotSent',
-        of: channel,
-        loss: `People who register by ${channel} get no one-time password.`,
-        metric: eventCount(stage, 'OtpDeliveryFailed', 15, { service: SENDER, channel }),
-        atLeast: 5,
-      })),
+      .map(
+        (channel): AlarmRow => ({
+          id: 'CodesNotSent',
+          of: channel,
+          loss: `People who register by ${channel} get no one-time password.`,
+          when: { event: 'OtpDeliveryFailed', service: SENDER, channel, count: [5, 15] },
+        }),
+      ),
     ...scheduled.map(({ scheduled: { name } }) => ({
-      id: 'PlatformRefused',
       of: name,
+      when: { event: 'PlatformRefused', service: name },
       loss: 'The settler cannot ask a trading server that refuses our credentials, rights or address.',
-      metric: eventCount(stage, 'PlatformRefused', 5, { service: name }),
-      atLeast: 1,
     })),
     {
       id: 'Flood',
+      when: { event: 'LimitReached', service: SENDER, count: [100, 15] },
       loss: 'A flood of registrations reaches the limits: people who share a source with it are refused.',
-      metric: eventCount(stage, 'LimitReached', 15, { service: SENDER }),
-      atLeast: 100,
     },
-    ...confirming.flatMap((name) => [
-      {
-        id: 'Guesses',
-        loss: 'A source guesses codes or passwords of registrations, up to the limits.',
-        metric: eventCount(stage, 'LimitReached', 15, { service: name }),
-        atLeast: 100,
-      },
-      {
-        id: 'LimitsUnchecked',
-        of: name,
-        loss: 'Confirmations are not counted by source: a code still has five guesses.',
-        metric: eventCount(stage, 'LimitUncheckable', 5, { service: name }),
-        atLeast: 1,
-      },
-    ]),
-    ...(captcha === undefined
-      ? []
-      : [
-          {
-            id: 'CaptchaUnavailable',
-            loss: 'People who register by phone are refused, and emails go out without a captcha.',
-            metric: eventCount(stage, 'CaptchaUnavailable', 5, { service: SENDER }),
-            atLeast: 3,
-          },
-        ]),
-    ...(webhook === undefined ? [] : crmConditions(stage)),
+    ...confirming.map((name) => ({
+      id: 'LimitsUnchecked',
+      of: name,
+      when: { event: 'LimitUncheckable', service: name },
+      loss: 'Confirmations are not counted by source: a code still has five guesses.',
+    })),
+    ...(captcha === undefined ? [] : [CAPTCHA_NOTICE]),
+    ...(webhook === undefined ? [] : CRM_NOTICES),
     {
       id: 'ClientErrors',
       loss: 'Junk requests use up the throttle that callers share.',
-      metric: api.metricClientError(MINUTES_5),
       // Half of the throttle.
-      atLeast: Math.max(1, throttle.registrationPerSecond * 150),
+      when: { metric: api.metricClientError(MINUTES_5), count: [Math.max(1, throttle.registrationPerSecond * 150), 5] },
     },
     {
       id: 'Requests',
       loss: 'Soon callers get 429 from the gateway: the requests come close to the throttle.',
-      metric: api.metricCount(MINUTES_5),
-      atLeast: Math.max(1, throttle.registrationPerSecond * 240),
+      when: { metric: api.metricCount(MINUTES_5), count: [Math.max(1, throttle.registrationPerSecond * 240), 5] },
     },
     {
       id: 'EventsUndelivered',
       loss: 'Another system of the broker does not know of accounts or registrations: it did not accept their events.',
-      metric: visibleMessages(undelivered),
-      atLeast: 1,
+      when: { metric: visibleMessages(undelivered) },
     },
-    ...mailConditions(configurationSetName),
-    ...spendConditions(settings),
+    ...mailNotices(configurationSetName),
+    ...spendNotices(settings),
   ];
-  return all.map((one) => ({ ...one, severity: 'notice' }));
 }
 
-function crmConditions(stage: string): (Named & Condition)[] {
-  return [
-    {
-      id: 'CrmNotNotified',
-      loss: 'The CRM does not accept events: new clients cannot open accounts until it does.',
-      metric: eventCount(stage, 'CrmNotNotified', 15),
-      atLeast: 3,
-    },
-    {
-      id: 'ClientNotWritten',
-      loss: 'A new client cannot open accounts: the CRM named an id, or has an email address, that is another client’s.',
-      metric: eventCount(stage, 'ClientNotWritten', 15),
-      atLeast: 1,
-    },
-  ];
-}
+const CAPTCHA_NOTICE: AlarmRow = {
+  when: { event: 'CaptchaUnavailable', service: SENDER, count: [3, 5] },
+  loss: 'People who register by phone are refused, and emails go out without a captcha.',
+};
+
+const CRM_NOTICES: readonly AlarmRow[] = [
+  {
+    when: { event: 'CrmNotNotified', count: [3, 15] },
+    loss: 'The CRM does not accept events: new clients cannot open accounts until it does.',
+  },
+  {
+    when: { event: 'ClientNotWritten', count: [1, 15] },
+    loss: 'A new client cannot open accounts: the CRM named an id, or has an email address, that is another client’s.',
+  },
+];
 
 /** SES reviews an account with 5 % bounces or 0.1 % complaints, and stops it at twice to five times that. */
-function mailConditions(configurationSet: string): (Named & Condition)[] {
+function mailNotices(configurationSet: string): AlarmRow[] {
   const reputation = (metricName: string) =>
     new Metric({
       namespace: 'AWS/SES',
@@ -411,95 +338,73 @@ function mailConditions(configurationSet: string): (Named & Condition)[] {
     {
       id: 'MailsBounce',
       loss: 'Soon SES stops our emails: too many go to addresses that do not exist.',
-      metric: reputation('Reputation.BounceRate'),
-      atLeast: 0.05,
+      when: { metric: reputation('Reputation.BounceRate'), count: [0.05, 60] },
     },
     {
       id: 'MailsComplainedOf',
       loss: 'Soon SES stops our emails: too many people call them unwanted.',
-      metric: reputation('Reputation.ComplaintRate'),
-      atLeast: 0.001,
+      when: { metric: reputation('Reputation.ComplaintRate'), count: [0.001, 60] },
     },
   ];
 }
 
 /** The cost of this month's messages, in US dollars, for the whole account and region. */
 export const SPENT = {
-  sms: new Metric({
-    namespace: 'AWS/SNS',
-    metricName: 'SMSMonthToDateSpentUSD',
-    statistic: 'Maximum',
-    period: Duration.minutes(15),
-  }),
-  call: new Metric({
-    namespace: 'AWS/SMSVoice',
-    metricName: 'VoiceMessageMonthlySpend',
-    statistic: 'Maximum',
-    period: Duration.minutes(15),
-  }),
+  sms: monthlySpend('AWS/SNS', 'SMSMonthToDateSpentUSD'),
+  call: monthlySpend('AWS/SMSVoice', 'VoiceMessageMonthlySpend'),
 };
 
-function spendConditions({ stage, channels, spend }: Settings): (Named & Condition)[] {
-  const all = [
+function monthlySpend(namespace: string, metricName: string): Metric {
+  return new Metric({ namespace, metricName, statistic: 'Maximum', period: Duration.minutes(15) });
+}
+
+function spendNotices({ channels, spend }: Settings): AlarmRow[] {
+  const { smsUsdPerMonth, callUsdPerMonth, whatsappMessagesPerDay } = spend;
+  const all: AlarmRow[] = [
     {
       of: 'sms',
-      loss: `Your bill: texts have cost $${spend.smsUsdPerMonth} this month. At the account's own limit no text is sent.`,
-      metric: SPENT.sms,
-      atLeast: spend.smsUsdPerMonth,
+      loss: `Your bill: texts have cost $${smsUsdPerMonth} this month. At the account's own limit no text is sent.`,
+      when: { metric: SPENT.sms, count: [smsUsdPerMonth, 15] },
     },
     {
       of: 'call',
-      loss: `Your bill: calls have cost $${spend.callUsdPerMonth} this month. At the account's own limit no call is made.`,
-      metric: SPENT.call,
-      atLeast: spend.callUsdPerMonth,
+      loss: `Your bill: calls have cost $${callUsdPerMonth} this month. At the account's own limit no call is made.`,
+      when: { metric: SPENT.call, count: [callUsdPerMonth, 15] },
     },
     {
       of: 'whatsapp',
-      loss: `Your bill: ${spend.whatsappMessagesPerDay} WhatsApp messages were sent within a day.`,
-      metric: eventCount(stage, 'OtpSent', 24 * 60, { service: SENDER, channel: 'whatsapp' }),
-      atLeast: spend.whatsappMessagesPerDay,
+      loss: `Your bill: ${whatsappMessagesPerDay} WhatsApp messages were sent within a day.`,
+      when: { event: 'OtpSent', service: SENDER, channel: 'whatsapp', count: [whatsappMessagesPerDay, 24 * 60] },
     },
   ];
   return all.filter(({ of }) => channels.some((channel) => channel === of)).map((one) => ({ id: 'Spend', ...one }));
 }
 
 /** The health of a function; a new version that harms it is rolled back. */
-function functionAlarms(
-  { name, timeoutSeconds }: DeployedRoute,
-  lambda: LambdaFunction,
-  stage: string,
-): AlarmDefinition[] {
-  const own = { of: name, rollsBack: name, severity: 'dashboard' } as const;
+function rollbacks({ route: { name, timeoutSeconds }, lambda }: MonitoredFunction): AlarmRow[] {
+  const own = { of: name, rollsBack: name };
   return [
     {
       ...own,
       id: 'InternalErrors',
       loss: 'Callers get 500: a bug of ours, or a service of AWS that fails.',
-      metric: eventCount(stage, 'InternalError', 5, { service: name }),
-      atLeast: 1,
+      when: { event: 'InternalError', service: name },
     },
     {
       ...own,
       id: 'Crashes',
       loss: 'Callers get the bare error of the gateway: the function does not start, or Lambda ends it.',
-      metric: lambda.metricErrors(MINUTES_5),
-      atLeast: 1,
+      when: { metric: lambda.metricErrors(MINUTES_5) },
     },
     {
       ...own,
       id: 'NearDeadline',
       loss: `Callers wait nearly ${timeoutSeconds} seconds, and soon in vain.`,
-      metric: lambda.metricDuration({ period: Duration.minutes(5), statistic: 'Maximum' }),
-      atLeast: timeoutSeconds * 1_000 * 0.8,
-      periods: { breaching: 2, of: 3 },
-    },
-    {
-      id: 'Throttles',
-      of: name,
-      severity: 'dashboard',
-      loss: 'Callers get 503: more calls at once than the account or the setting `concurrency` allows.',
-      metric: lambda.metricThrottles(MINUTES_5),
-      atLeast: 1,
+      when: {
+        metric: lambda.metricDuration({ period: Duration.minutes(5), statistic: 'Maximum' }),
+        count: [timeoutSeconds * 1_000 * 0.8, 5],
+        twice: true,
+      },
     },
   ];
 }

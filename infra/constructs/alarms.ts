@@ -19,7 +19,7 @@ import { output } from './stack-names.ts';
 /** Every alarm, and the two topics that they are published on: pages, and notices. */
 export class Alarms extends Construct {
   readonly topics: Readonly<Record<'page' | 'notice', Topic>>;
-  readonly all: { alarm: AlarmBase; severity: AlarmDefinition['severity'] }[];
+  readonly all: { alarm: AlarmBase; severity: Severity }[];
   private readonly made = new Map<string, AlarmBase>();
   private readonly rollbacks: { name: DeployedFunction; alarm: Alarm }[] = [];
 
@@ -30,10 +30,7 @@ export class Alarms extends Construct {
       page: this.topic('Alarm', 'Alarms for which a person acts at once.', alarmEmail),
       notice: this.topic('Notice', 'Alarms that a person reads on the next working day.', alarmEmail),
     };
-    const definitions = alarmDefinitions(service);
-    // The alarms that others are made of come first.
-    const ordered = [...definitions.filter((one) => !('anyOf' in one)), ...definitions.filter((one) => 'anyOf' in one)];
-    this.all = ordered.map((one) => ({ alarm: this.alarm(one), severity: one.severity }));
+    this.all = alarmDefinitions(service).map((one) => ({ alarm: this.alarm(one), severity: severityOf(one) }));
   }
 
   /** Those that roll a new version of the function back. */
@@ -42,47 +39,25 @@ export class Alarms extends Construct {
   }
 
   private alarm(definition: AlarmDefinition): AlarmBase {
-    const { id, of, severity } = definition;
+    const { id, of, when, rollsBack } = definition;
+    const severity = severityOf(definition);
     const name = of === undefined ? id : `${id}-${of}`;
-    const text = { alarmName: `${Stack.of(this).stackName}-${name}`, alarmDescription: describe(definition) };
-    const alarm =
-      'anyOf' in definition
-        ? new CompositeAlarm(this, name, {
-            compositeAlarmName: text.alarmName,
-            alarmDescription: text.alarmDescription,
-            alarmRule: AlarmRule.anyOf(...definition.anyOf.map((part) => this.find(part))),
-          })
-        : this.metricAlarm(name, definition, text);
+    const alarmName = `${Stack.of(this).stackName}-${name}`;
+    const alarmDescription = describe(definition);
+    let alarm: AlarmBase;
+    if ('anyOf' in when) {
+      const alarmRule = AlarmRule.anyOf(...when.anyOf.map((part) => this.find(part)));
+      alarm = new CompositeAlarm(this, name, { compositeAlarmName: alarmName, alarmDescription, alarmRule });
+    } else {
+      const single = new Alarm(this, name, { alarmName, alarmDescription, ...condition(when) });
+      if (rollsBack !== undefined) this.rollbacks.push({ name: rollsBack, alarm: single });
+      alarm = single;
+    }
     this.made.set(name, alarm);
     if (severity !== 'dashboard') {
       alarm.addAlarmAction(new SnsAction(this.topics[severity]));
       alarm.addOkAction(new SnsAction(this.topics[severity]));
     }
-    return alarm;
-  }
-
-  private metricAlarm(
-    name: string,
-    definition: Exclude<AlarmDefinition, { anyOf: unknown }>,
-    text: { alarmName: string; alarmDescription: string },
-  ): Alarm {
-    const { metric, periods = { breaching: 1, of: 1 }, rollsBack } = definition;
-    // An event that must happen and does not leaves no data.
-    const limit =
-      'atLeast' in definition
-        ? {
-            threshold: definition.atLeast,
-            comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            treatMissingData: TreatMissingData.NOT_BREACHING,
-          }
-        : {
-            threshold: definition.fewerThan,
-            comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-            treatMissingData: TreatMissingData.BREACHING,
-          };
-    const { of: evaluationPeriods, breaching: datapointsToAlarm } = periods;
-    const alarm = new Alarm(this, name, { ...text, metric, ...limit, evaluationPeriods, datapointsToAlarm });
-    if (rollsBack !== undefined) this.rollbacks.push({ name: rollsBack, alarm });
     return alarm;
   }
 
@@ -111,9 +86,32 @@ export class Alarms extends Construct {
   }
 }
 
+type Severity = 'page' | 'notice' | 'dashboard';
+
+function severityOf({ fix, rollsBack }: AlarmDefinition): Severity {
+  if (rollsBack !== undefined) return 'dashboard';
+  return fix === undefined ? 'notice' : 'page';
+}
+
+function condition({ metric, atLeast, fewerThan, twice }: Exclude<AlarmDefinition['when'], { anyOf: unknown }>) {
+  // An event that must happen and does not leaves no data.
+  const limit =
+    fewerThan === undefined
+      ? {
+          threshold: atLeast,
+          comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+          treatMissingData: TreatMissingData.NOT_BREACHING,
+        }
+      : {
+          threshold: fewerThan,
+          comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+          treatMissingData: TreatMissingData.BREACHING,
+        };
+  return { metric, ...limit, evaluationPeriods: twice ? 3 : 1, datapointsToAlarm: twice ? 2 : 1 };
+}
+
 /** The text of a page: the loss for a person, two commands, and the runbook. */
-function describe(definition: AlarmDefinition): string {
-  const { id, loss } = definition;
-  const commands = definition.severity === 'page' ? `\nShow: ${definition.show}\nFix: ${definition.fix}\n` : ' ';
+function describe({ id, loss, show, fix }: AlarmDefinition): string {
+  const commands = fix === undefined ? ' ' : `\nShow: ${show}\nFix: ${fix}\n`;
   return `${loss}${commands}More: infra/docs/runbook.md, ${id}`;
 }

@@ -82,7 +82,7 @@ async function run(command: string, person: Person = {}) {
       secret: 'platform/new',
       logins: { from: 800_000, to: 899_999 },
     };
-    await operators.local('put', 'connection', await operators.fileOf(record));
+    await operators.local('put', 'connection', record);
   }
   // The operator says so later than the command could still open an account.
   if (command.includes('--none')) vi.setSystemTime(Date.now() + 5 * 60_000);

@@ -1,5 +1,5 @@
 import type { Template } from 'aws-cdk-lib/assertions';
-import { plain, resources } from './stack.ts';
+import { propertiesOf } from './stack.ts';
 
 /** An alarm of a template, metric or composite. */
 export interface AlarmText {
@@ -11,7 +11,8 @@ export interface AlarmText {
   namespace: string | undefined;
   metric: string | undefined;
   dimensions: Record<string, string>;
-  threshold: number | undefined;
+  /** Its properties, as the template has them. */
+  properties: object;
   missingData: string | undefined;
   comparison: string | undefined;
   /** Of a composite alarm. */
@@ -26,7 +27,6 @@ interface AlarmProperties {
   Namespace?: string;
   MetricName?: string;
   Dimensions?: { Name: string; Value: string }[];
-  Threshold?: number;
   TreatMissingData?: string;
   ComparisonOperator?: string;
   AlarmRule?: string;
@@ -34,10 +34,10 @@ interface AlarmProperties {
 
 export function alarmsOf(template: Template): AlarmText[] {
   const all = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap((type) =>
-    Object.values(resources(template, type)),
+    propertiesOf(template, type),
   );
-  return all.map(({ Properties }) => {
-    const alarm = plain(Properties) as AlarmProperties;
+  return all.map((properties) => {
+    const alarm = properties as unknown as AlarmProperties;
     return {
       name: alarm.AlarmName.replace('broker-api-test-', ''),
       description: alarm.AlarmDescription,
@@ -46,7 +46,7 @@ export function alarmsOf(template: Template): AlarmText[] {
       namespace: alarm.Namespace,
       metric: alarm.MetricName,
       dimensions: Object.fromEntries((alarm.Dimensions ?? []).map(({ Name, Value }) => [Name, Value])),
-      threshold: alarm.Threshold,
+      properties,
       missingData: alarm.TreatMissingData,
       comparison: alarm.ComparisonOperator,
       // The suffixes that CDK adds to an id are ignored.

@@ -94,9 +94,10 @@ export class Operators {
     return this.#table;
   }
 
-  /** On the local service. */
-  local(...args: string[]): Promise<Outcome> {
-    return crm([...args, '--local', this.service.url]);
+  /** On the local service. An object is written to a file, whose path becomes the argument. */
+  async local(...args: (string | object)[]): Promise<Outcome> {
+    const words = await Promise.all(args.map((arg) => (typeof arg === 'string' ? arg : this.fileOf(arg))));
+    return crm([...words, '--local', this.service.url]);
   }
 
   async fileOf(content: unknown): Promise<string> {

@@ -85,6 +85,11 @@ export function resources(template: Template, type: string): Record<string, CfnR
   return template.findResources(type) as Record<string, CfnResource>;
 }
 
+/** The properties of the resources of a type, as `plain` shows them. */
+export function propertiesOf(template: Template, type: string): Record<string, unknown>[] {
+  return Object.values(resources(template, type)).map(({ Properties }) => plain(Properties) as Record<string, unknown>);
+}
+
 /** A value of a template as a text: `<Id>` for a reference, `<Id.Name>` for an attribute. */
 export function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);

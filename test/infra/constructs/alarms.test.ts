@@ -1,20 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Template } from 'aws-cdk-lib/assertions';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type AlarmText, alarmsOf } from '../../support/alarms.ts';
-import { EVERYTHING, plain, resources, synthesize } from '../../support/stack.ts';
+import { describe, expect, it } from 'vitest';
+import { alarmsOf } from '../../support/alarms.ts';
+import { EVERYTHING, propertiesOf, synthesize } from '../../support/stack.ts';
 
-let template: Template;
-let full: Template;
-let all: AlarmText[];
+const template = synthesize();
+const full = synthesize(EVERYTHING);
+const all = alarmsOf(full);
 
-beforeAll(() => {
-  template = synthesize();
-  full = synthesize(EVERYTHING);
-  all = alarmsOf(full);
-});
-
-const ROOT = new URL('../../..', import.meta.url);
+const TELEMETRY = readFileSync(new URL('../../../lib/telemetry.ts', import.meta.url), 'utf8');
 const OPENING = ['create-tp5-account', 'create-tp4-account'];
 const ROUTES = ['request-registration', 'confirm-registration', ...OPENING];
 /** The functions whose error events raise an alarm; `any`: one alarm counts the event of all functions. */
@@ -39,89 +33,115 @@ const ALARMED: Record<string, string[]> = {
   InternalError: ROUTES,
 };
 
-const PAGES = [
-  'AccountOutcomeUnknown',
-  'CodesNotSent-email',
-  'LimitsUnchecked-request-registration',
-  'PlatformRefused-tp4',
-  'PlatformRefused-tp5',
-  'PlatformUnavailable-tp4',
-  'PlatformUnavailable-tp5',
-  ...['create-tp4-account', 'create-tp5-account', 'request-registration'].map((name) => `RouteFails-${name}`),
-  'ServerErrors',
-  'SettlerFails',
-];
-const NOTICES = [
-  'AccountNotRecorded',
-  'ClientErrors',
-  'CodesInDoubt',
-  'CrmItemMalformed',
-  'DepositFailed',
-  'EventFailed',
-  'EventsUndelivered',
-  'Flood',
-  'LoginNotOurs',
-  'MailsBounce',
-  'MailsComplainedOf',
-  'NotSettled',
-  'NoticeFailed',
-  'PlatformRefused-settle-operations',
-  'Requests',
-];
-
 interface AlarmNumbers {
-  AlarmName: string;
-  Threshold: number;
+  Threshold?: number;
   /** In seconds. */
   Period?: number;
   EvaluationPeriods?: number;
-  Metrics?: { MetricStat?: { Period: number } }[];
+  Metrics?: { Expression?: string; MetricStat?: { Period: number } }[];
 }
 
 describe('Alarms', () => {
-  const names = (of: Template, topic?: string) =>
+  const TOPICS: Record<string, string> = { '<AlarmTopic>': 'page', '<NoticeTopic>': 'notice' };
+  /** Where each alarm is published, and for how much of which metric within how many minutes it rings. */
+  const rows = (of: Template) =>
     alarmsOf(of)
-      .filter(({ actions }) => actions.join() === (topic ?? ''))
-      .map(({ name }) => name)
+      .map(({ name, actions, metric, properties }) => {
+        const { Threshold = 'any', Period, EvaluationPeriods = 1, Metrics = [] } = properties as AlarmNumbers;
+        const seconds = Period ?? Metrics.flatMap(({ MetricStat }) => MetricStat?.Period ?? [])[0] ?? 0;
+        const counted = metric ?? Metrics[0]?.Expression ?? 'other alarms';
+        const topic = TOPICS[actions.join()] ?? 'dashboard';
+        return `${topic} ${name}: ${Threshold} ${counted} in ${(seconds * EvaluationPeriods) / 60}`;
+      })
       .sort();
 
-  it('page a person for at most 15 reasons, with every setting', () => {
-    expect(names(template, '<AlarmTopic>')).toEqual(PAGES);
-    const more = names(full, '<AlarmTopic>').filter((name) => !PAGES.includes(name));
-    expect(more).toEqual(['CrmUndelivered', 'RouteFails-confirm-registration']);
-    expect(names(full, '<AlarmTopic>').length).toBeLessThanOrEqual(15);
+  it('page a person for at most 15 reasons, give notice of others, and ring for this much in this many minutes', () => {
+    const inFull = rows(full);
+    expect(inFull).toMatchInlineSnapshot(`
+      [
+        "dashboard Crashes-confirm-registration: 1 Errors in 5",
+        "dashboard Crashes-create-tp4-account: 1 Errors in 5",
+        "dashboard Crashes-create-tp5-account: 1 Errors in 5",
+        "dashboard Crashes-request-registration: 1 Errors in 5",
+        "dashboard InternalErrors-confirm-registration: 1 InternalError in 5",
+        "dashboard InternalErrors-create-tp4-account: 1 InternalError in 5",
+        "dashboard InternalErrors-create-tp5-account: 1 InternalError in 5",
+        "dashboard InternalErrors-request-registration: 1 InternalError in 5",
+        "dashboard NearDeadline-confirm-registration: 16000 Duration in 15",
+        "dashboard NearDeadline-create-tp4-account: 23200 Duration in 15",
+        "dashboard NearDeadline-create-tp5-account: 23200 Duration in 15",
+        "dashboard NearDeadline-request-registration: 16000 Duration in 15",
+        "notice AccountNotRecorded: 1 AccountNotRecorded in 5",
+        "notice CaptchaUnavailable: 3 CaptchaUnavailable in 5",
+        "notice ClientErrors: 3000 4xx in 5",
+        "notice ClientNotWritten: 1 ClientNotWritten in 15",
+        "notice CodesInDoubt: 3 OtpOutcomeUnknown in 15",
+        "notice CodesNotSent-call: 5 OtpDeliveryFailed in 15",
+        "notice CodesNotSent-sms: 5 OtpDeliveryFailed in 15",
+        "notice CodesNotSent-whatsapp: 5 OtpDeliveryFailed in 15",
+        "notice CrmItemMalformed: 1 CrmItemMalformed in 60",
+        "notice CrmNotNotified: 3 CrmNotNotified in 15",
+        "notice DepositFailed: 1 DepositFailed in 5",
+        "notice EventFailed: 3 EventFailed in 15",
+        "notice EventsUndelivered: 1 ApproximateNumberOfMessagesVisible in 5",
+        "notice Flood: 100 LimitReached in 15",
+        "notice LimitsUnchecked-confirm-registration: 1 LimitUncheckable in 5",
+        "notice LoginNotOurs: 1 LoginNotOurs in 60",
+        "notice MailsBounce: 0.05 Reputation.BounceRate in 60",
+        "notice MailsComplainedOf: 0.001 Reputation.ComplaintRate in 60",
+        "notice NotSettled: 3 OperationNotSettled in 15",
+        "notice NoticeFailed: 3 NoticeFailed in 15",
+        "notice PlatformRefused-settle-operations: 1 PlatformRefused in 5",
+        "notice Requests: 4800 Count in 5",
+        "notice Spend-call: 50 VoiceMessageMonthlySpend in 15",
+        "notice Spend-sms: 50 SMSMonthToDateSpentUSD in 15",
+        "notice Spend-whatsapp: 500 OtpSent in 1440",
+        "page AccountOutcomeUnknown: 1 AccountOutcomeUnknown in 5",
+        "page CodesNotSent-email: 5 OtpDeliveryFailed in 15",
+        "page CrmUndelivered: 1 ApproximateNumberOfMessagesVisible in 5",
+        "page LimitsUnchecked-request-registration: 1 LimitUncheckable in 5",
+        "page PlatformRefused-tp4: 1 PlatformRefused in 5",
+        "page PlatformRefused-tp5: 1 PlatformRefused in 5",
+        "page PlatformUnavailable-tp4: 3 PlatformUnavailable in 15",
+        "page PlatformUnavailable-tp5: 3 PlatformUnavailable in 15",
+        "page RouteFails-confirm-registration: any other alarms in 0",
+        "page RouteFails-create-tp4-account: any other alarms in 0",
+        "page RouteFails-create-tp5-account: any other alarms in 0",
+        "page RouteFails-request-registration: any other alarms in 0",
+        "page ServerErrors: 10 5xx in 5",
+        "page SettlerFails: 1 runs - errors in 15",
+      ]
+    `);
+    expect(inFull.filter((row) => row.startsWith('page')).length).toBeLessThanOrEqual(15);
   });
 
-  it('publish everything that can wait until the next working day on another topic', () => {
-    expect(names(template, '<NoticeTopic>')).toEqual(NOTICES);
-    const more = names(full, '<NoticeTopic>').filter((name) => !NOTICES.includes(name));
-    expect(more).toEqual([
-      'CaptchaUnavailable',
-      'ClientNotWritten',
-      'CodesNotSent-call',
-      'CodesNotSent-sms',
-      'CodesNotSent-whatsapp',
-      'CrmNotNotified',
-      'Guesses',
-      'LimitsUnchecked-confirm-registration',
-      'Spend-call',
-      'Spend-sms',
-      'Spend-whatsapp',
-    ]);
-  });
-
-  it('send no message about the parts of a page, and about dashboard metrics', () => {
-    const kinds = ['Crashes', 'InternalErrors', 'NearDeadline', 'Throttles'];
-    expect(names(full)).toEqual(kinds.flatMap((kind) => ROUTES.map((name) => `${kind}-${name}`)).sort());
+  it('are fewer without the settings of these', () => {
+    const inDefault = rows(template);
+    expect(rows(full).filter((row) => !inDefault.includes(row))).toMatchInlineSnapshot(`
+      [
+        "dashboard Crashes-confirm-registration: 1 Errors in 5",
+        "dashboard InternalErrors-confirm-registration: 1 InternalError in 5",
+        "dashboard NearDeadline-confirm-registration: 16000 Duration in 15",
+        "notice CaptchaUnavailable: 3 CaptchaUnavailable in 5",
+        "notice ClientNotWritten: 1 ClientNotWritten in 15",
+        "notice CodesNotSent-call: 5 OtpDeliveryFailed in 15",
+        "notice CodesNotSent-sms: 5 OtpDeliveryFailed in 15",
+        "notice CodesNotSent-whatsapp: 5 OtpDeliveryFailed in 15",
+        "notice CrmNotNotified: 3 CrmNotNotified in 15",
+        "notice LimitsUnchecked-confirm-registration: 1 LimitUncheckable in 5",
+        "notice Spend-call: 50 VoiceMessageMonthlySpend in 15",
+        "notice Spend-sms: 50 SMSMonthToDateSpentUSD in 15",
+        "notice Spend-whatsapp: 500 OtpSent in 1440",
+        "page CrmUndelivered: 1 ApproximateNumberOfMessagesVisible in 5",
+        "page RouteFails-confirm-registration: any other alarms in 0",
+      ]
+    `);
   });
 
   it('publish their end on the same topic as their beginning, by email if the settings have an address', () => {
     for (const { actions, okActions } of all) expect(okActions).toEqual(actions);
-    const subscriptions = Object.values(resources(full, 'AWS::SNS::Subscription')).map(({ Properties }) =>
-      plain(Properties),
-    );
     const mail = { Protocol: 'email', Endpoint: 'oncall@acme.example' };
-    expect(subscriptions).toEqual([
+    expect(propertiesOf(full, 'AWS::SNS::Subscription')).toEqual([
       { ...mail, TopicArn: '<AlarmTopic>' },
       { ...mail, TopicArn: '<NoticeTopic>' },
     ]);
@@ -136,70 +156,6 @@ describe('Alarms', () => {
     }
   });
 
-  it('ring for this much within this many minutes', () => {
-    const rows = Object.values(resources(full, 'AWS::CloudWatch::Alarm')).map(({ Properties }) => {
-      const { AlarmName, Threshold, Period, EvaluationPeriods = 1, Metrics } = plain(Properties) as AlarmNumbers;
-      const seconds = Period ?? Metrics?.flatMap(({ MetricStat }) => MetricStat?.Period ?? [])[0] ?? 0;
-      return `${AlarmName.replace('broker-api-test-', '')}: ${Threshold} in ${(seconds * EvaluationPeriods) / 60}`;
-    });
-    expect(rows.sort()).toMatchInlineSnapshot(`
-      [
-        "AccountNotRecorded: 1 in 5",
-        "AccountOutcomeUnknown: 1 in 5",
-        "CaptchaUnavailable: 3 in 5",
-        "ClientErrors: 3000 in 5",
-        "ClientNotWritten: 1 in 15",
-        "CodesInDoubt: 3 in 15",
-        "CodesNotSent-call: 5 in 15",
-        "CodesNotSent-email: 5 in 15",
-        "CodesNotSent-sms: 5 in 15",
-        "CodesNotSent-whatsapp: 5 in 15",
-        "Crashes-confirm-registration: 1 in 5",
-        "Crashes-create-tp4-account: 1 in 5",
-        "Crashes-create-tp5-account: 1 in 5",
-        "Crashes-request-registration: 1 in 5",
-        "CrmItemMalformed: 1 in 60",
-        "CrmNotNotified: 3 in 15",
-        "CrmUndelivered: 1 in 5",
-        "DepositFailed: 1 in 5",
-        "EventFailed: 3 in 15",
-        "EventsUndelivered: 1 in 5",
-        "Flood: 100 in 15",
-        "Guesses: 100 in 15",
-        "InternalErrors-confirm-registration: 1 in 5",
-        "InternalErrors-create-tp4-account: 1 in 5",
-        "InternalErrors-create-tp5-account: 1 in 5",
-        "InternalErrors-request-registration: 1 in 5",
-        "LimitsUnchecked-confirm-registration: 1 in 5",
-        "LimitsUnchecked-request-registration: 1 in 5",
-        "LoginNotOurs: 1 in 60",
-        "MailsBounce: 0.05 in 60",
-        "MailsComplainedOf: 0.001 in 60",
-        "NearDeadline-confirm-registration: 16000 in 15",
-        "NearDeadline-create-tp4-account: 23200 in 15",
-        "NearDeadline-create-tp5-account: 23200 in 15",
-        "NearDeadline-request-registration: 16000 in 15",
-        "NotSettled: 3 in 15",
-        "NoticeFailed: 3 in 15",
-        "PlatformRefused-settle-operations: 1 in 5",
-        "PlatformRefused-tp4: 1 in 5",
-        "PlatformRefused-tp5: 1 in 5",
-        "PlatformUnavailable-tp4: 3 in 15",
-        "PlatformUnavailable-tp5: 3 in 15",
-        "Requests: 4800 in 5",
-        "ServerErrors: 10 in 5",
-        "SettlerFails: 1 in 15",
-        "Spend-call: 50 in 15",
-        "Spend-sms: 50 in 15",
-        "Spend-whatsapp: 500 in 1440",
-        "Throttles-confirm-registration: 1 in 5",
-        "Throttles-create-tp4-account: 1 in 5",
-        "Throttles-create-tp5-account: 1 in 5",
-        "Throttles-request-registration: 1 in 5",
-      ]
-    `);
-  });
-
   it('of a route ring for a crash and for an internal error', () => {
     const rules = all.filter(({ rule }) => rule !== undefined).map(({ name, rule }) => [name, rule]);
     expect(rules).toHaveLength(ROUTES.length);
@@ -210,9 +166,7 @@ describe('Alarms', () => {
   });
 
   it('may be published by CloudWatch, for this account only', () => {
-    const policies = Object.values(resources(template, 'AWS::SNS::TopicPolicy')).map(({ Properties }) =>
-      plain(Properties),
-    );
+    const policies = propertiesOf(template, 'AWS::SNS::TopicPolicy');
     for (const topic of ['<AlarmTopic>', '<NoticeTopic>'])
       expect(JSON.stringify(policies)).toContain(
         `"Condition":{"StringEquals":{"aws:SourceAccount":"<AWS::AccountId>"}},"Effect":"Allow","Principal":{"Service":"cloudwatch.amazonaws.com"},"Resource":"${topic}"`,
@@ -220,11 +174,10 @@ describe('Alarms', () => {
   });
 
   it('count events that the functions know, by dimensions that they write', () => {
-    const known = readFileSync(new URL('lib/telemetry.ts', ROOT), 'utf8');
     const counting = all.filter(({ namespace }) => namespace === 'BrokerApi');
     expect(counting.length).toBeGreaterThan(20);
     for (const { metric, dimensions } of counting) {
-      expect(known).toMatch(new RegExp(`^  ${metric}: '`, 'm'));
+      expect(TELEMETRY).toMatch(new RegExp(`^  ${metric}: '`, 'm'));
       expect(['stage', 'service,stage', 'channel,service,stage']).toContain(Object.keys(dimensions).sort().join());
       expect(dimensions.stage).toBe('full');
     }
@@ -234,27 +187,39 @@ describe('Alarms', () => {
     const counted = all
       .filter(({ namespace }) => namespace === 'BrokerApi')
       .map(({ metric, dimensions }) => `${metric} of ${dimensions.service ?? 'any'}`);
-    const source = readFileSync(new URL('lib/telemetry.ts', ROOT), 'utf8');
-    const errors = [...source.matchAll(/^ {2}(\w+): '(?:ERROR|CRITICAL)',$/gm)].map(([, name = '']) => name);
+    const errors = [...TELEMETRY.matchAll(/^ {2}(\w+): '(?:ERROR|CRITICAL)',$/gm)].map(([, name = '']) => name);
     expect(Object.keys(ALARMED)).toEqual(errors);
     const needed = Object.entries(ALARMED).flatMap(([name, services]) => services.map((one) => `${name} of ${one}`));
     expect(needed.filter((one) => !counted.includes(one))).toEqual([]);
   });
+});
 
-  it('of the gateway ring before junk requests use up the throttle', () => {
-    const limits = (context: object) =>
-      alarmsOf(synthesize({ ...context }))
-        .filter(({ name }) => name === 'ClientErrors' || name === 'Requests')
-        .map(({ metric, threshold }) => [metric, threshold]);
-    // By default 20 a second pass: 6,000 in five minutes.
-    expect(limits({})).toEqual([
-      ['4xx', 3_000],
-      ['Count', 4_800],
-    ]);
+describe('The dashboard', () => {
+  /** The graphs of the page, each with its metrics: name, dimensions and options. */
+  function graphs(of: Template): { title: string; metrics: unknown[][] }[] {
+    const [dashboard] = propertiesOf(of, 'AWS::CloudWatch::Dashboard');
+    const { widgets } = JSON.parse(String(dashboard?.DashboardBody)) as {
+      widgets: { properties: { title: string; metrics?: unknown[][] } }[];
+    };
+    return widgets.map(({ properties: { title, metrics = [] } }) => ({ title, metrics }));
+  }
+
+  it('has a graph for each channel, from the request to the confirmation', () => {
+    const found = graphs(full).filter(({ title }) => title.startsWith('Registrations by'));
+    expect(found.map(({ title }) => title.split(' ').at(-1))).toEqual(['email', 'sms', 'call', 'whatsapp']);
+    const events = ['RegistrationRequested', 'OtpSent', 'RegistrationRefused'];
+    const confirmations = ['RegistrationConfirmed', 'seconds_to_confirm'];
+    for (const { title, metrics } of found) {
+      expect(metrics.map(([, name]) => name)).toEqual([...events, ...confirmations]);
+      for (const metric of metrics)
+        expect(metric).toEqual(expect.arrayContaining(['channel', title.split(' ').at(-1)]));
+    }
+    expect(JSON.stringify(graphs(template))).not.toMatch(/Confirmed|seconds_to_confirm/);
   });
 
-  it('ring well before the end of a function’s time', () => {
-    const near = alarmsOf(template).filter(({ name }) => name.includes('NearDeadline'));
-    expect(near.map(({ threshold }) => threshold).sort()).toEqual([16_000, 23_200, 23_200]);
+  it('shows events that the functions know', () => {
+    const ours = graphs(full).flatMap(({ metrics }) => metrics.filter(([namespace]) => namespace === 'BrokerApi'));
+    expect(ours.length).toBeGreaterThan(20);
+    for (const [, name] of ours) expect(TELEMETRY).toMatch(new RegExp(`^  ${name}: '`, 'm'));
   });
 });

@@ -1,14 +1,9 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { all, EVERYTHING, resources, synthesize } from '../../support/stack.ts';
 
-let template: Template;
-let full: Template;
-
-beforeAll(() => {
-  template = synthesize();
-  full = synthesize(EVERYTHING);
-});
+const template = synthesize();
+const full = synthesize(EVERYTHING);
 
 const STATEFUL = [
   'AWS::ApiGatewayV2::Api',

@@ -4,133 +4,31 @@ import { join } from 'node:path';
 import { App, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ENTRY_FILE } from '../../../infra/bundle.ts';
 import { ServiceFunction } from '../../../infra/constructs/service-function.ts';
 import { legalFileOf } from '../../../infra/settings.ts';
-import { accountConfig, confirmationConfig, registrationConfig } from '../../../lib/config.ts';
+import { accountConfig, confirmationConfig, registrationConfig, settlementConfig } from '../../../lib/config.ts';
 import {
   ARN,
   EVERYTHING,
   environmentOf,
   functions,
   plain,
+  propertiesOf,
   resources,
   rightsOf,
   synthesize,
 } from '../../support/stack.ts';
 
-let template: Template;
-let full: Template;
-
-beforeAll(() => {
-  template = synthesize();
-  full = synthesize(EVERYTHING);
-});
-
-describe('The registration function', () => {
-  it('may send texts to numbers, and publish on no topic', () => {
-    expect(rightsOf(template, 'RequestRegistration')).not.toHaveProperty('SendTexts');
-    expect(rightsOf(full, 'RequestRegistration').SendTexts).toEqual({
-      may: ['sns:Publish'],
-      notOn: ['arn:<AWS::Partition>:sns:*:*:*'],
-    });
-  });
-
-  it('may call from a pool, or from an ARN', () => {
-    const callsFrom = (originationIdentity: string) => {
-      const { SendCalls } = rightsOf(
-        synthesize({ channels: 'email,call', 'phone.countries': 'GB', call: { originationIdentity } }),
-        'RequestRegistration',
-      );
-      return SendCalls;
-    };
-    expect(callsFrom('pool-0a1b')).toMatchObject({ on: expect.arrayContaining([ARN('sms-voice', 'pool/pool-0a1b')]) });
-    const arn = 'arn:aws:sms-voice:eu-west-1:123456789012:phone-number/phone-0a1b';
-    expect(callsFrom(arn)).toMatchObject({ on: expect.arrayContaining([arn]) });
-  });
-
-  it('may read the signing keys of a provider of the broker, and not send its messages by AWS', () => {
-    const toProvider = (urls: Record<string, string>) =>
-      rightsOf(synthesize({ ...EVERYTHING, provider: urls }), 'RequestRegistration');
-    const url = 'https://messages.acme.example/send';
-    const all = toProvider({ sms: url, call: url, whatsapp: url });
-    expect(all.ReadProviderKeys).toMatchObject({ on: [ARN('secretsmanager', 'secret:full/provider-??????')] });
-    for (const right of ['SendTexts', 'SendCalls', 'SendWhatsApp']) expect(all).not.toHaveProperty(right);
-    expect(toProvider({ call: url })).toMatchObject({ SendTexts: {}, SendWhatsApp: {} });
-    expect(rightsOf(synthesize(EVERYTHING), 'RequestRegistration')).not.toHaveProperty('ReadProviderKeys');
-  });
-
-  it('has a whole processor, for the hash of a password', () => {
-    expect(functions(template).RequestRegistration?.Properties).toMatchObject({ MemorySize: 1769, Timeout: 20 });
-  });
-});
-
-describe('The function that confirms', () => {
-  it('is there by the setting alone', () => {
-    expect(Object.keys(functions(template)).sort()).toEqual([
-      'CreateTp4Account',
-      'CreateTp5Account',
-      'RequestRegistration',
-      'SettleOperations',
-    ]);
-    expect(functions(full).ConfirmRegistration?.Properties).toMatchObject({ MemorySize: 1769, Timeout: 20 });
-  });
-
-  it('gets an environment that its configuration accepts', () => {
-    expect(confirmationConfig(environmentOf(full, 'ConfirmRegistration'))).toMatchObject({
-      stage: 'full',
-      confirmedDays: 30,
-      front: EVERYTHING.front,
-      registrationsTable: '<RegistrationsTable>',
-      documentsBucket: '<DocumentsBucket>',
-      eventBus: '<EventBus>',
-    });
-  });
-});
-
-describe('The account functions', () => {
-  it('may join their network if they have one', () => {
-    expect(rightsOf(template, 'CreateTp5Account')).not.toHaveProperty('JoinNetwork');
-    expect(rightsOf(full, 'CreateTp5Account').JoinNetwork).toMatchObject({
-      may: expect.arrayContaining(['ec2:CreateNetworkInterface']),
-    });
-  });
-
-  it('of another stage read other secrets than those of prod, unless the settings say so', () => {
-    expect(rightsOf(full, 'CreateTp5Account').ReadPlatformSecrets).toMatchObject({
-      on: [ARN('secretsmanager', 'secret:full/platform/*')],
-    });
-  });
-
-  it('read the secrets of trading servers alone, with their own key for passwords', () => {
-    const stage = synthesize({ stage: 'test', platformSecrets: 'platform/test/' });
-    expect(rightsOf(stage, 'CreateTp5Account').ReadPlatformSecrets).toMatchObject({
-      on: [ARN('secretsmanager', 'secret:platform/test/*')],
-    });
-    const name = plain(resources(stage, 'AWS::SecretsManager::Secret').PasswordKeySecret?.Properties.Name);
-    expect(JSON.stringify(name)).toContain('platform/test/password-derivation-test-');
-  });
-
-  it('answer within the gateway’s 30 seconds', () => {
-    expect(functions(template).CreateTp5Account?.Properties).toMatchObject({ Timeout: 29 });
-    expect(functions(template).CreateTp4Account?.Properties).toMatchObject({ Timeout: 29 });
-  });
-
-  it('call from anywhere by default', () => {
-    expect(functions(template).CreateTp5Account?.Properties.VpcConfig).toBeUndefined();
-    template.resourceCountIs('AWS::EC2::VPC', 0);
-  });
-});
+const template = synthesize();
+const full = synthesize(EVERYTHING);
+const property = (of: Template, name: string, key: string) => functions(of)[name]?.Properties[key];
 
 describe('Every function', () => {
   it('runs on Node 24 and arm64, is traced, logs as JSON into a log of its own that ends', () => {
-    expect(Object.keys(functions(template))).toEqual([
-      'RequestRegistration',
-      'CreateTp5Account',
-      'CreateTp4Account',
-      'SettleOperations',
-    ]);
+    const names = ['RequestRegistration', 'CreateTp5Account', 'CreateTp4Account', 'SettleOperations'];
+    expect(Object.keys(functions(template))).toEqual(names);
     for (const { Properties } of Object.values(functions(template))) {
       expect(Properties).toMatchObject({
         Runtime: 'nodejs24.x',
@@ -140,9 +38,20 @@ describe('Every function', () => {
         LoggingConfig: { LogFormat: 'JSON', LogGroup: { Ref: expect.stringContaining('Log') } },
       });
     }
-    const logs = Object.values(resources(template, 'AWS::Logs::LogGroup'));
-    expect(logs).toHaveLength(5);
-    for (const { Properties } of logs) expect(Properties.RetentionInDays).toBe(90);
+    const retention = propertiesOf(template, 'AWS::Logs::LogGroup').map(({ RetentionInDays }) => RetentionInDays);
+    expect(retention).toEqual(Array(5).fill(90));
+  });
+
+  it.each([
+    ['RequestRegistration', { MemorySize: 1769, Timeout: 20 }],
+    ['ConfirmRegistration', { MemorySize: 1769, Timeout: 20 }],
+    // Within the gateway's 30 seconds.
+    ['CreateTp5Account', { Timeout: 29 }],
+    ['CreateTp4Account', { Timeout: 29, ReservedConcurrentExecutions: 20 }],
+    // It ends before the next call.
+    ['SettleOperations', { Timeout: 55 }],
+  ])('has the processor and the time that it needs: %s', (name, properties) => {
+    expect(functions(full)[name]?.Properties).toMatchObject(properties);
   });
 
   it('gets an environment that its configuration accepts, and reads the settings in it', () => {
@@ -170,6 +79,13 @@ describe('Every function', () => {
       documentsBucket: '<DocumentsBucket>',
       confirmation: true,
     });
+    expect(confirmationConfig(variables('ConfirmRegistration'))).toMatchObject({
+      confirmedDays: 30,
+      front: EVERYTHING.front,
+      registrationsTable: '<RegistrationsTable>',
+      documentsBucket: '<DocumentsBucket>',
+      eventBus: '<EventBus>',
+    });
     for (const name of ['CreateTp5Account', 'CreateTp4Account']) {
       expect(accountConfig(variables(name))).toMatchObject({
         crmTable: '<CrmTable>',
@@ -178,6 +94,10 @@ describe('Every function', () => {
         notificationsTopicArn: '<ClientNotificationsTopic>',
       });
     }
+    expect(settlementConfig(variables('SettleOperations'))).toMatchObject({
+      registrationsTable: '<RegistrationsTable>',
+      eventBus: '<EventBus>',
+    });
   });
 
   it('is deployed with the files next to its code', () => {
@@ -194,8 +114,154 @@ describe('Every function', () => {
   });
 
   it('runs as often at once as the settings say, else as the account has room', () => {
-    expect(functions(template).RequestRegistration?.Properties.ReservedConcurrentExecutions).toBeUndefined();
-    expect(functions(full).RequestRegistration?.Properties.ReservedConcurrentExecutions).toBe(50);
-    expect(functions(full).CreateTp4Account?.Properties.ReservedConcurrentExecutions).toBe(20);
+    expect(property(template, 'RequestRegistration', 'ReservedConcurrentExecutions')).toBeUndefined();
+    expect(property(full, 'RequestRegistration', 'ReservedConcurrentExecutions')).toBe(50);
+  });
+});
+
+describe('The registration function', () => {
+  const rights = (settings: object) => rightsOf(synthesize({ ...settings }), 'RequestRegistration');
+
+  it('may send texts to numbers, and publish on no topic', () => {
+    expect(rights({})).not.toHaveProperty('SendTexts');
+    expect(rights(EVERYTHING).SendTexts).toEqual({
+      may: ['sns:Publish'],
+      notOn: ['arn:<AWS::Partition>:sns:*:*:*'],
+    });
+  });
+
+  const NUMBER = 'arn:aws:sms-voice:eu-west-1:123456789012:phone-number/phone-0a1b';
+  it.each([
+    ['pool-0a1b', ARN('sms-voice', 'pool/pool-0a1b')],
+    [NUMBER, NUMBER],
+  ])('may call from %s', (originationIdentity, arn) => {
+    const { SendCalls } = rights({ channels: 'email,call', 'phone.countries': 'GB', call: { originationIdentity } });
+    expect(SendCalls).toMatchObject({ on: expect.arrayContaining([arn]) });
+  });
+
+  it('may read the signing keys of a provider of the broker, and not send its messages by AWS', () => {
+    const url = 'https://messages.acme.example/send';
+    const all = rights({ ...EVERYTHING, provider: { sms: url, call: url, whatsapp: url } });
+    expect(all.ReadProviderKeys).toMatchObject({ on: [ARN('secretsmanager', 'secret:full/provider-??????')] });
+    for (const right of ['SendTexts', 'SendCalls', 'SendWhatsApp']) expect(all).not.toHaveProperty(right);
+    expect(rights({ ...EVERYTHING, provider: { call: url } })).toMatchObject({ SendTexts: {}, SendWhatsApp: {} });
+    expect(rights(EVERYTHING)).not.toHaveProperty('ReadProviderKeys');
+  });
+});
+
+describe('The account functions', () => {
+  it('of another stage read other secrets of trading servers than those of prod, unless the settings say so', () => {
+    const secrets = (of: Template) => rightsOf(of, 'CreateTp5Account').ReadPlatformSecrets;
+    expect(secrets(full)).toMatchObject({ on: [ARN('secretsmanager', 'secret:full/platform/*')] });
+    const stage = synthesize({ stage: 'test', platformSecrets: 'platform/test/' });
+    expect(secrets(stage)).toMatchObject({ on: [ARN('secretsmanager', 'secret:platform/test/*')] });
+    const name = plain(resources(stage, 'AWS::SecretsManager::Secret').PasswordKeySecret?.Properties.Name);
+    expect(JSON.stringify(name)).toContain('platform/test/password-derivation-test-');
+  });
+
+  it('call from anywhere by default', () => {
+    expect(property(template, 'CreateTp5Account', 'VpcConfig')).toBeUndefined();
+    expect(rightsOf(template, 'CreateTp5Account')).not.toHaveProperty('JoinNetwork');
+    template.resourceCountIs('AWS::EC2::VPC', 0);
+  });
+});
+
+describe('Fixed egress', () => {
+  it('routes every call of the account functions through one address, which is an output and outlives the network', () => {
+    const [nat, ...more] = propertiesOf(full, 'AWS::EC2::NatGateway');
+    expect([nat?.AllocationId, more]).toEqual(['<EgressAddress.AllocationId>', []]);
+    full.hasResource('AWS::EC2::EIP', { DeletionPolicy: 'RetainExceptOnCreate' });
+    expect(plain(full.findOutputs('EgressIpAddress').EgressIpAddress?.Value)).toBe('<EgressAddress.PublicIp>');
+    for (const name of ['CreateTp5Account', 'CreateTp4Account']) {
+      const subnet = expect.stringContaining('PrivateSubnet');
+      expect(plain(property(full, name, 'VpcConfig'))).toMatchObject({ SubnetIds: [subnet, subnet] });
+    }
+    const join = { may: expect.arrayContaining(['ec2:CreateNetworkInterface']) };
+    expect(rightsOf(full, 'CreateTp5Account').JoinNetwork).toMatchObject(join);
+  });
+
+  it('can reuse an earlier address, even without its network', () => {
+    const again = synthesize({ vpc: true, egressAllocationId: 'eipalloc-0a1b2c3d' });
+    again.resourceCountIs('AWS::EC2::EIP', 0);
+    again.hasResourceProperties('AWS::EC2::NatGateway', { AllocationId: 'eipalloc-0a1b2c3d' });
+    again.hasOutput('EgressAllocationId', { Value: 'eipalloc-0a1b2c3d' });
+  });
+
+  it('takes the network that is asked for, and outputs its route tables for other networks', () => {
+    const joined = synthesize({ vpc: true, vpcCidr: '172.20.8.0/22' });
+    joined.hasResourceProperties('AWS::EC2::VPC', { CidrBlock: '172.20.8.0/22' });
+    const { Value } = full.findOutputs('RouteTableIds').RouteTableIds as { Value: unknown };
+    expect(String(plain(Value)).split(',')).toEqual([
+      expect.stringMatching(/^<EgressVpcPrivateSubnet1RouteTable\w+>$/),
+      expect.stringMatching(/^<EgressVpcPrivateSubnet2RouteTable\w+>$/),
+    ]);
+  });
+
+  it('leaves registration outside, the database off the NAT, and allows no inbound traffic', () => {
+    expect(property(full, 'RequestRegistration', 'VpcConfig')).toBeUndefined();
+    expect(propertiesOf(full, 'AWS::EC2::VPCEndpoint')).toMatchObject([
+      { VpcEndpointType: 'Gateway', ServiceName: 'com.amazonaws.<AWS::Region>.dynamodb' },
+    ]);
+    full.resourceCountIs('AWS::EC2::SecurityGroupIngress', 0);
+    const [group] = propertiesOf(full, 'AWS::EC2::SecurityGroup');
+    expect(group?.SecurityGroupIngress).toBeUndefined();
+  });
+});
+
+describe('The function that settles operations', () => {
+  it('is called by the clock each minute and by no route, and not again for a call that failed', () => {
+    const [schedule] = propertiesOf(template, 'AWS::Scheduler::Schedule');
+    expect(schedule).toMatchObject({
+      ScheduleExpression: 'rate(1 minute)',
+      State: 'ENABLED',
+      Target: { Arn: expect.stringContaining('SettleOperationsLive'), RetryPolicy: { MaximumRetryAttempts: 0 } },
+    });
+    const [again] = propertiesOf(template, 'AWS::Lambda::EventInvokeConfig');
+    expect(again).toMatchObject({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 });
+    expect(JSON.stringify(again)).toContain('<SettleOperationsLive');
+  });
+});
+
+describe('A new version', () => {
+  const aliases = (of: Template) => Object.values(resources(of, 'AWS::Lambda::Alias'));
+
+  it('is what callers get at once, by the name of live, and the old ones stay', () => {
+    expect(aliases(template).map(({ Properties }) => Properties.Name)).toEqual(Array(4).fill('live'));
+    for (const { UpdatePolicy } of aliases(template)) expect(UpdatePolicy).toBeUndefined();
+    for (const { DeletionPolicy } of Object.values(resources(template, 'AWS::Lambda::Version'))) {
+      expect(DeletionPolicy).toBe('Retain');
+    }
+    template.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', 0);
+    const called = propertiesOf(template, 'AWS::ApiGatewayV2::Integration').map(({ IntegrationUri }) => IntegrationUri);
+    expect(called).toEqual(Array(3).fill(expect.stringMatching(/Live/)));
+  });
+
+  it('takes over step by step with the setting canary, and is rolled back by the alarms of its function', () => {
+    const made = synthesize({ release: 'canary' });
+    const groups = propertiesOf(made, 'AWS::CodeDeploy::DeploymentGroup');
+    expect(groups).toHaveLength(3);
+    for (const group of groups) {
+      expect(group.DeploymentConfigName).toBe('CodeDeployDefault.LambdaCanary10Percent5Minutes');
+      expect(group.AutoRollbackConfiguration).toMatchObject({
+        Enabled: true,
+        Events: expect.arrayContaining(['DEPLOYMENT_STOP_ON_ALARM', 'DEPLOYMENT_FAILURE']),
+      });
+      const { Alarms } = group.AlarmConfiguration as { Alarms: { Name: string }[] };
+      const names = Alarms.map(({ Name }) => /^<Alarms(InternalErrors|Crashes|NearDeadline)(\w+)\w{8}>$/.exec(Name));
+      expect(new Set(names.map((name) => name?.[1])).size).toBe(3);
+      expect(new Set(names.map((name) => name?.[2])).size).toBe(1);
+    }
+    // The settler has no callers to spare.
+    const policies = aliases(made).map(({ UpdatePolicy }) => UpdatePolicy);
+    const shifted = policies.filter((policy) => policy !== undefined);
+    expect(policies).toHaveLength(4);
+    expect(shifted).toEqual(Array(3).fill(expect.objectContaining({ CodeDeployLambdaAliasUpdate: expect.anything() })));
+  });
+
+  it('has as many environments warm as the settings say', () => {
+    const warm = (of: Template) => aliases(of).map(({ Properties }) => Properties.ProvisionedConcurrencyConfig);
+    expect(warm(template)).toEqual(Array(4).fill(undefined));
+    const counts = [1, 1, 2, 2].map((ProvisionedConcurrentExecutions) => ({ ProvisionedConcurrentExecutions }));
+    expect(warm(full)).toEqual(expect.arrayContaining(counts));
   });
 });

@@ -1,15 +1,10 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { crmKey } from '../../../lib/records/crm-table.ts';
 import { ARN, EVERYTHING, plain, resources, synthesize } from '../../support/stack.ts';
 
-let template: Template;
-let full: Template;
-
-beforeAll(() => {
-  template = synthesize();
-  full = synthesize(EVERYTHING);
-});
+const template = synthesize();
+const full = synthesize(EVERYTHING);
 
 describe('The API', () => {
   const routes = (of: Template) =>

@@ -1,14 +1,23 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { ARN, environmentOf, plain, resources, rightsOf, synthesize } from '../../support/stack.ts';
+import { describe, expect, it } from 'vitest';
+import { secondsUntilNext } from '../../../lib/crm-webhook/delivery.ts';
+import { REDELIVERY } from '../../../lib/validators/deployment.ts';
+import {
+  ARN,
+  environmentOf,
+  functions,
+  plain,
+  propertiesOf,
+  resources,
+  rightsOf,
+  synthesize,
+} from '../../support/stack.ts';
 
 const CALL = { originationIdentity: 'phone-0a1b' };
-
-let template: Template;
-
-beforeAll(() => {
-  template = synthesize();
-});
+const CRM = 'https://crm.acme.example/events';
+const template = synthesize();
+const notified = synthesize({ confirmation: true, crmWebhook: CRM });
+const scanned = synthesize({ confirmation: true, crmWebhook: CRM, scanDocuments: true });
 
 describe('What is sent', () => {
   it('by mail comes from the sender’s domain, never in clear, and bounces and complaints are counted', () => {
@@ -25,7 +34,6 @@ describe('What is sent', () => {
         SnsDestination: Match.absent(),
       },
     });
-    for (const number of [1, 2, 3]) template.hasOutput(`MailDnsRecord${number}`, Match.anyValue());
   });
 
   it.each([
@@ -43,35 +51,23 @@ describe('What is sent', () => {
     }
   });
 
-  it('to clients goes over one encrypted topic', () => {
+  it('to topics is encrypted on its way, and on the topic of clients', () => {
     const topic = resources(template, 'AWS::SNS::Topic').ClientNotificationsTopic;
     expect(plain(topic?.Properties.KmsMasterKeyId)).toBe(ARN('kms', 'alias/aws/sns'));
-  });
-
-  it('to topics is sent over TLS only', () => {
-    const policies = Object.values(resources(template, 'AWS::SNS::TopicPolicy')).map(({ Properties }) =>
-      plain(Properties),
-    );
-    for (const topic of ['<ClientNotificationsTopic>', '<AlarmTopic>']) {
-      expect(policies).toContainEqual(
-        expect.objectContaining({
-          Topics: [topic],
-          PolicyDocument: expect.objectContaining({
-            Statement: expect.arrayContaining([
-              expect.objectContaining({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
-            ]),
-          }),
-        }),
-      );
+    const policies = propertiesOf(template, 'AWS::SNS::TopicPolicy');
+    const denied = { Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } };
+    const Statement = expect.arrayContaining([expect.objectContaining(denied)]);
+    for (const name of ['<ClientNotificationsTopic>', '<AlarmTopic>']) {
+      const policy = { Topics: [name], PolicyDocument: expect.objectContaining({ Statement }) };
+      expect(policies).toContainEqual(expect.objectContaining(policy));
     }
   });
 });
 
 describe('Texts and calls', () => {
+  type Rules = Record<string, { CountryCode: string; ProtectStatus: string }[]>;
   const rules = (of: Template) =>
-    Object.values(resources(of, 'AWS::SMSVOICE::ProtectConfiguration')).map(
-      ({ Properties }) => Properties.CountryRuleSet as Record<string, { CountryCode: string; ProtectStatus: string }[]>,
-    );
+    propertiesOf(of, 'AWS::SMSVOICE::ProtectConfiguration').map(({ CountryRuleSet }) => CountryRuleSet as Rules);
 
   it('are blocked at AWS too to the countries that are not served', () => {
     const [set] = rules(synthesize({ channels: 'email,sms,call', 'phone.countries': 'GB,DE', call: CALL }));
@@ -87,13 +83,10 @@ describe('Texts and calls', () => {
 
   it('know the rules: calls by naming them, texts once a person has made them the default of the account', () => {
     const made = synthesize({ channels: 'email,sms,call', 'phone.countries': 'GB', call: CALL });
-    const { PROTECT_CONFIGURATION: rules } = environmentOf(made, 'RequestRegistration');
-    expect(rules).toBe('<ProtectConfiguration.ProtectConfigurationId>');
-    const { SendCalls } = rightsOf(made, 'RequestRegistration');
-    expect(SendCalls).toMatchObject({
-      on: expect.arrayContaining([
-        ARN('sms-voice', 'protect-configuration/<ProtectConfiguration.ProtectConfigurationId>'),
-      ]),
+    const configuration = '<ProtectConfiguration.ProtectConfigurationId>';
+    expect(environmentOf(made, 'RequestRegistration').PROTECT_CONFIGURATION).toBe(configuration);
+    expect(rightsOf(made, 'RequestRegistration').SendCalls).toMatchObject({
+      on: expect.arrayContaining([ARN('sms-voice', `protect-configuration/${configuration}`)]),
     });
     const { ProtectConfigurationId: output } = made.findOutputs('ProtectConfigurationId');
     expect(output?.Description).toContain('set-account-default-protect-configuration');
@@ -111,4 +104,110 @@ describe('Texts and calls', () => {
     expect(rules(template)).toEqual([]);
     expect(rules(synthesize({ channels: 'email,sms', 'phone.countries': 'all' }))).toEqual([]);
   });
+});
+
+describe('Events', () => {
+  it('are published on a bus of the deployment, and archived for a week for replays', () => {
+    template.hasResourceProperties('AWS::Events::EventBus', { Name: 'broker-api-test' });
+    template.hasResourceProperties('AWS::Events::Archive', {
+      RetentionDays: 7,
+      EventPattern: { account: [{ Ref: 'AWS::AccountId' }] },
+    });
+  });
+
+  it('that a rule’s target did not take can go to an encrypted queue, from rules of this bus alone', () => {
+    const [queue] = propertiesOf(template, 'AWS::SQS::Queue');
+    expect(queue).toMatchObject({ SqsManagedSseEnabled: true, MessageRetentionPeriod: 1_209_600 });
+    const [policy] = propertiesOf(template, 'AWS::SQS::QueuePolicy');
+    const { Statement } = (policy?.PolicyDocument ?? {}) as { Statement: { Effect: string }[] };
+    const rules = 'arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:rule/broker-api-test/*';
+    expect(Statement.filter(({ Effect }) => Effect === 'Allow')).toMatchObject([
+      { Principal: { Service: 'events.amazonaws.com' }, Condition: { ArnLike: { 'aws:SourceArn': rules } } },
+    ]);
+  });
+});
+
+describe('The webhook', () => {
+  const { CrmQueue, CrmUndeliveredQueue } = resources(notified, 'AWS::SQS::Queue');
+
+  it('is there by the setting alone', () => {
+    expect(functions(template)).not.toHaveProperty('NotifyCrm');
+    expect(propertiesOf(template, 'AWS::SQS::Queue')).toHaveLength(1);
+    template.resourceCountIs('AWS::Events::Rule', 0);
+    notified.resourceCountIs('AWS::GuardDuty::MalwareProtectionPlan', 0);
+  });
+
+  it('gets the events from a queue; if that is unreachable, the dead-letter queue of the bus gets them', () => {
+    expect(propertiesOf(notified, 'AWS::Events::Rule')).toMatchObject([
+      {
+        EventBusName: '<EventBus>',
+        EventPattern: { source: ['broker.api'] },
+        Targets: [{ Arn: '<CrmQueue.Arn>', DeadLetterConfig: { Arn: expect.stringMatching(/^<EventsUndelivered/) } }],
+      },
+    ]);
+  });
+
+  it('processes them one by one, a few in parallel, and retries until the dead-letter queue gets them', () => {
+    notified.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      EventSourceArn: { 'Fn::GetAtt': ['CrmQueue', 'Arn'] },
+      BatchSize: 1,
+      ScalingConfig: { MaximumConcurrency: 5 },
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+    });
+    expect(plain(CrmQueue?.Properties)).toMatchObject({
+      RedrivePolicy: { deadLetterTargetArn: '<CrmUndeliveredQueue.Arn>', maxReceiveCount: REDELIVERY.deliveries },
+      SqsManagedSseEnabled: true,
+    });
+    expect(CrmUndeliveredQueue?.Properties).toMatchObject({ MessageRetentionPeriod: 1_209_600 });
+  });
+
+  it('hides an event for longer than it runs, and keeps it for longer than it retries', () => {
+    const { VisibilityTimeout, MessageRetentionPeriod } = (CrmQueue?.Properties ?? {}) as Record<string, number>;
+    expect(VisibilityTimeout).toBeGreaterThanOrEqual(3 * Number(functions(notified).NotifyCrm?.Properties.Timeout));
+    const day = Array.from({ length: REDELIVERY.deliveries }, (_, index) => secondsUntilNext(index + 1));
+    expect(MessageRetentionPeriod).toBeGreaterThan(2 * day.reduce((sum, seconds) => sum + seconds, 0));
+  });
+
+  it('knows the CRM, the secret of its stage and the queue', () => {
+    expect(environmentOf(notified, 'NotifyCrm')).toEqual({
+      STAGE: 'prod',
+      CRM_WEBHOOK: CRM,
+      WEBHOOK_SECRET: 'prod/crm-webhook',
+      CRM_TABLE: '<CrmTable>',
+      REGISTRATIONS_TABLE: '<RegistrationsTable>',
+      DOCUMENTS_BUCKET: '<DocumentsBucket>',
+      WEBHOOK_QUEUE: '<CrmQueue>',
+    });
+    expect(environmentOf(scanned, 'NotifyCrm')).toMatchObject({ SCAN_DOCUMENTS: 'true' });
+  });
+
+  it('writes clients, and no other records of the CRM', () => {
+    expect(rightsOf(notified, 'NotifyCrm').WriteClients).toMatchObject({
+      may: ['dynamodb:PutItem'],
+      on: ['<CrmTable.Arn>'],
+      if: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['client#*', 'email#*', 'phone#*'] } },
+    });
+  });
+
+  it('and the CRM read scanned documents only if no malware was found', () => {
+    const clean = { StringEquals: { 's3:ExistingObjectTag/GuardDutyMalwareScanStatus': 'NO_THREATS_FOUND' } };
+    expect(rightsOf(scanned, 'NotifyCrm')).toMatchObject({ ReadDocuments: { may: ['s3:GetObject'], if: clean } });
+    scanned.hasResourceProperties('AWS::IAM::ManagedPolicy', {
+      PolicyDocument: { Statement: Match.arrayWith([Match.objectLike({ Sid: 'ReadDocuments', Condition: clean })]) },
+    });
+  });
+});
+
+it('The scan is of new documents, leaves its verdict in their tags, and may do nothing else', () => {
+  scanned.hasResourceProperties('AWS::GuardDuty::MalwareProtectionPlan', {
+    ProtectedResource: { S3Bucket: { BucketName: { Ref: 'DocumentsBucket' }, ObjectPrefixes: ['registrations/'] } },
+    Actions: { Tagging: { Status: 'ENABLED' } },
+  });
+  const Principal = { Service: 'malware-protection-plan.guardduty.amazonaws.com' };
+  scanned.hasResourceProperties('AWS::IAM::Role', {
+    AssumeRolePolicyDocument: { Statement: [Match.objectLike({ Principal })] },
+  });
+  const allowed = (Object.values(rightsOf(scanned, 'Scan')) as { may: string[] }[]).flatMap(({ may }) => may);
+  expect(allowed.length).toBeGreaterThan(10);
+  expect(allowed.filter((action) => /Delete|Acl|Policy/.test(action))).toEqual(['events:DeleteRule']);
 });

@@ -13,16 +13,16 @@ describe('npm run crm -- call', () => {
   const PATH = '/public/v1/users/CLIENT01/tp5/accounts';
 
   it('sends a request signed, and the same one again with its key', async () => {
-    const first = await operators.local('call', PATH, await operators.fileOf(ORDER));
+    const first = await operators.local('call', PATH, ORDER);
     expect([first.code, JSON.parse(first.out)]).toEqual([0, expect.objectContaining({ login: expect.any(Number) })]);
     const key = /^Idempotency-Key: (\S+)/.exec(first.told)?.[1] ?? '';
     expect(key).toMatch(/^[\da-f]{8}-/);
-    const again = await operators.local('call', PATH, await operators.fileOf(ORDER), '--key', key);
+    const again = await operators.local('call', PATH, ORDER, '--key', key);
     expect(again.out).toBe(first.out);
   });
 
   it('ends with 1 and shows the problem when the request is refused', async () => {
-    const { code, out, told } = await operators.local('call', PATH, await operators.fileOf({ ...ORDER, leverage: 0 }));
+    const { code, out, told } = await operators.local('call', PATH, { ...ORDER, leverage: 0 });
     expect(JSON.parse(out)).toMatchObject({ type: 'validation_failed' });
     expect(told).toMatch(/HTTP 400, x-request-id: \S+\nThe request was refused\.\n$/);
     expect(code).toBe(1);

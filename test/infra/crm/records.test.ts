@@ -48,16 +48,13 @@ describe('npm run crm -- import', () => {
         .then((answer) => checked(answer))
         .then((answer) => answer.status);
     expect(await register('REFNEW99')).toBe(400);
-    await operators.local('import', await operators.fileOf({ clients: [NEW_CLIENT] }));
+    await operators.local('import', { clients: [NEW_CLIENT] });
     expect(await register('REFNEW99')).toBe(204);
   });
 
   it('removes the pointer of an address that a client no longer has', async () => {
     const [ann] = DEMO_RECORDS.clients;
-    await operators.local(
-      'import',
-      await operators.fileOf({ clients: [{ ...ann, email: 'ann.lee@example.com', phone: undefined }] }),
-    );
+    await operators.local('import', { clients: [{ ...ann, email: 'ann.lee@example.com', phone: undefined }] });
     const now = await operators.keys();
     expect(now).toContain('email#ann.lee@example.com');
     expect(now).not.toContain('email#ann@example.com');
@@ -70,14 +67,14 @@ describe('npm run crm -- import', () => {
       { ...ann, email: juan?.email },
       { ...juan, email: ann?.email },
     ];
-    expect((await operators.local('import', await operators.fileOf({ clients: swapped }))).code).toBe(0);
+    expect((await operators.local('import', { clients: swapped })).code).toBe(0);
     expect(await operators.table.read('email#ann@example.com')).toMatchObject({ client_id: 'CLIENT02' });
     expect(await operators.table.read('email#juan@example.com')).toMatchObject({ client_id: 'CLIENT01' });
   });
 
   it('keeps the pointer of a phone number as long as any client has it', async () => {
     const phone = { country_code: '44', number: '7400123456' };
-    await operators.local('import', await operators.fileOf({ clients: [{ ...NEW_CLIENT, phone }] }));
+    await operators.local('import', { clients: [{ ...NEW_CLIENT, phone }] });
     await operators.local('delete', 'clients', 'CLIENT01');
     expect(await operators.table.read('phone#+447400123456')).toEqual({
       pk: 'phone#+447400123456',
@@ -123,7 +120,7 @@ describe('npm run crm -- import', () => {
 
   it("refuses an e-mail address or a referral code that is another client's in the table", async () => {
     const taken = { ...NEW_CLIENT, email: 'ANN@example.com', referral_code: 'REFANN01' };
-    const { code, told } = await operators.local('import', await operators.fileOf({ clients: [taken] }));
+    const { code, told } = await operators.local('import', { clients: [taken] });
     expect(code).toBe(1);
     expect(told).toContain('clients[0].email: is the same as the table\'s clients["CLIENT01"].email');
     expect(told).toContain('clients[0].referral_code: is the same as');
@@ -138,7 +135,7 @@ describe('npm run crm -- import', () => {
     ['not.known.example', false],
   ])('warns of a text protocol on a public address: %s', async (host, warned) => {
     const connection = { ...DEMO_RECORDS.connections.find(({ id }) => id === 'tp4-gw-2'), host };
-    const { code, told } = await operators.local('import', await operators.fileOf({ connections: [connection] }));
+    const { code, told } = await operators.local('import', { connections: [connection] });
     expect(code).toBe(0);
     expect(told.includes(`Warning: connections[0]: ${host} has a public address`)).toBe(warned);
   });
@@ -146,16 +143,15 @@ describe('npm run crm -- import', () => {
   it('refuses a range of logins that another connection of the host has', async () => {
     const stands = await operators.table.read('connection#tp5-live-1');
     const connection = { ...(stands?.record as object), id: 'tp5-live-2' };
-    const { code, told } = await operators.local('import', await operators.fileOf({ connections: [connection] }));
+    const { code, told } = await operators.local('import', { connections: [connection] });
     expect(code).toBe(1);
     expect(told).toContain('connections[0].logins: has logins of the table\'s connections["tp5-live-1"].logins');
   });
 
   it('refuses a simulated server, which no deployment has', async () => {
-    const { code, told } = await operators.local(
-      'import',
-      await operators.fileOf({ connections: [{ ...DEMO_RECORDS.connections[0], id: 'new' }] }),
-    );
+    const { code, told } = await operators.local('import', {
+      connections: [{ ...DEMO_RECORDS.connections[0], id: 'new' }],
+    });
     expect(code).toBe(1);
     expect(told).toContain('connections[0].host: names a simulated server');
   });
@@ -166,7 +162,7 @@ describe('npm run crm -- import', () => {
       email: `client${n}@example.com`,
       name: `Client ${n}`,
     }));
-    const { code, out, told } = await operators.local('import', await operators.fileOf({ clients }));
+    const { code, out, told } = await operators.local('import', { clients });
     expect([code, out]).toEqual([0, '2000 records changed in the local service.\n']);
     expect(told).toMatch(/^\d+ of 4000 items written\n/);
     expect((await operators.keys()).filter((key) => /^client#C0/.test(key))).toHaveLength(2_000);
@@ -174,15 +170,12 @@ describe('npm run crm -- import', () => {
 
   it('continues when the database is throttled for some time', async () => {
     operators.service.faults('dynamodb').set({ kind: 'throttled', times: 2 });
-    expect((await operators.local('import', await operators.fileOf({ clients: [NEW_CLIENT] }))).code).toBe(0);
+    expect((await operators.local('import', { clients: [NEW_CLIENT] })).code).toBe(0);
   });
 
   it('fixes a damaged record', async () => {
     await operators.table.write([{ put: { pk: 'client#CLIENT01', record: { id: 'CLIENT01' } } }]);
-    const { code, told } = await operators.local(
-      'import',
-      await operators.fileOf({ clients: [DEMO_RECORDS.clients[0]] }),
-    );
+    const { code, told } = await operators.local('import', { clients: [DEMO_RECORDS.clients[0]] });
     expect(code).toBe(0);
     expect(told).toContain('Damaged in the local service, and skipped: client#CLIENT01.email: is required');
     expect(await operators.table.read('client#CLIENT01')).toMatchObject({ record: DEMO_RECORDS.clients[0] });
@@ -241,7 +234,7 @@ describe('npm run crm -- list', () => {
 
 describe('npm run crm -- put', () => {
   it('adds one record, from a file or the standard input', async () => {
-    expect((await operators.local('put', 'client', await operators.fileOf(NEW_CLIENT))).code).toBe(0);
+    expect((await operators.local('put', 'client', NEW_CLIENT)).code).toBe(0);
     expect(await operators.table.read('client#CLIENT99')).toMatchObject({ record: NEW_CLIENT });
     const piped = await crm(['put', 'clients', '-', '--local', operators.service.url], {
       input: JSON.stringify({ ...NEW_CLIENT, name: 'Piped' }),
@@ -251,11 +244,7 @@ describe('npm run crm -- put', () => {
   });
 
   it('lists the faults of the record', async () => {
-    const { code, told } = await operators.local(
-      'put',
-      'client',
-      await operators.fileOf({ ...NEW_CLIENT, email: 'x', hat: 1 }),
-    );
+    const { code, told } = await operators.local('put', 'client', { ...NEW_CLIENT, email: 'x', hat: 1 });
     expect(code).toBe(1);
     expect(told).toContain('\n  email: must be an e-mail address\n');
     expect(told).toContain('\n  hat: is not known\n');

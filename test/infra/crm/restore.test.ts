@@ -177,7 +177,7 @@ describe('npm run crm -- restore', () => {
     await operators.local('delete', 'clients', 'CLIENT02');
     const [ann] =
       (await operators.local('list', 'clients', '--json')).out.match(/\{[^{}]*"CLIENT01"(?:[^{}]|\{[^}]*\})*\}/) ?? [];
-    await operators.local('put', 'client', await operators.fileOf({ ...JSON.parse(ann ?? '{}'), name: 'Changed' }));
+    await operators.local('put', 'client', { ...JSON.parse(ann ?? '{}'), name: 'Changed' });
     expect((await restore('crm', '--dry-run')).out).toContain('+ client#CLIENT02\n1 record would change');
     expect((await restore('crm')).out).toBe('1 record changed in the local service.\n');
     expect((await restore('crm')).out).toBe('No record is missing.\n');

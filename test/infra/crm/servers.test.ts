@@ -37,7 +37,7 @@ describe('npm run crm -- check', () => {
   it('says that a range of logins is full', async () => {
     const stands = await operators.table.read('connection#tp4-gw-1');
     const logins = { from: 700_000, to: 700_999 };
-    await operators.local('put', 'connection', await operators.fileOf({ ...(stands?.record as object), logins }));
+    await operators.local('put', 'connection', { ...(stands?.record as object), logins });
     for (let sample = 0; sample < 20; sample += 1) {
       const order = { connection_id: 'tp4-gw-1', group: 'demoforex', leverage: 1, account_type_id: 'ATDEMO04' };
       const opened = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp4/accounts`, {
