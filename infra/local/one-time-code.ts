@@ -1,4 +1,4 @@
-import type { OutboxEntry } from './outbox-entry.ts';
+import type { OutboxEntry } from './outbox.ts';
 
 /**
  * The one-time password in a message. A mail has the six digits on their own line, a call says them twice. So they

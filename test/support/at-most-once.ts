@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
 import type { Faults } from '../../infra/local/faults.ts';
-import type { OutboxEntry } from '../../infra/local/outbox-entry.ts';
+import type { OutboxEntry } from '../../infra/local/outbox.ts';
 import type { StandIn } from '../../infra/local/stand-ins/stand-in.ts';
 import type { OtpChannel } from '../../lib/messages/message.ts';
 import { failureOf, patient } from './senders.ts';

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { Faults } from '../../infra/local/faults.ts';
-import type { OutboxEntry } from '../../infra/local/outbox-entry.ts';
+import type { OutboxEntry } from '../../infra/local/outbox.ts';
 import type { StandIn, StandInOptions } from '../../infra/local/stand-ins/stand-in.ts';
 import { DeliveryFailure } from '../../lib/messages/message.ts';
 

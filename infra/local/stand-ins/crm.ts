@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import type { Client } from '../../../lib/records/crm-records.ts';
 import type { SigningKeys } from '../../../lib/secrets/webhook-signature.ts';
-import { type Answer, type Call, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { type Answer, type Call, json, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 /** A client that the CRM made, as its page shows it. */
 export interface LocalClient extends Pick<Client, 'id' | 'name' | 'email'> {
@@ -22,7 +22,7 @@ export interface ReceivedMessage {
   data: Record<string, unknown>;
 }
 
-export interface CrmOptions extends Omit<StandInOptions, 'record' | 'callers'> {
+export interface CrmOptions extends Pick<StandInOptions, 'faults'> {
   /** With one of which a message must be signed. */
   keys: () => SigningKeys;
 }
@@ -40,13 +40,13 @@ export interface CrmStandIn extends StandIn {
  * The broker's CRM: accepts signed events, and makes a client of each confirmed registration whose email address is not
  * a client's yet. A message that comes again gets the same answer.
  */
-export async function startCrm({ keys, ...options }: CrmOptions): Promise<CrmStandIn> {
+export async function startCrm({ keys, faults }: CrmOptions): Promise<CrmStandIn> {
   const messages = new Map<string, ReceivedMessage>();
   const clients = new Map<string, LocalClient>();
 
-  function answer({ method, path, headers, body, fault }: Call): Answer {
-    if (method !== 'POST' || path !== '/events') return json(404, {});
-    if (!keys().some((key) => isSigned(key, headers, body))) return json(401, { message: 'The signature is wrong.' });
+  function answer(call: Call): Answer {
+    checkSignature(keys(), call);
+    const { headers, body, fault } = call;
     if (fault === 'garbage') return { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>Welcome</p>' };
     const id = String(headers['webhook-id']);
     const { type, data } = JSON.parse(body) as Pick<ReceivedMessage, 'type' | 'data'>;
@@ -58,12 +58,17 @@ export async function startCrm({ keys, ...options }: CrmOptions): Promise<CrmSta
     }
     if (fault === 'reply_lost') throw new Error('The connection breaks.');
     const client = clients.get(id);
-    return json(200, client === undefined ? {} : { client_id: client.id });
+    return json(client === undefined ? {} : { client_id: client.id });
   }
 
   const running = await serve(
-    { answer, throttled: () => json(429, {}), refused: () => json(403, { message: 'Not today.' }) },
-    options,
+    {
+      answer,
+      error: ({ message, status }) => json({ message }, status),
+      throttled: new ServiceError('TooMany', undefined, 429),
+      refused: new ServiceError('Refused', 'Not today.', 403),
+    },
+    { faults },
   );
   return Object.assign(running, {
     webhook: `${running.url}/events`,
@@ -76,15 +81,14 @@ function newClientId(): string {
   return `C${randomBytes(4).toString('hex').slice(1).toUpperCase()}`;
 }
 
-function isSigned(key: string, headers: Call['headers'], body: string): boolean {
-  try {
-    new Webhook(key).verify(body, headers as Record<string, string>);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function json(status: number, body: unknown): Answer {
-  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+/** @throws ServiceError 401 if a call of the service is signed with none of the keys */
+export function checkSignature(keys: SigningKeys, { headers, body }: Call): void {
+  const isSigned = keys.some((key) => {
+    try {
+      return Boolean(new Webhook(key).verify(body, headers as Record<string, string>));
+    } catch {
+      return false;
+    }
+  });
+  if (!isSigned) throw new ServiceError('WrongSignature', 'The signature is wrong.', 401);
 }

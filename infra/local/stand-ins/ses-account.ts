@@ -1,15 +1,12 @@
 import type { Need } from '../rights/policy.ts';
-import type { Answer, Call } from './stand-in.ts';
+import { type Answer, type Call, json, ServiceError } from './stand-in.ts';
 
-/** The mail data of an SES account: the suppression list, and the events of each mail. SES v2, as JSON. */
-export interface SesAccount {
-  /**
-   * Notes a mail that SES accepted. SES accepts mails to addresses on the suppression list too, and delivers none.
-   * @returns whether it is delivered
-   */
-  accept(mail: { id: string; from: string; subject: string; to: string }): boolean;
-  answer(call: Call): Answer;
-  needs(call: Call): Need[];
+/** A mail that SES accepted. */
+interface AcceptedMail {
+  id: string;
+  from: string;
+  subject: string;
+  to: string;
 }
 
 interface Suppressed {
@@ -19,71 +16,68 @@ interface Suppressed {
   LastUpdateTime: number;
 }
 
-/** The mails that it knows; SES keeps 30 days. */
-const MAX_MAILS = 1_000;
-
-export function sesAccount(): SesAccount {
-  /** By the address with its domain in lower case: to manage the list, SES compares the local part exactly. */
-  const suppressed = new Map<string, Suppressed>();
-  const mails = new Map<string, object>();
-
-  function suppress(body: string): Answer {
-    const { EmailAddress = '', Reason = '' } = JSON.parse(body) as Partial<Suppressed>;
-    if (!EmailAddress.includes('@') || !['BOUNCE', 'COMPLAINT'].includes(Reason))
-      return failure(400, 'BadRequestException', 'Invalid email address or reason.');
-    suppressed.set(listed(EmailAddress), { EmailAddress: listed(EmailAddress), Reason, LastUpdateTime: now() });
-    return json(200, {});
-  }
-
-  function suppressedAnswer(method: string, address: string): Answer {
-    const found = suppressed.get(listed(address));
-    if (found === undefined)
-      return failure(404, 'NotFoundException', `Email address ${address} does not exist on your suppression list.`);
-    if (method === 'GET') return json(200, { SuppressedDestination: found });
-    suppressed.delete(listed(address));
-    return json(200, {});
-  }
-
-  return {
-    accept({ id, from, subject, to }) {
-      // To send, SES compares in any case.
-      const isSuppressed = [...suppressed.keys()].some((one) => one.toLowerCase() === to.toLowerCase());
-      const sent = { Timestamp: now(), Type: 'SEND' };
-      const end = isSuppressed
-        ? {
-            Timestamp: now(),
-            Type: 'BOUNCE',
-            Details: { Bounce: { BounceType: 'PERMANENT', BounceSubType: 'OnAccountSuppressionList' } },
-          }
-        : { Timestamp: now(), Type: 'DELIVERY' };
-      const Insights = [{ Destination: to, Events: [sent, end] }];
-      mails.set(id, { MessageId: id, FromEmailAddress: from, Subject: subject, EmailTags: [], Insights });
-      for (const oldest of [...mails.keys()].slice(0, -MAX_MAILS)) mails.delete(oldest);
-      return !isSuppressed;
-    },
-
-    answer({ method, path, body }) {
-      const { kind, name } = resourceArn(path);
-      if (kind === 'suppression/addresses') return name === '' ? suppress(body) : suppressedAnswer(method, name);
-      const mail = kind === 'insights' ? mails.get(name) : undefined;
-      return mail === undefined ? failure(404, 'NotFoundException', 'Resource not found.') : json(200, mail);
-    },
-
-    needs({ method, path }) {
-      const { kind } = resourceArn(path);
-      return [{ action: `ses:${ACTIONS[`${method} ${kind}`] ?? 'Unknown'}`, resource: '*' }];
-    },
-  };
-}
-
 const ACTIONS: Readonly<Record<string, string>> = {
   'GET suppression/addresses': 'GetSuppressedDestination',
   'PUT suppression/addresses': 'PutSuppressedDestination',
   'DELETE suppression/addresses': 'DeleteSuppressedDestination',
   'GET insights': 'GetMessageInsights',
 };
+/** The mails that it knows; SES keeps 30 days. */
+const MAX_MAILS = 1_000;
 
-function resourceArn(path: string): { kind: string; name: string } {
+/** The mail data of an SES account: the suppression list, and the events of each mail. SES v2, as JSON. */
+export function sesAccount() {
+  /** By the address with its domain in lower case: to manage the list, SES compares the local part exactly. */
+  const suppressed = new Map<string, Suppressed>();
+  const mails = new Map<string, object>();
+
+  function suppressionAnswer(method: string, name: string, body: string): Answer {
+    if (method === 'PUT') {
+      const { EmailAddress, Reason } = JSON.parse(body) as Suppressed;
+      const address = listed(EmailAddress);
+      suppressed.set(address, { EmailAddress: address, Reason, LastUpdateTime: now() });
+      return json({});
+    }
+    const found = suppressed.get(listed(name));
+    if (found === undefined) throw new ServiceError('NotFoundException', 'It is not on your suppression list.', 404);
+    if (method === 'GET') return json({ SuppressedDestination: found });
+    suppressed.delete(found.EmailAddress);
+    return json({});
+  }
+
+  return {
+    /**
+     * Notes a mail. SES accepts mails to addresses on the suppression list too, and delivers none.
+     * @returns whether it is delivered
+     */
+    accept({ id, from, subject, to }: AcceptedMail): boolean {
+      // To send, SES compares in any case.
+      const isSuppressed = [...suppressed.keys()].some((one) => one.toLowerCase() === to.toLowerCase());
+      const Details = { Bounce: { BounceType: 'PERMANENT', BounceSubType: 'OnAccountSuppressionList' } };
+      const end = isSuppressed ? { Type: 'BOUNCE', Details } : { Type: 'DELIVERY' };
+      const Events = [{ Type: 'SEND' }, end].map((event) => ({ Timestamp: now(), ...event }));
+      const Insights = [{ Destination: to, Events }];
+      mails.set(id, { MessageId: id, FromEmailAddress: from, Subject: subject, EmailTags: [], Insights });
+      for (const oldest of [...mails.keys()].slice(0, -MAX_MAILS)) mails.delete(oldest);
+      return !isSuppressed;
+    },
+
+    /** @throws ServiceError */
+    answer({ method, path, body }: Call): Answer {
+      const { kind, name } = parsePath(path);
+      if (kind === 'suppression/addresses') return suppressionAnswer(method, name, body);
+      const mail = kind === 'insights' ? mails.get(name) : undefined;
+      if (mail === undefined) throw new ServiceError('NotFoundException', 'Resource not found.', 404);
+      return json(mail);
+    },
+
+    needs({ method, path }: Call): Need[] {
+      return [{ action: `ses:${ACTIONS[`${method} ${parsePath(path).kind}`] ?? 'Unknown'}`, resource: '*' }];
+    },
+  };
+}
+
+function parsePath(path: string): { kind: string; name: string } {
   const [, kind = '', name = ''] = /^\/v2\/email\/(suppression\/addresses|insights)(?:\/([^/?]+))?/.exec(path) ?? [];
   return { kind, name: decodeURIComponent(name) };
 }
@@ -96,13 +90,4 @@ function listed(address: string): string {
 /** Epoch seconds, as JSON of AWS has times. */
 function now(): number {
   return Date.now() / 1_000;
-}
-
-function json(status: number, body: object, headers: Record<string, string> = {}): Answer {
-  const type = { 'content-type': 'application/json' };
-  return { status, headers: { ...type, ...headers }, body: JSON.stringify(body) };
-}
-
-function failure(status: number, name: string, message: string): Answer {
-  return json(status, { message }, { 'x-amzn-errortype': name });
 }

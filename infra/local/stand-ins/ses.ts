@@ -1,8 +1,7 @@
 import { arn } from '../rights/arn.ts';
-import type { Need } from '../rights/policy.ts';
-import { list, queryError, queryResult } from './query-protocol.ts';
+import { list, queryService, restError } from './protocols.ts';
 import { sesAccount } from './ses-account.ts';
-import { type Answer, type Call, requestId, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { type Call, requestId, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface SesOptions extends StandInOptions {
   /** Identities (addresses or domains) that mails may be sent from. */
@@ -11,139 +10,94 @@ export interface SesOptions extends StandInOptions {
   configurationSets?: string[];
 }
 
-const SES = { namespace: 'http://ses.amazonaws.com/doc/2010-12-01/' };
-const REGION = 'local';
-/** Of SendEmail v1, in bytes. */
-const MAX_MESSAGE_BYTES = 10_485_760;
-
 /** SES v1 `SendEmail`, and what SES v2 knows of the mails. */
 export function startSes({ verified, configurationSets = [], record, ...options }: SesOptions): Promise<StandIn> {
   const account = sesAccount();
 
-  function answer(call: Call): Answer {
-    if (isV2(call)) return account.answer(call);
-    const form = new URLSearchParams(call.body);
-    const fault = refusal(form, verified, configurationSets);
-    if (fault !== undefined) return fault;
-    const id = requestId();
-    const [from, subject] = [form.get('Source') ?? '', form.get('Message.Subject.Data') ?? ''];
-    for (const to of recipients(form)) if (account.accept({ id, from, subject, to })) record(entry(form, to));
-    return queryResult(SES, 'SendEmail', { MessageId: id });
-  }
+  const v1 = queryService({
+    name: 'ses',
+    namespace: 'http://ses.amazonaws.com/doc/2010-12-01/',
+    action: 'SendEmail',
+    denied: 'AccessDenied',
+    work(form) {
+      const mail = readMail(form);
+      checkMail(mail);
+      if (!verified.some((one) => [mail.sender.toLowerCase(), emailDomain(mail.sender)].includes(one.toLowerCase()))) {
+        throw notVerified(mail.sender);
+      }
+      if (mail.set !== null && !configurationSets.includes(mail.set)) {
+        throw new ServiceError('ConfigurationSetDoesNotExist', `Configuration set <${mail.set}> does not exist.`);
+      }
+      const MessageId = requestId();
+      const { subject, text, html } = mail;
+      const language = /<html[^>]*\slang="([^"]+)"/i.exec(html ?? '')?.[1];
+      for (const to of mail.to) {
+        if (!account.accept({ id: MessageId, from: mail.sender, subject, to })) continue;
+        record({ kind: 'email', to, subject, text, ...(html === null ? {} : { html }), ...(language && { language }) });
+      }
+      return { MessageId };
+    },
+    /** The rights on the verified identity (the address if it is verified) and on the configuration set. */
+    needs(form, action) {
+      const { sender, set } = readMail(form);
+      const identity = verified.includes(sender) ? sender : emailDomain(sender);
+      const context = { 'ses:FromAddress': sender };
+      return [`identity/${identity}`, ...(set === null ? [] : [`configuration-set/${set}`])].map((resource) => ({
+        action,
+        resource: arn('ses', resource),
+        context,
+      }));
+    },
+    throttled: new ServiceError('Throttling', 'Maximum sending rate exceeded.'),
+    refused: notVerified(verified[0] ?? ''),
+  });
 
-  /** The rights on the verified identity (the address if it is verified) and on the configuration set. */
-  function needs(call: Call): Need[] {
-    if (isV2(call)) return account.needs(call);
-    const form = new URLSearchParams(call.body);
-    const sender = parseAddress(form.get('Source') ?? '');
-    const identity = verified.includes(sender) ? sender : emailDomain(sender);
-    const set = form.get('ConfigurationSetName');
-    const context = { 'ses:FromAddress': sender };
-    return [`identity/${identity}`, ...(set === null ? [] : [`configuration-set/${set}`])].map((resource) => ({
-      action: `ses:${form.get('Action')}`,
-      resource: arn('ses', resource),
-      context,
-    }));
-  }
-
+  const isV2 = ({ path }: Call) => path.startsWith('/v2/');
   return serve(
     {
-      signingName: 'ses',
-      answer,
-      needs,
-      denied: (message) => queryError(SES, 403, 'AccessDenied', message),
-      unsigned: () => queryError(SES, 403, 'MissingAuthenticationToken', 'Request is missing Authentication Token'),
-      throttled: () => queryError(SES, 400, 'Throttling', 'Maximum sending rate exceeded.'),
-      refused: () => identityError(verified.slice(0, 1)),
+      ...v1,
+      signed: {
+        name: 'ses',
+        denied: 'AccessDenied',
+        needs: (call) => (isV2(call) ? account.needs(call) : (v1.signed?.needs(call) ?? [])),
+      },
+      answer: (call) => (isV2(call) ? account.answer(call) : v1.answer(call)),
+      error: (error, call) => (isV2(call) ? restError(error) : v1.error(error, call)),
     },
     options,
   );
 }
 
-function isV2({ path }: Call): boolean {
-  return path.startsWith('/v2/');
+type Mail = ReturnType<typeof readMail>;
+
+function readMail(form: URLSearchParams) {
+  return {
+    sender: parseAddress(form.get('Source') ?? ''),
+    to: list(form, 'Destination.ToAddresses.member'),
+    replyTo: list(form, 'ReplyToAddresses.member'),
+    subject: form.get('Message.Subject.Data') ?? '',
+    text: form.get('Message.Body.Text.Data') ?? '',
+    html: form.get('Message.Body.Html.Data'),
+    tags: [...list(form, 'Tags.member', '.Name'), ...list(form, 'Tags.member', '.Value')],
+    set: form.get('ConfigurationSetName'),
+  };
 }
 
-/** What SES says to a request that it does not take. */
-function refusal(form: URLSearchParams, verified: string[], configurationSets: string[]): Answer | undefined {
-  return (
-    contentRefusal(form) ??
-    recipientsRefusal(form) ??
-    senderRefusal(form, verified) ??
-    tagsRefusal(form) ??
-    configurationSetRefusal(form, configurationSets) ??
-    sizeRefusal(form)
-  );
-}
-
-function contentRefusal(form: URLSearchParams): Answer | undefined {
-  if (form.get('Action') !== 'SendEmail') {
-    return queryError(
-      SES,
-      400,
-      'InvalidAction',
-      `Could not find operation ${form.get('Action')} for version 2010-12-01`,
-    );
+/** @throws ServiceError for what SES does not take */
+function checkMail({ sender, to, replyTo, subject, text, html, tags }: Mail): void {
+  if (sender === '' || subject === '') {
+    throw new ServiceError('ValidationError', '1 validation error detected: Member must not be null');
   }
-  const subject = form.get('Message.Subject.Data');
-  if (form.get('Source') === null || subject === null) {
-    return queryError(SES, 400, 'ValidationError', '1 validation error detected: Member must not be null');
+  if (text === '' && html === null) throw invalid('Message body is empty');
+  if (/[\r\n]/.test(subject)) throw invalid('Subject contains control characters');
+  if (to.length === 0) throw invalid("Missing required header 'To'.");
+  for (const address of [...to, ...replyTo, sender].map(parseAddress)) {
+    const error = addressError(address);
+    if (error !== undefined) throw invalid(error);
   }
-  if (readBody(form) === '') return invalid('Message body is empty');
-  if (/[\r\n]/.test(subject)) return invalid('Subject contains control characters');
-  return undefined;
-}
-
-function recipientsRefusal(form: URLSearchParams): Answer | undefined {
-  const to = recipients(form);
-  if (to.length === 0) return invalid("Missing required header 'To'.");
-  if (to.length > 50) return invalid('Recipient count exceeds 50.');
-  for (const address of [...to.map(parseAddress), ...list(form, 'ReplyToAddresses.member').map(parseAddress)]) {
-    const fault = addressError(address);
-    if (fault !== undefined) return invalid(fault);
+  if (!tags.every((word) => /^[\w-]{1,256}$/.test(word))) {
+    throw invalid('Invalid message tag: only ASCII letters, numbers, underscores and dashes are allowed.');
   }
-  return undefined;
-}
-
-function senderRefusal(form: URLSearchParams, verified: string[]): Answer | undefined {
-  const sender = parseAddress(form.get('Source') ?? '');
-  const fault = addressError(sender);
-  if (fault !== undefined) return invalid(fault);
-  if (!verified.some((identity) => [sender.toLowerCase(), emailDomain(sender)].includes(identity.toLowerCase()))) {
-    return identityError([sender]);
-  }
-  return undefined;
-}
-
-function tagsRefusal(form: URLSearchParams): Answer | undefined {
-  const names = list(form, 'Tags.member', '.Name');
-  const values = list(form, 'Tags.member', '.Value');
-  if (names.length !== values.length || [...names, ...values].some((word) => !/^[\w-]{1,256}$/.test(word))) {
-    return invalid('Invalid message tag: only ASCII letters, numbers, underscores and dashes are allowed.');
-  }
-  return undefined;
-}
-
-function configurationSetRefusal(form: URLSearchParams, configurationSets: string[]): Answer | undefined {
-  const set = form.get('ConfigurationSetName');
-  if (set !== null && !configurationSets.includes(set)) {
-    return queryError(SES, 400, 'ConfigurationSetDoesNotExist', `Configuration set <${set}> does not exist.`);
-  }
-  return undefined;
-}
-
-function sizeRefusal(form: URLSearchParams): Answer | undefined {
-  const length = Buffer.byteLength((form.get('Message.Subject.Data') ?? '') + readBody(form));
-  if (length <= MAX_MESSAGE_BYTES) return undefined;
-  return invalid(`Message length is more than ${MAX_MESSAGE_BYTES} bytes long: '${length}'.`);
-}
-
-function readBody(form: URLSearchParams): string {
-  return `${form.get('Message.Body.Text.Data') ?? ''}${form.get('Message.Body.Html.Data') ?? ''}`;
-}
-
-function recipients(form: URLSearchParams): string[] {
-  return ['To', 'Cc', 'Bcc'].flatMap((kind) => list(form, `Destination.${kind}Addresses.member`));
 }
 
 /** The address of `Name <address>`, or the whole. */
@@ -157,37 +111,21 @@ function emailDomain(address: string): string {
 
 function addressError(address: string): string | undefined {
   const at = address.lastIndexOf('@');
-  if (at < 0) return "Missing final '@domain'";
-  const [local, domain] = [address.slice(0, at), address.slice(at + 1)];
+  const [local, domain] = [address.slice(0, Math.max(0, at)), address.slice(at + 1)];
+  if (at < 0 || !domain.includes('.')) return "Missing final '@domain'";
   if (local === '') return `User name is missing: '${address}'.`;
   if (local.length > 64) return 'Local address is longer than 64 characters';
   if (/[^\x21-\x7e]/.test(local)) return 'Local address contains control or whitespace, or is not 7-bit ASCII';
   if (!/^(\.?[\w!#$%&'*+/=?^`{|}~-]+)+$/.test(local) && !/^"[^"\\]+"$/.test(local)) return 'Illegal address';
-  if (domain.startsWith('.')) return 'Domain starts with dot';
-  if (domain.endsWith('.')) return 'Domain ends with dot';
-  if (domain.includes('..')) return 'Domain contains dot-dot';
-  if (!/^[a-zA-Z0-9.-]+$/.test(domain)) return 'Domain contains illegal character';
-  return domain.includes('.') ? undefined : "Missing final '@domain'";
+  if (!/^([a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+$/.test(domain)) return 'Domain contains illegal character';
+  return undefined;
 }
 
-function invalid(message: string): Answer {
-  return queryError(SES, 400, 'InvalidParameterValue', message);
+function invalid(message: string): ServiceError {
+  return new ServiceError('InvalidParameterValue', message);
 }
 
-function identityError(identities: string[]): Answer {
-  const who = `The following identities failed the check in region ${REGION.toUpperCase()}: ${identities.join(', ')}`;
-  return queryError(SES, 400, 'MessageRejected', `Email address is not verified. ${who}`);
-}
-
-function entry(form: URLSearchParams, to: string) {
-  const html = form.get('Message.Body.Html.Data') ?? undefined;
-  const language = /<html[^>]*\slang="([^"]+)"/i.exec(html ?? '')?.[1];
-  return {
-    kind: 'email' as const,
-    to,
-    subject: form.get('Message.Subject.Data') ?? '',
-    text: form.get('Message.Body.Text.Data') ?? '',
-    ...(html === undefined ? {} : { html }),
-    ...(language === undefined ? {} : { language }),
-  };
+function notVerified(identity: string): ServiceError {
+  const who = `The following identities failed the check in region LOCAL: ${identity}`;
+  return new ServiceError('MessageRejected', `Email address is not verified. ${who}`);
 }

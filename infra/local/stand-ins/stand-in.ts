@@ -1,14 +1,13 @@
 import { createServer, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import type { FaultKind, Faults } from '../faults.ts';
 import { closed, LIKE_AWS, listen, refuseForeign } from '../listen.ts';
-import type { OutboxEntry } from '../outbox-entry.ts';
+import type { OutboxEntry } from '../outbox.ts';
 import { type Caller, type Callers, findDenial } from '../rights/callers.ts';
 import type { Need } from '../rights/policy.ts';
 import { downtime } from './downtime.ts';
 
 export interface StandInOptions {
-  /** 0 or absent: a free one. */
-  port?: number;
   faults: Faults;
   /** The callers and their rights; absent: everything is allowed. */
   callers?: Callers | undefined;
@@ -16,7 +15,7 @@ export interface StandInOptions {
   record: (entry: OutboxEntry) => void;
 }
 
-/** A service of AWS on 127.0.0.1, for one deployment, speaking its wire format. */
+/** A service on 127.0.0.1, for one deployment, speaking its wire format. */
 export interface StandIn {
   readonly url: string;
   /** The number of requests, with any outcome; of signed services, the allowed ones. */
@@ -43,29 +42,46 @@ export interface Answer {
   body: string | Uint8Array;
 }
 
-/** How one service answers. */
-interface Answers {
-  answer(call: Call): Answer | Promise<Answer>;
-  throttled(): Answer;
-  refused(): Answer;
+/** An error of a service. Its protocol words it. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly code: string;
+  readonly status: number;
+  /** More members of the answer. */
+  readonly members: Readonly<Record<string, unknown>>;
+
+  constructor(code: string, message = code, status = 400, members: ServiceError['members'] = {}) {
+    super(message);
+    this.code = code;
+    this.status = status;
+    this.members = members;
+  }
 }
 
-/** A service of AWS, or one with unsigned requests. */
-type Service = Answers & (Signed | { signingName?: undefined });
+/** How one service answers. */
+export interface Service {
+  /** @throws ServiceError */
+  answer(call: Call): Answer | Promise<Answer>;
+  /** The answer for an error. */
+  error(error: ServiceError, call: Call): Answer;
+  /** The errors of the faults. */
+  throttled: ServiceError;
+  refused: ServiceError;
+  /** Absent: requests are not signed. */
+  signed?: Signed;
+}
 
 interface Signed {
   /** The name of the service in a signature's credential scope. */
-  signingName: string;
+  name: string;
   /** The rights that a call needs. */
   needs(call: Call): Need[];
-  /** The answer to a request that is not signed for this service by one of its callers. */
-  unsigned(): Answer;
-  /** The answer to a caller without the right. @param message AWS's message about the missing right */
-  denied(message: string): Answer;
+  /** The code of the answer to a caller without the right. */
+  denied: string;
 }
 
 /** Serves a service over HTTP, with the faults that were asked for. */
-export async function serve(service: Service, { port = 0, faults, callers }: Omit<StandInOptions, 'record'>) {
+export async function serve(service: Service, { faults, callers }: Omit<StandInOptions, 'record'>) {
   const closing = new AbortController();
   let requests = 0;
   let lastBody = '';
@@ -86,35 +102,36 @@ export async function serve(service: Service, { port = 0, faults, callers }: Omi
   );
 
   async function work(request: IncomingMessage): Promise<Answer | 'down'> {
-    const bytes = await read(request);
+    const bytes = await buffer(request);
     const { method = '', url: path = '/', headers } = request;
     lastBody = bytes.toString('utf8');
     const call = { method, path, headers, body: lastBody, bytes };
-    if (service.signingName !== undefined) {
-      const caller = findCaller(request, service.signingName, callers);
-      if (caller === undefined) return service.unsigned();
-      const denial = findDenial(caller, service.needs(call));
-      if (denial !== undefined) return service.denied(denial);
+    try {
+      if (service.signed !== undefined) admit(request, call, service.signed);
+      requests += 1;
+      const fault = faults.next();
+      down.check();
+      await faults.onCall({ name: service.signed?.name ?? '', fault });
+      if (fault?.kind === 'throttled' || fault?.kind === 'refused') throw service[fault.kind];
+      // On a connection that was kept from before.
+      if (fault?.kind === 'down') return 'down';
+      if (fault?.kind === 'slow') await faults.pause(fault.ms ?? 1_000, closing.signal);
+      return await service.answer({ ...call, fault: fault?.kind });
+    } catch (error) {
+      if (error instanceof ServiceError) return service.error(error, call);
+      throw error;
     }
-    requests += 1;
-    const fault = faults.next();
-    down.check();
-    await faults.onCall({ name: service.signingName ?? '', fault });
-    switch (fault?.kind) {
-      case 'throttled':
-        return service.throttled();
-      case 'refused':
-        return service.refused();
-      case 'down':
-        // On a connection that was kept from before.
-        return 'down';
-      case 'slow':
-        await faults.pause(fault.ms ?? 1_000, closing.signal);
-    }
-    return service.answer({ ...call, fault: fault?.kind });
   }
 
-  const url = `http://127.0.0.1:${await listen(server, port)}`;
+  /** @throws ServiceError if the caller is unknown or has not the right */
+  function admit(request: IncomingMessage, call: Call, { name, needs, denied }: Signed): void {
+    const caller = findCaller(request, name, callers);
+    if (caller === undefined) throw new ServiceError('MissingAuthenticationToken', undefined, 403);
+    const denial = findDenial(caller, needs(call));
+    if (denial !== undefined) throw new ServiceError(denied, denial, 403);
+  }
+
+  const url = `http://127.0.0.1:${await listen(server, 0)}`;
   const down = downtime(server, faults);
 
   return {
@@ -157,16 +174,6 @@ export function requestId(): string {
   return crypto.randomUUID();
 }
 
-/** No service here takes more in one request. */
-const MAX_BODY_BYTES = 16_000_000;
-
-async function read(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) throw new Error('body too large');
-  }
-  return Buffer.concat(chunks);
+export function json(body: unknown, status = 200, type = 'application/json'): Answer {
+  return { status, headers: { 'content-type': type }, body: JSON.stringify(body) };
 }

@@ -34,7 +34,8 @@ import { startVoice, VOICES } from '../../../../infra/local/stand-ins/voice.ts';
 import { clientOf } from '../../../support/senders.ts';
 
 /**
- * The promise of a stand-in: it accepts and refuses like its service, and fails on demand with the service's errors.
+ * The promise of a stand-in: it accepts what its service accepts of our calls, and refuses what it refuses. The tests of
+ * `lib/messages` and `lib/aws` show that it fails on demand.
  */
 interface Contract {
   service: string;
@@ -45,8 +46,6 @@ interface Contract {
   accepts: readonly (readonly [says: string, change: Record<string, unknown>, recorded: object])[];
   /** The mistake, and its error. */
   refuses: readonly (readonly [says: string, change: Record<string, unknown>, error: string | object])[];
-  throttled: string;
-  refused: string;
 }
 
 /** Calls a service with a client that is closed afterwards. */
@@ -68,9 +67,6 @@ const MAIL = {
 };
 const to = (address: string) => ({ Destination: { ToAddresses: [address] } });
 const subject = (Data: string | undefined) => ({ Message: { ...MAIL.Message, Subject: { Data } } });
-const body = (text: string | undefined) => ({
-  Message: { Subject: { Data: 'Hello' }, Body: text === undefined ? {} : { Text: { Data: text } } },
-});
 const RECORDED_MAIL = {
   kind: 'email',
   to: 'ann@example.org',
@@ -101,21 +97,14 @@ const SES: Contract = {
     ['a sender that is not verified', { Source: 'other@example.com' }, 'MessageRejected'],
     ['a recipient beyond ASCII', to('änn@example.org'), 'InvalidParameterValue'],
     ['a domain beyond ASCII', to('ann@bücher.example'), 'InvalidParameterValue'],
-    ['a recipient without a domain', to('ann'), 'InvalidParameterValue'],
-    ['a recipient without a user name', to('@example.org'), 'InvalidParameterValue'],
     ['a recipient with a space', to('a nn@example.org'), 'InvalidParameterValue'],
-    ['two dots in a domain', to('ann@example..org'), 'InvalidParameterValue'],
-    ['no recipient', { Destination: {} }, 'InvalidParameterValue'],
     ['a malformed reply address', { ReplyToAddresses: ['nobody'] }, 'InvalidParameterValue'],
     ['no subject', subject(undefined), 'ValidationError'],
     ['a subject of two lines', subject('a\r\nBcc: b'), 'InvalidParameterValue'],
-    ['no body', body(undefined), 'InvalidParameterValue'],
-    ['a mail of more than 10 MB', body('x'.repeat(10_485_760)), 'InvalidParameterValue'],
+    ['no body', { Message: { Subject: { Data: 'Hello' }, Body: {} } }, 'InvalidParameterValue'],
     ['a tag with a space', { Tags: [{ Name: 'kind', Value: 'a code' }] }, 'InvalidParameterValue'],
     ['an unknown configuration set', { ConfigurationSetName: 'others' }, 'ConfigurationSetDoesNotExistException'],
   ],
-  throttled: 'Throttling',
-  refused: 'MessageRejected',
 };
 
 const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
@@ -130,7 +119,7 @@ const INVALID_TEXT = { name: expect.stringMatching(/^InvalidParameter(Value)?Exc
 
 const SNS: Contract = {
   service: 'SNS',
-  start: (options) => startSns({ ...options, topics: [TOPIC], optedOut: ['+447400000000'] }),
+  start: (options) => startSns({ ...options, topics: [TOPIC] }),
   send: (client, change) =>
     using(new SNSClient({ ...client, maxAttempts: 1 }), (one) =>
       one.send(new PublishCommand({ ...TEXT, ...change } as PublishCommandInput)),
@@ -149,29 +138,20 @@ const SNS: Contract = {
     ],
   ],
   refuses: [
-    ['a number without a plus', { PhoneNumber: '447400123456' }, 'InvalidParameterException'],
-    ['a number that is too short', { PhoneNumber: '+44' }, 'InvalidParameterException'],
     ['a number that is too long', { PhoneNumber: '+4474001234567890' }, 'InvalidParameterException'],
-    ['a number that has opted out', { PhoneNumber: '+447400000000' }, 'OptedOutException'],
     ['an empty text', { Message: '' }, 'InvalidParameterException'],
     ['a text of more than 1600 characters', { Message: 'x'.repeat(1_601) }, 'InvalidParameterException'],
     ['neither number nor topic', { PhoneNumber: undefined }, 'InvalidParameterException'],
-    ['both number and topic', { TopicArn: TOPIC }, 'InvalidParameterException'],
     ['an unknown topic', toTopic(`${TOPIC}-2`, 'x'), 'NotFoundException'],
-    ['a topic that is not an ARN', toTopic('topic', 'x'), 'InvalidParameterException'],
-    ['a message of more than 256 KB', toTopic(TOPIC, 'x'.repeat(262_145)), 'InvalidParameterException'],
     ['an unknown type', attribute('AWS.SNS.SMS.SMSType', 'Urgent'), INVALID_TEXT],
     ['a sender id of 12 characters', attribute('AWS.SNS.SMS.SenderID', 'ABCDEFGHIJKL'), INVALID_TEXT],
     ['a sender id without a letter', attribute('AWS.SNS.SMS.SenderID', '12345'), INVALID_TEXT],
-    ['a sender id with a space', attribute('AWS.SNS.SMS.SenderID', 'EX MARKETS'), INVALID_TEXT],
     ['a price that is not a number', attribute('AWS.SNS.SMS.MaxPrice', 'cheap', 'Number'), INVALID_TEXT],
     ['a price as a string', attribute('AWS.SNS.SMS.MaxPrice', '0.50'), INVALID_TEXT],
     ['an origination number with letters', attribute('AWS.MM.SMS.OriginationNumber', 'EXAMPLE'), INVALID_TEXT],
     ['an empty attribute', attribute('AWS.MM.SMS.EntityId', ''), INVALID_TEXT],
     ['an attribute of an unknown type', attribute('kind', 'x', 'Word'), INVALID_TEXT],
   ],
-  throttled: 'ThrottledException',
-  refused: 'AuthorizationErrorException',
 };
 
 const CALL = {
@@ -183,10 +163,7 @@ const CALL = {
   VoiceId: 'AMY',
   TimeToLive: 600,
 };
-const KNOWN = { ConfigurationSetName: 'calls', ProtectConfigurationId: 'protect-1', MaxPricePerMinute: '0.3000' };
-const PLAIN = { MessageBodyTextType: undefined, VoiceId: undefined };
 const validation = (Reason: string) => ({ name: 'ValidationException', Reason });
-const conflict = (Reason: string) => ({ name: 'ConflictException', Reason });
 
 const VOICE: Contract = {
   service: 'the voice service',
@@ -194,57 +171,32 @@ const VOICE: Contract = {
     startVoice({
       ...options,
       originationIdentities: ['+441234567890'],
-      configurationSets: ['calls'],
       protectConfigurations: ['protect-1'],
-      optedOut: ['+447400000000'],
-      blockedCountries: ['+99'],
     }),
   send: (client, change) =>
     using(new PinpointSMSVoiceV2Client({ ...client, maxAttempts: 1 }), (one) =>
       one.send(new SendVoiceMessageCommand({ ...CALL, ...change } as SendVoiceMessageCommandInput)),
     ),
   accepts: [
-    ['a call', KNOWN, { kind: 'call', to: '+447400123456', text: 'Your code: 12', language: 'en-GB' }],
     [
-      'plain text, in the voice of Matthew',
-      { ...PLAIN, MessageBody: '1 < 2' },
-      { kind: 'call', to: '+447400123456', text: '1 < 2', language: 'en-US' },
+      'a call',
+      { ProtectConfigurationId: 'protect-1' },
+      { kind: 'call', to: '+447400123456', text: 'Your code: 12', language: 'en-GB' },
     ],
   ],
   refuses: [
-    ['no number', { DestinationPhoneNumber: '' }, validation('FIELD_VALIDATION_FAILED')],
     ['an unknown origination identity', { OriginationIdentity: '+4499' }, 'ResourceNotFoundException'],
-    ['an unknown configuration set', { ConfigurationSetName: 'x' }, 'ResourceNotFoundException'],
     ['an unknown protect configuration', { ProtectConfigurationId: 'x' }, 'ResourceNotFoundException'],
     ['no message', { MessageBody: undefined }, validation('MISSING_PARAMETER')],
     ['an unknown voice', { VoiceId: 'HAL' }, validation('FIELD_VALIDATION_FAILED')],
-    ['a time to live of 4 s', { TimeToLive: 4 }, 'ValidationException'],
     ['a time to live of more than 72 hours', { TimeToLive: 259_201 }, 'ValidationException'],
-    ['a price without a point', { MaxPricePerMinute: '1' }, 'ValidationException'],
     ['broken SSML', { MessageBody: '<speak>1<speak>' }, validation('CANNOT_PARSE')],
     [
       'SSML of more than 6000 characters',
       { MessageBody: `<speak>${'x'.repeat(6_000)}</speak>` },
       validation('MAXIMUM_SIZE_EXCEEDED'),
     ],
-    [
-      'text of more than 3000 characters',
-      { ...PLAIN, MessageBody: 'x'.repeat(3_001) },
-      validation('MAXIMUM_SIZE_EXCEEDED'),
-    ],
-    [
-      'a number that has opted out',
-      { DestinationPhoneNumber: '+447400000000' },
-      conflict('DESTINATION_PHONE_NUMBER_OPTED_OUT'),
-    ],
-    [
-      'a blocked country',
-      { DestinationPhoneNumber: '+998901234567' },
-      conflict('DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION'),
-    ],
   ],
-  throttled: 'ThrottlingException',
-  refused: 'AccessDeniedException',
 };
 
 const PHONE_NUMBER_ID = 'phone-number-id-0a1b2c3d4e5f60718293a4b5c6d7e8f9';
@@ -259,6 +211,7 @@ const buttonPart = (code: string, sub_type = 'url') => ({
 const template = (name: string, components: object[], code = 'pt_BR') => ({
   message: {
     messaging_product: 'whatsapp',
+    recipient_type: 'individual',
     to: '+447400123456',
     type: 'template',
     template: { name, language: { code }, components },
@@ -307,10 +260,8 @@ const SOCIAL: Contract = {
   ],
   refuses: [
     ['a message that is not JSON', { message: 'hello' }, 'InvalidParametersException'],
-    ['another product', message({ messaging_product: 'messenger' }), 'InvalidParametersException'],
     ['free text', message({ type: 'text', text: { body: '123456' } }), 'InvalidParametersException'],
     ['a recipient that is not a number', message({ to: 'ann' }), 'InvalidParametersException'],
-    ['an unknown template', template('others', [bodyPart('1'), buttonPart('1')]), 'InvalidParametersException'],
     ['an unknown language', template('registration_attempt', [], 'pt-BR'), 'InvalidParametersException'],
     ['a code without its button', codeOf('123456', bodyPart('123456')), 'InvalidParametersException'],
     [
@@ -320,20 +271,13 @@ const SOCIAL: Contract = {
     ],
     ['another code on the button', codeOf('1', bodyPart('1'), buttonPart('2')), 'InvalidParametersException'],
     ['a code of 16 characters', codeOf('1'.repeat(16)), 'InvalidParametersException'],
-    ['an empty code', codeOf(''), 'InvalidParametersException'],
     ['a notice with parameters', template('registration_attempt', [bodyPart('1')]), 'InvalidParametersException'],
     ['an unknown number', { from: 'phone-number-id-1' }, 'ResourceNotFoundException'],
-    ['a malformed number id', { from: '+447400123456' }, 'ValidationException'],
     ['a malformed version', { version: '20' }, 'ValidationException'],
   ],
-  throttled: 'ThrottledRequestException',
-  refused: 'AccessDeniedException',
 };
 
 const EVENT = { Source: 'broker', DetailType: 'AccountOpened', Detail: '{"id":"o-1"}', EventBusName: 'events' };
-/** Half of the maximum of a call. */
-const HALF_KB = 262_144 / 2 - 'broker'.length - 'AccountOpened'.length - '{"id":""}'.length;
-const detailOf = (length: number) => ({ ...EVENT, Detail: JSON.stringify({ id: 'x'.repeat(length) }) });
 const RECORDED_EVENT = {
   version: '0',
   id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -367,33 +311,17 @@ const EVENTS: Contract = {
       deliver: (event) => record(event as unknown as Parameters<typeof record>[0]),
     }),
   send: put,
-  accepts: [
-    ['an event', {}, RECORDED_EVENT],
-    [
-      'a time and resources',
-      { Time: new Date('2026-11-22T10:00:00.500Z'), Resources: ['arn:x'] },
-      { ...RECORDED_EVENT, time: '2026-11-22T10:00:00Z', resources: ['arn:x'] },
-    ],
-    ['the ARN of a bus', { EventBusName: 'arn:aws:events:eu-west-1:000000000000:event-bus/events' }, RECORDED_EVENT],
-  ],
+  accepts: [['an event', {}, RECORDED_EVENT]],
   refuses: [
     ['no source', { Source: undefined }, 'InvalidArgument'],
-    ['an empty source', { Source: '' }, 'InvalidArgument'],
     ['no detail type', { DetailType: undefined }, 'InvalidArgument'],
-    ['a detail type of more than 128 letters', { DetailType: 'x'.repeat(129) }, 'InvalidArgument'],
     ['no detail', { Detail: undefined }, 'InvalidArgument'],
     ['a detail that is not JSON', { Detail: '{' }, 'MalformedDetail'],
     ['a detail that is a list', { Detail: '[]' }, 'MalformedDetail'],
-    ['a detail that is null', { Detail: 'null' }, 'MalformedDetail'],
-    ['a source of AWS', { Source: 'aws.broker' }, 'NotAuthorizedForSourceException'],
-    ['an unknown bus', { EventBusName: 'other' }, 'InvalidArgument'],
     ['the default bus', { EventBusName: undefined }, 'InvalidArgument'],
     ['no entries', { entries: [] }, 'ValidationException'],
     ['11 entries', { entries: Array.from({ length: 11 }, () => EVENT) }, 'ValidationException'],
-    ['more than 256 KB', { entries: [detailOf(HALF_KB), detailOf(HALF_KB + 1)] }, 'ValidationException'],
   ],
-  throttled: 'ThrottlingException',
-  refused: 'AccessDeniedException',
 };
 
 const SECRETS: Contract = {
@@ -406,18 +334,15 @@ const SECRETS: Contract = {
     ),
   accepts: [],
   refuses: [['an unknown secret', { SecretId: 'platform/z' }, 'ResourceNotFoundException']],
-  throttled: 'ThrottlingException',
-  refused: 'AccessDeniedException',
 };
 
 const CONTRACTS = [SES, SNS, VOICE, SOCIAL, EVENTS, SECRETS];
 
-describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, refuses, throttled, refused }) => {
-  const faults = new Faults();
+describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, refuses }) => {
   const recorded: unknown[] = [];
   let standIn: StandIn;
   beforeAll(async () => {
-    standIn = await start({ faults, record: (entry) => recorded.push(entry) });
+    standIn = await start({ faults: new Faults(), record: (entry) => recorded.push(entry) });
   });
   beforeEach(() => {
     recorded.length = 0;
@@ -433,17 +358,6 @@ describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, re
     const thrown = typeof error === 'string' ? { name: error } : error;
     await expect(send(clientOf(standIn), change)).rejects.toMatchObject(thrown);
     expect(recorded).toEqual([]);
-  });
-
-  it('fails on demand, as often as was asked', async () => {
-    faults.set({ kind: 'throttled', times: 1 });
-    await expect(send(clientOf(standIn), {})).rejects.toMatchObject({ name: throttled });
-    faults.set({ kind: 'refused', times: 1 });
-    await expect(send(clientOf(standIn), {})).rejects.toMatchObject({ name: refused });
-    faults.set({ kind: 'down', times: 1 });
-    await expect(send(clientOf(standIn), {})).rejects.toThrow();
-    expect(recorded).toEqual([]);
-    await send(clientOf(standIn), {});
   });
 
   it('refuses a request that is not signed for it', async () => {
@@ -485,28 +399,6 @@ describe('The stand-in of SES', () => {
   });
 });
 
-describe('The stand-in of EventBridge', () => {
-  it('takes the other entries of a call, and fails for the first one on demand', async () => {
-    const faults = new Faults();
-    const details: unknown[] = [];
-    const standIn = await startEvents({ faults, buses: ['events'], deliver: ({ detail }) => details.push(detail) });
-    const bus = new EventBridgeClient({ ...clientOf(standIn), maxAttempts: 1 });
-    const send = (...Entries: PutEventsRequestEntry[]) => bus.send(new PutEventsCommand({ Entries }));
-    const answer = await send(EVENT, { ...EVENT, Source: '' }, EVENT);
-    expect([answer.FailedEntryCount, details.length]).toEqual([1, 2]);
-    await send(detailOf(HALF_KB), detailOf(HALF_KB));
-    expect(details).toHaveLength(4);
-    faults.set({ kind: 'partial', times: 1 });
-    expect(await send(EVENT, { ...EVENT, Detail: '{"id":"o-2"}' })).toMatchObject({
-      FailedEntryCount: 1,
-      Entries: [{ ErrorCode: 'InternalFailure' }, { EventId: expect.any(String) }],
-    });
-    expect(details.slice(4)).toEqual([{ id: 'o-2' }]);
-    bus.destroy();
-    await standIn.close();
-  });
-});
-
 describe('The stand-in of Secrets Manager', () => {
   it('answers with a value, takes another one, and creates a secret once', async () => {
     const secrets = new Map([['platform/x', '{"master":"y"}']]);
@@ -527,6 +419,8 @@ describe('The stand-in of Secrets Manager', () => {
   });
 });
 
+const DIGIT = '<say-as interpret-as="digits">1</say-as>';
+
 describe('The stand-in of the voice service', () => {
   it('knows the voices that the service knows', () => {
     const known = Object.values(VOICES).flatMap((voices) => voices.split(' '));
@@ -534,31 +428,19 @@ describe('The stand-in of the voice service', () => {
   });
 
   it.each([
-    ['<speak>Hello</speak>', 'Hello'],
-    ['<speak>A &amp; B &lt;&#33;&#x21;</speak>', 'A & B <!!'],
-    ['<speak><p><s>One.</s><s>Two.</s></p></speak>', 'One. Two.'],
-    ['<speak>a<break/>b<break strength="weak"/>c</speak>', 'a b c'],
-    ['<speak><say-as interpret-as="digits">123456</say-as>, again 10 times</speak>', '123456 , again 10 times'],
-    ["<speak><prosody rate='slow'>slow</prosody></speak>", 'slow'],
+    ['<speak>A &amp; B &lt;&#39;</speak>', "A & B <'"],
+    ['<speak>a<break time="1s"/>b<break time="700ms"/>c</speak>', 'a b c'],
+    [`<speak>a ${DIGIT}<break time="400ms"/>${DIGIT}<break time="700ms"/>again 10</speak>`, 'a 11 again 10'],
     ...[
-      '',
       'Hello',
-      '<speak>Hello',
-      'Hello</speak>',
-      '<speak>a</speak><speak>b</speak>',
       '<speak>a</speak> b',
-      '<p>a</p>',
       '<speak>a & b</speak>',
-      '<speak>a &nbsp; b</speak>',
       '<speak>a < b</speak>',
-      '<speak><p>a</s></speak>',
       '<speak><b>a</b></speak>',
+      '<speak>a</speak><speak>b</speak>',
       '<speak><break time=1s/></speak>',
       '<speak><break time="11s"/></speak>',
-      '<speak><break time="long"/></speak>',
       '<speak><say-as>1</say-as></speak>',
-      '<speak><say-as interpret-as="code">1</say-as></speak>',
-      '<speak>&#0;</speak>',
     ].map((ssml) => [ssml, undefined] as const),
   ] as const)('speaks %s as %j', (ssml, text) => {
     expect(spokenText(ssml)).toBe(text);

@@ -1,0 +1,122 @@
+import * as v from 'valibot';
+import { type Answer, type Call, json, requestId, type Service, ServiceError } from './stand-in.ts';
+
+type Faults = Pick<Service, 'throttled' | 'refused'>;
+
+/** A service that speaks JSON 1.0 or 1.1: a header names the operation, `__type` the error. */
+interface JsonService extends Faults {
+  /** In the credential scope of a signature, and in IAM's actions. */
+  name: string;
+  /** In `x-amz-target`, before the operation. */
+  target: string;
+  operations: Readonly<Record<string, JsonOperation>>;
+  /** What a call with this input needs the right on, by ARN. */
+  resources(input: Readonly<Record<string, unknown>>): string[];
+}
+
+type JsonOperation = (input: unknown, call: Call) => object;
+
+/** An operation whose input is validated. @param work throws ServiceError */
+export function operation<S extends v.GenericSchema>(
+  schema: S,
+  work: (input: v.InferOutput<S>, call: Call) => object,
+): JsonOperation {
+  return (input, call) => {
+    const { success, output } = v.safeParse(schema, input);
+    if (!success) throw new ServiceError('ValidationException', 'The request failed to satisfy a constraint.');
+    return work(output, call);
+  };
+}
+
+export function jsonService({ name, target, operations, resources, ...faults }: JsonService): Service {
+  const TYPE = 'application/x-amz-json-1.1';
+  const operationName = ({ headers }: Call) => String(headers['x-amz-target']).slice(target.length + 1);
+  return {
+    ...faults,
+    signed: {
+      name,
+      denied: 'AccessDeniedException',
+      needs: (call) =>
+        resources(parseObject(call.body) ?? {}).map((resource) => ({
+          action: `${name}:${operationName(call)}`,
+          resource,
+        })),
+    },
+    answer(call) {
+      const run = operations[operationName(call)];
+      if (run === undefined) throw new ServiceError('UnknownOperationException');
+      return json(run(parseObject(call.body), call), 200, TYPE);
+    },
+    error: ({ code, message, members }) =>
+      json({ __type: `com.amazonaws#${code}`, message, Message: message, ...members }, 400, TYPE),
+  };
+}
+
+/** An error of AWS's REST protocol in JSON. */
+export function restError({ code, message, status }: ServiceError): Answer {
+  const { headers, ...answer } = json({ message }, status);
+  return { ...answer, headers: { ...headers, 'x-amzn-errortype': code } };
+}
+
+/** A service that speaks the query protocol, a form in and XML out, with its one operation. */
+interface QueryService extends Faults {
+  name: string;
+  namespace: string;
+  action: string;
+  denied: string;
+  /** The members of the answer. */
+  work(form: URLSearchParams): Readonly<Record<string, string>>;
+  needs(form: URLSearchParams, action: string): ReturnType<NonNullable<Service['signed']>['needs']>;
+}
+
+export function queryService({ name, namespace, action, denied, work, needs, ...faults }: QueryService): Service {
+  return {
+    ...faults,
+    signed: { name, denied, needs: ({ body }) => needs(new URLSearchParams(body), `${name}:${action}`) },
+    answer({ body }) {
+      const form = new URLSearchParams(body);
+      if (form.get('Action') !== action) throw new ServiceError('InvalidAction');
+      const members = Object.entries(work(form)).map(([member, value]) => element(member, escapeXml(value)));
+      const result = element(`${action}Result`, members.join(''));
+      const metadata = element('ResponseMetadata', element('RequestId', requestId()));
+      return xml(200, `<${action}Response xmlns="${namespace}">${result}${metadata}</${action}Response>`);
+    },
+    error({ code, message, status }) {
+      const content = element('Type', 'Sender') + element('Code', code) + element('Message', escapeXml(message));
+      const id = element('RequestId', requestId());
+      return xml(status, `<ErrorResponse xmlns="${namespace}">${element('Error', content)}${id}</ErrorResponse>`);
+    },
+  };
+}
+
+/** The values under `prefix.1`, `prefix.2`, …, each with an optional `.suffix`. */
+export function list(form: URLSearchParams, prefix: string, suffix = ''): string[] {
+  const values: string[] = [];
+  for (let place = 1; ; place += 1) {
+    const value = form.get(`${prefix}.${place}${suffix}`);
+    if (value === null) return values;
+    values.push(value);
+  }
+}
+
+/** An object in JSON; undefined: it is something else. */
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function element(name: string, content: string): string {
+  return `<${name}>${content}</${name}>`;
+}
+
+export function xml(status: number, body: string): Answer {
+  return { status, headers: { 'content-type': 'text/xml' }, body };
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
