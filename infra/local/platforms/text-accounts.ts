@@ -1,5 +1,4 @@
 import iconv from 'iconv-lite';
-import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import { type BulkAccounts, isBulkAccount, type SimulatedAccount, type SimulatedGroup } from './simulated-server.ts';
 
 export interface TextServerOptions {
@@ -12,8 +11,6 @@ export interface TextServerOptions {
   /** In which names are shown; the server itself only knows bytes. */
   codePage?: string;
   firstLogin?: number;
-  /** The logins that this server may give; absent: any. Others fail as a login does that exists. */
-  logins?: LoginRange;
   /** Client addresses that are listened to; absent: any. */
   allowedAddresses?: string[];
   /** How long the plug-in makes one `IP=` wait between two accounts. */
@@ -23,8 +20,6 @@ export interface TextServerOptions {
   passwordCheck?: Question;
   /** How many bytes of an answer go out in one packet. */
   packetBytes?: number;
-  /** What closes an answer; the gateway's has no line end. `none`: it is left out. */
-  end?: 'line' | 'bare' | 'none';
   now?: () => number;
 }
 
@@ -47,7 +42,7 @@ const DETAILS = {
 /** All that it takes. A new key is refused, so that no test passes without its effect. */
 const KEYS = new Set([
   ...['MASTER', 'IP', 'GROUP', 'LOGIN', 'NAME', 'PASSWORD', 'INVESTOR', 'EMAIL', 'COMMENT', 'LEVERAGE', 'READONLY'],
-  ...['DEPOSIT', 'BALANCE', 'BALCOMMENT', 'CREDITWAY', 'BNSCODE'],
+  ...['DEPOSIT', 'BALANCE', 'BALCOMMENT'],
   ...Object.keys(DETAILS),
 ]);
 
@@ -158,15 +153,12 @@ export class TextAccounts {
     if (account.name === '') return error('invalid NAME');
     if (account.leverage < 1) return error('invalid LEVERAGE');
     const balance = number(find(command, 'BALANCE='));
-    const reply = this.#add({
+    return this.#add({
       ...account,
       login: integer(find(command, 'LOGIN=')),
       readonly: integer(find(command, 'READONLY=')) !== 0,
       balance: balance >= 0.01 ? balance : 0,
     });
-    // The bonus of a first deposit, requested without its code: the account is opened anyway.
-    const half = balance >= 0.01 && integer(find(command, 'CREDITWAY=')) === 1 && !command.includes('BNSCODE=');
-    return half && reply[0] === 'OK' ? [...reply, 'miss BNSCODE'] : reply;
   }
 
   #read(command: string, group: string): Omit<Kept, 'login' | 'readonly' | 'balance'> {
@@ -186,9 +178,7 @@ export class TextAccounts {
   }
 
   #add(account: Kept): string[] {
-    const { from = 0, to = MAX_LOGIN } = this.#options.logins ?? {};
-    const isFree = !this.#exists(account.login) && account.login >= from && account.login <= to;
-    if (account.login > 0 && !isFree) return error('account create failed');
+    if (account.login > MAX_LOGIN || this.#exists(account.login)) return error('account create failed');
     while (this.#exists(this.#nextLogin)) this.#nextLogin += 1;
     const login = account.login > 0 ? account.login : this.#nextLogin;
     this.#accounts.set(login, { ...account, login });

@@ -6,7 +6,6 @@ import { type Reply, TextAccounts, type TextServerOptions } from './text-account
 
 /** The longest line that is read; a longer one closes the connection. */
 const MAX_LINE = 1_023;
-const ENDS = { line: 'end\r\n', bare: 'end', none: '' };
 /** An undocumented `ERROR`, of an executed command. */
 const UNDOCUMENTED = ['ERROR', 'internal error 9999'];
 const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
@@ -128,9 +127,10 @@ class SimulatedTextServer extends SimulatedPlatform {
   }
 
   async #answer(socket: Socket, reply: Reply): Promise<void> {
-    const { end = this.#options.dialect === 'interface-gateway' ? 'bare' : 'line' } = this.#options;
+    // The gateway's answer has no line end.
+    const end = this.#options.dialect === 'interface-gateway' ? 'end' : 'end\r\n';
     if (reply === 'closes') socket.end();
-    else if (reply !== 'silent') await this.#send(socket, reply.map((line) => `${line}\r\n`).join('') + ENDS[end]);
+    else if (reply !== 'silent') await this.#send(socket, reply.map((line) => `${line}\r\n`).join('') + end);
   }
 
   async #send(socket: Socket, text: string): Promise<void> {

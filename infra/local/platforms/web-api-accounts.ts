@@ -1,6 +1,4 @@
-import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import { type BulkAccounts, isBulkAccount, type SimulatedAccount, type SimulatedGroup } from './simulated-server.ts';
-import { RETCODES } from './web-api-retcodes.ts';
 
 /** The rights of the manager of a simulated tp5 server; default: all. */
 export interface ManagerRights {
@@ -17,8 +15,6 @@ export interface ManagerRights {
 export interface WebApiAccountsOptions {
   groups: SimulatedGroup[];
   firstLogin?: number;
-  /** The logins that this server may give; absent: any. Others belong to another server of the cluster. */
-  logins?: LoginRange;
   /** Where the answer to `user/add` names the new login: `answer` is older servers, `root` is to test tolerance. */
   loginPlacement?: 'answer' | 'root' | 'both';
   rights?: ManagerRights;
@@ -137,9 +133,7 @@ export class WebApiAccounts {
     if (group === undefined || group.permitted === false) return reply(8);
     if (!isComplex(PassMain, group) || !isComplex(PassInvestor, group)) return reply(3006);
     if (this.#user(Number(Login)) !== undefined) return reply(3004);
-    if (Number(Login) !== 0 && !this.#isOurs(Number(Login))) return reply(3003);
     const login = Number(Login) === 0 ? this.#freeLogin() : Number(Login);
-    if (!this.#isOurs(login)) return reply(3002);
 
     const record = { ...this.#record(parameters), Login: String(login), Rights };
     const user = { record, main: PassMain, investor: PassInvestor };
@@ -172,11 +166,6 @@ export class WebApiAccounts {
   #freeLogin(): number {
     while (this.#user(this.#nextLogin) !== undefined) this.#nextLogin += 1;
     return this.#nextLogin++;
-  }
-
-  #isOurs(login: number): boolean {
-    const { from, to } = this.#options.logins ?? { from: 0, to: Number.POSITIVE_INFINITY };
-    return login >= from && login <= to;
   }
 
   #logins({ Group = '' }: Parameters): Reply {
@@ -232,6 +221,22 @@ export class WebApiAccounts {
     return { ...record, ...Object.fromEntries(hidden.map((name) => [name, ''])) };
   }
 }
+
+/** The texts of the return codes that this server has. Others are asked for as a fault. */
+const RETCODES: Record<number, string> = {
+  0: 'Done',
+  3: 'Invalid parameters',
+  8: 'Not enough permissions',
+  12: 'Too frequent requests',
+  13: 'Not found',
+  1001: 'Invalid account',
+  1010: 'Old client version',
+  1017: 'Invalid connection type',
+  3004: 'Account already exists',
+  3006: 'Invalid account password',
+  4005: 'Money limit reached',
+  10019: 'Not enough money',
+};
 
 export function reply(code: number, members: Record<string, unknown> = {}): Reply {
   return { retcode: `${code} ${RETCODES[code] ?? 'Error'}`, ...members };

@@ -6,8 +6,6 @@ import { type Reply, reply } from './web-api-accounts.ts';
 export interface SessionOptions {
   /** The manager that may log in, with its API password. */
   manager: WebApiSecret;
-  /** How long after `auth/start` the answer may come, in milliseconds. */
-  authWindowMs?: number;
   /** The idle timeout of a session, in milliseconds. */
   idleMs?: number;
 }
@@ -32,21 +30,19 @@ export class WebApiSessions {
   opened = 0;
   readonly #manager: SessionOptions['manager'];
   readonly #passwordHash: Buffer;
-  readonly #authWindowMs: number;
   readonly #idleMs: number;
   readonly #sessions = new Map<Socket, Session>();
 
-  constructor({ manager, authWindowMs = 10_000, idleMs = 180_000 }: SessionOptions) {
+  constructor({ manager, idleMs = 180_000 }: SessionOptions) {
     this.#manager = manager;
     this.#passwordHash = md5(md5(Buffer.from(manager.password, 'utf16le')), Buffer.from('WebAPI'));
-    this.#authWindowMs = authWindowMs;
     this.#idleMs = idleMs;
   }
 
   add(socket: Socket): void {
     const session: Session = { socket, state: 'new', serverRandom: '', timer: undefined, busy: false };
     this.#sessions.set(socket, session);
-    this.#expire(session, this.#idleMs);
+    this.touch(session);
     socket
       .on('error', () => {})
       .on('close', () => {
@@ -59,9 +55,13 @@ export class WebApiSessions {
     return this.#sessions.get(socket);
   }
 
-  /** A request resets the idle timeout, but not the timeout of the authentication. */
+  /** Begins the idle timeout again. A running command does not count as idle time. */
   touch(session: Session): void {
-    if (session.state !== 'started') this.#expire(session, this.#idleMs);
+    clearTimeout(session.timer);
+    session.timer = setTimeout(() => {
+      if (session.busy) this.touch(session);
+      else session.socket.destroy();
+    }, this.#idleMs).unref();
   }
 
   /** `auth/start` */
@@ -71,7 +71,6 @@ export class WebApiSessions {
     if (Number(query.get('login')) !== this.#manager.login) return reply(1001);
     session.state = 'started';
     session.serverRandom = randomBytes(16).toString('hex');
-    this.#expire(session, this.#authWindowMs);
     return reply(0, { version_access: '4150', srv_rand: session.serverRandom });
   }
 
@@ -83,7 +82,6 @@ export class WebApiSessions {
     if (!started || proof !== this.#randomAnswer(session.serverRandom)) return undefined;
     session.state = 'open';
     this.opened += 1;
-    this.#expire(session, this.#idleMs);
     const cli_rand_answer = this.#randomAnswer(query.get('cli_rand') ?? '');
     return reply(0, { version_access: '4150', version_trade: '4150', cli_rand_answer });
   }
@@ -96,15 +94,6 @@ export class WebApiSessions {
   /** Ends the connections on which nothing is being worked on. */
   endIdle(): void {
     for (const { busy, socket } of this.#sessions.values()) if (!busy) socket.destroy();
-  }
-
-  #expire(session: Session, afterMs: number): void {
-    clearTimeout(session.timer);
-    session.timer = setTimeout(() => {
-      // A running command does not count as idle time.
-      if (session.busy) this.#expire(session, afterMs);
-      else session.socket.destroy();
-    }, afterMs).unref();
   }
 
   #randomAnswer(random: string): string {
