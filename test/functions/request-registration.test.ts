@@ -57,23 +57,6 @@ describe('A registration request', () => {
     const typed = [person.email, person.e164, person.phone.number, 'correct horse', 'bob stone', ...Object.values(key)];
     for (const trace of typed) expect(rows).not.toContain(trace.toLowerCase());
   });
-
-  it('is one of 20 at once for one recipient that passes', async () => {
-    const person = world.stranger();
-    const replies = await Promise.all(Array.from({ length: 20 }, () => post(registrationOf(person))));
-    expect(replies.map(({ status }) => status).toSorted()).toEqual([204, ...Array(19).fill(429)]);
-    expect(world.sentTo('email', person)).toHaveLength(1);
-  });
-
-  it('is one of ten at once with one key that is worked on', async () => {
-    const person = world.stranger();
-    const key = newKey();
-    const replies = await Promise.all(Array.from({ length: 10 }, () => post(registrationOf(person), key)));
-    const worked = replies.filter((reply) => reply.status === 204 && reply.header(REPLAYED) === undefined);
-    expect(worked).toHaveLength(1);
-    expect(replies.every(({ status }) => status === 204 || status === 409)).toBe(true);
-    expect(world.sentTo('email', person)).toHaveLength(1);
-  });
 });
 
 /** The person of a branch, and the steps to reach it. */

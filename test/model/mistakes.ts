@@ -40,8 +40,12 @@ const next = (_: Life, context: { next?: number }): Life => ({ at: 'sent', login
 
 /** Possible mistakes, or those of an earlier version. */
 export const MISTAKES: readonly Mistake[] = [
-  { name: 'A write does not compare the version.', ignoresVersion: true },
-  { name: 'The login is reserved before the state is written.', reservesFirst: true },
+  { name: 'A write does not compare the version.', ignoresVersion: true, scenario: 'web-registration' },
+  {
+    name: 'The login is reserved before the state is written.',
+    reservesFirst: true,
+    scenario: 'two requests for the same logins',
+  },
   first('Absence ends an operation that has sent.', 'sent', { on: ['absent'], to: gone, step: 'stop' }),
   first('A repeated command that is refused frees the key.', 'sent', {
     on: ['rejected', 'refused'],

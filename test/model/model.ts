@@ -10,7 +10,7 @@ import type { Mistake } from './world.ts';
 
 /** The first scenario in which a mistake breaks a promise. */
 export function findBroken(mistake: Mistake): (Exploration & { scenario: string }) | undefined {
-  for (const scenario of SCENARIOS) {
+  for (const scenario of SCENARIOS.filter(({ name }) => (mistake.scenario ?? name) === name)) {
     const exploration = explore(scenario, mistake);
     if (exploration.broken !== undefined) return { ...exploration, scenario: scenario.name };
   }

@@ -38,6 +38,8 @@ export interface Scenario {
 /** A mistake that the check must find. */
 export interface Mistake {
   name: string;
+  /** The name of the scenario that shows it, if that is a large one: the others need not be explored. */
+  scenario?: string;
   table?: typeof LIFE;
   /** A write succeeds under any version. */
   ignoresVersion?: true;

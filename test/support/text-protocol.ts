@@ -3,10 +3,11 @@ import type { Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import type { TextServerOptions } from '../../infra/local/platforms/text-accounts.ts';
 import { startTextServer } from '../../infra/local/platforms/text-server.ts';
-import type { AccountOrder, PlatformFailure } from '../../lib/platform/platform.ts';
+import type { AccountOrder } from '../../lib/platform/platform.ts';
 import type { TextLimits } from '../../lib/platform/text/client.ts';
 import { TextProtocolPlatform } from '../../lib/platform/text/text-protocol.ts';
 import type { TextProtocolConnection } from '../../lib/records/crm-records.ts';
+import { ANY_TIME, forever } from './outcomes.ts';
 import { type ScriptedTcp, scriptedTcp } from './scripted-tcp.ts';
 
 export const MASTER = 'c2VjcmV0IG9mIHRoZSBwbHVnLWlu==';
@@ -65,6 +66,17 @@ export function anOrder(changes: Partial<AccountOrder> = {}): AccountOrder {
   };
 }
 
+/** Opens an account on a server, with these differences of the order and of the platform. */
+export function opening(
+  protocol: Dialect,
+  { port }: { port: number },
+  order: Partial<AccountOrder> = {},
+  changes: TextPlatformChanges = {},
+  signal = forever,
+): Promise<{ login: number }> {
+  return textPlatform(protocol, port, changes).open(anOrder(order), ANY_TIME, signal);
+}
+
 /** A simulated server that ends with the test. */
 export async function aServer(options: Partial<TextServerOptions> & Pick<TextServerOptions, 'dialect'>) {
   const server = await startTextServer({ master: MASTER, groups: GROUPS.map((name) => ({ name })), ...options });
@@ -91,23 +103,7 @@ export function answering(text: string, { close = true } = {}): Promise<Scripted
 export async function commandsOf(protocol: Dialect, changes: Partial<AccountOrder>): Promise<string[]> {
   const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
   const operationId = '6f1d8a52-5c1c-4f0e-9d3e-000000000001';
-  await textPlatform(protocol, server.port).open(anOrder({ operationId, ...changes }), ANY_TIME, forever);
+  await opening(protocol, server, { operationId, ...changes });
   for (const text of server.received) expect(text).toMatch(/^[^\n]+\nQUIT\n$/);
   return server.received.map((text) => text.replace('\nQUIT\n', ''));
-}
-
-/** A deadline that never comes. */
-export const ANY_TIME = Number.POSITIVE_INFINITY;
-export const forever = new AbortController().signal;
-
-/** The thrown failure, as kind and options. */
-export async function failureOf(promise: Promise<unknown>): Promise<Pick<PlatformFailure, 'kind' | 'options'>> {
-  try {
-    await promise;
-  } catch (error) {
-    const { kind, options } = error as PlatformFailure;
-    if (kind === undefined) throw error;
-    return { kind, options };
-  }
-  throw new Error('Nothing was thrown.');
 }

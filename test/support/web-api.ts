@@ -9,7 +9,7 @@ import {
   type WebApiServer,
   type WebApiServerOptions,
 } from '../../infra/local/platforms/web-api-server.ts';
-import type { AccountOrder, PlatformFailure } from '../../lib/platform/platform.ts';
+import type { AccountOrder } from '../../lib/platform/platform.ts';
 import type { ClientLimits } from '../../lib/platform/web-api/client.ts';
 import { passwordHash, randomAnswer } from '../../lib/platform/web-api/session.ts';
 import { WebApiPlatform } from '../../lib/platform/web-api/web-api.ts';
@@ -148,18 +148,4 @@ export function anOrder(more: Partial<AccountOrder> = {}): AccountOrder {
     readonly: false,
     ...more,
   };
-}
-
-/** A deadline that never comes. */
-export const ANY_TIME = Number.POSITIVE_INFINITY;
-export const noSignal = new AbortController().signal;
-
-/** The rejection of a promise. */
-export async function failure(promise: Promise<unknown>): Promise<PlatformFailure> {
-  const outcome = await promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (!(outcome instanceof Error)) throw new Error('It did not fail.');
-  return outcome as PlatformFailure;
 }

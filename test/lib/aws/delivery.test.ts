@@ -67,6 +67,12 @@ async function blackHole(): Promise<{ url: string }> {
   return { url: `http://127.0.0.1:${port}` };
 }
 
+/** The failure of a mail to this service. */
+const mailing = (server: { url: string }, signal = patient()) => failureOf(sesMailer(clientOf(server))(MAIL, signal));
+
+/** A service that gives this answer. */
+const saying = (body: string, status = 200) => answering((_, response) => response.writeHead(status).end(body));
+
 describe('A send of which certainly nothing left is retryable', () => {
   it('when the connection is refused', async () => {
     const gone = createServer();
@@ -78,32 +84,29 @@ describe('A send of which certainly nothing left is retryable', () => {
   });
 
   it('when every address of a name refuses', async () => {
-    const failure = await failureOf(sesMailer(clientOf({ url: 'http://localhost:1' }))(MAIL, patient()));
-    expect(failure).toMatchObject({ kind: 'retryable', reason: 'ECONNREFUSED' });
+    expect(await mailing({ url: 'http://localhost:1' })).toMatchObject({ kind: 'retryable', reason: 'ECONNREFUSED' });
   });
 
   it('when the name cannot be resolved', async () => {
-    const failure = await failureOf(sesMailer(clientOf({ url: 'http://service.invalid' }))(MAIL, patient()));
+    const failure = await mailing({ url: 'http://service.invalid' });
     expect(failure.kind).toBe('retryable');
     expect(failure.reason).toMatch(/^(ENOTFOUND|EAI_AGAIN)$/);
   });
 
   it('when no connection is established in time', async () => {
-    const failure = await failureOf(sesMailer(clientOf(await blackHole()))(MAIL, patient()));
-    expect(failure).toMatchObject({ kind: 'retryable', reason: 'TimeoutError' });
+    expect(await mailing(await blackHole())).toMatchObject({ kind: 'retryable', reason: 'TimeoutError' });
   });
 
   it('when the time was over before it began', async () => {
-    const server = await answering((_, response) => response.end(SENT));
-    const failure = await failureOf(sesMailer(clientOf(server))(MAIL, AbortSignal.abort()));
-    expect(failure).toMatchObject({ kind: 'retryable', reason: 'NoTimeLeft' });
+    const server = await saying(SENT);
+    expect(await mailing(server, AbortSignal.abort())).toMatchObject({ kind: 'retryable', reason: 'NoTimeLeft' });
     expect(server.seen.connections).toBe(0);
   });
 });
 
 describe('A send without credentials is misconfigured', () => {
   it('and nothing leaves', async () => {
-    const server = await answering((_, response) => response.end(SENT));
+    const server = await saying(SENT);
     const credentials = () => Promise.reject(Object.assign(new Error('none'), { name: 'CredentialsProviderError' }));
     const failure = await failureOf(sesMailer({ ...clientOf(server), credentials })(MAIL, patient()));
     expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'CredentialsProviderError' });
@@ -115,8 +118,7 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
   it('when no answer comes in the time of the caller', async () => {
     const caller = new AbortController();
     const server = await answering(() => caller.abort());
-    const failure = await failureOf(sesMailer(clientOf(server))(MAIL, caller.signal));
-    expect(failure).toMatchObject({ kind: 'unknown_outcome', reason: 'AbortError' });
+    expect(await mailing(server, caller.signal)).toMatchObject({ kind: 'unknown_outcome', reason: 'AbortError' });
     expect(server.seen.requests).toBe(1);
   });
 
@@ -133,15 +135,13 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
 
   it('when the connection breaks off after the request', async () => {
     const server = await answering((request) => request.socket.destroy());
-    const failure = await failureOf(sesMailer(clientOf(server))(MAIL, patient()));
-    expect(failure).toMatchObject({ kind: 'unknown_outcome', reason: 'ECONNRESET' });
+    expect(await mailing(server)).toMatchObject({ kind: 'unknown_outcome', reason: 'ECONNRESET' });
     expect(server.seen.requests).toBe(1);
   });
 
   it('when the connection is reset while the request is written', async () => {
     const server = await tcp((socket) => socket.resetAndDestroy());
-    const failure = await failureOf(sesMailer(clientOf(server))(MAIL, patient()));
-    expect(failure.kind).toBe('unknown_outcome');
+    expect((await mailing(server)).kind).toBe('unknown_outcome');
     expect(server.seen.connections).toBe(1);
   });
 
@@ -149,8 +149,7 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
     const server = await tcp((socket) =>
       socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n${SENT.slice(0, 40)}`)),
     );
-    const failure = await failureOf(sesMailer(clientOf(server))(MAIL, patient()));
-    expect(failure.kind).toBe('unknown_outcome');
+    expect((await mailing(server)).kind).toBe('unknown_outcome');
     expect(server.seen.connections).toBe(1);
   });
 
@@ -160,8 +159,7 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
       response.writeHead(200, { 'content-length': '500' }).write('<Send');
       setTimeout(() => caller.abort(), 50);
     });
-    const failure = await failureOf(sesMailer(clientOf(server))(MAIL, caller.signal));
-    expect(failure.kind).toBe('unknown_outcome');
+    expect((await mailing(server, caller.signal)).kind).toBe('unknown_outcome');
     expect(server.seen.requests).toBe(1);
   });
 
@@ -172,9 +170,8 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
     ['is empty', ''],
     ['is a page of a proxy', '<html><body>Welcome<br></body></html>'],
   ])('when the answer with status 200 %s', async (_, body) => {
-    const server = await answering((_request, response) => response.end(body));
-    const failure = await failureOf(sesMailer(clientOf(server))(MAIL, patient()));
-    expect(failure.kind).toBe('unknown_outcome');
+    const server = await saying(body);
+    expect((await mailing(server)).kind).toBe('unknown_outcome');
     expect(server.seen.requests).toBe(1);
   });
 
@@ -185,9 +182,8 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
     [504, ''],
     [302, ''],
   ])('when the service answers %i', async (status, body) => {
-    const server = await answering((_, response) => response.writeHead(status).end(body));
-    const failure = await failureOf(sesMailer(clientOf(server))(MAIL, patient()));
-    expect(failure.kind).toBe('unknown_outcome');
+    const server = await saying(body, status);
+    expect((await mailing(server)).kind).toBe('unknown_outcome');
     expect(server.seen.requests).toBe(1);
   });
 });
@@ -204,16 +200,15 @@ describe('An answer below 500, or 503, is certain', () => {
     [403, '<html>Forbidden<br></html>', 'misconfigured', 'Http403'],
     [400, queryError('SomethingNew'), 'misconfigured', 'SomethingNew'],
   ] as const)('%i %s is %s', async (status, body, kind, reason) => {
-    const server = await answering((_, response) => response.writeHead(status).end(body));
-    const failure = await failureOf(sesMailer(clientOf(server))(MAIL, patient()));
-    expect(failure).toMatchObject({ kind, reason });
+    const server = await saying(body, status);
+    expect(await mailing(server)).toMatchObject({ kind, reason });
     expect(server.seen.requests).toBe(1);
   });
 });
 
 describe('A send', () => {
   it('opens a new connection, since a kept one may have closed in the meantime', async () => {
-    const server = await answering((_, response) => response.end(SENT));
+    const server = await saying(SENT);
     const send = sesMailer(clientOf(server));
     for (let sent = 1; sent <= 3; sent += 1) expect(await send(MAIL, patient())).toEqual({ messageId: 'm-1' });
     expect(server.seen).toEqual({ requests: 3, connections: 3 });
@@ -221,10 +216,8 @@ describe('A send', () => {
 
   it('fails with nothing of the message in its error', async () => {
     const message = `Email address is not verified: ${MAIL.to}, ${MAIL.text}`;
-    const server = await answering((_, response) =>
-      response.writeHead(400).end(queryError('MessageRejected', message)),
-    );
-    const failure = await failureOf(sesMailer(clientOf(server))(MAIL, patient()));
+    const server = await saying(queryError('MessageRejected', message), 400);
+    const failure = await mailing(server);
     const shown = inspect(failure, { depth: 20, showHidden: true });
     expect(shown).toContain('MessageRejected');
     expect(shown).not.toContain(MAIL.to);
@@ -232,8 +225,7 @@ describe('A send', () => {
   });
 
   it('does not keep an error name with other characters', async () => {
-    const server = await answering((_, response) => response.writeHead(400).end(queryError('ann@example.com 123456')));
-    const failure = await failureOf(sesMailer(clientOf(server))(MAIL, patient()));
-    expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'Unknown' });
+    const server = await saying(queryError('ann@example.com 123456'), 400);
+    expect(await mailing(server)).toMatchObject({ kind: 'misconfigured', reason: 'Unknown' });
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
+import type { Recipient } from '../../../lib/validators/registration.ts';
 import { type Asked, DAY, HOUR, LimitsWorld, MINUTE, mail, OFF, phone, SECOND, signal } from '../../support/limits.ts';
 
 const world = new LimitsWorld();
@@ -122,137 +123,38 @@ describe('The pause between messages to a recipient', () => {
 });
 
 describe('What counts as one', () => {
-  const both = async (settings: Partial<Limits>, one: Asked, other: Asked) => {
-    const limits = world.limits({ ...OFF, ...settings });
-    await world.pass(limits, one);
-    return (await world.pass(limits, other)).kind === 'reached';
-  };
+  const asked = (given: string | Recipient): Asked =>
+    typeof given === 'string' ? { source: given } : { recipient: given };
+  const american = phone('+12125551234', 'sms', 'US');
+  const canadian = phone('+14165551234', 'sms', 'CA');
 
-  it.each<[string, boolean, Partial<Limits>, Asked, Asked]>([
-    [
-      'recipient: spellings that one mailbox receives',
-      true,
-      { recipientPerHour: 1 },
-      { recipient: mail('j.ohn@gmail.com') },
-      { recipient: mail('john+x@googlemail.com') },
-    ],
-    [
-      'recipient: a number on another channel',
-      false,
-      { recipientPerHour: 1 },
-      { recipient: MOBILE },
-      { recipient: phone(MOBILE.key, 'call') },
-    ],
-    [
-      'prefix: a number that differs in its last four digits, on another channel',
-      true,
-      { prefixPerHour: 1 },
-      { recipient: MOBILE },
-      { recipient: phone('+447400129999', 'call') },
-    ],
-    [
-      'prefix: a number that differs before',
-      false,
-      { prefixPerHour: 1 },
-      { recipient: MOBILE },
-      { recipient: phone('+447400133456') },
-    ],
-    [
-      'country: one of another channel',
-      false,
-      { countryPerHour: 1 },
-      { recipient: MOBILE },
-      { recipient: phone('+447400133456', 'call') },
-    ],
-    [
-      'country: another one with the same dial code',
-      false,
-      { countryPerHour: 1 },
-      { recipient: phone('+12125551234', 'sms', 'US') },
-      { recipient: phone('+14165551234', 'sms', 'CA') },
-    ],
-    [
-      'channel: another country',
-      true,
-      { channelPerDay: 1 },
-      { recipient: MOBILE },
-      { recipient: phone('+14165551234', 'sms', 'CA') },
-    ],
-    [
-      'channel: another channel',
-      false,
-      { channelPerDay: 1 },
-      { recipient: MOBILE },
-      { recipient: phone('+447400133456', 'whatsapp') },
-    ],
-    [
-      'domain: a subdomain',
-      true,
-      { mailDomainPerHour: 1 },
-      { recipient: mail('a@x.acme.co.uk') },
-      { recipient: mail('b@y.acme.co.uk') },
-    ],
-    [
-      'domain: another one of the same public suffix',
-      false,
-      { mailDomainPerHour: 1 },
-      { recipient: mail('a@acme.co.uk') },
-      { recipient: mail('b@other.co.uk') },
-    ],
-    [
-      'domain: one of dynamic names, which anybody gets',
-      true,
-      { mailDomainPerHour: 1 },
-      { recipient: mail('a@x.duckdns.org') },
-      { recipient: mail('b@y.duckdns.org') },
-    ],
-    [
-      'domain: an example, which has no mailboxes',
-      true,
-      { mailDomainPerHour: 1 },
-      { recipient: mail('a@example.com') },
-      { recipient: mail('b@example.com') },
-    ],
+  type Row = [keyof Limits, string, boolean, one: string | Recipient, other: string | Recipient];
+
+  it.each<Row>([
+    ['recipientPerHour', 'spellings of one mailbox', true, mail('j.ohn@gmail.com'), mail('john+x@googlemail.com')],
+    ['recipientPerHour', 'a number on another channel', false, MOBILE, phone(MOBILE.key, 'call')],
+    ['prefixPerHour', 'another end, on another channel', true, MOBILE, phone('+447400129999', 'call')],
+    ['prefixPerHour', 'a number that differs before', false, MOBILE, phone('+447400133456')],
+    ['countryPerHour', 'one of another channel', false, MOBILE, phone('+447400133456', 'call')],
+    ['countryPerHour', 'another one with the same dial code', false, american, canadian],
+    ['channelPerDay', 'another country', true, MOBILE, canadian],
+    ['channelPerDay', 'another channel', false, MOBILE, phone('+447400133456', 'whatsapp')],
+    ['mailDomainPerHour', 'a subdomain', true, mail('a@x.acme.co.uk'), mail('b@y.acme.co.uk')],
+    ['mailDomainPerHour', 'another one of a public suffix', false, mail('a@acme.co.uk'), mail('b@other.co.uk')],
+    ['mailDomainPerHour', 'a dynamic name, which anybody gets', true, mail('a@x.duckdns.org'), mail('b@y.duckdns.org')],
+    ['mailDomainPerHour', 'an example, without mailboxes', true, mail('a@example.com'), mail('b@example.com')],
     ...['gmail.com', 'outlook.com', 'gmx.de', 'qq.com', 'fastmail.com'].map(
-      (at): [string, boolean, Partial<Limits>, Asked, Asked] => [
-        `domain: the public provider ${at}`,
-        false,
-        { mailDomainPerHour: 1 },
-        { recipient: mail(`a@${at}`) },
-        { recipient: mail(`b@${at}`) },
-      ],
+      (at): Row => ['mailDomainPerHour', 'a public provider', false, mail(`a@${at}`), mail(`b@${at}`)],
     ),
-    [
-      'source: an address of the same /64',
-      true,
-      { sourcePerHour: 1 },
-      { source: '2001:db8:1:2::1' },
-      { source: '2001:db8:1:2:ffff::9' },
-    ],
-    ['source: the next /64', false, { sourcePerHour: 1 }, { source: '2001:db8:1:2::1' }, { source: '2001:db8:1:3::1' }],
-    [
-      'network: another /64 of the same /48',
-      true,
-      { networkSourcesPerHour: 1 },
-      { source: '2001:db8:1:2::1' },
-      { source: '2001:db8:1:3::1' },
-    ],
-    [
-      'network: the same /64',
-      false,
-      { networkSourcesPerHour: 1 },
-      { source: '2001:db8:1:2::1' },
-      { source: '2001:db8:1:2::2' },
-    ],
-    [
-      'network: another /48',
-      false,
-      { networkSourcesPerHour: 1 },
-      { source: '2001:db8:1:2::1' },
-      { source: '2001:db8:2:2::1' },
-    ],
-  ])('%s: %s', async (_, isOne, settings, one, other) => {
-    expect(await both(settings, one, other)).toBe(isOne);
+    ['sourcePerHour', 'an address of the same /64', true, '2001:db8:1:2::1', '2001:db8:1:2:ffff::9'],
+    ['sourcePerHour', 'the next /64', false, '2001:db8:1:2::1', '2001:db8:1:3::1'],
+    ['networkSourcesPerHour', 'another /64 of the same /48', true, '2001:db8:1:2::1', '2001:db8:1:3::1'],
+    ['networkSourcesPerHour', 'the same /64', false, '2001:db8:1:2::1', '2001:db8:1:2::2'],
+    ['networkSourcesPerHour', 'another /48', false, '2001:db8:1:2::1', '2001:db8:2:2::1'],
+  ])('for %s: %s: %s', async (name, _, isOne, one, other) => {
+    const limits = world.limits({ ...OFF, [name]: 1 });
+    await world.pass(limits, asked(one));
+    expect((await world.pass(limits, asked(other))).kind === 'reached').toBe(isOne);
   });
 
   it('is, of a network, each of its sources once in an hour, however many requests it sends at once', async () => {

@@ -1,20 +1,11 @@
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
+import { ANY_TIME, failureOf, forever } from '../../support/outcomes.ts';
 import { scriptedTcp } from '../../support/scripted-tcp.ts';
 import { type TcpRelay, tcpRelay } from '../../support/tcp-relay.ts';
 import * as text from '../../support/text-protocol.ts';
-import {
-  ANY_TIME,
-  anOrder,
-  connectionTo,
-  failure,
-  MANAGER,
-  noSignal,
-  platformOn,
-  scriptedServer,
-  testServer,
-} from '../../support/web-api.ts';
+import { anOrder, connectionTo, MANAGER, platformOn, scriptedServer, testServer } from '../../support/web-api.ts';
 
 // If packets are lost, the kernel sends them again for minutes, also after an orderly end of the connection. Only a
 // reset stops it: without one a server may execute a command minutes later.
@@ -35,7 +26,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
     const server = await testServer();
     const { relay, to } = await relayed(server);
     server.faults.set({ kind: 'silence', times: 1 });
-    const failed = await failure(platformOn(to, { commandMs: 50 }).open(anOrder(), ANY_TIME, noSignal));
+    const failed = await failureOf(platformOn(to, { commandMs: 50 }).open(anOrder(), ANY_TIME, forever));
     expect(failed).toMatchObject({
       kind: 'account_outcome_unknown',
       options: { reason: 'answer_timeout' },
@@ -46,7 +37,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
   it('when the caller has no more time', async () => {
     const caller = new AbortController();
     const { relay, to } = await relayed(await scriptedServer(() => caller.abort()));
-    const failed = await failure(platformOn(to).open(anOrder(), ANY_TIME, caller.signal));
+    const failed = await failureOf(platformOn(to).open(anOrder(), ANY_TIME, caller.signal));
     expect(failed).toMatchObject({ options: { reason: 'answer_timeout' } });
     await endingsOf(relay).toEqual(['reset']);
   });
@@ -62,7 +53,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
       }),
     );
     const limits = reason === 'answer_timeout' ? { commandMs: 300 } : {};
-    const failed = await failure(platformOn(to, limits).open(anOrder(), ANY_TIME, noSignal));
+    const failed = await failureOf(platformOn(to, limits).open(anOrder(), ANY_TIME, forever));
     expect(failed).toMatchObject({ kind: 'account_outcome_unknown', options: { reason } });
     await endingsOf(relay).toEqual(['reset']);
   });
@@ -76,7 +67,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
         response.socket?.end(bytes);
       }),
     );
-    const failed = await failure(platformOn(to).open(anOrder(), ANY_TIME, noSignal));
+    const failed = await failureOf(platformOn(to).open(anOrder(), ANY_TIME, forever));
     expect(failed).toMatchObject({ options: { reason: 'connection_closed' } });
     await endingsOf(relay).toEqual(['reset']);
   });
@@ -88,11 +79,11 @@ describe('a Web API exchange that is given up resets the connection', () => {
     const { relay, to } = await relayed(server);
     const secrets = [JSON.stringify(MANAGER), JSON.stringify({ ...MANAGER, note: 'rotated' })];
     const connect = platformConnections({ readSecret: async () => secrets.shift() ?? '' });
-    const platform = await connect(connectionTo(to), noSignal);
+    const platform = await connect(connectionTo(to), forever);
     const caller = new AbortController();
-    const opening = failure(platform.open(anOrder(), ANY_TIME, caller.signal));
+    const opening = failureOf(platform.open(anOrder(), ANY_TIME, caller.signal));
     await expect.poll(() => server.requests).toHaveLength(1);
-    await connect(connectionTo(to), noSignal);
+    await connect(connectionTo(to), forever);
     caller.abort();
     expect(await opening).toMatchObject({ options: { reason: 'answer_timeout' } });
     await endingsOf(relay).toEqual(['reset']);
@@ -103,7 +94,7 @@ describe('a Web API session ends in order', () => {
   it('when it is no longer needed', async () => {
     const { relay, to } = await relayed(await testServer());
     const platform = platformOn(to);
-    await platform.open(anOrder(), ANY_TIME, noSignal);
+    await platform.open(anOrder(), ANY_TIME, forever);
     await platform.close();
     await endingsOf(relay).toEqual(['orderly']);
   });
@@ -111,9 +102,9 @@ describe('a Web API session ends in order', () => {
   it('when its record has changed', async () => {
     const { relay, to } = await relayed(await testServer());
     const connect = platformConnections({ readSecret: async () => JSON.stringify(MANAGER) });
-    const before = await connect(connectionTo(to), noSignal);
-    await before.open(anOrder(), ANY_TIME, noSignal);
-    await connect(connectionTo(to, { demo: true }), noSignal);
+    const before = await connect(connectionTo(to), forever);
+    await before.open(anOrder(), ANY_TIME, forever);
+    await connect(connectionTo(to, { demo: true }), forever);
     await endingsOf(relay).toEqual(['orderly']);
   });
 
@@ -121,9 +112,9 @@ describe('a Web API session ends in order', () => {
     const { relay, to } = await relayed(await testServer());
     let time = 0;
     const platform = platformOn(to, { now: () => time });
-    await platform.check(noSignal);
+    await platform.check(forever);
     time += 150_001;
-    await platform.check(noSignal);
+    await platform.check(forever);
     await endingsOf(relay).toEqual(['orderly']);
   });
 
@@ -137,7 +128,7 @@ describe('a Web API session ends in order', () => {
       await scriptedServer((_request, response) => response.writeHead(status, headers).end(body)),
     );
     await platformOn(to)
-      .check(noSignal)
+      .check(forever)
       .catch(() => {});
     await endingsOf(relay).toEqual(['orderly']);
   });
@@ -171,8 +162,8 @@ describe.each(['web-registration', 'interface-gateway'] as const)('a command to 
     ['the server ends it without an answer', '', { close: true, limits: {} }, 'closed_without_answer'],
   ])('that is given up resets the connection: %s', async (_, answer, { close, limits }, reason) => {
     const relay = await answering(answer, { close });
-    const opening = text.textPlatform(protocol, relay.port, limits).open(text.anOrder(), ANY_TIME, text.forever);
-    expect(await text.failureOf(opening)).toMatchObject({ options: { reason } });
+    const opening = text.textPlatform(protocol, relay.port, limits).open(text.anOrder(), ANY_TIME, forever);
+    expect(await failureOf(opening)).toMatchObject({ options: { reason } });
     await endingsOf(relay).toEqual(['reset']);
   });
 
@@ -180,7 +171,7 @@ describe.each(['web-registration', 'interface-gateway'] as const)('a command to 
     const caller = new AbortController();
     const relay = await answering('', { onCommand: () => caller.abort() });
     const opening = text.textPlatform(protocol, relay.port).open(text.anOrder(), ANY_TIME, caller.signal);
-    expect(await text.failureOf(opening)).toMatchObject({ options: { reason: 'no_answer' } });
+    expect(await failureOf(opening)).toMatchObject({ options: { reason: 'no_answer' } });
     await endingsOf(relay).toEqual(['reset']);
   });
 
@@ -194,7 +185,7 @@ describe.each(['web-registration', 'interface-gateway'] as const)('a command to 
     const relay = await answering(answer, { close });
     await text
       .textPlatform(protocol, relay.port)
-      .open(text.anOrder(), ANY_TIME, text.forever)
+      .open(text.anOrder(), ANY_TIME, forever)
       .catch(() => {});
     await endingsOf(relay).toEqual(['orderly']);
   });
@@ -203,7 +194,7 @@ describe.each(['web-registration', 'interface-gateway'] as const)('a command to 
     const server = await startTextServer({ dialect: protocol, master: text.MASTER, groups: [{ name: 'demoforex' }] });
     onTestFinished(() => server.close());
     const relay = await tcpRelay(server.port);
-    await text.failureOf(text.textPlatform(protocol, relay.port).open(text.anOrder(), 0, text.forever));
+    await failureOf(text.textPlatform(protocol, relay.port).open(text.anOrder(), 0, forever));
     expect(server.commands).toBe(0);
     await endingsOf(relay).toEqual(['orderly']);
   });

@@ -8,8 +8,9 @@ import { derivePasswords, type PasswordOrigin, parsePasswordKey } from '../../..
 import type { PasswordRole, TradingPlatform } from '../../../lib/platform/platform.ts';
 import { WebApiPlatform } from '../../../lib/platform/web-api/web-api.ts';
 import { CHARACTER_CLASSES, type CharacterClass, tradingPasswordSchema } from '../../../lib/validators/passwords.ts';
+import { ANY_TIME, forever } from '../../support/outcomes.ts';
 import { GROUPS, MASTER, textPlatform } from '../../support/text-protocol.ts';
-import { ANY_TIME, anOrder, connectionTo, localCertificate, MANAGER, noSignal } from '../../support/web-api.ts';
+import { anOrder, connectionTo, localCertificate, MANAGER } from '../../support/web-api.ts';
 
 const VERSIONS = ['tp5', 'tp4'] as const;
 const ROLES = ['master', 'investor'] as const;
@@ -108,7 +109,7 @@ describe.each(['web-api', 'web-registration', 'interface-gateway'] as const)('a 
       fc.asyncProperty(origins, async ({ key, nonce }) => {
         const { master: masterPassword, investor: investorPassword } = derivePasswords({ key, nonce, version });
         const order = anOrder({ group: 'standard', masterPassword, investorPassword });
-        const { login } = await platform.open(order, ANY_TIME, noSignal);
+        const { login } = await platform.open(order, ANY_TIME, forever);
         expect(server.access(login, masterPassword)).toBe('master');
         expect(server.access(login, investorPassword)).toBe('investor');
       }),

@@ -14,82 +14,33 @@ import {
   typeOf,
 } from '../../support/registration-fakes.ts';
 
-/** Whether every one of the steps began before one of them ended. */
-function inParallel(log: readonly string[], steps: readonly Step[]): boolean {
-  const begun = steps.map((step) => log.indexOf(step));
-  const ended = steps.map((step) => log.indexOf(`${step} done`));
-  return begun.every((at) => at !== -1 && at < Math.min(...ended));
-}
-
 describe('The order of work', () => {
-  it('is source and form, media types, recipient, hash and documents, shared limits with look-up and record, send, note', async () => {
-    const fake = fakeRegistration();
-    expect(await fake.run(registrationRequest())).toEqual({});
-    expect(fake.steps()).toEqual([
-      'pepper',
-      'form',
-      'admit',
-      'inspect',
-      'count recipient',
-      'hash',
-      'documents',
-      'channel',
-      'count shared',
-      'lookup',
-      'record',
-      'send',
-      'note',
-    ]);
-    expect(inParallel(fake.log, ['hash', 'documents', 'channel'])).toBe(true);
-    expect(inParallel(fake.log, ['count shared', 'lookup', 'record'])).toBe(true);
-  });
+  /** Steps that begin when all before them have ended, and each side by side with its own. */
+  const WORK = ['inspect', 'count recipient', 'hash, documents, channel'];
+  const STAGES = ['pepper, form', 'admit', ...WORK, 'count shared, lookup, record', 'send', 'note'];
+  const KEYED_STAGES = [
+    ...['pepper, form', 'claim, admit', ...WORK, 'mark, count shared, lookup, record'],
+    ...['send', 'note, finish'],
+  ];
 
-  it('has, with an Idempotency-Key, more steps in parallel with those', async () => {
-    const fake = fakeRegistration();
-    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
-    expect(fake.steps()).toEqual([
-      'pepper',
-      'form',
-      'claim',
-      'admit',
-      'inspect',
-      'count recipient',
-      'hash',
-      'documents',
-      'channel',
-      'mark',
-      'count shared',
-      'lookup',
-      'record',
-      'send',
-      'note',
-      'finish',
-    ]);
-    expect(inParallel(fake.log, ['pepper', 'form'])).toBe(true);
-    expect(inParallel(fake.log, ['claim', 'admit'])).toBe(true);
-    expect(inParallel(fake.log, ['mark', 'count shared', 'lookup', 'record'])).toBe(true);
-    expect(inParallel(fake.log, ['note', 'finish'])).toBe(true);
-  });
-
-  it('lets a step begin only when all before it have ended', async () => {
-    const { log, run } = fakeRegistration();
-    await run(registrationRequest({}, KEYED));
-    const stages: Step[][] = [
-      ['pepper'],
-      ['claim', 'admit'],
-      ['inspect'],
-      ['count recipient'],
-      ['hash', 'documents', 'channel'],
-      ['mark', 'count shared', 'lookup', 'record'],
-      ['send'],
-      ['note', 'finish'],
-    ];
-    for (const [index, stage] of stages.entries()) {
-      const next = stages[index + 1] ?? [];
-      const ends = stage.map((step) => log.indexOf(`${step} done`));
-      for (const step of next) expect(log.indexOf(step), step).toBeGreaterThan(Math.max(...ends));
+  it.each([
+    ['without a key', STAGES, {}],
+    ['with an Idempotency-Key, which adds steps in parallel', KEYED_STAGES, KEYED],
+  ])('is source and form, media types, recipient, work, shared limits, send and note: %s', async (_, stages, key) => {
+    const { log, run, steps } = fakeRegistration();
+    expect(await run(registrationRequest({}, key))).toEqual({});
+    expect(steps()).toEqual(stages.flatMap((stage) => stage.split(', ')));
+    let before = -1;
+    for (const stage of stages) {
+      const began = stage.split(', ').map((step) => log.indexOf(step));
+      const ended = stage.split(', ').map((step) => log.indexOf(`${step} done`));
+      expect(Math.max(...began), stage).toBeLessThan(Math.min(...ended));
+      // Only the first stage goes on beside the next one.
+      if (stage !== stages[1]) expect(Math.min(...began), stage).toBeGreaterThan(before);
+      before = Math.max(...ended);
     }
     expect(log.indexOf('inspect')).toBeGreaterThan(log.indexOf('form done'));
+    expect(log.indexOf('admit')).toBeGreaterThan(log.indexOf('pepper done'));
   });
 });
 

@@ -55,14 +55,6 @@ describe('a registration request', () => {
       members: body,
     });
   });
-
-  it('gets an error for a repetition that differs, also if the password itself or another field is wrong', async () => {
-    expect(await rulesOf({ ...least, email: 'x', password: 'short', repeat_password: 'shorter' })).toEqual([
-      '#/email format',
-      '#/password length',
-      '#/repeat_password password_mismatch',
-    ]);
-  });
 });
 
 describe('the keys of other fields', () => {

@@ -1,16 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../../../infra/local/platforms/text-accounts.ts';
 import type { Mark } from '../../../../lib/platform/platform.ts';
-import {
-  ANY_TIME,
-  anOrder,
-  aScript,
-  aServer,
-  failureOf,
-  forever,
-  HASTY,
-  textPlatform,
-} from '../../../support/text-protocol.ts';
+import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
+import { anOrder, aScript, aServer, HASTY, textPlatform } from '../../../support/text-protocol.ts';
 
 const gateway = 'interface-gateway';
 const LOGIN = 777;

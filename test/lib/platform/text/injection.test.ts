@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SimulatedServer } from '../../../../infra/local/platforms/simulated-server.ts';
 import { startTextServer } from '../../../../infra/local/platforms/text-server.ts';
 import { type AccountOrder, PlatformFailure } from '../../../../lib/platform/platform.ts';
-import { ANY_TIME, anOrder, DIALECTS, forever, GROUPS, MASTER, textPlatform } from '../../../support/text-protocol.ts';
+import { ANY_TIME, forever } from '../../../support/outcomes.ts';
+import { anOrder, DIALECTS, GROUPS, MASTER, opening, textPlatform } from '../../../support/text-protocol.ts';
 
 const KEYS = [
   'LEVERAGE',
@@ -128,7 +129,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
       ['\0\n', 'Client'],
       ['a'.repeat(300), 'a'.repeat(127)],
     ])('the name %j is carried as %j', async (name, expected) => {
-      await textPlatform(dialect, server.port, { code_page: codePage }).open(anOrder({ name }), ANY_TIME, forever);
+      await opening(dialect, server, { name }, { code_page: codePage });
       expect(server.accounts().at(-1)?.name).toBe(expected);
     });
   });
@@ -151,7 +152,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
       groups: GROUPS.map((one) => ({ name: one })),
     });
     try {
-      await textPlatform(dialect, server.port, { code_page: codePage }).open(anOrder({ name }), ANY_TIME, forever);
+      await opening(dialect, server, { name }, { code_page: codePage });
       expect(server.accounts().at(-1)?.name).toBe(expected);
     } finally {
       await server.close();
@@ -167,7 +168,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
   ])('the e-mail address %s is carried as %j, never cut', async (email, expected) => {
     const server = await startTextServer({ dialect, master: MASTER, groups: GROUPS.map((name) => ({ name })) });
     try {
-      await textPlatform(dialect, server.port).open(anOrder({ email }), ANY_TIME, forever);
+      await opening(dialect, server, { email });
       expect(server.accounts().at(-1)?.email).toBe(expected);
     } finally {
       await server.close();

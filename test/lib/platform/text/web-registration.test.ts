@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  ANY_TIME,
-  anOrder,
-  aServer,
-  commandsOf,
-  failureOf,
-  forever,
-  textPlatform,
-} from '../../../support/text-protocol.ts';
+import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
+import { anOrder, aServer, commandsOf, opening, textPlatform } from '../../../support/text-protocol.ts';
 
 describe('web-registration', () => {
   it('the whole command, word for word', async () => {
@@ -44,10 +37,7 @@ describe('web-registration', () => {
 
   it('an unsupported order is not sent', async () => {
     const server = await aServer({ dialect: 'web-registration' });
-    const { kind } = await failureOf(
-      textPlatform('web-registration', server.port).open(anOrder({ readonly: true }), ANY_TIME, forever),
-    );
-    expect(kind).toBe('validation_failed');
+    expect((await failureOf(opening('web-registration', server, { readonly: true }))).kind).toBe('validation_failed');
     expect(server.commands).toBe(0);
   });
 
@@ -71,7 +61,8 @@ describe('web-registration', () => {
     expect(await platform.logins()).toBeUndefined();
     expect(server.commands).toBe(0);
     await server.close();
-    const { kind } = await failureOf(textPlatform('web-registration', server.port).check(forever));
-    expect(kind).toBe('platform_unavailable');
+    expect((await failureOf(textPlatform('web-registration', server.port).check(forever))).kind).toBe(
+      'platform_unavailable',
+    );
   });
 });

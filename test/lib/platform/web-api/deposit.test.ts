@@ -1,14 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import {
-  ANY_TIME,
-  anOrder,
-  failure,
-  noSignal,
-  platformOn,
-  scriptedServer,
-  testServer,
-} from '../../../support/web-api.ts';
+import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
+import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 const DEPOSIT = 10_000.5;
 
@@ -16,8 +9,8 @@ const DEPOSIT = 10_000.5;
 async function account(limits: Parameters<typeof platformOn>[1] = {}) {
   const server = await testServer();
   const platform = platformOn(server, limits);
-  const { login } = await platform.open(anOrder(), ANY_TIME, noSignal);
-  const fund = () => platform.fund(login, DEPOSIT, ANY_TIME, noSignal);
+  const { login } = await platform.open(anOrder(), ANY_TIME, forever);
+  const fund = () => platform.fund(login, DEPOSIT, ANY_TIME, forever);
   return { server, platform, login, fund, balance: () => server.accounts()[0]?.balance };
 }
 
@@ -42,10 +35,10 @@ describe('A deposit', () => {
 
   it('whose answer is lost is not paid again: the balance shows that it arrived', async () => {
     const { server, platform, login, fund, balance } = await account();
-    expect(await platform.holdsFunds(login, noSignal)).toBe(false);
+    expect(await platform.holdsFunds(login, forever)).toBe(false);
     server.faults.set({ kind: 'reply_lost', times: 1 });
-    expect(await failure(fund())).toMatchObject({ kind: 'account_outcome_unknown' });
-    expect(await platform.holdsFunds(login, noSignal)).toBe(true);
+    expect((await failureOf(fund())).kind).toBe('account_outcome_unknown');
+    expect(await platform.holdsFunds(login, forever)).toBe(true);
     expect(balance()).toBe(DEPOSIT);
   });
 
@@ -55,7 +48,7 @@ describe('A deposit', () => {
   ] as const)('that may still arrive has an unknown outcome: %s', async (kind, limits, reason) => {
     const { server, fund, balance } = await account(limits);
     server.faults.set({ kind, times: 1 });
-    expect(await failure(fund())).toMatchObject({ kind: 'account_outcome_unknown', options: { reason } });
+    expect(await failureOf(fund())).toMatchObject({ kind: 'account_outcome_unknown', options: { reason } });
     expect(balance()).toBe(0);
   });
 
@@ -65,7 +58,7 @@ describe('A deposit', () => {
     ['no answer of the protocol', 'OK', 'malformed_answer'],
   ])('with %s has an unknown outcome, and is not sent again', async (_what, answer, reason) => {
     const { platform, deposits } = await bank('0.00', answer);
-    const failed = await failure(platform.fund(42, DEPOSIT, ANY_TIME, noSignal));
+    const failed = await failureOf(platform.fund(42, DEPOSIT, ANY_TIME, forever));
     expect(failed).toMatchObject({ kind: 'account_outcome_unknown', options: { reason } });
     expect(deposits()).toBe(1);
   });
@@ -83,7 +76,7 @@ describe('A deposit', () => {
     ['{"retcode":"13 Not found"}', 'platform_refused', 'retcode_13', 1],
   ])('answered with %s is certainly not paid', async (answer, kind, reason, tries) => {
     const { platform, deposits } = await bank('0.00', answer);
-    const failed = await failure(platform.fund(42, DEPOSIT, ANY_TIME, noSignal));
+    const failed = await failureOf(platform.fund(42, DEPOSIT, ANY_TIME, forever));
     expect(failed).toMatchObject({ kind, options: { reason } });
     expect(deposits()).toBe(tries);
   });
@@ -91,7 +84,7 @@ describe('A deposit', () => {
   it('is not tried again when the time is up', async () => {
     const { platform, deposits } = await bank('0.00', '{"retcode":"12 Too frequent"}');
     const abort = new AbortController();
-    const paying = failure(platform.fund(42, DEPOSIT, ANY_TIME, abort.signal));
+    const paying = failureOf(platform.fund(42, DEPOSIT, ANY_TIME, abort.signal));
     await expect.poll(deposits).toBe(1);
     // The answer has come, and the next try waits.
     await sleep(100);
@@ -107,10 +100,10 @@ it.each([
   ['-5.00', true],
   ['0.00', false],
 ])('An account with the balance %s holds money: %s', async (balance, holds) => {
-  expect(await (await bank(balance)).platform.holdsFunds(42, noSignal)).toBe(holds);
+  expect(await (await bank(balance)).platform.holdsFunds(42, forever)).toBe(holds);
 });
 
 it('A balance that cannot be read proves nothing', async () => {
   const { platform } = await bank('unreadable');
-  expect(await failure(platform.holdsFunds(42, noSignal))).toMatchObject({ kind: 'platform_unavailable' });
+  expect((await failureOf(platform.holdsFunds(42, forever))).kind).toBe('platform_unavailable');
 });

@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PlatformFailure } from '../../../../lib/platform/platform.ts';
-import {
-  ANY_TIME,
-  anOrder,
-  failure,
-  noSignal,
-  platformOn,
-  scriptedServer,
-  testServer,
-} from '../../../support/web-api.ts';
+import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
+import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 /** The result of an opening by return code. */
 const OUTCOMES = [
@@ -46,7 +39,7 @@ describe('return codes of an opening', () => {
   it.each(OUTCOMES)('%i is %s', async (code, kind) => {
     const server = await testServer();
     server.faults.set({ kind: 'retcode', code, times: 1 });
-    const failed = await failure(platformOn(server).open(anOrder({ login: 9, loginGiven: true }), ANY_TIME, noSignal));
+    const failed = await failureOf(platformOn(server).open(anOrder({ login: 9, loginGiven: true }), ANY_TIME, forever));
     expect(failed).toBeInstanceOf(PlatformFailure);
     expect(failed).toMatchObject({ kind, options: { reason: `retcode_${code}` } });
     expect(server.accounts()).toEqual([]);
@@ -56,25 +49,25 @@ describe('return codes of an opening', () => {
     const server = await scriptedServer((_request, response) => {
       response.end('{"retcode":"1 OK","answer":{"Login":"42"}}');
     });
-    expect(await platformOn(server).open(anOrder(), ANY_TIME, noSignal)).toEqual({ login: 42 });
+    expect(await platformOn(server).open(anOrder(), ANY_TIME, forever)).toEqual({ login: 42 });
   });
 
   it('too frequent requests say when to come back', async () => {
     const server = await testServer();
     server.faults.set({ kind: 'throttled', times: 1 });
-    const failed = await failure(platformOn(server).open(anOrder(), ANY_TIME, noSignal));
+    const failed = await failureOf(platformOn(server).open(anOrder(), ANY_TIME, forever));
     expect(failed.options.retryAfterSeconds).toBeGreaterThan(0);
   });
 
   it('a group that does not exist is not found', async () => {
     const server = await testServer();
-    const failed = await failure(platformOn(server).open(anOrder({ group: 'real\\none' }), ANY_TIME, noSignal));
+    const failed = await failureOf(platformOn(server).open(anOrder({ group: 'real\\none' }), ANY_TIME, forever));
     expect(failed).toMatchObject({ kind: 'group_not_found', options: { reason: 'retcode_8' } });
   });
 
   it('a group that the manager may not use is a refusal', async () => {
     const server = await testServer();
-    const failed = await failure(platformOn(server).open(anOrder({ group: 'real\\closed' }), ANY_TIME, noSignal));
+    const failed = await failureOf(platformOn(server).open(anOrder({ group: 'real\\closed' }), ANY_TIME, forever));
     expect(failed).toMatchObject({ kind: 'platform_refused', options: { reason: 'retcode_8' } });
   });
 
@@ -83,14 +76,12 @@ describe('return codes of an opening', () => {
       if (path === '/api/user/add') response.end('{"retcode":"8 Not enough permissions"}');
       else response.destroy();
     });
-    expect(await failure(platformOn(server).open(anOrder(), ANY_TIME, noSignal))).toMatchObject({
-      kind: 'platform_refused',
-    });
+    expect((await failureOf(platformOn(server).open(anOrder(), ANY_TIME, forever))).kind).toBe('platform_refused');
   });
 
   it('a password that the group finds too weak is rejected', async () => {
     const server = await testServer();
-    const failed = await failure(platformOn(server).open(anOrder({ group: 'real\\strict' }), ANY_TIME, noSignal));
+    const failed = await failureOf(platformOn(server).open(anOrder({ group: 'real\\strict' }), ANY_TIME, forever));
     expect(failed).toMatchObject({ kind: 'password_rejected' });
   });
 });
@@ -104,7 +95,7 @@ describe('return codes about the login', () => {
   ])('%i for a login, of the caller: %s', async (code, loginGiven, expected) => {
     const server = await testServer();
     server.faults.set({ kind: 'retcode', code, times: 1 });
-    const failed = await failure(platformOn(server).open(anOrder({ login: 9, loginGiven }), ANY_TIME, noSignal));
+    const failed = await failureOf(platformOn(server).open(anOrder({ login: 9, loginGiven }), ANY_TIME, forever));
     expect(failed).toMatchObject(expected);
     expect(server.commands).toBe(1);
   });
@@ -113,8 +104,8 @@ describe('return codes about the login', () => {
     const server = await testServer();
     const platform = platformOn(server);
     const order = anOrder({ login: 9 });
-    expect(await platform.open(order, ANY_TIME, noSignal)).toEqual({ login: 9 });
-    expect(await failure(platform.open(order, ANY_TIME, noSignal))).toMatchObject({ kind: 'login_taken' });
+    expect(await platform.open(order, ANY_TIME, forever)).toEqual({ login: 9 });
+    expect((await failureOf(platform.open(order, ANY_TIME, forever))).kind).toBe('login_taken');
     expect(server.accounts()).toHaveLength(1);
   });
 });

@@ -1,15 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ManagerRights } from '../../../../infra/local/platforms/web-api-accounts.ts';
 import type { Rights } from '../../../../lib/platform/platform.ts';
-import {
-  ANY_TIME,
-  anOrder,
-  failure,
-  noSignal,
-  platformOn,
-  scriptedServer,
-  testServer,
-} from '../../../support/web-api.ts';
+import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
+import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 const ALL: Rights = { openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' };
 const UNKNOWN: Rights = { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
@@ -26,23 +19,23 @@ describe('The rights of the manager', () => {
     ['no look at its own record', { ownRecord: false }, UNKNOWN],
   ])('are read from its own record: %s', async (_, rights, expected) => {
     const server = await testServer({ rights });
-    expect(await platformOn(server).rights(noSignal)).toEqual({ ...ALL, ...expected });
+    expect(await platformOn(server).rights(forever)).toEqual({ ...ALL, ...expected });
     expect(server.commands).toBe(1);
   });
 
   it('on a server that forbids the question are unknown, and its groups not shown; the session continues', async () => {
     const server = await testServer({ forbiddenPaths: ['/api/manager/get', '/api/group/get'] });
     const platform = platformOn(server, {}, { groups: ['real\\standard'] });
-    expect(await platform.rights(noSignal)).toEqual(UNKNOWN);
-    expect(await platform.closedGroups(noSignal)).toEqual({ unknown: [], notShown: ['real\\standard'] });
-    expect(await platform.open(anOrder(), ANY_TIME, noSignal)).toEqual({ login: 5_001 });
+    expect(await platform.rights(forever)).toEqual(UNKNOWN);
+    expect(await platform.closedGroups(forever)).toEqual({ unknown: [], notShown: ['real\\standard'] });
+    expect(await platform.open(anOrder(), ANY_TIME, forever)).toEqual({ login: 5_001 });
   });
 
   it('on a server that answers 404 are unknown, and its groups not shown: the service is still logged in', async () => {
     const server = await scriptedServer((_, response) => response.writeHead(404).end('Not Found'));
     const platform = platformOn(server, {}, { groups: ['real\\standard'] });
-    expect(await platform.rights(noSignal)).toEqual(UNKNOWN);
-    expect(await platform.closedGroups(noSignal)).toEqual({ unknown: [], notShown: ['real\\standard'] });
+    expect(await platform.rights(forever)).toEqual(UNKNOWN);
+    expect(await platform.closedGroups(forever)).toEqual({ unknown: [], notShown: ['real\\standard'] });
   });
 
   it.each([
@@ -51,14 +44,14 @@ describe('The rights of the manager', () => {
     ['{"Login":"1000"}', 'unknown'],
   ])('are read of %s as far as it says them', async (record, openAccounts) => {
     const server = await scriptedServer((_, response) => response.end(`{"retcode":"0 Done","answer":${record}}`));
-    expect(await platformOn(server).rights(noSignal)).toMatchObject({ openAccounts });
+    expect(await platformOn(server).rights(forever)).toMatchObject({ openAccounts });
   });
 
   it('of a single kind of personal data do not show its comments', async () => {
     const flags = Array.from({ length: 128 }, (_, place) => ([25, 26, 27, 79].includes(place) ? '1' : '0'));
     const record = JSON.stringify({ retcode: '0 Done', answer: { Rights: flags } });
     const server = await scriptedServer((_, response) => response.end(record));
-    expect(await platformOn(server).rights(noSignal)).toEqual({
+    expect(await platformOn(server).rights(forever)).toEqual({
       openAccounts: 'granted',
       seePersonalData: 'denied',
       changeBalances: 'denied',
@@ -68,7 +61,7 @@ describe('The rights of the manager', () => {
   it('are not invented if the server does not answer', async () => {
     const server = await testServer();
     server.faults.set({ kind: 'throttled', times: 1 });
-    expect(await failure(platformOn(server).rights(noSignal))).toMatchObject({ kind: 'platform_unavailable' });
+    expect((await failureOf(platformOn(server).rights(forever))).kind).toBe('platform_unavailable');
   });
 });
 
@@ -76,6 +69,6 @@ describe('The groups of a connection', () => {
   it('that the server does not have, or does not show, are listed', async () => {
     const groups = ['real\\standard', 'real\\closed', 'real\\none'];
     const platform = platformOn(await testServer(), {}, { groups });
-    expect(await platform.closedGroups(noSignal)).toEqual({ unknown: ['real\\none'], notShown: ['real\\closed'] });
+    expect(await platform.closedGroups(forever)).toEqual({ unknown: ['real\\none'], notShown: ['real\\closed'] });
   });
 });

@@ -1,190 +1,156 @@
 import { X509Certificate } from 'node:crypto';
-import { createServer, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { certificate } from '../../../../infra/local/platforms/certificate.ts';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Certificate, certificate } from '../../../../infra/local/platforms/certificate.ts';
+import { forever, outcome } from '../../../support/outcomes.ts';
 import { issuedCertificate } from '../../../support/private-authority.ts';
-import {
-  failure,
-  localCertificate,
-  noSignal,
-  platformOn,
-  scriptedServer,
-  testServer,
-} from '../../../support/web-api.ts';
+import { localCertificate, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 const DONE = '{"retcode":"0 Done","login":"1","answer":[]}';
+const ELSEWHERE = 'mt5.example.com';
+
+interface Trust {
+  ca?: string;
+  fingerprint?: string;
+  host?: string;
+}
+interface Issued extends Certificate {
+  authority: string;
+}
+/** Of this machine and of another host: signed by themselves, and issued by an authority. */
+type Certificates = Record<'own' | 'foreign', Certificate> & Record<'issued' | 'chained' | 'issuedElsewhere', Issued>;
+
+const connecting = (port: number, { ca, ...more }: Trust = {}, limits = {}, signal = forever) =>
+  outcome(platformOn({ port, ...(ca !== undefined && { ca }) }, limits, more).check(signal));
 
 describe('trust in the server', () => {
-  it('a self-signed certificate that nothing pins is refused', async () => {
-    const server = await testServer();
-    const failed = await failure(platformOn({ port: server.port }).check(noSignal));
-    expect(failed).toMatchObject({
-      kind: 'platform_refused',
-      options: { reason: 'tls_depth_zero_self_signed_cert' },
-    });
-    expect(server.sessions).toBe(0);
+  let all: Certificates;
+  beforeAll(async () => {
+    const issue = async (host?: string, address?: string) => {
+      const issued = await issuedCertificate(host, address);
+      return { ...issued, fingerprint: new X509Certificate(issued.cert).fingerprint256 };
+    };
+    const issued = await issue();
+    const chained = { ...issued, cert: `${issued.cert}\n${issued.authority}` };
+    const issuedElsewhere = await issue(ELSEWHERE, '192.0.2.1');
+    all = { own: await localCertificate(), foreign: await certificate([ELSEWHERE]), issued, chained, issuedElsewhere };
   });
 
-  it('with its certificate as authority it is trusted', async () => {
-    const server = await testServer();
-    await platformOn(server).check(noSignal);
-    await platformOn(server, {}, { host: 'localhost' }).check(noSignal);
-    expect(server.sessions).toBe(2);
-  });
+  const UNKNOWN = 'platform_refused tls_depth_zero_self_signed_cert';
+  const OTHER_NAME = 'platform_refused tls_err_tls_cert_altname_invalid';
+  const OTHER_FINGERPRINT = 'platform_refused tls_fingerprint_mismatch';
+  const REFUSED = expect.stringMatching(/^platform_refused tls_/);
+  const lower = (fingerprint: string) => fingerprint.replaceAll(':', '').toLowerCase();
 
-  describe('a certificate that a private authority issued', () => {
-    async function issuedServer(host?: string, address?: string) {
-      const { cert, key, authority } = await issuedCertificate(host, address);
-      const fingerprint = new X509Certificate(cert).fingerprint256;
-      const alone = await testServer({ certificate: { cert, key, fingerprint } });
-      const withChain = await testServer({ certificate: { cert: `${cert}\n${authority}`, key, fingerprint } });
-      return { cert, authority, fingerprint, ports: [alone.port, withChain.port] };
-    }
-
-    it('is trusted by that authority, and directly', async () => {
-      const { cert, authority, fingerprint, ports } = await issuedServer();
-      for (const port of ports) {
-        for (const ca of [authority, cert, `${authority}\n${cert}`]) {
-          await platformOn({ port, ca }).check(noSignal);
-          await platformOn({ port, ca }, {}, { host: 'localhost', fingerprint }).check(noSignal);
-        }
-      }
-    });
-
-    it('does not allow another host name when it is trusted directly', async () => {
-      const { cert, ports } = await issuedServer('mt5.example.com', '192.0.2.1');
-      for (const port of ports) {
-        for (const host of ['127.0.0.1', 'localhost']) {
-          expect(await failure(platformOn({ port, ca: cert }, {}, { host }).check(noSignal))).toMatchObject({
-            kind: 'platform_refused',
-            options: { reason: 'tls_err_tls_cert_altname_invalid' },
-          });
-        }
-      }
-    });
-
-    it('is refused if another one of the same host is pinned', async () => {
-      const { ports } = await issuedServer();
-      const { cert: ca } = await issuedCertificate();
-      for (const port of ports) {
-        expect(await failure(platformOn({ port, ca }).check(noSignal))).toMatchObject({ kind: 'platform_refused' });
-      }
-    });
-
-    it('is refused without a pin', async () => {
-      for (const port of (await issuedServer()).ports) {
-        expect(await failure(platformOn({ port }).check(noSignal))).toMatchObject({ kind: 'platform_refused' });
-      }
-    });
-  });
-
-  it('another authority is refused', async () => {
-    const { port } = await testServer();
-    const { cert } = await certificate();
-    expect(await failure(platformOn({ port, ca: cert }).check(noSignal))).toMatchObject({ kind: 'platform_refused' });
-  });
-
-  it('an authority does not excuse another host name', async () => {
-    const server = await testServer({ certificate: await certificate(['mt5.example.com']) });
-    expect(await failure(platformOn(server).check(noSignal))).toMatchObject({
-      kind: 'platform_refused',
-      options: { reason: 'tls_err_tls_cert_altname_invalid' },
-    });
-  });
-
-  it('a fingerprint trusts that certificate, of any issuer and name', async () => {
-    const server = await testServer({ certificate: await certificate(['mt5.example.com']) });
-    const { port, fingerprint } = server;
-    await platformOn({ port }, {}, { fingerprint }).check(noSignal);
-    await platformOn({ port }, {}, { fingerprint: fingerprint.replaceAll(':', '').toLowerCase() }).check(noSignal);
-    expect(server.sessions).toBe(2);
+  it.each<[string, keyof Certificates, (certificates: Certificates) => Trust, unknown]>([
+    ['signed by itself that nothing pins', 'own', () => ({}), UNKNOWN],
+    ['pinned as authority', 'own', ({ own }) => ({ ca: own.cert }), undefined],
+    ['pinned as authority, by its name', 'own', ({ own }) => ({ ca: own.cert, host: 'localhost' }), undefined],
+    ['of another authority', 'own', ({ foreign }) => ({ ca: foreign.cert }), REFUSED],
+    ['pinned, of another host name', 'foreign', ({ foreign }) => ({ ca: foreign.cert }), OTHER_NAME],
+    [
+      'of a fingerprint, of any issuer and name',
+      'foreign',
+      ({ foreign }) => ({ fingerprint: foreign.fingerprint }),
+      undefined,
+    ],
+    [
+      'of a fingerprint in other letters',
+      'foreign',
+      ({ foreign }) => ({ fingerprint: lower(foreign.fingerprint) }),
+      undefined,
+    ],
+    ['of both', 'own', ({ own }) => ({ ca: own.cert, fingerprint: own.fingerprint }), undefined],
+    [
+      'of the authority, with another fingerprint',
+      'own',
+      ({ own, foreign }) => ({ ca: own.cert, fingerprint: foreign.fingerprint }),
+      OTHER_FINGERPRINT,
+    ],
+    [
+      'of another authority, with the fingerprint',
+      'own',
+      ({ own, foreign }) => ({ ca: foreign.cert, fingerprint: own.fingerprint }),
+      REFUSED,
+    ],
+    ['with an authority that is not PEM', 'own', () => ({ ca: 'not a certificate' }), REFUSED],
+    ...(['issued', 'chained'] as const).flatMap(
+      (name): [string, keyof Certificates, (certificates: Certificates) => Trust, unknown][] => [
+        [`${name}, pinned by its authority`, name, ({ issued }) => ({ ca: issued.authority }), undefined],
+        [`${name}, pinned directly`, name, ({ issued }) => ({ ca: issued.cert }), undefined],
+        [
+          `${name}, pinned by both and its fingerprint`,
+          name,
+          ({ issued }) => ({
+            ca: `${issued.authority}\n${issued.cert}`,
+            fingerprint: issued.fingerprint,
+            host: 'localhost',
+          }),
+          undefined,
+        ],
+        [`${name}, beside another of its host`, name, ({ own }) => ({ ca: own.cert }), REFUSED],
+        [`${name}, without a pin`, name, () => ({}), REFUSED],
+      ],
+    ),
+    [
+      'issued for another host, pinned directly',
+      'issuedElsewhere',
+      ({ issuedElsewhere }) => ({ ca: issuedElsewhere.cert }),
+      OTHER_NAME,
+    ],
+  ])('a certificate %s', async (_, name, trust, expected) => {
+    const server = await testServer({ certificate: all[name] });
+    expect(await connecting(server.port, trust(all))).toEqual(expected);
+    expect(server.sessions).toBe(expected === undefined ? 1 : 0);
   });
 
   it('another fingerprint is refused before anything is sent', async () => {
     const server = await scriptedServer((_request, response) => response.end(DONE));
-    const { fingerprint } = await certificate();
-    expect(await failure(platformOn({ port: server.port }, {}, { fingerprint }).check(noSignal))).toMatchObject({
-      kind: 'platform_refused',
-      options: { reason: 'tls_fingerprint_mismatch' },
-    });
+    expect(await connecting(server.port, { fingerprint: all.foreign.fingerprint })).toBe(OTHER_FINGERPRINT);
     expect(server.requests).toEqual([]);
   });
 
-  it('with an authority and a fingerprint, both must hold', async () => {
-    const server = await testServer();
-    const { fingerprint } = server;
-    await platformOn(server, {}, { fingerprint }).check(noSignal);
-    const { cert, fingerprint: other } = await certificate();
-    expect(await failure(platformOn(server, {}, { fingerprint: other }).check(noSignal))).toMatchObject({
-      kind: 'platform_refused',
-    });
-    expect(await failure(platformOn({ ...server, ca: cert }, {}, { fingerprint }).check(noSignal))).toMatchObject({
-      kind: 'platform_refused',
-    });
-  });
-
-  it('an authority that is not PEM is refused', async () => {
-    const { port } = await testServer();
-    expect(await failure(platformOn({ port, ca: 'not a certificate' }).check(noSignal))).toMatchObject({
-      kind: 'platform_refused',
-    });
-  });
-
   it('the name of the host is sent for the choice of the certificate (SNI)', async () => {
-    const { key, cert } = await localCertificate();
+    const { key, cert } = all.own;
     const names: unknown[] = [];
     const server = createTlsServer({ key, cert }, (socket) => {
       names.push('servername' in socket ? socket.servername : undefined);
       socket.destroy();
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as { port: number };
-    await failure(platformOn({ port, ca: cert }, {}, { host: 'localhost' }).check(noSignal));
+    await connecting(await portOf(server), { ca: cert, host: 'localhost' });
     expect(names).toEqual(['localhost']);
   });
 });
 
+async function portOf(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as { port: number }).port;
+}
+
 describe('a server that cannot be reached', () => {
-  async function tcpServer(onConnection: (socket: Socket) => void): Promise<number> {
-    const server = createServer(onConnection);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    return (server.address() as { port: number }).port;
-  }
+  const silent = (socket: Socket) => onTestFinished(() => void socket.destroy());
+  const UNAVAILABLE = expect.stringMatching(/^platform_unavailable /);
 
   it('refuses the connection: unavailable, and nothing was sent', async () => {
     const server = await testServer();
     await server.close();
-    expect(await failure(platformOn(server).check(noSignal))).toMatchObject({
-      kind: 'platform_unavailable',
-      options: { reason: 'connect_econnrefused' },
-    });
+    expect(await connecting(server.port)).toBe('platform_unavailable connect_econnrefused');
   });
 
-  it('never finishes the handshake: unavailable within the limit', async () => {
-    const port = await tcpServer((socket) => onTestFinished(() => void socket.destroy()));
-    expect(await failure(platformOn({ port }, { connectMs: 50 }).check(noSignal))).toMatchObject({
-      kind: 'platform_unavailable',
-      options: { reason: 'connect_timeout' },
-    });
-  });
-
-  it('closes at once, as for an address that is not listed: unavailable', async () => {
-    const port = await tcpServer((socket) => socket.end());
-    expect(await failure(platformOn({ port }).check(noSignal))).toMatchObject({ kind: 'platform_unavailable' });
-  });
-
-  it('speaks no TLS: refused', async () => {
-    const port = await tcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-    expect(await failure(platformOn({ port }).check(noSignal))).toMatchObject({ kind: 'platform_refused' });
-  });
-
-  it('ends the handshake when the caller has no more time', async () => {
-    const port = await tcpServer((socket) => onTestFinished(() => void socket.destroy()));
-    expect(await failure(platformOn({ port }).check(AbortSignal.timeout(50)))).toMatchObject({
-      kind: 'platform_unavailable',
-    });
+  it.each<[string, (socket: Socket) => void, { connectMs?: number; ms?: number }, unknown]>([
+    ['never finishes the handshake', silent, { connectMs: 50 }, 'platform_unavailable connect_timeout'],
+    ['never finishes it in the time of the caller', silent, { ms: 50 }, UNAVAILABLE],
+    ['closes at once, as for an address that is not listed', (socket) => socket.end(), {}, UNAVAILABLE],
+    [
+      'speaks no TLS',
+      (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+      {},
+      expect.stringMatching(/^platform_refused /),
+    ],
+  ])('%s', async (_, script, { ms, ...limits }, expected) => {
+    const signal = ms === undefined ? forever : AbortSignal.timeout(ms);
+    expect(await connecting(await portOf(createServer(script)), {}, limits, signal)).toEqual(expected);
   });
 });

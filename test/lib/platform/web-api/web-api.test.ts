@@ -1,19 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import {
-  ANY_TIME,
-  anOrder,
-  failure,
-  noSignal,
-  platformOn,
-  scriptedServer,
-  testServer,
-} from '../../../support/web-api.ts';
+import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
+import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 describe('opening an account over the Web API', () => {
   it('the account on the server has all data of the order', async () => {
     const server = await testServer();
     const order = anOrder({ leverage: 500, name: 'Zoë Müller', email: 'zoe@example.com', phone: '+447400123456' });
-    const { login } = await platformOn(server).open(order, ANY_TIME, noSignal);
+    const { login } = await platformOn(server).open(order, ANY_TIME, forever);
 
     expect(login).toBe(5_001);
     expect(server.accounts()).toEqual([
@@ -37,19 +30,19 @@ describe('opening an account over the Web API', () => {
     'the new login is read from either place: %s',
     async (loginPlacement) => {
       const server = await testServer({ loginPlacement, firstLogin: 77 });
-      expect(await platformOn(server).open(anOrder(), ANY_TIME, noSignal)).toEqual({ login: 77 });
+      expect(await platformOn(server).open(anOrder(), ANY_TIME, forever)).toEqual({ login: 77 });
     },
   );
 
   it('a login of the caller is used', async () => {
     const server = await testServer();
-    expect(await platformOn(server).open(anOrder({ login: 123_456 }), ANY_TIME, noSignal)).toEqual({ login: 123_456 });
+    expect(await platformOn(server).open(anOrder({ login: 123_456 }), ANY_TIME, forever)).toEqual({ login: 123_456 });
   });
 
   it('a read-only account has trading disabled, and every other right', async () => {
     const server = await testServer();
     const platform = platformOn(server);
-    await platform.open(anOrder({ readonly: true }), ANY_TIME, noSignal);
+    await platform.open(anOrder({ readonly: true }), ANY_TIME, forever);
     expect(server.accounts()[0]?.readonly).toBe(true);
   });
 
@@ -57,8 +50,8 @@ describe('opening an account over the Web API', () => {
     const server = await scriptedServer((_request, response) => response.end('{"retcode":"0 Done","login":"1"}'));
     const platform = platformOn(server);
     const order = anOrder({ readonly: true, country: 'GB', phone: '+447400123456', login: 1 });
-    await platform.open(order, ANY_TIME, noSignal);
-    await platform.open({ ...order, readonly: false }, ANY_TIME, noSignal);
+    await platform.open(order, ANY_TIME, forever);
+    await platform.open({ ...order, readonly: false }, ANY_TIME, forever);
 
     expect(server.requests.map(({ path }) => path)).toEqual(['/api/user/add', '/api/user/add']);
     expect(server.requests[0]?.headers).toMatchObject({
@@ -87,17 +80,17 @@ describe('opening an account over the Web API', () => {
   it('a name is cut at 127 units, between characters, and has no control characters', async () => {
     const server = await testServer();
     const platform = platformOn(server);
-    await platform.open(anOrder({ name: `${'a'.repeat(120)}👩‍👩‍👧‍👦!` }), ANY_TIME, noSignal);
-    await platform.open(anOrder({ name: 'Ann\r\nLeverage: 500' }), ANY_TIME, noSignal);
+    await platform.open(anOrder({ name: `${'a'.repeat(120)}👩‍👩‍👧‍👦!` }), ANY_TIME, forever);
+    await platform.open(anOrder({ name: 'Ann\r\nLeverage: 500' }), ANY_TIME, forever);
     expect(server.accounts().map(({ name }) => name)).toEqual(['a'.repeat(120), 'Ann Leverage: 500']);
   });
 
   it('a warm session opens an account with one round trip', async () => {
     const server = await testServer();
     const platform = platformOn(server);
-    await platform.check(noSignal);
-    await platform.open(anOrder(), ANY_TIME, noSignal);
-    await platform.open(anOrder(), ANY_TIME, noSignal);
+    await platform.check(forever);
+    await platform.open(anOrder(), ANY_TIME, forever);
+    await platform.open(anOrder(), ANY_TIME, forever);
     expect({ sessions: server.sessions, commands: server.commands }).toEqual({ sessions: 1, commands: 2 });
   });
 });
@@ -113,10 +106,10 @@ describe('A command whose deadline has passed on the wall clock', () => {
     const server = await testServer();
     const platform = platformOn(server, { now });
     time = deadline;
-    const { login } = await platform.open(order, deadline, noSignal);
+    const { login } = await platform.open(order, deadline, forever);
     time = deadline + 1;
-    expect(await failure(platform.open(order, deadline, noSignal))).toMatchObject(late);
-    expect(await failure(platform.fund(login, 10_000, deadline, noSignal))).toMatchObject(late);
+    expect(await failureOf(platform.open(order, deadline, forever))).toMatchObject(late);
+    expect(await failureOf(platform.fund(login, 10_000, deadline, forever))).toMatchObject(late);
     expect(server.commands).toBe(1);
   });
 
@@ -126,7 +119,7 @@ describe('A command whose deadline has passed on the wall clock', () => {
       time += 1;
       response.writeHead(403).end('403 Forbidden');
     });
-    expect(await failure(platformOn(server, { now }).open(order, deadline, noSignal))).toMatchObject(late);
+    expect(await failureOf(platformOn(server, { now }).open(order, deadline, forever))).toMatchObject(late);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -137,7 +130,7 @@ describe('A command whose deadline has passed on the wall clock', () => {
       response.end('{"retcode":"0 Done","login":"1"}');
     });
     const platform = platformOn(server, { now });
-    const outcomes = await Promise.allSettled([1, 2, 3].map(() => platform.open(order, deadline, noSignal)));
+    const outcomes = await Promise.allSettled([1, 2, 3].map(() => platform.open(order, deadline, forever)));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
     expect(server.requests).toHaveLength(1);
   });
@@ -145,8 +138,8 @@ describe('A command whose deadline has passed on the wall clock', () => {
 
 it('A signal that has aborted keeps a command from being sent', async () => {
   const server = await testServer();
-  expect(await failure(platformOn(server).open(anOrder(), ANY_TIME, AbortSignal.abort()))).toMatchObject({
-    kind: 'platform_unavailable',
-  });
+  expect((await failureOf(platformOn(server).open(anOrder(), ANY_TIME, AbortSignal.abort()))).kind).toBe(
+    'platform_unavailable',
+  );
   expect(server.commands).toBe(0);
 });

@@ -1,0 +1,24 @@
+import type { PlatformFailure } from '../../lib/platform/platform.ts';
+
+/** A deadline that never comes. */
+export const ANY_TIME = Number.POSITIVE_INFINITY;
+export const forever = new AbortController().signal;
+
+/** The failure of a command. */
+export async function failureOf(command: Promise<unknown>): Promise<PlatformFailure> {
+  const outcome = await command.then(
+    () => undefined,
+    (error: unknown) => error as PlatformFailure,
+  );
+  if (outcome === undefined) throw new Error('It did not fail.');
+  if (outcome.kind === undefined) throw outcome;
+  return outcome;
+}
+
+/** What a command returns; or the kind of its failure and the reason, such as `platform_unavailable retcode_12`. */
+export function outcome(command: Promise<unknown>): Promise<unknown> {
+  return command.catch((error: PlatformFailure) => {
+    if (error.kind === undefined) throw error;
+    return `${error.kind} ${error.options.reason}`;
+  });
+}
