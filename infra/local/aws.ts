@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { CallSettings, WhatsAppSettings } from '../../lib/validators/deployment.ts';
+import { registrationConfig } from '../../lib/config.ts';
+import { emailDomain } from '../../lib/validators/deployment.ts';
 import { Bus } from './bus.ts';
 import { type Database, startDatabase } from './database.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
@@ -24,24 +25,6 @@ type ServiceName = (typeof SERVICES)[number];
 
 export type StandIns = Readonly<Record<Exclude<ServiceName, 'dynamodb' | 's3'>, StandIn> & { s3: S3StandIn }>;
 
-/** The resources of the simulated account. */
-export interface AwsResources {
-  /** The variables of all functions, from which a deployment's rights follow. */
-  environment: Readonly<Record<string, string>>;
-  /** Values by the secret's name. */
-  secrets: Map<string, string>;
-  /** Addresses and domains that mails may be sent from. */
-  verified: string[];
-  topicArn: string;
-  bucket: string;
-  /** The name of the event bus. */
-  eventBus: string;
-  /** Absent: nothing to call from. */
-  call?: CallSettings | undefined;
-  /** Absent: no linked number. */
-  whatsapp?: WhatsAppSettings | undefined;
-}
-
 /** The embedded services. */
 export interface LocalAws {
   outbox: Outbox;
@@ -64,34 +47,48 @@ export interface LocalAws {
 /**
  * Starts every service of AWS that a function calls, empty. Calls must be signed with a key of this start, and are
  * judged by the rights of the key's owner.
+ * @param settings the variables of all functions. They name the resources, and a deployment's rights follow from them
+ * @param secretValues by the secret's name
  */
-export async function startAws(resources: AwsResources): Promise<LocalAws> {
+export async function startAws(
+  settings: Readonly<Record<string, string>>,
+  secretValues: Map<string, string>,
+): Promise<LocalAws> {
+  const { email, call, whatsapp: linked } = registrationConfig(settings);
   const [outbox, bus, deliveries] = [new Outbox(), new Bus(), new DeliveryQueue()];
   bus.rule((event) => deliveries.send(event));
   const record = outbox.record.bind(outbox);
   const faults = Object.fromEntries(SERVICES.map((name) => [name, new Faults()])) as Record<ServiceName, Faults>;
-  const { administrator, callers, findAccessKey } = await identities(resources.environment);
+  const { administrator, callers, findAccessKey } = await identities(settings);
   const standInOptions = (name: ServiceName) => ({ faults: faults[name], record, callers });
-  const { call, whatsapp: linked, environment: variables } = resources;
 
   const [database, ses, sns, voice, whatsapp, s3, secrets, events, sqs] = await Promise.all([
     startDatabase({ faults: faults.dynamodb, callers }),
     startSes({
       ...standInOptions('ses'),
-      verified: resources.verified,
-      configurationSets: [variables.SES_CONFIGURATION_SET ?? ''],
+      verified: [email.senderAddress, emailDomain(email.senderAddress)],
+      configurationSets: [settings.SES_CONFIGURATION_SET ?? ''],
     }),
-    startSns({ ...standInOptions('sns'), topics: [resources.topicArn] }),
+    startSns({ ...standInOptions('sns'), topics: [settings.NOTIFICATIONS_TOPIC_ARN ?? ''] }),
     startVoice({
       ...standInOptions('voice'),
       originationIdentities: call === undefined ? [] : [call.originationIdentity],
-      protectConfigurations: [variables.PROTECT_CONFIGURATION ?? ''],
+      protectConfigurations: [settings.PROTECT_CONFIGURATION ?? ''],
     }),
-    startSocial({ ...standInOptions('whatsapp'), ...whatsAppNames(linked) }),
-    startS3({ ...standInOptions('s3'), buckets: [resources.bucket], scanned: variables.SCAN_DOCUMENTS === 'true' }),
-    startSecrets({ ...standInOptions('secrets'), secrets: resources.secrets }),
-    startEvents({ ...standInOptions('events'), buses: [resources.eventBus], deliver: bus.deliver.bind(bus) }),
-    startSqs({ ...standInOptions('sqs'), queue: deliveries, name: variables.WEBHOOK_QUEUE ?? '' }),
+    startSocial({
+      ...standInOptions('whatsapp'),
+      phoneNumberIds: linked === undefined ? [] : [linked.phoneNumberId],
+      codeTemplates: linked === undefined ? [] : [linked.codeTemplate],
+      noticeTemplates: linked === undefined ? [] : [linked.noticeTemplate],
+    }),
+    startS3({
+      ...standInOptions('s3'),
+      buckets: [settings.DOCUMENTS_BUCKET ?? ''],
+      scanned: settings.SCAN_DOCUMENTS === 'true',
+    }),
+    startSecrets({ ...standInOptions('secrets'), secrets: secretValues }),
+    startEvents({ ...standInOptions('events'), buses: [settings.EVENT_BUS ?? ''], deliver: bus.deliver.bind(bus) }),
+    startSqs({ ...standInOptions('sqs'), queue: deliveries, name: settings.WEBHOOK_QUEUE ?? '' }),
   ]);
   const standIns = { ses, sns, voice, whatsapp, s3, secrets, events, sqs };
   const environment = {
@@ -117,23 +114,17 @@ export async function startAws(resources: AwsResources): Promise<LocalAws> {
 }
 
 /** An access key for the administrator and for each function. */
-async function identities(environment: AwsResources['environment']) {
+async function identities(settings: Readonly<Record<string, string>>) {
   const administrator = newAccessKeyId();
   const callers = new Map<string, Caller>([[administrator, { name: 'administrator' }]]);
   const keys = new Map<string, string>();
-  for (const [name, rights] of Object.entries(await functionRights(environment))) {
+  for (const [name, rights] of Object.entries(await functionRights(settings))) {
     const key = newAccessKeyId();
     keys.set(name, key);
     callers.set(key, { name, rights });
   }
   // A function outside the deployment gets an unknown key.
   return { administrator, callers, findAccessKey: (name: string) => keys.get(name) ?? newAccessKeyId() };
-}
-
-function whatsAppNames(linked: WhatsAppSettings | undefined) {
-  if (linked === undefined) return { phoneNumberIds: [], codeTemplates: [], noticeTemplates: [] };
-  const { phoneNumberId, codeTemplate, noticeTemplate } = linked;
-  return { phoneNumberIds: [phoneNumberId], codeTemplates: [codeTemplate], noticeTemplates: [noticeTemplate] };
 }
 
 /**

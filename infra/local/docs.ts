@@ -28,15 +28,18 @@ interface OpenApiDocument {
   };
 }
 
-/** The document of the API reference. The reference can send every operation to this service. */
-export function docsRoutes(app: FastifyInstance, calls: FirstCalls): void {
+/**
+ * The document of the API reference. The reference can send every operation to this service.
+ * @param calls with the records that the service has; absent: it has those of the examples
+ */
+export function docsRoutes(app: FastifyInstance, calls: FirstCalls | undefined): void {
   app.get('/openapi.json', async ({ headers }, reply) => {
     const document = JSON.parse(await readFile(DOCUMENT, 'utf8')) as OpenApiDocument;
     const { license: _, ...info } = document.info;
     for (const { post } of Object.values(document.paths)) {
       for (const response of Object.values(post.responses)) shorten(response);
     }
-    fitExamples(document, calls);
+    if (calls !== undefined) fitExamples(document, calls);
     const local = {
       ...document,
       info: { ...info, description: `${LOCAL_NOTE}\n\n${info.description}` },
@@ -69,14 +72,10 @@ function shorten(response: ResponseObject): void {
  */
 function fitExamples({ paths, components }: OpenApiDocument, { registration, account }: FirstCalls): void {
   const userId = account?.path.split('/')[4];
-  const calls = [registration, account].filter((call) => call !== undefined);
-  const operations = Object.entries(paths).map(([template, { post }]) => {
+  for (const [template, { post }] of Object.entries(paths)) {
     const path = template.replace('{user_id}', userId ?? '');
-    return { body: post.requestBody.content['application/json'], call: calls.find((call) => call.path === path) };
-  });
-  if (operations.filter(({ body, call }) => hasMatchingExample(body.examples, call)).length === 2) return;
-
-  for (const { body, call } of operations) {
+    const call = [registration, account].find((one) => one?.path === path);
+    const body = post.requestBody.content['application/json'];
     if (call === undefined) delete body.examples;
     else body.examples = { own: { summary: 'Works with the records of this service', value: call.body } };
   }
@@ -88,15 +87,4 @@ function fitExamples({ paths, components }: OpenApiDocument, { registration, acc
   const { UserId } = components.parameters;
   delete UserId.schema.examples;
   UserId.example = userId;
-}
-
-/** True if an example names the same form or connection as the call. */
-function hasMatchingExample(
-  examples: Operation['requestBody']['content']['application/json']['examples'] = {},
-  call?: FirstCall,
-) {
-  return ['form_id', 'connection_id'].some(
-    (name) =>
-      call?.body[name] !== undefined && Object.values(examples).some(({ value }) => value[name] === call.body[name]),
-  );
 }

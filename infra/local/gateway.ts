@@ -68,13 +68,11 @@ const PREFLIGHT_HEADERS = {
   'access-control-max-age': String(CORS.maxAgeSeconds),
 };
 
-/** A Lambda result that has the members of payload format 2.0. */
+/** What a function of this project answers: the members of payload format 2.0 without cookies and bytes. */
 interface StructuredResult {
   statusCode: number;
   headers?: Record<string, string | number | boolean>;
-  cookies?: string[];
   body?: string;
-  isBase64Encoded?: boolean;
 }
 
 /** The gateway's own answer, as API Gateway words it. */
@@ -209,25 +207,20 @@ async function callHandler({ handler, functionName }: Route, event: GatewayEvent
   return handler(event, lambdaContext(functionName, endsAt));
 }
 
-/** A function's result in payload format 2.0: without a `statusCode` the whole result is a JSON body. */
+/** @throws Error if it has no status: the functions name it */
 function structuredResult(result: unknown): StructuredResult {
-  const plain: unknown = result === undefined ? null : JSON.parse(JSON.stringify(result));
-  if (typeof plain !== 'object' || plain === null || !('statusCode' in plain)) {
-    return { statusCode: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(plain) };
-  }
-  const status = Number(plain.statusCode);
-  if (!Number.isInteger(status) || status < 200 || status > 599)
-    throw new Error('The function answered no HTTP status.');
-  return { ...plain, statusCode: status };
+  const plain = JSON.parse(JSON.stringify(result ?? {})) as StructuredResult;
+  const { statusCode: status } = plain;
+  if (Number.isInteger(status) && status >= 200 && status <= 599) return plain;
+  throw new Error('The function answered no HTTP status.');
 }
 
-function sendResult(reply: FastifyReply, { statusCode, headers, cookies, body, isBase64Encoded }: StructuredResult) {
+function sendResult(reply: FastifyReply, { statusCode, headers, body }: StructuredResult) {
   for (const [name, value] of Object.entries(headers ?? {})) reply.header(name, String(value));
-  if (cookies !== undefined) reply.header('set-cookie', cookies);
   reply.code(statusCode);
   if (statusCode === 204 || statusCode === 304) return reply.send();
   if (!reply.hasHeader('content-type')) reply.header('content-type', 'text/plain;charset=UTF-8');
-  return reply.send(Buffer.from(body ?? '', isBase64Encoded === true ? 'base64' : 'utf8'));
+  return reply.send(Buffer.from(body ?? ''));
 }
 
 /** As bytes, to which no charset is added: API Gateway names none. */

@@ -70,7 +70,6 @@ export const SHOWN_PER_KIND = 50;
 export class LiveState {
   readonly #sources: LiveSources;
   readonly #sent = new Map<string, string>();
-  #outbox: { newestId: string | undefined; state: OutboxState } | undefined;
 
   constructor(sources: LiveSources) {
     this.#sources = sources;
@@ -80,7 +79,7 @@ export class LiveState {
   next(): [name: string, json: string][] {
     const state: PageState = {
       calls: this.#sources.firstCalls,
-      outbox: this.#outboxState(),
+      outbox: outboxState(this.#sources.outbox.list()),
       accounts: accountsState(this.#sources),
       faults: this.#sources.faults(),
       crm: crmState(this.#sources),
@@ -89,16 +88,6 @@ export class LiveState {
     const changed = parts.filter(([name, json]) => this.#sent.get(name) !== json);
     for (const [name, json] of changed) this.#sent.set(name, json);
     return changed;
-  }
-
-  /** Derived only after a change: ids grow, and clearing the outbox leaves none. */
-  #outboxState(): OutboxState {
-    const all = this.#sources.outbox.list();
-    const newestId = all.at(-1)?.id;
-    if (this.#outbox === undefined || this.#outbox.newestId !== newestId) {
-      this.#outbox = { newestId, state: outboxState(all) };
-    }
-    return this.#outbox.state;
   }
 }
 

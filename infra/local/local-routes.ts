@@ -30,6 +30,8 @@ export interface LocalState extends FaultTargets {
   captcha: Captcha | undefined;
   /** The calls that the page suggests. */
   firstCalls: FirstCalls;
+  /** The examples of the API reference work. */
+  hasDemoRecords: boolean;
   /** The environment that connects AWS clients to the stand-ins, for the operators' command. */
   environment: Readonly<Record<string, string>>;
 }
@@ -48,7 +50,7 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
         reply.header('cache-control', 'no-store');
       });
       pageRoutes(local);
-      docsRoutes(local, state.firstCalls);
+      docsRoutes(local, state.hasDemoRecords ? undefined : state.firstCalls);
       outboxRoutes(local, { ...state, faults: () => listFaults(state) });
       faultRoutes(local, state);
       platformRoutes(local, state.platforms);
@@ -149,7 +151,6 @@ function platformRoutes(app: FastifyInstance, platforms: ReadonlyMap<string, Sim
     if (server !== undefined) return server;
     throw new Refusal(404, 'No simulated server has this connection id.', { connections: [...platforms.keys()] });
   };
-  addPath(app, '/platforms', { GET: () => [...platforms.keys()] });
   addPath(app, '/platforms/:name/accounts', { GET: (request) => findServer(request).accounts() });
   addPath(app, '/platforms/:name/login', {
     POST: (request) => {

@@ -6,14 +6,12 @@ import { parseSigningSecret, type SigningKeys } from '../../lib/secrets/webhook-
 import {
   AccountEnvironment,
   ALL_COUNTRIES,
-  emailDomain,
   environmentVariables,
   RegistrationEnvironment,
 } from '../../lib/validators/deployment.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 import { signingSecretName } from '../settings.ts';
-import type { AwsResources } from './aws.ts';
 import { TABLES } from './database.ts';
 import { runningFunction } from './rights/identity.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
@@ -76,16 +74,6 @@ export const SETTINGS = {
 };
 
 type Registration = ReturnType<typeof registrationConfig>;
-
-/** The resources of the embedded services for this configuration. */
-export function localResources(
-  { email, call, whatsapp }: Registration,
-  environment: Record<string, string>,
-  secrets: Map<string, string>,
-): AwsResources {
-  const verified = [email.senderAddress, emailDomain(email.senderAddress)];
-  return { environment, secrets, verified, topicArn: TOPIC, bucket: BUCKET, eventBus: EVENT_BUS, call, whatsapp };
-}
 
 /** The keys that events are signed with for the CRM. */
 export function webhookKeys(secrets: ReadonlyMap<string, string>): SigningKeys {

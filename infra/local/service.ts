@@ -16,7 +16,7 @@ import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
 import { lambdaContext } from './gateway-event.ts';
 import { localRoutes } from './local-routes.ts';
-import { localResources, makeSecrets, providerKeys, SETTINGS, setEnvironment, webhookKeys } from './local-settings.ts';
+import { makeSecrets, providerKeys, SETTINGS, setEnvironment, webhookKeys } from './local-settings.ts';
 import type { Outbox, OutboxEntry } from './outbox.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import { runAsFunction } from './rights/identity.ts';
@@ -24,7 +24,7 @@ import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 import { resolveAddress, startPlatform } from './simulated-platforms.ts';
 import { type Captcha, startCaptcha } from './stand-ins/captcha.ts';
 import { type CrmStandIn, startCrm } from './stand-ins/crm.ts';
-import { type ProviderOptions, startProvider } from './stand-ins/provider.ts';
+import { startProvider } from './stand-ins/provider.ts';
 
 type LoadFunction = (name: DeployedFunction) => Promise<LambdaHandler>;
 
@@ -117,8 +117,12 @@ export async function startService(options: ServiceOptions = {}): Promise<LocalS
 async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalService, 'close'>> {
   const records = grantSecrets(options.records ?? DEMO_RECORDS);
   const settings = { ...SETTINGS, ...options.environment };
-  const surroundings = await startEnvironment(records, settings, options, open);
-  const { aws, captcha, crm, platforms, services, provider } = surroundings;
+  const { aws, form, platforms, services, captcha, crm, provider } = await startEnvironment(
+    records,
+    settings,
+    options,
+    open,
+  );
   const environment = {
     ...settings,
     CRM_WEBHOOK: options.crmWebhook?.url ?? crm?.webhook ?? '',
@@ -128,17 +132,17 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
     ...(options.quiet === false ? {} : QUIET),
   };
   open(setEnvironment(environment, aws.findAccessKey));
-  const local = { ...surroundings, ...aws, forms: records.forms, firstCalls: firstCalls(records), environment };
   loads += 1;
   const load = addIdentity(options.load ?? loadSource);
-  const tick = open(await startClock(load, options.clock === true));
+  const { tick } = open(await startClock(load, options.clock === true));
   await startNotifier(load, aws.deliveries);
+  const shown = { forms: records.forms, form, firstCalls: firstCalls(records), hasDemoRecords: !options.records };
   const { url, port } = open(
     await startGateway({
       routes: await loadRoutes(load),
       port: options.port ?? 0,
       allowedOrigins: options.allowedOrigins ?? [],
-      beside: (app) => localRoutes(app, local),
+      beside: (app) => localRoutes(app, { ...aws, ...shown, services, platforms, captcha, crm, environment }),
     }),
   );
   const faults = (target: string): Faults => {
@@ -146,25 +150,10 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
     if (found === undefined) throw new Error(`There is no target ${target}.`);
     return found;
   };
-  const { outbox, bus, deliveries, database, standIns } = aws;
-  return {
-    url,
-    port,
-    outbox,
-    bus,
-    deliveries,
-    crm,
-    captcha,
-    faults,
-    platforms,
-    database,
-    standIns,
-    environment,
-    tick: tick.now,
-  };
+  return { ...aws, url, port, crm, captcha, faults, platforms, environment, tick };
 }
 
-/** @param runs false: the functions are called only when `now` is */
+/** @param runs false: the functions are called only when `tick` is */
 async function startClock(load: LoadFunction, runs: boolean) {
   const calls: (() => Promise<unknown>)[] = [];
   const timers: NodeJS.Timeout[] = [];
@@ -176,7 +165,7 @@ async function startClock(load: LoadFunction, runs: boolean) {
     if (runs) timers.push(setInterval(() => void call().catch(() => {}), everyMinutes * 60_000));
   }
   return {
-    now: async () => void (await Promise.all(calls.map((call) => call()))),
+    tick: async () => void (await Promise.all(calls.map((call) => call()))),
     close: () => timers.forEach(clearInterval),
   };
 }
@@ -211,72 +200,46 @@ async function startEnvironment(
 ) {
   const told = registrationConfig(settings);
   const secrets = makeSecrets(records, told, { webhookKey: crmWebhook?.key, providerKey });
-  const aws = open(await startAws(localResources(told, settings, secrets)));
+  const aws = open(await startAws(settings, secrets));
   const services = new Map<string, Faults>(Object.entries(aws.faults));
-  const captcha = await addCaptcha(told, secrets, services, open);
-  const crm = crmWebhook === undefined ? await addCrm(secrets, services, open) : undefined;
-  const record = (entry: OutboxEntry) => aws.outbox.record(entry);
-  const provider = await addProvider(told, { keys: () => providerKeys(secrets), record }, services, open);
-  const platforms = await startPlatforms(records, secrets, open);
-  await aws.database.createTables(TABLES);
+  const addTarget = (name: string) => {
+    const faults = new Faults();
+    services.set(name, faults);
+    return faults;
+  };
+  const captcha =
+    told.captcha &&
+    open(
+      await startCaptcha({
+        secret: secrets.get(told.captcha.secret) ?? '',
+        faults: addTarget('captcha'),
+        settings: told.captcha,
+      }),
+    );
+  const crm =
+    crmWebhook === undefined
+      ? open(await startCrm({ keys: () => webhookKeys(secrets), faults: addTarget('crm') }))
+      : undefined;
+  let provider: Record<string, string | undefined> | undefined = told.provider;
+  if (provider !== undefined && Object.values(provider).includes(LOCAL_HOST)) {
+    const record = (entry: OutboxEntry) => aws.outbox.record(entry);
+    const { url: base } = open(
+      await startProvider({ keys: () => providerKeys(secrets), record, faults: addTarget('provider') }),
+    );
+    const urls = Object.entries(provider).map(([name, url]) => [name, url === LOCAL_HOST ? `${base}/${name}` : url]);
+    provider = Object.fromEntries(urls);
+  }
 
-  const table = open(crmTable(TABLES.crm, localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB')));
-  const write = (items: CrmItem[]) => table.write(items.map((put) => ({ put })));
-  const connections = records.connections.map((one) => resolveAddress(one, platforms.get(one.id)));
-  await write(await serializeItems({ ...records, connections }));
-  return { aws, services, captcha, provider, platforms, crm, form: (id: string) => readForm(table, id) };
-}
-
-/** Starts the broker's CRM, as a target of faults too. */
-async function addCrm(
-  secrets: ReadonlyMap<string, string>,
-  services: Map<string, Faults>,
-  open: Open,
-): Promise<CrmStandIn> {
-  const faults = new Faults();
-  services.set('crm', faults);
-  return open(await startCrm({ keys: () => webhookKeys(secrets), faults }));
-}
-
-/** Starts the captcha provider if the registration needs one, also as a target of faults. */
-async function addCaptcha(
-  { captcha }: ReturnType<typeof registrationConfig>,
-  secrets: ReadonlyMap<string, string>,
-  services: Map<string, Faults>,
-  open: Open,
-): Promise<Captcha | undefined> {
-  const secret = captcha && secrets.get(captcha.secret);
-  if (captcha === undefined || secret === undefined) return undefined;
-  const faults = new Faults();
-  services.set('captcha', faults);
-  return open(await startCaptcha({ secret, faults, settings: captcha }));
-}
-
-/**
- * Starts the stand-in of the broker's own provider if a channel uses it, also as a target of faults.
- * @returns the address of each channel's provider
- */
-async function addProvider(
-  { provider }: ReturnType<typeof registrationConfig>,
-  options: Pick<ProviderOptions, 'keys' | 'record'>,
-  services: Map<string, Faults>,
-  open: Open,
-): Promise<Record<string, string> | undefined> {
-  const urls = Object.entries(provider ?? {});
-  if (!urls.some(([, url]) => url === LOCAL_HOST)) return undefined;
-  const faults = new Faults();
-  services.set('provider', faults);
-  const standIn = open(await startProvider({ ...options, faults }));
-  return Object.fromEntries(
-    urls.map(([name, url = '']) => [name, url === LOCAL_HOST ? `${standIn.url}/${name}` : url]),
+  const simulated = records.connections.filter(({ host }) => host === LOCAL_HOST);
+  const platforms = new Map(
+    await Promise.all(simulated.map(async (one) => [one.id, open(await startPlatform(one, secrets))] as const)),
   );
-}
-
-/** Starts a server for every connection that is to be simulated. */
-async function startPlatforms({ connections }: CrmFile, secrets: ReadonlyMap<string, string>, open: Open) {
-  const simulated = connections.filter(({ host }) => host === LOCAL_HOST);
-  const entries = simulated.map(async (one) => [one.id, open(await startPlatform(one, secrets))] as const);
-  return new Map(await Promise.all(entries));
+  await aws.database.createTables(TABLES);
+  const table = open(crmTable(TABLES.crm, localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB')));
+  const connections = records.connections.map((one) => resolveAddress(one, platforms.get(one.id)));
+  const items: CrmItem[] = await serializeItems({ ...records, connections });
+  await table.write(items.map((put) => ({ put })));
+  return { aws, services, captcha, provider, platforms, crm, form: (id: string) => readForm(table, id) };
 }
 
 async function loadRoutes(load: LoadFunction): Promise<Route[]> {

@@ -47,7 +47,6 @@ const SECRETS = new Map([
 ]);
 const SENDER = 'no-reply@example.com';
 const RESOURCES = {
-  verified: ['example.com'],
   topicArn: 'arn:aws:sns:eu-west-1:000000000000:client-notifications',
   bucket: 'documents',
   eventBus: 'events',
@@ -118,7 +117,7 @@ async function startServices() {
   const rights: ManagerRights = {};
   const manager = { login: 1000, password: MANAGER_PASSWORD };
   const [aws, tp5, reg, gw] = await Promise.all([
-    startAws({ ...RESOURCES, environment: ENVIRONMENT, secrets: new Map(SECRETS) }),
+    startAws(ENVIRONMENT, new Map(SECRETS)),
     startWebApiServer({ manager, groups: TP5_GROUPS, rights, certificate: await localCertificate() }),
     startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
     startTextServer(gateway),

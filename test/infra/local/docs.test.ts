@@ -3,7 +3,7 @@ import { CHROMIUM } from '../../../infra/local/chromium.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { inChromium, TestBrowser } from '../../support/chromium.ts';
-import { call, get } from '../../support/local-service.ts';
+import { call } from '../../support/local-service.ts';
 
 const REGISTER = '/public/v1/account/register/request';
 const ACCOUNT = '/public/v1/users/{user_id}/tp4/accounts';
@@ -33,11 +33,6 @@ function examplesOf({ paths }: OpenApiDocument, path: string): object[] {
 }
 
 describe('the document of the API reference', () => {
-  it('is shown at the root', async () => {
-    const { status, headers } = await get(service, '/');
-    expect([status, headers.get('location')]).toEqual([302, '/_local/docs']);
-  });
-
   it('names the address that was called as its server', async () => {
     for (const url of [service.url, service.url.replace('localhost', '127.0.0.1')]) {
       const { servers, paths } = await readDocument(url);

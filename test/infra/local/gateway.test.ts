@@ -1,289 +1,288 @@
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
-import { type LambdaHandler, startGateway } from '../../../infra/local/gateway.ts';
-import { post, start, startRecording, startWith } from '../../support/gateway.ts';
+import type { Context } from 'aws-lambda';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type GatewayOptions, type LambdaHandler, type Route, startGateway } from '../../../infra/local/gateway.ts';
+import type { GatewayEvent } from '../../../infra/local/gateway-event.ts';
+
+const ROUTE = { method: 'POST', path: '/users/{user_id}/accounts', functionName: 'open-account', timeoutMs: 2_000 };
+const PATH = '/users/CLIENT01/accounts';
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** A function that answers too late. */
+const late: LambdaHandler = () => sleep(5_000, undefined, { ref: false });
+
+/** A gateway with one route, until the end of the test. It keeps the events that its function gets. */
+async function start(
+  handler: LambdaHandler = async () => ({ statusCode: 204 }),
+  route: Partial<Route> = {},
+  options: Partial<GatewayOptions> = {},
+) {
+  const events: GatewayEvent[] = [];
+  const contexts: Context[] = [];
+  const record: LambdaHandler = (event, context) => {
+    events.push(event);
+    contexts.push(context);
+    return handler(event, context);
+  };
+  const gateway = await startGateway({ routes: [{ ...ROUTE, ...route, handler: record }], ...options });
+  onTestFinished(() => gateway.close());
+  const post = (body = '{}', headers: Record<string, string> = JSON_TYPE, path = PATH) =>
+    fetch(gateway.url + path, { method: 'POST', body, headers });
+  return { ...gateway, events, contexts, post };
+}
+
+/** A request with headers that `fetch` does not send. @returns the status */
+function postRaw(url: string, headers: OutgoingHttpHeaders): Promise<number | undefined> {
+  const { port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path: PATH, method: 'POST', headers };
+    httpRequest(options, ({ statusCode }) => resolve(statusCode))
+      .on('error', reject)
+      .end();
+  });
+}
 
 describe('the event of a request', () => {
   it('is of payload format 2.0', async () => {
-    const { url, events } = await startRecording();
-    await post(`${url}/users/CLIENT01/accounts?a=1&a=2&b=%20`, '{"x":"é"}', {
-      'content-type': 'application/json; charset=utf-8',
-      'User-Agent': 'integrator/1',
-      cookie: 'one=1; two=2',
-    });
+    const { url, events, contexts, post } = await start();
+    const headers = { ...JSON_TYPE, 'User-Agent': 'integrator/1', cookie: 'one=1; two=2' };
+    const answer = await post('{"x":"é"}', headers, '/users/a%2Fb%20%C3%A9/accounts?a=1&a=2&b=%20');
+    await postRaw(url, { host: 'localhost', 'X-Twice': ['a', 'b'] });
     expect(events[0]).toMatchObject({
       version: '2.0',
       routeKey: 'POST /users/{user_id}/accounts',
-      rawPath: '/users/CLIENT01/accounts',
+      rawPath: '/users/a%2Fb%20%C3%A9/accounts',
       rawQueryString: 'a=1&a=2&b=%20',
       cookies: ['one=1', 'two=2'],
       queryStringParameters: { a: '1,2', b: ' ' },
-      pathParameters: { user_id: 'CLIENT01' },
+      pathParameters: { user_id: 'a/b é' },
+      headers: { 'user-agent': 'integrator/1' },
       body: '{"x":"é"}',
       isBase64Encoded: false,
       requestContext: {
         http: {
           method: 'POST',
-          path: '/users/CLIENT01/accounts',
+          path: '/users/a%2Fb%20%C3%A9/accounts',
           sourceIp: expect.stringMatching(/^(127\.0\.0\.1|::1)$/),
           userAgent: 'integrator/1',
         },
+        requestId: answer.headers.get('apigw-requestid'),
         routeKey: 'POST /users/{user_id}/accounts',
         stage: '$default',
         time: expect.stringMatching(/^\d{2}\/\w{3}\/\d{4}:\d{2}:\d{2}:\d{2} \+0000$/),
         timeEpoch: expect.any(Number),
       },
     });
-    expect(events[0]?.headers).toMatchObject({ 'user-agent': 'integrator/1' });
     expect(events[0]?.headers.cookie).toBeUndefined();
     expect(events[0]?.requestContext).not.toHaveProperty('authorizer');
-  });
-
-  it('has lower-case header names, and several values of one joined by a comma', async () => {
-    const { url, events } = await startRecording();
-    await new Promise((resolve, reject) => {
-      httpRequest(`${url}/users/CLIENT01/accounts`, { method: 'POST', headers: { 'X-Twice': ['a', 'b'] } }, resolve)
-        .on('error', reject)
-        .end();
+    expect(events[1]?.headers).toMatchObject({ 'x-twice': 'a,b' });
+    expect(events[1]).not.toHaveProperty('body');
+    expect(events[1]?.requestContext.requestId).not.toBe(events[0]?.requestContext.requestId);
+    expect(contexts[0]).toMatchObject({
+      functionName: 'open-account',
+      awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     });
-    expect(events[0]?.headers).toMatchObject({ 'x-twice': 'a,b' });
+    expect(contexts[0]?.getRemainingTimeInMillis()).toBeLessThanOrEqual(2_000);
   });
 
-  it('has decoded path parameters', async () => {
-    const { url, events } = await startRecording();
-    await post(`${url}/users/a%2Fb%20%C3%A9/accounts`, '{}');
-    expect(events[0]?.pathParameters).toEqual({ user_id: 'a/b é' });
-  });
-
-  it.each(['application/vnd.api+json', 'application/octet-stream', 'image/png', 'nonsense'])(
+  it.each(['application/vnd.api+json', 'application/octet-stream', 'nonsense'])(
     'has a body of %s in base64',
     async (type) => {
-      const { url, events } = await startRecording();
-      await post(`${url}/users/CLIENT01/accounts`, '{"x":1}', { 'content-type': type });
+      const { events, post } = await start();
+      await post('{"x":1}', { 'content-type': type });
       expect(events[0]).toMatchObject({ isBase64Encoded: true, body: Buffer.from('{"x":1}').toString('base64') });
     },
   );
 
-  it('has no body where none was sent', async () => {
-    const { url, events } = await startRecording();
-    await fetch(`${url}/users/CLIENT01/accounts`, { method: 'POST' });
-    expect(events[0]).not.toHaveProperty('body');
-  });
-
   it.each([
     ['203.0.113.9, 10.0.0.1', '203.0.113.9'],
     [' 2001:db8::1 ', '2001:db8::1'],
-    ['203.0.113.9:4711', '203.0.113.9'],
     ['[2001:db8::1]:4711, 10.0.0.1', '2001:db8::1'],
     ['not an address', expect.stringMatching(/^(127\.0\.0\.1|::1)$/)],
   ])('names the first address of X-Forwarded-For, without a port, as its source: %s', async (header, source) => {
-    const { url, events } = await startRecording();
-    await post(`${url}/users/CLIENT01/accounts`, '{}', { 'x-forwarded-for': header });
+    const { events, post } = await start();
+    await post('{}', { 'x-forwarded-for': header });
     expect(events[0]?.requestContext.http.sourceIp).toEqual(source);
-  });
-
-  it('has a request id of its own, which the answer names too', async () => {
-    const { url, events } = await startRecording();
-    const answers = [
-      await post(`${url}/users/CLIENT01/accounts`, '{}'),
-      await post(`${url}/users/CLIENT01/accounts`, '{}'),
-    ];
-    const ids = events.map((event) => event.requestContext.requestId);
-    expect(new Set(ids).size).toBe(2);
-    expect(answers.map((answer) => answer.headers.get('apigw-requestid'))).toEqual(ids);
-  });
-
-  it("comes with a context that counts down the function's timeout", async () => {
-    const { url, contexts } = await startRecording();
-    await post(`${url}/users/CLIENT01/accounts`, '{}');
-    const [context] = contexts;
-    expect(context).toMatchObject({
-      functionName: 'open-account',
-      awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-    });
-    expect(context?.getRemainingTimeInMillis()).toBeGreaterThan(0);
-    expect(context?.getRemainingTimeInMillis()).toBeLessThanOrEqual(2_000);
   });
 });
 
 describe('the answer to a request', () => {
-  it('is the function’s answer, with its headers and cookies', async () => {
-    const url = await start(async () => ({
-      statusCode: 409,
-      headers: { 'content-type': 'application/problem+json', 'retry-after': 3 },
-      cookies: ['a=1', 'b=2'],
-      body: '{"type":"x"}',
-    }));
-    const answer = await post(`${url}/users/CLIENT01/accounts`, '{}');
-    expect(answer.status).toBe(409);
+  it('is the function’s answer, with its headers', async () => {
+    const headers = { 'content-type': 'application/problem+json', 'retry-after': 3 };
+    const { post } = await start(async () => ({ statusCode: 409, headers, body: '{"type":"x"}' }));
+    const answer = await post();
+    expect([answer.status, await answer.text()]).toEqual([409, '{"type":"x"}']);
     expect(answer.headers.get('content-type')).toBe('application/problem+json');
     expect(answer.headers.get('retry-after')).toBe('3');
-    expect(answer.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
-    expect(await answer.text()).toBe('{"type":"x"}');
-  });
-
-  it('is binary if the function’s body is base64', async () => {
-    const bytes = Buffer.from([0, 255, 1]);
-    const url = await start(async () => ({ statusCode: 200, body: bytes.toString('base64'), isBase64Encoded: true }));
-    const answer = await post(`${url}/users/CLIENT01/accounts`, '{}');
-    expect(Buffer.from(await answer.arrayBuffer())).toEqual(bytes);
-  });
-
-  it('is the whole result as JSON if the function sets no status', async () => {
-    const url = await start(async () => ({ hello: 'world' }));
-    const answer = await post(`${url}/users/CLIENT01/accounts`, '{}');
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toEqual({ hello: 'world' });
   });
 
   it('of status 204 has neither body nor content type', async () => {
-    const { url } = await startRecording();
-    const answer = await post(`${url}/users/CLIENT01/accounts`, '{}');
-    expect(answer.status).toBe(204);
-    expect(answer.headers.get('content-type')).toBeNull();
-    expect(answer.headers.get('content-length')).toBeNull();
+    const { post } = await start();
+    const { status, headers } = await post();
+    expect([status, headers.get('content-type'), headers.get('content-length')]).toEqual([204, null, null]);
   });
 
   it.each([
-    ['another path', 'POST', '/users/CLIENT01/account'],
-    ['another method', 'GET', '/users/CLIENT01/accounts'],
-    ['a slash at the end', 'POST', '/users/CLIENT01/accounts/'],
-    ['an empty path parameter', 'POST', '/users//accounts'],
-    ['another case', 'POST', '/Users/CLIENT01/accounts'],
-    ['a longer path', 'POST', '/users/CLIENT01/accounts/1'],
-  ])('to %s is 404 in the words of the gateway', async (_, method, path) => {
-    const { url } = await startRecording();
-    const answer = await fetch(url + path, { method });
-    expect(answer.status).toBe(404);
-    expect(await answer.json()).toEqual({ message: 'Not Found' });
-  });
-
-  it.each(['{', '', 'x'.repeat(2_000_000)])('to another path is 404, with any body', async (body) => {
-    const { url } = await startRecording();
-    const answer = await post(`${url}/users/CLIENT01/account`, body);
+    ['another path', 'POST', '/users/CLIENT01/account', '{}'],
+    ['another path, with any body', 'POST', '/users/CLIENT01/account', 'x'.repeat(2_000_000)],
+    ['another method', 'PUT', PATH, '{}'],
+    ['a slash at the end', 'POST', `${PATH}/`, '{}'],
+    ['an empty path parameter', 'POST', '/users//accounts', '{}'],
+    ['another case', 'POST', '/Users/CLIENT01/accounts', '{}'],
+  ])('to %s is 404 in the words of the gateway', async (_, method, path, body) => {
+    const { url } = await start();
+    const answer = await fetch(url + path, { method, body, headers: JSON_TYPE });
     expect([answer.status, await answer.json()]).toEqual([404, { message: 'Not Found' }]);
   });
 
-  it('is 400 if the path is malformed', async () => {
-    const { url } = await startRecording();
-    expect((await post(`${url}/users/%E0%A4%A/accounts`, '{}')).status).toBe(400);
-  });
-
-  it.each([
+  it.each<[says: string, LambdaHandler, Partial<Route>, Partial<GatewayOptions>, status: number, message: string]>([
     [
       'throws',
       () => {
         throw new Error('secret');
       },
+      {},
+      {},
+      500,
+      'Internal Server Error',
     ],
-    ['rejects', async () => Promise.reject(new Error('secret'))],
-    ['answers no status of HTTP', async () => ({ statusCode: 'secret' })],
-  ] as [string, LambdaHandler][])('is 500 in the words of the gateway when the function %s', async (_, handler) => {
-    const url = await start(handler);
-    const answer = await post(`${url}/users/CLIENT01/accounts`, '{}');
-    expect(answer.status).toBe(500);
-    expect(await answer.json()).toEqual({ message: 'Internal Server Error' });
-  });
-
-  it("is 500 when the function's own time is over", async () => {
-    const url = await start(() => sleep(5_000, undefined, { ref: false }), { timeoutMs: 50 });
-    expect((await post(`${url}/users/CLIENT01/accounts`, '{}')).status).toBe(500);
-  });
-
-  it("is 503 when the gateway's time is over", async () => {
-    const url = await start(() => sleep(5_000, undefined, { ref: false }), {}, { integrationTimeoutMs: 50 });
-    const answer = await post(`${url}/users/CLIENT01/accounts`, '{}');
-    expect(answer.status).toBe(503);
-    expect(await answer.json()).toEqual({ message: 'Service Unavailable' });
+    ['rejects', async () => Promise.reject(new Error('secret')), {}, {}, 500, 'Internal Server Error'],
+    ['answers no status of HTTP', async () => ({ statusCode: 'secret' }), {}, {}, 500, 'Internal Server Error'],
+    ['has no more time', late, { timeoutMs: 50 }, {}, 500, 'Internal Server Error'],
+    ['works longer than the gateway waits', late, {}, { integrationTimeoutMs: 50 }, 503, 'Service Unavailable'],
+  ])('is in the words of the gateway when the function %s', async (_, handler, route, options, status, message) => {
+    const { post } = await start(handler, route, options);
+    const answer = await post();
+    expect([answer.status, await answer.json()]).toEqual([status, { message }]);
   });
 
   it.each([6, 11, 40])('is 413 to a body of %i MB, which the function never gets', async (megabytes) => {
-    const { url, events } = await startRecording();
-    const answer = await post(`${url}/users/CLIENT01/accounts`, JSON.stringify('x'.repeat(megabytes * 1024 * 1024)));
-    expect(answer.status).toBe(413);
-    expect(await answer.json()).toEqual({ message: 'Request Too Long' });
+    const { events, post } = await start();
+    const answer = await post(JSON.stringify('x'.repeat(megabytes * 1024 * 1024)));
+    expect([answer.status, await answer.json()]).toEqual([413, { message: 'Request Too Long' }]);
     expect(events).toEqual([]);
   });
 
   it('is not 413 to a body of 5.9 MB', async () => {
-    const { url, events } = await startRecording();
-    expect((await post(`${url}/users/CLIENT01/accounts`, 'x'.repeat(5_900_000))).status).toBe(204);
+    const { events, post } = await start();
+    expect((await post('x'.repeat(5_900_000))).status).toBe(204);
     expect(events[0]?.body).toHaveLength(5_900_000);
   });
 
-  it('is 431 to headers of more than 10 KB', async () => {
-    const { url } = await startRecording();
-    expect((await post(`${url}/users/CLIENT01/accounts`, '{}', { 'x-long': 'x'.repeat(11_000) })).status).toBe(431);
+  it('is 431 to headers of more than 10 KB, and 400 to a malformed path', async () => {
+    const { post } = await start();
+    expect((await post('{}', { 'x-long': 'x'.repeat(11_000) })).status).toBe(431);
+    expect((await post('{}', JSON_TYPE, '/users/%E0%A4%A/accounts')).status).toBe(400);
   });
 });
 
 describe('the gateway', () => {
   it('listens on IPv4 and, if the machine has it, IPv6', async () => {
-    const { url } = await startRecording();
-    const { port } = new URL(url);
-    expect((await post(`http://127.0.0.1:${port}/users/CLIENT01/accounts`, '{}')).status).toBe(204);
-    const six = await post(`http://[::1]:${port}/users/CLIENT01/accounts`, '{}').catch(() => undefined);
+    const { port } = await start();
+    expect((await fetch(`http://127.0.0.1:${port}${PATH}`, { method: 'POST' })).status).toBe(204);
+    const six = await fetch(`http://[::1]:${port}${PATH}`, { method: 'POST' }).catch(() => undefined);
     if (six !== undefined) expect(six.status).toBe(204);
+    await expect(startGateway({ routes: [], port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
   it('continues when a caller disconnects in the middle of its body or before its answer', async () => {
-    let calls = 0;
-    const url = await start(async () => {
-      calls += 1;
+    const { port, events, post } = await start(async () => {
       await sleep(50);
       return { statusCode: 200, body: 'x'.repeat(1_000_000) };
     });
-    const { port } = new URL(url);
     for (const sent of ['{"half', '{"half":1}']) {
-      const socket = connect(Number(port), '127.0.0.1');
+      const socket = connect(port, '127.0.0.1');
       socket.on('error', () => {});
-      socket.write(`POST /users/CLIENT01/accounts HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n${sent}`);
+      socket.write(`POST ${PATH} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n${sent}`);
       await sleep(30);
       socket.resetAndDestroy();
     }
-    expect((await post(`${url}/users/CLIENT01/accounts`, '{}')).status).toBe(200);
-    expect(calls).toBe(2);
+    expect((await post()).status).toBe(200);
+    expect(events).toHaveLength(2);
   });
 
   it('lets a function work on eight events at a time, and on the others in the order in which they came', async () => {
-    const began: string[] = [];
     const ends: (() => void)[] = [];
-    const { url } = await startWith(async ({ body }) => {
-      began.push(String(body));
-      await new Promise<void>((resolve) => ends.push(resolve));
-    });
+    const { events, post } = await start(() => new Promise<void>((resolve) => ends.push(resolve)));
     const calls: Promise<unknown>[] = [];
     for (let call = 1; call <= 10; call += 1) {
-      calls.push(post(`${url}/users/CLIENT01/accounts`, String(call)));
-      if (call <= 8) await expect.poll(() => began.length).toBe(call);
+      calls.push(post(String(call)));
+      if (call <= 8) await expect.poll(() => events.length).toBe(call);
       else await sleep(50);
     }
-    expect(began).toHaveLength(8);
+    expect(events).toHaveLength(8);
     ends.shift()?.();
-    await expect.poll(() => began.length).toBe(9);
-    while (began.length < 10 || ends.length > 0) {
+    await expect.poll(() => events.length).toBe(9);
+    while (events.length < 10 || ends.length > 0) {
       ends.shift()?.();
       await sleep(1);
     }
     await Promise.all(calls);
-    expect(began.at(-2)).toBe('9');
-    expect(began.at(-1)).toBe('10');
-  });
-
-  it('says so when its port is in use', async () => {
-    const { url } = await startRecording();
-    const second = startGateway({ routes: [], port: Number(new URL(url).port) });
-    await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    expect(events.slice(-2).map(({ body }) => body)).toEqual(['9', '10']);
   });
 
   it('ends a running call when it closes', async () => {
-    const gateway = await startWith(() => sleep(5_000, undefined, { ref: false }), { timeoutMs: 10_000 });
-    const call = post(`${gateway.url}/users/CLIENT01/accounts`, '{}');
+    const { events, post, close } = await start(late);
+    const call = post();
     call.catch(() => {});
-    await sleep(50);
-    await gateway.close();
+    await expect.poll(() => events.length).toBe(1);
+    await close();
     await expect(call).rejects.toThrow();
   });
+});
+
+describe('pages of other origins', () => {
+  const origin = 'https://register.example.com';
+  const preflight = { origin, 'access-control-request-method': 'POST' };
+
+  it('may call a route that is open to pages where their origin is allowed', async () => {
+    const { url, post } = await start(undefined, { cors: true }, { allowedOrigins: ['http://localhost:5173', origin] });
+    const asked = await fetch(url + PATH, { method: 'OPTIONS', headers: preflight });
+    expect(asked.status).toBe(204);
+    expect(asked.headers.get('access-control-allow-origin')).toBe(origin);
+    expect(asked.headers.get('access-control-allow-methods')).toBe('POST');
+    expect(asked.headers.get('access-control-allow-headers')).toMatch(/content-type.*idempotency-key/);
+    const answer = await post('{}', { origin });
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([204, origin]);
+    expect(answer.headers.get('access-control-expose-headers')).toContain('x-request-id');
+  });
+
+  it.each([
+    ['any other route', {}, { allowedOrigins: [origin] }],
+    ['any route where their origin is not allowed', { cors: true }, { allowedOrigins: [`${origin}:8443`] }],
+    ['any route where none is allowed', { cors: true }, {}],
+  ])('may not call %s', async (_, route, options) => {
+    const { url, events } = await start(undefined, route, options);
+    for (const method of ['OPTIONS', 'POST']) {
+      const answer = await fetch(url + PATH, { method, headers: preflight });
+      expect([answer.status, await answer.json()]).toEqual([403, { message: 'Forbidden' }]);
+      expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    }
+    expect(events).toEqual([]);
+  });
+
+  it.each(['null', 'http://localhost:1', 'http://localhost.evil.example'])('are foreign: %s', async (foreign) => {
+    const { events, post } = await start();
+    expect((await post('{}', { origin: foreign })).status).toBe(403);
+    expect((await post('{}', { origin: foreign }, '/nothing')).status).toBe(403);
+    expect(events).toEqual([]);
+  });
+
+  it('are not the pages of the gateway itself', async () => {
+    const { url, port } = await start();
+    for (const own of [url, `http://127.0.0.1:${port}`]) {
+      expect((await fetch(own + PATH, { method: 'POST', headers: { origin: own } })).status).toBe(204);
+    }
+  });
+
+  it.each(['evil.example', 'localhost.evil.example', 'LOCALHOST.:80', '[::2]', '0.0.0.0'])(
+    'may not call this machine by another name: "%s"',
+    async (host) => {
+      const { url, events } = await start();
+      expect(await postRaw(url, { host })).toBe(403);
+      expect(events).toEqual([]);
+    },
+  );
 });

@@ -25,13 +25,6 @@ describe('a local service of other records', () => {
     }
   });
 
-  it('has the configured channels', async () => {
-    await during({ environment: { CHANNELS: 'email,sms' } }, async (service) => {
-      const answer = await register(service, { otp_type: 'call', phone: PHONE });
-      expect(await answer.json()).toMatchObject({ type: 'otp_type_unavailable', available: ['email', 'sms'] });
-    });
-  });
-
   it('uses the country rules of the stack for calls, if it serves some countries', async () => {
     await during({ environment: ONE_COUNTRY }, async (service) => {
       expect((await register(service, { otp_type: 'call', phone: PHONE })).status).toBe(204);
