@@ -3,7 +3,7 @@ import type { Fault, FaultKind } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
 import { findCode } from './one-time-code.ts';
 import type { SentMessage } from './outbox.ts';
-import type { SimulatedAccount } from './platforms/simulated-server.ts';
+import type { SimulatedAccount } from './platforms/account-store.ts';
 import type { LocalClient, ReceivedMessage } from './stand-ins/crm.ts';
 import type { BusEvent } from './stand-ins/events.ts';
 

@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { type Fault, Faults } from '../faults.ts';
 import { listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
+import { AccountStore } from './account-store.ts';
 
 /** The delay of a slow or late server whose fault names none, in milliseconds. */
 const ACTING_LATE_MS = 1_000;
@@ -9,48 +10,17 @@ const ACTING_LATE_MS = 1_000;
 /** A return code in no list: the fault `retcode` with it carries the command out. */
 export const UNDOCUMENTED_CODE = 9_999;
 
-/** An account on a simulated trading server, as `/_local/platforms/{connection_id}/accounts` shows it. */
-export interface SimulatedAccount {
-  login: number;
-  group: string;
-  leverage: number;
-  name: string;
-  email: string;
-  /** Trading is disabled. */
-  readonly: boolean;
-  balance: number;
-  comment: string;
-}
-
-/** Accounts of strangers: a range of logins in one group. */
-export interface BulkAccounts {
-  group: string;
-  from: number;
-  count: number;
-}
-
 /** A simulated trading server that listens on 127.0.0.1 and speaks its real protocol. */
-export interface SimulatedServer {
+export type SimulatedServer = Omit<AccountStore, 'bulk' | 'find' | 'add'> & {
   readonly port: number;
   /** `web-api` only: the PEM of the certificate that the server shows. */
   readonly ca?: string;
   /** The faults of the next commands. Authentication and keep-alive do not count as commands, but may be a step. */
   readonly faults: Faults;
-  accounts(): SimulatedAccount[];
-  /** The other members that the account was opened with, by their names in the protocol, in lower case. */
-  details(login: number): Readonly<Record<string, string>> | undefined;
-  /** Adds accounts of strangers. They cost no memory and are not listed. */
-  populate(bulk: BulkAccounts): void;
-  /** Changes an account, as a dealer or a plug-in does. */
-  edit(login: number, changes: Partial<Pick<SimulatedAccount, 'comment' | 'group'>>): void;
-  /** Removes an account, as restoring the server from a backup does. */
-  remove(login: number): void;
-  /** What this password opens. */
-  access(login: number, password: string): 'master' | 'investor' | 'none';
   /** The number of received commands, without authentication and keep-alive. */
   readonly commands: number;
   close(): Promise<void>;
-}
+};
 
 /** A group of a simulated server. */
 export interface SimulatedGroup {
@@ -61,29 +31,18 @@ export interface SimulatedGroup {
   permitted?: boolean;
 }
 
-export function isBulkAccount(bulk: BulkAccounts | undefined, login: number): boolean {
-  return bulk !== undefined && login >= bulk.from && login < bulk.from + bulk.count;
-}
-
-/** The accounts of a simulated server, in the format of its protocol. */
-interface Accounts extends Pick<SimulatedServer, 'details' | 'edit' | 'remove' | 'access'> {
-  bulk: BulkAccounts | undefined;
-  list(): SimulatedAccount[];
-}
-
 /** The shared part of the simulated servers: the port, its connections, the faults and the accounts. */
-export abstract class SimulatedPlatform implements SimulatedServer {
+export abstract class SimulatedPlatform extends AccountStore {
   readonly faults: Faults;
   port = 0;
   commands = 0;
   protected readonly sockets = new Set<Socket>();
   protected down: ReturnType<typeof downtime> | undefined;
-  readonly #accounts: Accounts;
   readonly #listener: Server;
   readonly #closing = new AbortController();
 
-  constructor(accounts: Accounts, steps: Faults['steps'] = {}) {
-    this.#accounts = accounts;
+  constructor(firstLogin: number, steps: Faults['steps'] = {}) {
+    super(firstLogin);
     this.faults = new Faults(steps);
     this.#listener = createServer({ noDelay: true }, (socket) => {
       this.sockets.add(socket);
@@ -120,29 +79,5 @@ export abstract class SimulatedPlatform implements SimulatedServer {
     const { kind } = this.faults.peek() ?? {};
     const waits = (kind === 'reply_lost' || kind === 'late') && !changesSomething;
     return waits ? undefined : this.faults.next();
-  }
-
-  accounts(): SimulatedAccount[] {
-    return this.#accounts.list();
-  }
-
-  details(login: number) {
-    return this.#accounts.details(login);
-  }
-
-  populate(bulk: BulkAccounts): void {
-    this.#accounts.bulk = bulk;
-  }
-
-  edit(login: number, changes: Parameters<SimulatedServer['edit']>[1]): void {
-    this.#accounts.edit(login, changes);
-  }
-
-  remove(login: number): void {
-    this.#accounts.remove(login);
-  }
-
-  access(login: number, password: string) {
-    return this.#accounts.access(login, password);
   }
 }

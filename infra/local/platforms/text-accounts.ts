@@ -1,5 +1,6 @@
 import iconv from 'iconv-lite';
-import { type BulkAccounts, isBulkAccount, type SimulatedAccount, type SimulatedGroup } from './simulated-server.ts';
+import type { AccountStore, StoredAccount } from './account-store.ts';
+import type { SimulatedGroup } from './simulated-server.ts';
 
 export interface TextServerOptions {
   dialect: 'web-registration' | 'interface-gateway';
@@ -49,13 +50,6 @@ const KEYS = new Set([
 const MAX_LOGIN = 2_147_483_647;
 const UNKNOWN_COMMAND: Reply = ['ERROR', 'invalid CMD'];
 
-interface Kept extends SimulatedAccount {
-  master: string;
-  investor: string;
-  /** By the parameter's name in lower case. */
-  details: Readonly<Record<string, string>>;
-}
-
 /**
  * The commands of both dialects, read as the real servers read them: a parameter is the first `KEY=` anywhere in the
  * line, its value runs to the next `|`, more than fits is cut, and nothing of it is checked.
@@ -63,44 +57,14 @@ interface Kept extends SimulatedAccount {
 export class TextAccounts {
   readonly #options: TextServerOptions;
   readonly #codePage: string;
-  readonly #accounts = new Map<number, Kept>();
+  readonly #accounts: AccountStore;
   /** When an `IP=` last opened an account. */
   readonly #visitors = new Map<string, number>();
-  /** Accounts of strangers, with only a login. */
-  bulk: BulkAccounts | undefined;
-  #nextLogin: number;
 
-  constructor(options: TextServerOptions) {
+  constructor(options: TextServerOptions, accounts: AccountStore) {
     this.#options = options;
     this.#codePage = options.codePage ?? 'windows-1252';
-    this.#nextLogin = options.firstLogin ?? 100_001;
-  }
-
-  list(): SimulatedAccount[] {
-    return [...this.#accounts.values()].map(
-      ({ login, group, leverage, name, email, readonly, balance, comment }) =>
-        ({ login, group, leverage, name, email, readonly, balance, comment }) satisfies SimulatedAccount,
-    );
-  }
-
-  details(login: number): Kept['details'] | undefined {
-    return this.#accounts.get(login)?.details;
-  }
-
-  edit(login: number, changes: Partial<Pick<SimulatedAccount, 'comment' | 'group'>>): void {
-    const account = this.#accounts.get(login);
-    if (account !== undefined) Object.assign(account, changes);
-  }
-
-  remove(login: number): void {
-    this.#accounts.delete(login);
-  }
-
-  access(login: number, password: string): 'master' | 'investor' | 'none' {
-    const account = this.#accounts.get(login);
-    if (account === undefined || password === '') return 'none';
-    if (account.master === password) return 'master';
-    return account.investor === password ? 'investor' : 'none';
+    this.#accounts = accounts;
   }
 
   /** @param line one line as it came, a character for each byte */
@@ -161,7 +125,7 @@ export class TextAccounts {
     });
   }
 
-  #read(command: string, group: string): Omit<Kept, 'login' | 'readonly' | 'balance'> {
+  #read(command: string, group: string): Omit<StoredAccount, 'login' | 'readonly' | 'balance'> {
     const text = (key: string, size: number) => this.#decode(find(command, key) ?? '', size);
     return {
       group,
@@ -177,16 +141,13 @@ export class TextAccounts {
     };
   }
 
-  #add(account: Kept): string[] {
+  #add(account: StoredAccount): string[] {
     if (account.login > MAX_LOGIN || this.#exists(account.login)) return error('account create failed');
-    while (this.#exists(this.#nextLogin)) this.#nextLogin += 1;
-    const login = account.login > 0 ? account.login : this.#nextLogin;
-    this.#accounts.set(login, { ...account, login });
-    return ['OK', `LOGIN=${login}`];
+    return ['OK', `LOGIN=${this.#accounts.add(account)}`];
   }
 
   #exists(login: number): boolean {
-    return this.#accounts.has(login) || isBulkAccount(this.bulk, login);
+    return this.#accounts.find(login) !== undefined;
   }
 
   #checkAccount(command: string): Reply {
@@ -199,7 +160,7 @@ export class TextAccounts {
     const [login, password] = [find(command, 'LOGIN='), find(command, 'PASSWORD=')];
     if (login === undefined || password === undefined)
       return error(`miss ${login === undefined ? 'LOGIN' : 'PASSWORD'}`);
-    const right = this.access(integer(login), this.#decode(password, SIZES.password)) === 'master';
+    const right = this.#accounts.access(integer(login), this.#decode(password, SIZES.password)) === 'master';
     return right ? ['OK', 'password is right'] : error('password is wrong');
   }
 

@@ -51,13 +51,12 @@ export async function startTextServer(options: TextServerOptions): Promise<Simul
 
 class SimulatedTextServer extends SimulatedPlatform {
   readonly #options: TextServerOptions;
-  readonly #accounts: TextAccounts;
+  readonly #commands: TextAccounts;
 
   constructor(options: TextServerOptions) {
-    const accounts = new TextAccounts(options);
-    super(accounts);
+    super(options.firstLogin ?? 100_001);
     this.#options = options;
-    this.#accounts = accounts;
+    this.#commands = new TextAccounts(options, this);
   }
 
   /** Reads one line and ignores the rest. */
@@ -79,7 +78,7 @@ class SimulatedTextServer extends SimulatedPlatform {
     const fault = this.nextFault(line.startsWith('WNEWACCOUNT'));
     this.down?.check();
     await this.faults.onCall({ name: line.split(' ', 1)[0] ?? '', fault });
-    const work = () => (this.#isListed(socket) ? this.#accounts.work(line) : this.#unlisted());
+    const work = () => (this.#isListed(socket) ? this.#commands.work(line) : this.#unlisted());
     if (fault === undefined) return this.#answer(socket, work());
     switch (fault.kind) {
       case 'slow':

@@ -1,4 +1,5 @@
-import { type BulkAccounts, isBulkAccount, type SimulatedAccount, type SimulatedGroup } from './simulated-server.ts';
+import type { AccountStore, StoredAccount } from './account-store.ts';
+import type { SimulatedGroup } from './simulated-server.ts';
 
 /** The rights of the manager of a simulated tp5 server; default: all. */
 export interface ManagerRights {
@@ -18,19 +19,12 @@ export interface WebApiAccountsOptions {
   /** Where the answer to `user/add` names the new login: `answer` is older servers, `root` is to test tolerance. */
   loginPlacement?: 'answer' | 'root' | 'both';
   rights?: ManagerRights;
-  now?: () => number;
 }
 
 /** A command's answer as JSON. */
 export interface Reply {
   retcode: string;
   [member: string]: unknown;
-}
-
-interface User {
-  record: Record<string, string>;
-  main: string;
-  investor: string;
 }
 
 /** Parameters of a command, by their names in JSON. */
@@ -56,15 +50,12 @@ const MAX_DEPOSIT = 1_000_000_000;
 /** The accounts of a simulated tp5 server and the commands on them. Everything is a string, as on the wire. */
 export class WebApiAccounts {
   readonly #options: WebApiAccountsOptions;
-  readonly #users = new Map<number, User>();
-  /** Accounts of strangers, with only a login and a group. */
-  bulk: BulkAccounts | undefined;
-  #nextLogin: number;
+  readonly #accounts: AccountStore;
   #nextTicket = 1;
 
-  constructor(options: WebApiAccountsOptions) {
+  constructor(options: WebApiAccountsOptions, accounts: AccountStore) {
     this.#options = options;
-    this.#nextLogin = options.firstLogin ?? 1_000_001;
+    this.#accounts = accounts;
   }
 
   /** @returns undefined if the command does not exist */
@@ -73,7 +64,7 @@ export class WebApiAccounts {
       case '/api/user/add':
         return this.#add(parameters);
       case '/api/user/get':
-        return this.#requireUser(parameters, (user) => reply(0, { answer: this.#shown(user) }));
+        return this.#requireUser(parameters, ({ login }) => reply(0, { answer: this.#shown(login) }));
       case '/api/user/logins':
         return this.#logins(parameters);
       case '/api/user/check_password':
@@ -87,42 +78,6 @@ export class WebApiAccounts {
     }
   }
 
-  list(): SimulatedAccount[] {
-    return [...this.#users.values()].map(({ record }) => ({
-      login: Number(record.Login),
-      group: record.Group ?? '',
-      leverage: Number(record.Leverage),
-      name: record.Name ?? '',
-      email: record.Email ?? '',
-      readonly: (Number(record.Rights) & TRADE_DISABLED) !== 0,
-      balance: Number(record.Balance),
-      comment: record.Comment ?? '',
-    }));
-  }
-
-  details(login: number): Record<string, string> | undefined {
-    const user = this.#users.get(login);
-    const kept = Object.entries(user?.record ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
-    return user && Object.fromEntries(kept);
-  }
-
-  edit(login: number, { comment, group }: { comment?: string; group?: string }): void {
-    const user = this.#users.get(login);
-    if (user === undefined) return;
-    if (comment !== undefined) user.record.Comment = comment;
-    if (group !== undefined) user.record.Group = group;
-  }
-
-  remove(login: number): void {
-    this.#users.delete(login);
-  }
-
-  access(login: number, password: string): 'master' | 'investor' | 'none' {
-    const user = this.#users.get(login);
-    if (user?.main === password) return 'master';
-    return user?.investor === password ? 'investor' : 'none';
-  }
-
   #add(parameters: Parameters): Reply {
     const { PassMain, PassInvestor, Group, Name, Leverage, Rights = '483', Login = '0' } = parameters;
     if (this.#options.rights?.openAccounts === false) return reply(8);
@@ -132,62 +87,43 @@ export class WebApiAccounts {
     if (!/^\d{1,15}$/.test(Rights) || !/^\d{1,16}$/.test(Login)) return reply(3);
     if (group === undefined || group.permitted === false) return reply(8);
     if (!isComplex(PassMain, group) || !isComplex(PassInvestor, group)) return reply(3006);
-    if (this.#user(Number(Login)) !== undefined) return reply(3004);
-    const login = Number(Login) === 0 ? this.#freeLogin() : Number(Login);
+    if (this.#accounts.find(Number(Login)) !== undefined) return reply(3004);
 
-    const record = { ...this.#record(parameters), Login: String(login), Rights };
-    const user = { record, main: PassMain, investor: PassInvestor };
-    this.#users.set(login, user);
-    const placement = this.#options.loginPlacement ?? 'both';
+    const text = (name: string) => (parameters[name] ?? '').slice(0, LIMITS[name]);
+    const { Language = '0', Agent = '0' } = parameters;
+    const login = this.#accounts.add({
+      login: Number(Login),
+      group: Group,
+      leverage: Number(Leverage),
+      name: text('Name'),
+      email: text('Email'),
+      readonly: (Number(Rights) & TRADE_DISABLED) !== 0,
+      balance: 0,
+      comment: text('Comment'),
+      master: PassMain,
+      investor: PassInvestor,
+      details: {
+        ...Object.fromEntries(TEXTS.map((name) => [name.toLowerCase(), text(name)])),
+        ...{ language: Language, agent: Agent, rights: Rights },
+      },
+    });
+    const { loginPlacement: placement = 'both' } = this.#options;
     return reply(0, {
       ...(placement === 'answer' ? {} : { login: String(login) }),
-      ...(placement === 'root' ? {} : { answer: this.#shown(user) }),
+      ...(placement === 'root' ? {} : { answer: this.#shown(login) }),
     });
   }
 
-  #record(parameters: Parameters): Record<string, string> {
-    const time = String(Math.floor((this.#options.now ?? Date.now)() / 1_000));
-    const texts = TEXTS.map((name) => [name, (parameters[name] ?? '').slice(0, LIMITS[name])]);
-    return {
-      Group: parameters.Group ?? '',
-      CertSerialNumber: '0',
-      Registration: time,
-      LastAccess: time,
-      LastPassChange: time,
-      ...Object.fromEntries(texts),
-      Language: parameters.Language ?? '0',
-      Leverage: parameters.Leverage ?? '',
-      Agent: parameters.Agent ?? '0',
-      Balance: '0.00',
-      Credit: '0.00',
-    };
-  }
-
-  #freeLogin(): number {
-    while (this.#user(this.#nextLogin) !== undefined) this.#nextLogin += 1;
-    return this.#nextLogin++;
-  }
-
   #logins({ Group = '' }: Parameters): Reply {
-    const { from = 0, count = 0 } = this.bulk !== undefined && isMasked(Group, this.bulk.group) ? this.bulk : {};
-    const others = Array.from({ length: count }, (_, index) => String(from + index));
-    return reply(0, { answer: [...others, ...this.#listGroups(Group).map(({ record }) => record.Login)] });
+    const { group = '', from = 0, count = 0 } = this.#accounts.bulk ?? {};
+    const others = Array.from({ length: isMasked(Group, group) ? count : 0 }, (_, index) => from + index);
+    const ours = this.#accounts.accounts().filter((account) => isMasked(Group, account.group));
+    return reply(0, { answer: [...others, ...ours.map(({ login }) => login)].map(String) });
   }
 
-  #listGroups(groups: string): User[] {
-    return [...this.#users.values()].filter(({ record: { Group = '' } }) => isMasked(groups, Group));
-  }
-
-  #user(login: number): User | undefined {
-    const { bulk } = this;
-    if (bulk === undefined || !isBulkAccount(bulk, login)) return this.#users.get(login);
-    const record = { Login: String(login), Group: bulk.group, Name: `Client ${login}`, Comment: '', Balance: '0.00' };
-    return { record, main: '', investor: '' };
-  }
-
-  #checkPassword({ main, investor }: User, { Type, Password }: Parameters): Reply {
+  #checkPassword({ master, investor }: StoredAccount, { Type, Password }: Parameters): Reply {
     if (Type !== 'main' && Type !== 'investor') return reply(3);
-    return reply(Password === (Type === 'main' ? main : investor) ? 0 : 3006);
+    return reply(Password === (Type === 'main' ? master : investor) ? 0 : 3006);
   }
 
   #group({ Group }: Parameters): Reply {
@@ -198,27 +134,40 @@ export class WebApiAccounts {
     return reply(0, { answer: { Group: group.name, Server: '1', AuthPasswordMin: shortest, Currency: 'USD' } });
   }
 
-  #changeBalance({ record }: User, { Type, Balance = '' }: Parameters): Reply {
+  #changeBalance(account: StoredAccount, { Type, Balance = '' }: Parameters): Reply {
     if (this.#options.rights?.changeBalances === false) return reply(8);
     const amount = Number(Balance);
     if (!['2', '3', '4', '5', '6'].includes(Type ?? '') || Balance === '' || !Number.isFinite(amount)) return reply(3);
     if (Math.abs(amount) > MAX_DEPOSIT) return reply(4005);
-    const balance = Number(record.Balance) + amount;
+    const balance = account.balance + amount;
     if (balance < 0) return reply(10_019);
-    record.Balance = balance.toFixed(2);
+    account.balance = balance;
     return reply(0, { answer: { Ticket: String(this.#nextTicket++) } });
   }
 
-  #requireUser({ Login }: Parameters, work: (user: User) => Reply): Reply {
-    const user = this.#user(Number(Login));
-    return user === undefined ? reply(13) : work(user);
+  #requireUser({ Login }: Parameters, work: (account: StoredAccount) => Reply): Reply {
+    const account = this.#accounts.find(Number(Login));
+    return account === undefined ? reply(13) : work(account);
   }
 
-  #shown({ record }: User): Record<string, string> {
+  /** The record of an account, in strings, without what the manager may not see. */
+  #shown(login: number): Record<string, string> {
+    const account = this.#accounts.find(login);
+    if (account === undefined) return {};
+    const { name, email, comment, details } = account;
+    const texts: Record<string, string> = { ...details, name, email, comment };
     const { personalData = true } = this.#options.rights ?? {};
-    if (personalData === true) return { ...record };
-    const hidden = HIDDEN[personalData === false ? 'all' : personalData];
-    return { ...record, ...Object.fromEntries(hidden.map((name) => [name, ''])) };
+    const hidden: string[] = personalData === true ? [] : HIDDEN[personalData === false ? 'all' : personalData];
+    return {
+      Login: String(login),
+      Group: account.group,
+      ...Object.fromEntries(TEXTS.map((one) => [one, hidden.includes(one) ? '' : (texts[one.toLowerCase()] ?? '')])),
+      Language: details.language ?? '0',
+      Leverage: String(account.leverage),
+      Agent: details.agent ?? '0',
+      Rights: details.rights ?? '0',
+      Balance: account.balance.toFixed(2),
+    };
   }
 }
 

@@ -19,7 +19,7 @@ export interface WebApiServerOptions extends WebApiAccountsOptions, SessionOptio
   certificate?: Certificate;
 }
 
-export interface WebApiServer extends SimulatedServer {
+export type WebApiServer = SimulatedServer & {
   /** Every certificate is self-signed, so it is its own authority. */
   readonly ca: string;
   readonly fingerprint: string;
@@ -27,7 +27,7 @@ export interface WebApiServer extends SimulatedServer {
   readonly sessions: number;
   /** Forgets every session, but keeps the connections: their next command gets 403. */
   forgetSessions(): void;
-}
+};
 
 /** Commands that change something. */
 const ACTING = ['/api/user/add', '/api/trade/balance'];
@@ -57,17 +57,16 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
   readonly ca: string;
   readonly fingerprint: string;
   readonly #options: WebApiServerOptions;
-  readonly #accounts: WebApiAccounts;
+  readonly #commands: WebApiAccounts;
   readonly #sessions: WebApiSessions;
   readonly #https: HttpsServer;
 
   constructor(options: WebApiServerOptions, { key, cert, fingerprint }: Certificate) {
-    const accounts = new WebApiAccounts(options);
-    super(accounts, STEP_FAULT_KINDS);
+    super(options.firstLogin ?? 1_000_001, STEP_FAULT_KINDS);
     this.ca = cert;
     this.fingerprint = fingerprint;
     this.#options = options;
-    this.#accounts = accounts;
+    this.#commands = new WebApiAccounts(options, this);
     this.#sessions = new WebApiSessions(options);
     const listener = refuseForeign((request, response) => {
       this.#serve(request, response).catch(() => request.socket.destroy());
@@ -145,7 +144,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     const execute = () =>
       path === '/api/manager/get'
         ? managerRecord(manager.login, rights, parameters)
-        : this.#accounts.work(path, parameters);
+        : this.#commands.work(path, parameters);
     await this.#work(fault, execute, session.socket, response);
   }
 

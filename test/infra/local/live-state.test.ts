@@ -6,7 +6,7 @@ import { Faults } from '../../../infra/local/faults.ts';
 import { firstCalls } from '../../../infra/local/first-calls.ts';
 import { type LiveSources, LiveState, type PageState, SHOWN_PER_KIND } from '../../../infra/local/live-state.ts';
 import { Outbox } from '../../../infra/local/outbox.ts';
-import type { SimulatedAccount } from '../../../infra/local/platforms/simulated-server.ts';
+import type { SimulatedAccount } from '../../../infra/local/platforms/account-store.ts';
 import type { LocalClient } from '../../../infra/local/stand-ins/crm.ts';
 import type { BusEvent } from '../../../infra/local/stand-ins/events.ts';
 
