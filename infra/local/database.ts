@@ -21,8 +21,6 @@ interface DatabaseCall {
 }
 
 export interface DatabaseOptions {
-  /** 0 or absent: a free one. */
-  port?: number;
   faults?: Faults;
   /** The callers and their rights; absent: everything is allowed. */
   callers?: Callers;
@@ -58,13 +56,8 @@ const SORT_KEYS: Partial<Record<keyof DatabaseTables, string>> = { accounts: 'sk
 
 /**
  * The stand-in of DynamoDB: dynalite, behind a server that counts calls and injects faults.
- * Dynalite has no transactions; `transactions.ts` makes them of single calls.
  */
-export async function startDatabase({
-  port = 0,
-  faults = new Faults(),
-  callers,
-}: DatabaseOptions = {}): Promise<Database> {
+export async function startDatabase({ faults = new Faults(), callers }: DatabaseOptions = {}): Promise<Database> {
   const dynamo = new Dynamo(SORT_KEYS);
   const calls: DatabaseCall[] = [];
   const closing = new AbortController();
@@ -86,13 +79,12 @@ export async function startDatabase({
     if (!isAdministration(operation)) calls.push(call);
     // The whole request has arrived: it is executed even if its caller disconnects.
     const body = await buffer(request);
-    const target = readTarget(body.toString('utf8'));
-    const { tables } = target;
+    const { tables, needs } = readInput(operation, body.toString('utf8'));
     call.table = tables.join(',');
     if (!isAdministration(operation)) await faults.onCall({ name: operation, fault });
     // Tests move the functions' clock, not this one. A client that compares the two would retry a refused call.
     response.sendDate = false;
-    const denial = findDenial(caller, needs(operation, target));
+    const denial = findDenial(caller, needs);
     if (denial !== undefined) return fail(request, response, ACCESS_DENIED, denial);
     switch (fault?.kind) {
       case 'throttled':
@@ -134,7 +126,7 @@ export async function startDatabase({
     observerUrl ??= listen(observer, 0).then((free) => `http://127.0.0.1:${free}`);
     return observerUrl;
   };
-  const url = `http://127.0.0.1:${await listen(server, port)}`;
+  const url = `http://127.0.0.1:${await listen(server, 0)}`;
   const down = downtime(server, faults);
 
   return {
@@ -162,42 +154,29 @@ async function createTables(endpoint: string, names: DatabaseTables): Promise<vo
   client.destroy();
 }
 
+const { name: IndexName, shard, at } = DUE_INDEX;
+const key = (KeyType: 'HASH' | 'RANGE', AttributeName: string) => ({ AttributeName, KeyType });
+const OVER_WHAT_IS_DUE = {
+  IndexName,
+  KeySchema: [key('HASH', shard), key('RANGE', at)],
+  Projection: { ProjectionType: 'KEYS_ONLY' as const },
+};
+
 function tableInput(kind: keyof DatabaseTables, TableName: string) {
   const sortKey = SORT_KEYS[kind];
-  const names = sortKey === undefined ? ['pk'] : ['pk', sortKey];
-  const index = kind === 'operations' || kind === 'registrations' ? OVER_WHAT_IS_DUE : undefined;
+  const isDue = kind === 'operations' || kind === 'registrations';
+  const texts = ['pk', ...(sortKey === undefined ? [] : [sortKey]), ...(isDue ? [shard] : [])];
   return {
     TableName,
     BillingMode: 'PAY_PER_REQUEST' as const,
     AttributeDefinitions: [
-      ...names.map((AttributeName) => ({ AttributeName, AttributeType: 'S' as const })),
-      ...(index?.attributes ?? []),
+      ...texts.map((AttributeName) => ({ AttributeName, AttributeType: 'S' as const })),
+      ...(isDue ? [{ AttributeName: at, AttributeType: 'N' as const }] : []),
     ],
-    GlobalSecondaryIndexes: index?.indexes,
-    KeySchema: names.map((AttributeName, index) => ({
-      AttributeName,
-      KeyType: index === 0 ? ('HASH' as const) : ('RANGE' as const),
-    })),
+    KeySchema: [key('HASH', 'pk'), ...(sortKey === undefined ? [] : [key('RANGE', sortKey)])],
+    ...(isDue ? { GlobalSecondaryIndexes: [OVER_WHAT_IS_DUE] } : {}),
   };
 }
-
-const { name: IndexName, shard, at } = DUE_INDEX;
-const OVER_WHAT_IS_DUE = {
-  attributes: [
-    { AttributeName: shard, AttributeType: 'S' as const },
-    { AttributeName: at, AttributeType: 'N' as const },
-  ],
-  indexes: [
-    {
-      IndexName,
-      KeySchema: [
-        { AttributeName: shard, KeyType: 'HASH' as const },
-        { AttributeName: at, KeyType: 'RANGE' as const },
-      ],
-      Projection: { ProjectionType: 'KEYS_ONLY' as const },
-    },
-  ],
-};
 
 /** @param lost the work is done, and then the connection breaks instead of an answer */
 function answer(request: IncomingMessage, response: ServerResponse, reply: Reply, lost = false): void {
@@ -219,68 +198,40 @@ function isAdministration(operation: string): boolean {
   return !/Items?$|^(Query|Scan)$/.test(operation);
 }
 
-interface CallTarget {
-  tables: string[];
-  index?: string;
-  /** Of a single item. */
-  key?: string;
-  /** Of a transaction: the action on each table. IAM asks for the rights of the single writes. */
-  writes?: { action: string; table: string; key: string }[];
-}
-
-/** The target of a call. */
-function readTarget(body: string): CallTarget {
-  try {
-    const { TableName, RequestItems, IndexName, TransactItems, ...single } = JSON.parse(body) as {
-      TableName?: string;
-      RequestItems?: object;
-      IndexName?: string;
-      TransactItems?: Record<string, Keyed & { TableName: string }>[];
-    } & Keyed;
-    if (TransactItems !== undefined) {
-      const writes = TransactItems.flatMap((item) =>
-        Object.entries(item).map(([action, { TableName: table, ...keyed }]) => ({
-          action: `${action}Item`,
-          table,
-          key: itemKey(keyed),
-        })),
-      );
-      return { tables: writes.map(({ table }) => table), writes };
-    }
-    const tables = TableName === undefined ? Object.keys(RequestItems ?? {}) : [TableName];
-    return { tables, key: itemKey(single), ...(IndexName === undefined ? {} : { index: IndexName }) };
-  } catch {
-    return { tables: [] };
-  }
-}
-
-/** The condition key of the partition keys that a call is about. */
-const LEADING_KEYS = 'dynamodb:LeadingKeys';
-
 interface Keyed {
   Item?: { pk?: { S?: string } };
   Key?: { pk?: { S?: string } };
 }
 
-function itemKey({ Item, Key }: Keyed): string {
-  return (Item ?? Key)?.pk?.S ?? '';
+interface CallInput extends Keyed {
+  TableName?: string;
+  IndexName?: string;
+  RequestItems?: object;
+  TransactItems?: Record<string, Keyed & { TableName: string }>[];
 }
 
-/** A query of an index needs the right on the index, and none on its table. */
-function needs(operation: string, { tables, index, key, writes }: CallTarget): Need[] {
-  if (writes !== undefined) {
-    return writes.map(({ action, table, key }) => ({
-      action: `dynamodb:${action}`,
-      resource: tableArn(table),
-      context: { [LEADING_KEYS]: key },
-    }));
-  }
-  const action = `dynamodb:${operation}`;
-  return tables.map((name) => ({
-    action,
-    resource: index === undefined ? tableArn(name) : `${tableArn(name)}/index/${index}`,
-    ...(key ? { context: { [LEADING_KEYS]: key } } : {}),
-  }));
+/** The tables of a call, and the rights that it needs. */
+function readInput(operation: string, body: string): { tables: string[]; needs: Need[] } {
+  const { TableName, RequestItems = {}, IndexName, TransactItems, ...keyed } = JSON.parse(body) as CallInput;
+  // Of a transaction, IAM asks for the rights of the single writes.
+  const writes = (TransactItems ?? []).flatMap((item) =>
+    Object.entries(item).map(([action, { TableName: table, ...one }]) => ({ action: `${action}Item`, table, one })),
+  );
+  const tables = TableName === undefined ? Object.keys(RequestItems) : [TableName];
+  const parts =
+    TransactItems === undefined ? tables.map((table) => ({ action: operation, table, one: keyed })) : writes;
+  return {
+    tables: parts.map(({ table }) => table),
+    needs: parts.map(({ action, table, one: { Item, Key } }) => {
+      const partition = (Item ?? Key)?.pk?.S;
+      return {
+        action: `dynamodb:${action}`,
+        // A query of an index needs the right on the index, and none on its table.
+        resource: tableArn(table) + (IndexName === undefined ? '' : `/index/${IndexName}`),
+        ...(partition === undefined ? {} : { context: { 'dynamodb:LeadingKeys': partition } }),
+      };
+    }),
+  };
 }
 
 const ACCESS_DENIED = 'com.amazon.coral.service#AccessDeniedException';
