@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { announce, findElement, Section } from './parts.js';
 
 /** @import { FaultsState } from '../live-state.ts' */
@@ -41,21 +41,17 @@ const MEANINGS = {
   garbage: 'It sends a reply that makes no sense.',
 };
 
-/** @typedef {'times' | 'after' | 'ms' | 'code'} NumberName */
-/** @typedef {{ kind: FaultKind } & Record<NumberName, string | number>} Values */
-
 /**
  * The number fields; those with `kinds` apply to these kinds only.
  *
- * @type {{ name: NumberName; label: string; min: number; max: number; kinds?: FaultKind[] }[]}
+ * @type {{ name: string; label: string; value: number; min: number; max: number; kinds?: FaultKind[] }[]}
  */
 const NUMBERS = [
-  { name: 'times', label: 'Times', min: 1, max: 1_000_000 },
-  { name: 'after', label: 'Skip first', min: 0, max: 1_000_000 },
-  { name: 'ms', label: 'Milliseconds', min: 0, max: 600_000, kinds: ['slow', 'late', 'repeated'] },
-  { name: 'code', label: 'Return code', min: 0, max: 99_999, kinds: ['retcode'] },
+  { name: 'times', label: 'Times', value: 1, min: 1, max: 1_000_000 },
+  { name: 'after', label: 'Skip first', value: 0, min: 0, max: 1_000_000 },
+  { name: 'ms', label: 'Milliseconds', value: 2_000, min: 0, max: 600_000, kinds: ['slow', 'late', 'repeated'] },
+  { name: 'code', label: 'Return code', value: 3_006, min: 0, max: 99_999, kinds: ['retcode'] },
 ];
-const DEFAULTS = { times: 1, after: 0, ms: 2_000, code: 3_006 };
 
 /** @param {{ faults: FaultsState }} props */
 export function Faults({ faults }) {
@@ -95,37 +91,28 @@ export function Faults({ faults }) {
  * @param {{ name: string } & TargetFaults} props
  */
 function Target({ name, kinds, waiting: [fault] }) {
-  const [values, setValues] = useState(/** @type {Values} */ ({ ...DEFAULTS, kind: kinds[0] ?? 'down' }));
+  const [kind, setKind] = useState(kinds[0] ?? 'down');
   const [problem, setProblem] = useState('');
   const details = useRef(/** @type {HTMLDetailsElement | null} */ (null));
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const isOn = fault !== undefined;
-  // The fields follow a fault that another program set. They do not change while calls consume the fault.
-  useEffect(() => fault && setValues({ ...values, ...fault }), [fault?.kind]);
 
   // The stream brings the new state. After a failure the switch is rendered unchanged.
-  const send = async (/** @type {object} */ body) => {
-    const request = { method: 'PUT', body: JSON.stringify(body) };
+  const onToggle = async (/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget: input }) => {
+    if (details.current !== null) details.current.open = true;
+    if (input.checked && !form.current?.reportValidity()) {
+      input.checked = false;
+      return;
+    }
+    const numbers = [...new FormData(form.current ?? undefined)].filter(([name]) => name !== 'kind');
+    const chosen = { kind, ...Object.fromEntries(numbers.map(([name, value]) => [name, Number(value)])) };
+    const request = { method: 'PUT', body: JSON.stringify(input.checked ? chosen : { times: 0 }) };
     const answer = await fetch(`/_local/faults/${name}`, request).catch(() => undefined);
     setProblem(answer?.ok ? '' : 'The service did not set this fault.');
   };
-  const onToggle = (/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget: input }) => {
-    if (!input.checked) return send({ times: 0 });
-    if (details.current !== null) details.current.open = true;
-    if (form.current?.reportValidity()) return send(parseFault(values));
-    input.checked = false;
-  };
-  /** @param {{ target: HTMLInputElement | HTMLSelectElement }} event */
-  const onChange = ({ target: { name, value } }) => {
-    const next = { ...values, [name]: value };
-    const isValid = !isOn || form.current?.reportValidity();
-    setValues(isValid ? next : { ...values, ...fault });
-    if (!isValid) setProblem('This value is not possible. The fault did not change.');
-    else if (isOn) send(parseFault(next));
-  };
-  const onInput = (/** @type {{ target: HTMLInputElement }} */ { target: { name, value } }) =>
-    setValues({ ...values, [name]: value });
-  const onSubmit = (/** @type {Event} */ event) => event.preventDefault();
+  const onKind = (/** @type {{ currentTarget: { value: string } }} */ { currentTarget }) =>
+    setKind(/** @type {FaultKind} */ (currentTarget.value));
+  const numbers = NUMBERS.filter((field) => field.kinds?.includes(kind) ?? true);
   return html`
     <li class="target">
       <details ref=${details} aria-label=${name}>
@@ -133,8 +120,24 @@ function Target({ name, kinds, waiting: [fault] }) {
           <strong class="mono">${name}</strong>${' '}
           <small class=${isOn ? 'alert' : ''}>${fault ? describe(fault) : (SERVICES[name] ?? 'works')}</small>
         </summary>
-        <form ref=${form} aria-label="Fault of ${name}" ...${{ onInput, onChange, onSubmit }}>
-          <${Fields} kinds=${kinds} values=${values} />
+        <form ref=${form} aria-label="Fault of ${name}" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+          <div class="fields" hidden=${isOn}>
+            <label>
+              Fault
+              <select name="kind" value=${kind} onChange=${onKind}>
+                ${kinds.map((one) => html`<option value=${one}>${kindName(one)}</option>`)}
+              </select>
+            </label>
+            ${numbers.map(
+              ({ name, label, value, min, max }) => html`
+                <label key=${name}>
+                  ${label}
+                  <input type="number" name=${name} defaultValue=${value} min=${min} max=${max} required />
+                </label>
+              `,
+            )}
+          </div>
+          <small>${MEANINGS[fault?.kind ?? kind]}</small>
         </form>
       </details>
       <input type="checkbox" role="switch" aria-label="Make ${name} fail" checked=${isOn} onChange=${onToggle} />
@@ -143,44 +146,9 @@ function Target({ name, kinds, waiting: [fault] }) {
   `;
 }
 
-/** @param {{ kinds: readonly FaultKind[]; values: Values }} props */
-function Fields({ kinds, values }) {
-  const numbers = kindFields(values.kind).map(
-    ({ name, label, min, max }) => html`
-      <label>
-        ${label}
-        <input type="number" name=${name} value=${values[name]} min=${min} max=${max} step="1" required />
-      </label>
-    `,
-  );
-  return html`
-    <div class="fields">
-      <label>
-        Fault
-        <select name="kind" value=${values.kind}>
-          ${kinds.map((kind) => html`<option value=${kind}>${kindName(kind)}</option>`)}
-        </select>
-      </label>
-      ${numbers}
-    </div>
-    <small>${MEANINGS[values.kind]}</small>
-  `;
-}
-
 /** @param {FaultKind} kind */
 function kindName(kind) {
   return kind === 'retcode' ? 'return code' : kind.replaceAll('_', ' ');
-}
-
-/** @param {FaultKind} kind */
-function kindFields(kind) {
-  return NUMBERS.filter(({ kinds }) => kinds === undefined || kinds.includes(kind));
-}
-
-/** @param {Values} values */
-function parseFault(values) {
-  const numbers = kindFields(values.kind).map(({ name }) => [name, Number(values[name])]);
-  return { kind: values.kind, ...Object.fromEntries(numbers) };
 }
 
 /** @param {Fault} fault */

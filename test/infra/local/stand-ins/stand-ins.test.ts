@@ -5,26 +5,12 @@ import {
   type SendVoiceMessageCommandInput,
   VoiceId,
 } from '@aws-sdk/client-pinpoint-sms-voice-v2';
-import {
-  CreateSecretCommand,
-  GetSecretValueCommand,
-  PutSecretValueCommand,
-  SecretsManagerClient,
-} from '@aws-sdk/client-secrets-manager';
 import { SESClient, SendEmailCommand, type SendEmailCommandInput } from '@aws-sdk/client-ses';
-import {
-  DeleteSuppressedDestinationCommand,
-  GetMessageInsightsCommand,
-  GetSuppressedDestinationCommand,
-  PutSuppressedDestinationCommand,
-  SESv2Client,
-} from '@aws-sdk/client-sesv2';
 import { PublishCommand, type PublishCommandInput, SNSClient } from '@aws-sdk/client-sns';
 import { SendWhatsAppMessageCommand, SocialMessagingClient } from '@aws-sdk/client-socialmessaging';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Faults } from '../../../../infra/local/faults.ts';
 import { startEvents } from '../../../../infra/local/stand-ins/events.ts';
-import { startSecrets } from '../../../../infra/local/stand-ins/secrets.ts';
 import { startSes } from '../../../../infra/local/stand-ins/ses.ts';
 import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
 import { startSocial } from '../../../../infra/local/stand-ins/social.ts';
@@ -35,7 +21,7 @@ import { clientOf } from '../../../support/senders.ts';
 
 /**
  * The promise of a stand-in: it accepts what its service accepts of our calls, and refuses what it refuses. The tests of
- * `lib/messages` and `lib/aws` show that it fails on demand.
+ * `lib/messages` and `lib/aws` show that it fails on demand; those of `infra/crm`, what operators ask it for.
  */
 interface Contract {
   service: string;
@@ -324,19 +310,7 @@ const EVENTS: Contract = {
   ],
 };
 
-const SECRETS: Contract = {
-  service: 'Secrets Manager',
-  start: ({ record: _, ...options }) =>
-    startSecrets({ ...options, secrets: new Map([['platform/x', '{"master":"y"}']]) }),
-  send: (client, { SecretId = 'platform/x' }) =>
-    using(new SecretsManagerClient({ ...client, maxAttempts: 1 }), (one) =>
-      one.send(new GetSecretValueCommand({ SecretId: String(SecretId) })),
-    ),
-  accepts: [],
-  refuses: [['an unknown secret', { SecretId: 'platform/z' }, 'ResourceNotFoundException']],
-};
-
-const CONTRACTS = [SES, SNS, VOICE, SOCIAL, EVENTS, SECRETS];
+const CONTRACTS = [SES, SNS, VOICE, SOCIAL, EVENTS];
 
 describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, refuses }) => {
   const recorded: unknown[] = [];
@@ -364,58 +338,6 @@ describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, re
     const before = standIn.requests;
     const answer = await fetch(standIn.url, { method: 'POST', body: 'Action=Publish' });
     expect([answer.ok, standIn.requests]).toEqual([false, before]);
-  });
-});
-
-describe('The stand-in of SES', () => {
-  it('accepts a mail to a suppressed address in any case, delivers none, and reports the listed spelling', async () => {
-    const recorded: unknown[] = [];
-    const standIn = await startSes({
-      faults: new Faults(),
-      verified: ['no-reply@example.com'],
-      record: (entry) => recorded.push(entry),
-    });
-    const [client, v2] = [new SESClient(clientOf(standIn)), new SESv2Client(clientOf(standIn))];
-    const send = async () => (await client.send(new SendEmailCommand(MAIL))).MessageId;
-    const listed = 'Ann@example.org';
-    const types = async (MessageId: string | undefined) =>
-      (await v2.send(new GetMessageInsightsCommand({ MessageId }))).Insights?.[0]?.Events?.map(({ Type }) => Type);
-
-    await v2.send(new PutSuppressedDestinationCommand({ EmailAddress: 'Ann@Example.org', Reason: 'COMPLAINT' }));
-    expect(await types(await send())).toEqual(['SEND', 'BOUNCE']);
-    expect(recorded).toEqual([]);
-    const { SuppressedDestination } = await v2.send(new GetSuppressedDestinationCommand({ EmailAddress: listed }));
-    expect(SuppressedDestination).toMatchObject({ Reason: 'COMPLAINT', LastUpdateTime: expect.any(Date) });
-    const otherCase = new GetSuppressedDestinationCommand({ EmailAddress: 'ann@example.org' });
-    await expect(v2.send(otherCase)).rejects.toMatchObject({ name: 'NotFoundException' });
-
-    await v2.send(new DeleteSuppressedDestinationCommand({ EmailAddress: listed }));
-    expect(await types(await send())).toEqual(['SEND', 'DELIVERY']);
-    expect(recorded).toEqual([RECORDED_MAIL]);
-    await expect(types('unknown')).rejects.toMatchObject({ name: 'NotFoundException' });
-    client.destroy();
-    v2.destroy();
-    await standIn.close();
-  });
-});
-
-describe('The stand-in of Secrets Manager', () => {
-  it('answers with a value, takes another one, and creates a secret once', async () => {
-    const secrets = new Map([['platform/x', '{"master":"y"}']]);
-    const standIn = await startSecrets({ faults: new Faults(), secrets });
-    const manager = new SecretsManagerClient({ ...clientOf(standIn), maxAttempts: 1 });
-    const get = (SecretId: string) => manager.send(new GetSecretValueCommand({ SecretId }));
-    const putValue = (SecretId: string) => manager.send(new PutSecretValueCommand({ SecretId, SecretString: 'new' }));
-    const create = () => manager.send(new CreateSecretCommand({ Name: 'platform/z', SecretString: 'z' }));
-    expect(await get('platform/x')).toMatchObject({ Name: 'platform/x', SecretString: '{"master":"y"}' });
-    await putValue('platform/x');
-    expect(await get('platform/x')).toMatchObject({ SecretString: 'new', CreatedDate: expect.any(Date) });
-    await create();
-    expect(await get('platform/z')).toMatchObject({ SecretString: 'z' });
-    await expect(create()).rejects.toMatchObject({ name: 'ResourceExistsException' });
-    await expect(putValue('platform/none')).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
-    manager.destroy();
-    await standIn.close();
   });
 });
 
