@@ -71,24 +71,21 @@ const ENVIRONMENT = {
   }),
 };
 
+const ACCOUNT = { connection_id: 'tp-1', group: 'demo', leverage: 100 };
+const REGISTRATION = {
+  ...{ email: 'ann@acme.example', type: 'trader', name: 'Ann', form_id: 'FORM0001' },
+  ...{ password: 'correct horse', repeat_password: 'correct horse' },
+};
+
 /** The gateway's event for a valid request. */
 function requestTo(name: FunctionName): unknown {
-  const registration = {
-    email: 'ann@acme.example',
-    type: 'trader',
-    name: 'Ann',
-    password: 'correct horse',
-    repeat_password: 'correct horse',
-    form_id: 'FORM0001',
-  };
-  const account = { connection_id: 'tp-1', group: 'demo', leverage: 100 };
   return {
     version: '2.0',
     routeKey: 'POST /',
     headers: { 'content-type': 'application/json' },
     pathParameters: { user_id: 'CLIENT01' },
     requestContext: { requestId: 'r-1', http: { method: 'POST', path: '/', sourceIp: '192.0.2.1' } },
-    body: JSON.stringify(name === 'request-registration' ? registration : account),
+    body: JSON.stringify(name === 'request-registration' ? REGISTRATION : ACCOUNT),
     isBase64Encoded: false,
   };
 }
@@ -114,32 +111,29 @@ describe.each(FUNCTIONS)('The bundle of %s', (name) => {
     expect(bundles[name].startUpBytes).toBeLessThanOrEqual(MAX_BYTES[name]);
   });
 
-  it('holds this function, the service’s own code and packages, and nothing else of the project', () => {
+  it('holds this function, the service’s own code and the packages that it needs, and nothing else', () => {
+    const development = developmentPackages();
+    expect(development.length).toBeGreaterThan(100);
     const foreign = bundles[name].inputs.filter(
       (path) =>
-        path !== `functions/${name}.ts` && !/^(lib|node_modules)\//.test(path) && !path.startsWith('node-builtin:'),
+        (path !== `functions/${name}.ts` && !/^(lib|node_modules)\/|^node-builtin:/.test(path)) ||
+        development.some((one) => path.startsWith(`${one}/`)),
     );
     expect(foreign).toEqual([]);
   });
 
-  it('holds no package that only development needs', () => {
-    const development = developmentPackages();
-    expect(development.length).toBeGreaterThan(100);
-    const held = bundles[name].inputs.filter((path) => development.some((one) => path.startsWith(`${one}/`)));
-    expect(held).toEqual([]);
-  });
-
-  it('is loaded by Node, with a handler, and so is everything that it loads later', () => {
-    const files = readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' }).filter((file) =>
-      file.endsWith('.mjs'),
-    );
-    expect(files).toContain(ENTRY_FILE);
-    const urls = files.map((file) => pathToFileURL(join(folder, name, file)).href);
+  it('is loaded by Node, with a handler, and so is everything that it loads later, without the source text', () => {
+    const files = readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' });
+    const modules = files.filter((file) => file.endsWith('.mjs'));
+    expect(modules).toContain(ENTRY_FILE);
+    const urls = modules.map((file) => pathToFileURL(join(folder, name, file)).href);
     const script = `
       const loaded = await Promise.all(${JSON.stringify(urls)}.map((url) => import(url)));
       console.log(loaded.filter(({ handler }) => typeof handler === 'function').length);
     `;
     expect(run(script, ENVIRONMENT).trim()).toBe('1');
+    for (const map of files.filter((file) => file.endsWith('.map')))
+      expect(JSON.parse(readFileSync(join(folder, name, map), 'utf8'))).not.toHaveProperty('sourcesContent');
   });
 
   it('imports Node modules completely later', () => {
@@ -170,43 +164,24 @@ describe.each(FUNCTIONS)('The bundle of %s', (name) => {
     expect(stack[0]).toMatch(/^at lib\/aws\/secrets\.ts:\d+:\d+$/);
     expect(stack.join('\n')).toMatch(/at lib\/(registration\/registration|openings\/opening)\.ts:\d+:\d+/);
   });
-
-  it('contains only code, no source text', () => {
-    const maps = readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' }).filter((file) =>
-      file.endsWith('.map'),
-    );
-    for (const map of maps) {
-      expect(JSON.parse(readFileSync(join(folder, name, map), 'utf8'))).not.toHaveProperty('sourcesContent');
-    }
-  });
 });
 
 describe('Modules that are loaded on first use', () => {
   const startUp = (name: FunctionName) =>
     new Set(bundles[name].startUpInputs.map((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path));
+  const CHANNELS = ['sns', 'pinpoint-sms-voice-v2', 'socialmessaging'].map((name) => `@aws-sdk/client-${name}`);
+  const ACCOUNTS = ['@aws-sdk/client-ses', '@aws-sdk/client-sns', 'iconv-lite', 'any-ascii'];
 
   it.each([
-    '@aws-sdk/client-s3',
-    'file-type',
-    '@aws-sdk/client-sns',
-    '@aws-sdk/client-pinpoint-sms-voice-v2',
-    '@aws-sdk/client-socialmessaging',
-  ])('of registration: %s', (client) => {
-    expect(startUp('request-registration')).not.toContain(client);
-    expect(bundles['request-registration'].inputs.some((path) => path.startsWith(`node_modules/${client}/`))).toBe(
-      true,
-    );
+    ['request-registration', ['@aws-sdk/client-s3', 'file-type', ...CHANNELS]],
+    ['create-tp5-account', ACCOUNTS],
+    ['create-tp4-account', ACCOUNTS],
+  ] as const)('of %s: %j', (name, packages) => {
+    for (const one of packages) {
+      expect(startUp(name)).not.toContain(one);
+      expect(bundles[name].inputs.some((path) => path.startsWith(`node_modules/${one}/`))).toBe(true);
+    }
   });
-
-  it.each(['@aws-sdk/client-ses', '@aws-sdk/client-sns', 'iconv-lite', 'any-ascii'])(
-    'of the accounts: %s',
-    (client) => {
-      for (const name of ['create-tp5-account', 'create-tp4-account'] as const) {
-        expect(startUp(name)).not.toContain(client);
-        expect(bundles[name].inputs.some((path) => path.startsWith(`node_modules/${client}/`))).toBe(true);
-      }
-    },
-  );
 });
 
 describe('Bundling', () => {
@@ -224,17 +199,11 @@ describe('Bundling', () => {
     }
   });
 
-  it('prints its usage for other arguments', () => {
+  it.each([
+    [['nothing'], /node infra\/bundle\.ts <function\|all> <folder>/],
+    [['create-tp4-account', folder], /holds something else than a bundle/],
+  ])('refuses other arguments, and a folder with something else in it: %j', (args, reason) => {
     const bundler = new URL('infra/bundle.ts', ROOT).pathname;
-    expect(() => execFileSync(process.execPath, [bundler, 'nothing'], { stdio: 'pipe' })).toThrow(
-      /node infra\/bundle\.ts <function\|all> <folder>/,
-    );
-  });
-
-  it('overwrites a bundle, but no folder with something else in it', () => {
-    const bundler = new URL('infra/bundle.ts', ROOT).pathname;
-    expect(() => execFileSync(process.execPath, [bundler, 'create-tp4-account', folder], { stdio: 'pipe' })).toThrow(
-      /holds something else than a bundle/,
-    );
+    expect(() => execFileSync(process.execPath, [bundler, ...args], { stdio: 'pipe' })).toThrow(reason);
   });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it, vi } from 'vitest';
-import { explain } from '../../infra/crm/explain.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type AwsCall, STACK } from '../support/aws-account.ts';
 import { register, suppress } from '../support/local-service.ts';
@@ -211,9 +210,4 @@ describe('The doctor', () => {
     expect(asked.filter(({ state }) => state !== 'unknown')).toEqual([]);
     expect(code).toBe(1);
   });
-});
-
-it('A refusal in other words is still known as one', () => {
-  const denied = Object.assign(new Error('no'), { name: 'AccessDeniedException' });
-  expect(explain(denied).message).toContain('lack the right that AWS asks for here');
 });

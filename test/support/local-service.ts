@@ -29,8 +29,15 @@ export function register(service: LocalService, change: object = {}, headers: Re
   return call(service, '/public/v1/account/register/request', { ...REGISTRATION, ...change }, headers);
 }
 
-export async function openAccount(service: LocalService, version: 'tp5' | 'tp4', body: object) {
-  const answer = await call(service, `/public/v1/users/CLIENT01/${version}/accounts`, { leverage: 100, ...body });
+/** @param key the `Idempotency-Key` */
+export async function openAccount(service: LocalService, version: 'tp5' | 'tp4', body: object, key?: string) {
+  const path = `/public/v1/users/CLIENT01/${version}/accounts`;
+  const answer = await call(
+    service,
+    path,
+    { leverage: 100, ...body },
+    key === undefined ? {} : { 'idempotency-key': key },
+  );
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 }
 

@@ -26,9 +26,4 @@ describe('npm run crm -- client', () => {
     const { out } = await operators.local('client', 'CLIENT98');
     expect(out).toContain('New\\u001b[2J');
   });
-
-  it('says that there is none', async () => {
-    const { code, told } = await operators.local('client', 'NOBODY01');
-    expect([code, told]).toEqual([1, expect.stringContaining('There is no client NOBODY01')]);
-  });
 });

@@ -83,8 +83,3 @@ describe('The client who has the address', () => {
       expect(keys).not.toContain(key);
   });
 });
-
-it.each(['ann', '+44', '123'])('Refuses %s, which is not an address', async (address) => {
-  const { code, told } = await operators.local('forget', address);
-  expect([code, told]).toEqual([2, expect.stringContaining('Name an email address, or a phone number such as')]);
-});

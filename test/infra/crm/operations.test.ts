@@ -1,49 +1,42 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { databaseClient, dynamoTable } from '../../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable, type Table } from '../../../lib/aws/dynamodb.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
-import { checked } from '../../support/openapi.ts';
+import { openAccount } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
 
 const operators = new Operators();
 const PLUG_IN = { connection_id: 'tp4-live-1', group: 'standard', leverage: 100 };
 const DEMO = { connection_id: 'tp5-demo-1', group: 'demo\\standard', leverage: 100, account_type_id: 'ATDEMO01' };
 
-async function open(order: { connection_id: string }, key: string) {
-  const version = order.connection_id.slice(0, 3);
-  const answer = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/${version}/accounts`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'idempotency-key': key },
-    body: JSON.stringify(order),
-  });
-  await checked(answer);
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+function open(order: { connection_id: string }, key: string) {
+  return openAccount(operators.service, order.connection_id.startsWith('tp5') ? 'tp5' : 'tp4', order, key);
 }
 
 /** An opening whose answer is lost on a server that cannot be asked. */
-async function openInVain(): Promise<{ key: string; id: string; retry: () => ReturnType<typeof open> }> {
+async function openInVain() {
   const key = randomUUID();
   operators.service.faults('tp4-live-1').set({ kind: 'reply_lost', times: 1 });
   const { body } = await open(PLUG_IN, key);
   expect(body).toMatchObject({ type: 'account_outcome_unknown' });
-  return { key, id: String(body.operation_id), retry: () => open(PLUG_IN, key) };
+  return { id: String(body.operation_id), retry: () => open(PLUG_IN, key) };
 }
 
 async function listed(): Promise<Record<string, unknown>[]> {
   return JSON.parse((await operators.local('operations', '--open', '--json')).out) as Record<string, unknown>[];
 }
 
+const signal = () => AbortSignal.timeout(60_000);
+async function withOperations<T>(work: (table: Table) => Promise<T>): Promise<T> {
+  const client = databaseClient();
+  return work(dynamoTable(client, 'operations')).finally(() => client.destroy());
+}
+
 /** Changes an operation as time or another worker would. */
 async function change(id: string, update: string, values?: Record<string, unknown>): Promise<void> {
-  const client = databaseClient();
-  const stored = dynamoTable(client, 'operations');
   const pk = (await operators.items('operations')).find(({ operation_id, life }) => operation_id === id && life)?.pk;
-  await stored.update(
-    { pk: String(pk) },
-    { update, ...(values === undefined ? {} : { values }) },
-    AbortSignal.timeout(60_000),
-  );
-  client.destroy();
+  const changed = { update, ...(values === undefined ? {} : { values }) };
+  await withOperations((table) => table.update({ pk: String(pk) }, changed, signal()));
 }
 
 /** An account whose deposit has failed for a day. */
@@ -82,24 +75,16 @@ describe('npm run crm -- operations --open', () => {
     const [one = expect.fail()] = (await operators.items('operations')).filter(
       ({ operation_id }) => operation_id === id,
     );
-    const client = databaseClient();
-    const stored = dynamoTable(client, 'operations');
     const began = Date.now() - 250 * 60_000;
     const copies = Array.from({ length: 250 }, (_, minute) => {
       const operation_id = randomUUID();
       const due_at = minute % 50 === 0 ? OPERATOR_ONLY : began + minute * 60_000;
-      const shard = `due#${minute % 4}`;
-      return {
-        ...one,
-        pk: `operation#${operation_id}`,
-        due_shard: shard,
-        due_at,
-        operation_id,
-      };
+      return { ...one, pk: `operation#${operation_id}`, due_shard: `due#${minute % 4}`, due_at, operation_id };
     });
-    const signal = AbortSignal.timeout(120_000);
-    // Not in the order in which they are due.
-    for (const copy of copies.toReversed()) await stored.put(copy, signal);
+    await withOperations(async (table) => {
+      // Not in the order in which they are due.
+      for (const copy of copies.toReversed()) await table.put(copy, signal());
+    });
     const wanted = copies.toSorted((a, b) => a.due_at - b.due_at).map(({ operation_id }) => operation_id);
     const ids = (await listed()).map(({ operation_id }) => String(operation_id)).filter((listedId) => listedId !== id);
     expect(ids).toHaveLength(250);
@@ -107,8 +92,9 @@ describe('npm run crm -- operations --open', () => {
     expect(new Set(ids.slice(245))).toEqual(new Set(wanted.slice(245)));
     const rows = (await operators.local('operations', '--open')).out.trimEnd().split('\n');
     expect(rows).toHaveLength(1 + 251);
-    for (const { pk } of copies) await stored.delete({ pk }, signal);
-    client.destroy();
+    await withOperations(async (table) => {
+      for (const { pk } of copies) await table.delete({ pk }, signal());
+    });
   });
 
   it('lists nothing of an account that is finished', async () => {
@@ -125,11 +111,6 @@ describe('npm run crm -- operation', () => {
     for (const words of [`"operation_id": "${id}"`, '"group": "standard"', 'it cannot tell', '--login N', '--none'])
       expect(out).toContain(words);
     expect(out).not.toMatch(/nonce|fingerprint|lease/);
-  });
-
-  it('says that no such operation is open', async () => {
-    const { code, told } = await operators.local('operation', 'nothing');
-    expect([code, told]).toEqual([1, 'No operation nothing is open; 0 operations are.\n']);
   });
 });
 

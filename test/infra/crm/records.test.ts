@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { register } from '../../support/local-service.ts';
-import { checked } from '../../support/openapi.ts';
 import { crm, Operators } from '../../support/operators.ts';
 
 const operators = new Operators();
@@ -36,20 +35,10 @@ describe('npm run crm -- import', () => {
   });
 
   it('is seen by the service at once', async () => {
-    const register = (referrer_id: string) =>
-      fetch(`${operators.service.url}/public/v1/account/register/request`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({
-          ...{ email: 'x@example.com', type: 'trader', name: 'X', form_id: 'FORM0002', referrer_id },
-          ...{ password: 'long enough', repeat_password: 'long enough' },
-        }),
-      })
-        .then((answer) => checked(answer))
-        .then((answer) => answer.status);
-    expect(await register('REFNEW99')).toBe(400);
+    const status = async () => (await register(operators.service, { referrer_id: 'REFNEW99' })).status;
+    expect(await status()).toBe(400);
     await operators.local('import', { clients: [NEW_CLIENT] });
-    expect(await register('REFNEW99')).toBe(204);
+    expect(await status()).toBe(204);
   });
 
   it('removes the pointer of an address that a client no longer has', async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Item } from '../../../infra/crm/table-items.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
+import { call } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
 import { itemsOf, KEYS, restoredTable, write } from '../../support/restored-tables.ts';
 
@@ -10,11 +11,8 @@ const ORDER = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 
 const SOON = Math.floor(Date.now() / 1_000) + 3_600;
 
 async function openAccount(key: string) {
-  const answer = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp5/accounts`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'idempotency-key': key },
-    body: JSON.stringify(ORDER),
-  });
+  const path = '/public/v1/users/CLIENT01/tp5/accounts';
+  const answer = await call(operators.service, path, ORDER, { 'idempotency-key': key });
   const { login } = (await answer.json()) as { login?: number };
   return { status: answer.status, login, replayed: answer.headers.get('idempotent-replayed') };
 }
@@ -94,15 +92,8 @@ describe('npm run crm -- restore', () => {
   ])(
     'sends and pays nothing for an unfinished operation %s: it may have been finished since',
     async (_, life, copied) => {
-      const stored = {
-        pk: 'key#1',
-        operation_id: 'a',
-        life,
-        plan: PLAN,
-        due_shard: 'due#0',
-        due_at: 1,
-        lease_until: 9,
-      };
+      const due = { due_shard: 'due#0', due_at: 1, lease_until: 9 };
+      const stored = { pk: 'key#1', operation_id: 'a', life, plan: PLAN, ...due };
       await write('operations', [life.at === 'claimed' ? { ...stored, expires_at: SOON } : stored]);
       await backUp();
       await lose('operations');
@@ -183,21 +174,5 @@ describe('npm run crm -- restore', () => {
     expect((await restore('crm')).out).toBe('No record is missing.\n');
     expect((await restore('crm', '--overwrite')).out).toBe('1 record changed in the local service.\n');
     expect(await operators.table.read('client#CLIENT01')).toMatchObject({ record: { name: 'Ann Lee' } });
-  });
-
-  it.each([
-    ['limits', 1, 'The limits are not restored: their windows begin again by themselves.'],
-    ['hats', 2, 'TABLE is crm, logins, operations, accounts, registrations.'],
-  ])('refuses the table %s', async (table, code, sentence) => {
-    const refused = await operators.local('restore', table, '--from', 'x');
-    expect(refused.code).toBe(code);
-    expect(refused.told).toContain(sentence);
-  });
-
-  it('reports a missing restored table', async () => {
-    expect(await operators.local('restore', 'accounts', '--from', 'nothing')).toMatchObject({
-      code: 1,
-      told: 'There is no such table in this account and region.\n',
-    });
   });
 });

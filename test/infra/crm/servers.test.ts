@@ -64,13 +64,6 @@ describe('npm run crm -- check', () => {
     expect(out).toContain('tp5-live-1: connected');
     expect([code, told]).toEqual([1, '1 connection of 2 cannot be used.\n']);
   });
-
-  it('reports a missing connection', async () => {
-    expect(await operators.local('check', 'nothing')).toMatchObject({
-      code: 1,
-      told: 'There is no connection nothing in the local service.\n',
-    });
-  });
 });
 
 describe('npm run crm -- secret put', () => {

@@ -23,9 +23,15 @@ const EVERYTHING = {
   'customDomain.certificateArn': 'arn:aws:acm:eu-west-1:111122223333:certificate/1',
 };
 
-async function results(probes: Partial<AwsProbes>, context: Record<string, unknown> = MAIL, deployed = true) {
+/** What probes answer; a function answers by its arguments. */
+type Answers = { [Name in keyof AwsProbes]?: AwsProbes[Name] | Awaited<ReturnType<AwsProbes[Name]>> };
+
+async function results(answers: Answers, context: Record<string, unknown> = MAIL, deployed = true) {
+  const probes = Object.fromEntries(
+    Object.entries(answers).map(([name, one]) => [name, typeof one === 'function' ? one : async () => one]),
+  );
   const checks = await awsChecks(readSettings(context), 'broker-api-prod', deployed);
-  return examine(checks, { ...HEALTHY, approvedLanguages: allLanguages, ...probes });
+  return examine(checks, { ...HEALTHY, approvedLanguages: allLanguages, ...probes } as typeof HEALTHY);
 }
 
 async function allLanguages() {
@@ -43,35 +49,27 @@ describe('The doctor', () => {
     expect(table(all)).toMatch(/Everything works\.\n$/);
   });
 
-  const CASES: [string, Partial<AwsProbes>, Partial<CheckResult>][] = [
-    ['an account that CDK has not prepared', { bootstrapVersion: async () => undefined }, { fix: 'npx cdk bootstrap' }],
-    ['a new account’s ten executions', { concurrentExecutions: async () => 10 }, { state: 'warning' }],
+  const CASES: [string, Answers, Partial<CheckResult>][] = [
+    ['an account that CDK has not prepared', { bootstrapVersion: undefined }, { fix: 'npx cdk bootstrap' }],
+    ['a new account’s ten executions', { concurrentExecutions: 10 }, { state: 'warning' }],
     [
       'the sandbox of mails',
       {
-        mailAccount: async () => ({ production: false, sending: true, perSecond: 1, perDay: 200, sentToday: 0 }),
+        mailAccount: { production: false, sending: true, perSecond: 1, perDay: 200, sentToday: 0 },
       },
       { state: 'missing', subject: 'account' },
     ],
-    [
-      'a domain that is not verified',
-      { mailIdentity: async () => ({ verified: false, dkim: 'PENDING' }) },
-      { area: 'mail' },
-    ],
-    [
-      'a domain without a DMARC policy',
-      { txtRecords: async () => [] },
-      { state: 'warning', subject: 'DMARC of acme.example' },
-    ],
-    ['the sandbox of texts', { messagingSandbox: async () => true }, { subject: 'sandbox' }],
+    ['a domain that is not verified', { mailIdentity: { verified: false, dkim: 'PENDING' } }, { area: 'mail' }],
+    ['a domain without a DMARC policy', { txtRecords: [] }, { state: 'warning', subject: 'DMARC of acme.example' }],
+    ['the sandbox of texts', { messagingSandbox: true }, { subject: 'sandbox' }],
     [
       'a protect configuration that SNS does not obey',
-      { defaultProtectConfiguration: async () => undefined },
+      { defaultProtectConfiguration: undefined },
       { state: 'warning' },
     ],
     [
       'pages without a receiver',
-      { subscriptions: async () => ({ confirmed: 0, pending: 1 }) },
+      { subscriptions: { confirmed: 0, pending: 1 } },
       { subject: 'receivers of pages', state: 'missing' },
     ],
     [
@@ -79,34 +77,30 @@ describe('The doctor', () => {
       { subscriptions: async (topic) => ({ confirmed: topic.endsWith('notices') ? 0 : 1, pending: 0 }) },
       { subject: 'receivers of notices', state: 'warning', fix: expect.stringContaining('topic-arn arn:aws:sns:') },
     ],
-    [
-      'an alarm that rings',
-      { activeAlarms: async () => ['broker-api-prod-Flood'] },
-      { subject: 'broker-api-prod-Flood' },
-    ],
-    ['a stack that is not deployed', { stack: async () => undefined }, { fix: 'npm run deploy' }],
-    ['a certificate that does not exist', { certificate: async () => undefined }, { area: 'domain', state: 'missing' }],
+    ['an alarm that rings', { activeAlarms: ['broker-api-prod-Flood'] }, { subject: 'broker-api-prod-Flood' }],
+    ['a stack that is not deployed', { stack: undefined }, { fix: 'npm run deploy' }],
+    ['a certificate that does not exist', { certificate: undefined }, { area: 'domain', state: 'missing' }],
     [
       'a first deployment that failed',
-      { stack: async () => ({ status: 'ROLLBACK_COMPLETE', outputs: {}, protected: false }) },
+      { stack: { status: 'ROLLBACK_COMPLETE', outputs: {}, protected: false } },
       { area: 'stack', state: 'missing', fix: expect.stringMatching(/, fix the cause, then: npm run deploy$/) },
     ],
     [
       'a first deployment that failed under protection',
-      { stack: async () => ({ status: 'ROLLBACK_COMPLETE', outputs: {}, protected: true }) },
+      { stack: { status: 'ROLLBACK_COMPLETE', outputs: {}, protected: true } },
       { fix: expect.stringContaining('--no-enable-termination-protection --stack-name broker-api-prod && npm run') },
     ],
     [
       'a rollback that failed',
-      { stack: async () => ({ status: 'UPDATE_ROLLBACK_FAILED', outputs: {}, protected: true }) },
+      { stack: { status: 'UPDATE_ROLLBACK_FAILED', outputs: {}, protected: true } },
       { fix: expect.stringContaining('continue-update-rollback --stack-name broker-api-prod') },
     ],
     [
       'a stack without protection',
-      { stack: async () => ({ status: 'CREATE_COMPLETE', outputs: {}, protected: false }) },
+      { stack: { status: 'CREATE_COMPLETE', outputs: {}, protected: false } },
       { area: 'stack', state: 'warning', fix: 'npm run deploy' },
     ],
-    ['a domain whose DNS names another target', { cnames: async () => [] }, { area: 'domain', state: 'warning' }],
+    ['a domain whose DNS names another target', { cnames: [] }, { area: 'domain', state: 'warning' }],
   ];
   const PROVIDER = { ...EVERYTHING, provider: { sms: 'https://sms.acme.example/send' } };
   it.each([
@@ -114,7 +108,7 @@ describe('The doctor', () => {
     ['missing', []],
     ['missing', ['203.0.113.7', '10.0.0.7']],
   ])('says that a provider of the broker %s by its addresses %j', async (state, addresses) => {
-    const all = await results({ addresses: async () => addresses }, PROVIDER);
+    const all = await results({ addresses: addresses }, PROVIDER);
     expect(all.find(({ subject }) => subject === 'provider of sms')).toMatchObject({ state });
     expect(all.map(({ subject }) => subject)).not.toContain('spend of sms');
   });
@@ -125,17 +119,15 @@ describe('The doctor', () => {
   });
 
   it('reports, before the first deployment, an identity that would make it fail', async () => {
-    const [there] = problems(await results({ stack: async () => undefined }, MAIL, false)).filter(
-      ({ area }) => area === 'mail',
-    );
+    const [there] = problems(await results({ stack: undefined }, MAIL, false)).filter(({ area }) => area === 'mail');
     expect(there).toMatchObject({ state: 'missing', fix: 'npm run setting -- senderIdentity=existing-domain' });
     const existing = { ...MAIL, senderIdentity: 'existing-domain' };
-    const without = await results({ mailIdentity: async () => undefined }, existing, false);
+    const without = await results({ mailIdentity: undefined }, existing, false);
     expect(without).toContainEqual(expect.objectContaining({ fix: 'npm run setting -- senderIdentity=domain' }));
   });
 
   it('expects nothing of a stack that is not deployed yet', async () => {
-    const notYet = { stack: async () => undefined, mailIdentity: async () => undefined };
+    const notYet = { stack: undefined, mailIdentity: undefined };
     const all = await results(notYet, { ...MAIL, ...EVERYTHING }, false);
     expect(problems(all)).toMatchObject([{ area: 'stack', state: 'missing', fix: 'npm run deploy' }]);
     expect(all).toContainEqual({
