@@ -25,12 +25,14 @@ export async function showClient(target: Target, id: string, { print }: Terminal
 
 const ACCOUNT_HEADINGS = ['OPENED', 'VERSION', 'CONNECTION', 'LOGIN', 'GROUP', 'LEVERAGE', 'OPERATION'];
 
-async function listAccounts({ database, tables }: Target, id: string): Promise<string[][]> {
-  const names = await tables?.();
-  if (names === undefined) return [];
+async function listAccounts({ database, resource }: Target, id: string): Promise<string[][]> {
   const client = databaseClient(database);
   try {
-    const found = await openedAccounts(dynamoTable(client, names.accounts), id, AbortSignal.timeout(CALL_MS));
+    const found = await openedAccounts(
+      dynamoTable(client, await resource('AccountsTable')),
+      id,
+      AbortSignal.timeout(CALL_MS),
+    );
     return found.map(({ opened_at, version, connection_id, login, group, leverage, operation_id }) => [
       ...[opened_at, version, connection_id, String(login), group, String(leverage), operation_id],
     ]);

@@ -5,7 +5,7 @@ import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { logicalId } from '../tables.ts';
 import { removeRecords } from './change.ts';
-import { CommandError, counted, type Terminal } from './command.ts';
+import { counted, type Terminal } from './command.ts';
 import { findClientIds, listRecipients, type Person, parsePerson, readPepper } from './person.ts';
 import { type Item, type TableItems, tableItems } from './table-items.ts';
 import type { Target } from './target.ts';
@@ -19,7 +19,6 @@ export interface ForgetOptions {
 /** Deletes the data about a person: registrations, documents, counters, and on request the client record. */
 export async function forget(target: Target, typed: string, options: ForgetOptions, terminal: Terminal): Promise<void> {
   const { resource } = target;
-  if (resource === undefined) throw new CommandError('Registrations are found by --stack NAME or --local.');
   const person = await parsePerson(typed);
   const registrations = tableItems(await resource(logicalId('Registrations')), ['pk'], target.database);
   const found = await findRegistrations(registrations, person);

@@ -1,4 +1,4 @@
-import { databaseClient, dynamoTable as databaseTable, transactions } from '../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable, transactions } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { drive, type Effects, type Learned, type OpenLife } from '../../lib/openings/drive.ts';
 import { accountRecord } from '../../lib/openings/effects.ts';
@@ -26,14 +26,13 @@ interface Store {
 }
 
 /** The ledger of a deployment or of the local service. @throws CommandError if only a table of CRM records is named */
-export async function openLedger({ database, tables }: Target): Promise<Store> {
-  if (tables === undefined) throw new CommandError('Operations are found by --stack NAME or --local.');
-  const names = await tables();
+export async function openLedger({ database, resource }: Target): Promise<Store> {
   const client = databaseClient(database);
-  const [operations, logins] = [databaseTable(client, names.operations), databaseTable(client, names.logins)];
+  const names = { operations: await resource('OperationsTable'), logins: await resource('LoginsTable') };
+  const [operations, logins] = [dynamoTable(client, names.operations), dynamoTable(client, names.logins)];
   return {
     ledger: dynamoLedger({ operations, logins, names, transact: transactions(client) }),
-    accounts: dynamoAccounts(databaseTable(client, names.accounts)),
+    accounts: dynamoAccounts(dynamoTable(client, await resource('AccountsTable'))),
   };
 }
 

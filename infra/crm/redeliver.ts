@@ -1,12 +1,11 @@
 import { GetQueueAttributesCommand, SQSClient, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
-import { CommandError, counted, type Terminal } from './command.ts';
+import { counted, type Terminal } from './command.ts';
 import type { Target } from './target.ts';
 
 const ATTRIBUTES = ['QueueArn', 'ApproximateNumberOfMessages'] as const;
 
 /** Has the events that the CRM did not accept for a day delivered again. They keep their ids. */
 export async function redeliver({ resource, queues }: Target, { print }: Terminal): Promise<void> {
-  if (resource === undefined) throw new CommandError('The queue is found by --stack NAME or --local.');
   const QueueUrl = await resource('CrmUndeliveredQueue');
   const client = new SQSClient({ maxAttempts: 5, useQueueUrlAsEndpoint: false, ...queues });
   try {

@@ -8,7 +8,7 @@ import { asciiEmail } from '../../lib/validators/email.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { readSettings } from '../settings.ts';
 import { logicalId, type TableName } from '../tables.ts';
-import { CommandError, counted, type Terminal, wrong } from './command.ts';
+import { counted, type Terminal, wrong } from './command.ts';
 import { type MailAccount, mailAccount } from './mail-account.ts';
 import { findClientIds, listRecipients, type Person, parsePerson, readPepper } from './person.ts';
 import { type ReachedLimit, reachedLimits } from './reached-limits.ts';
@@ -55,7 +55,6 @@ export async function showRegistrations(
 }
 
 async function openTables({ resource, database }: Target) {
-  if (resource === undefined) throw new CommandError('Registrations are found by --stack NAME or --local.');
   const client = databaseClient(database);
   const open = async (name: TableName) => dynamoTable(client, await resource(logicalId(name)));
   const [registrations, limits] = [dynamoRegistrations(await open('Registrations')), await open('Limits')];

@@ -111,10 +111,8 @@ export async function restore(
   if (name === 'crm') return restoreCrm(target, options, terminal);
   const rule = RULES[name];
   if (rule === undefined) throw wrong(`TABLE is crm, ${Object.keys(RULES).join(', ')}.`);
-  const { resource } = target;
-  if (resource === undefined) throw new CommandError('Tables are found by --stack NAME or --local.');
   const open = async (table: TableName, physical?: string) =>
-    tableItems(physical ?? (await resource(logicalId(table))), keyAttributes(table), target.database);
+    tableItems(physical ?? (await target.resource(logicalId(table))), keyAttributes(table), target.database);
   const [live, restored, logins] = [await open(rule.table), await open(rule.table, options.from), await open('Logins')];
   const report = new Report();
   const run = { live, logins, rule, report, dryRun: options.dryRun === true };

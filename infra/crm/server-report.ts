@@ -54,7 +54,7 @@ async function inspectRanges(
   signal: AbortSignal,
 ): Promise<RangeReport> {
   const { asked, taken } = await takenLogins(server, ranges, signal);
-  if (target.tables === undefined || taken.length === 0) return { asked, taken: taken.length, strangers: [] };
+  if (target.isTable || taken.length === 0) return { asked, taken: taken.length, strangers: [] };
   const holders = await (await openLedger(target)).ledger.holders(platform, taken, signal);
   return { asked, taken: taken.length, strangers: taken.filter((login) => !holders.has(login)) };
 }

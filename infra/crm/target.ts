@@ -27,12 +27,13 @@ export interface Target {
   objects: ClientConfig & { forcePathStyle?: boolean };
   /** Of the client of SES v2. */
   mail: ClientConfig;
-  /** The names of the other tables; absent if only a table is named. */
-  tables?: () => Promise<{ operations: string; accounts: string; logins: string }>;
+  /** Whether only a table is named: then there is nothing else. */
+  isTable?: true;
   /**
-   * The name of any table or bucket by its id in the stack, such as `OperationsTable`; absent if only a table is named.
+   * The name of a table, a bucket or a queue by its id in the stack, such as `OperationsTable`.
+   * @throws CommandError if only a table is named
    */
-  resource?: (logicalId: string) => Promise<string>;
+  resource(logicalId: string): Promise<string>;
   /** The secret that codes are sealed with; absent if only a table is named. */
   pepperSecret?: string | undefined;
 }
@@ -58,11 +59,18 @@ export async function openTarget({ stack, table, local }: Where): Promise<Target
   if ([stack, table, local].filter((place) => place !== undefined).length === 1) {
     if (local !== undefined) return openLocal(local);
     if (stack !== undefined) return openStack(stack);
-    if (table !== undefined)
-      return { name: `the table ${table}`, table: crmTable(table), client: {}, database: {}, objects: {}, mail: {} };
+    if (table !== undefined) {
+      const resource = async () => {
+        throw new CommandError('This is found by --stack NAME or --local, not by --table.');
+      };
+      return { name: `the table ${table}`, table: crmTable(table), isTable: true, resource, ...ENVIRONMENT };
+    }
   }
   throw wrong('Say where the records are: --stack NAME, --table NAME or --local.');
 }
+
+/** The clients are set up by the environment. */
+const ENVIRONMENT = { client: {}, database: {}, objects: {}, mail: {} };
 
 const EnvironmentSchema = v.looseObject({
   CRM_TABLE: v.string(),
@@ -103,7 +111,6 @@ async function openLocal(address: string): Promise<Target> {
     name: 'the local service',
     table: crmTable(output.CRM_TABLE, database),
     database,
-    tables: () => tableNames(resource),
     resource,
     queues: { ...client, endpoint: output.AWS_ENDPOINT_URL_SQS },
     objects: { ...client, endpoint: output.AWS_ENDPOINT_URL_S3, forcePathStyle: true },
@@ -122,31 +129,18 @@ async function openStack(stack: string): Promise<Target> {
     const output = (name: string) => outputs.find(({ OutputKey }) => OutputKey === name)?.OutputValue;
     const table = output('CrmTableName');
     if (table === undefined) throw new CommandError(`The stack ${stack} has no table of CRM records.`);
-    const resource = (logicalId: string) => physicalName(stack, logicalId);
     return {
       name: `the table ${table}`,
       stack,
       table: crmTable(table),
-      client: {},
-      database: {},
-      objects: {},
-      mail: {},
-      tables: () => tableNames(resource),
-      resource,
+      ...ENVIRONMENT,
+      resource: (logicalId) => physicalName(stack, logicalId),
       apiUrl: output('ApiUrl'),
       pepperSecret: output('PepperSecretArn'),
     };
   } finally {
     client.destroy();
   }
-}
-
-async function tableNames(resource: (logicalId: string) => Promise<string>) {
-  return {
-    operations: await resource('OperationsTable'),
-    accounts: await resource('AccountsTable'),
-    logins: await resource('LoginsTable'),
-  };
 }
 
 /** The name of a resource of a stack. @param logicalId as the template names it */

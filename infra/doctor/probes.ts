@@ -20,7 +20,6 @@ import {
 } from '@aws-sdk/client-socialmessaging';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
-import { CommandError } from '../crm/command.ts';
 import { parseItems } from '../crm/crm-items.ts';
 import { openLedger, openOperations } from '../crm/operations.ts';
 import { resolveHost } from '../crm/public-address.ts';
@@ -204,7 +203,7 @@ export function serverProbes(target: Target, place: string) {
     report: serverReporter(target),
     /** How a table of the stack is kept. */
     async table(name: TableName) {
-      const TableName = await (target.resource ?? absentResource)(logicalId(name));
+      const TableName = await target.resource(logicalId(name));
       const client = new DynamoDBClient(target.database);
       const { ContinuousBackupsDescription: backups } = await client.send(
         new DescribeContinuousBackupsCommand({ TableName }),
@@ -220,10 +219,6 @@ export function serverProbes(target: Target, place: string) {
     /** The unfinished openings of accounts, each with the time when it is due, in epoch milliseconds. */
     openOperations: async (): Promise<{ dueAt: number }[]> => openOperations(await openLedger(target)),
   };
-}
-
-function absentResource(): never {
-  throw new CommandError('Tables are found by --stack NAME.');
 }
 
 /** How AWS names a thing that does not exist. */

@@ -5,12 +5,12 @@ import type { Target } from '../../infra/crm/target.ts';
 import { settlementConfig } from '../../lib/config.ts';
 import type { OperatorFinding } from './account-world.ts';
 
-const {
-  crmTable: records,
-  operationsTable: operations,
-  accountsTable: accounts,
-  loginsTable: logins,
-} = settlementConfig();
+const { crmTable: records, operationsTable, accountsTable, loginsTable } = settlementConfig();
+const names: Record<string, string> = {
+  OperationsTable: operationsTable,
+  AccountsTable: accountsTable,
+  LoginsTable: loginsTable,
+};
 const target: Target = {
   name: 'the tables of a test',
   table: crmTable(records),
@@ -18,7 +18,7 @@ const target: Target = {
   objects: {},
   mail: {},
   database: {},
-  tables: async () => ({ operations, accounts, logins }),
+  resource: async (logicalId) => names[logicalId] ?? '',
 };
 const terminal: Terminal = {
   print: () => {},
