@@ -5,8 +5,8 @@ import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { Alarms } from './constructs/alarms.ts';
 import { countryRules } from './constructs/country-rules.ts';
+import { CrmWriter, RegistrationReader } from './constructs/crm-rights.ts';
 import { CrmWebhook } from './constructs/crm-webhook.ts';
-import { CrmWriter } from './constructs/crm-writer.ts';
 import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
 import { DocumentScan } from './constructs/document-scan.ts';
@@ -16,7 +16,6 @@ import { constructName, createFunction, type FunctionContext, settlement } from 
 import { MailSender } from './constructs/mail-sender.ts';
 import { OperatorsPolicy } from './constructs/operators-policy.ts';
 import { PublicApi } from './constructs/public-api.ts';
-import { RegistrationReader } from './constructs/registration-reader.ts';
 import { Release } from './constructs/release.ts';
 import type { ServiceFunction } from './constructs/service-function.ts';
 import { output } from './constructs/stack-names.ts';

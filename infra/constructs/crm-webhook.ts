@@ -2,11 +2,12 @@ import { Duration } from 'aws-cdk-lib';
 import { Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
-import { type CfnQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
+import type { CfnQueue, Queue, QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { EVENT_SOURCE, environmentVariables, REDELIVERY, WebhookEnvironment } from '../../lib/validators/deployment.ts';
 import { NOTIFIER } from '../routes.ts';
 import { signingSecretName } from '../settings.ts';
+import { eventQueue } from './event-bus.ts';
 import { constructName, type FunctionContext } from './functions.ts';
 import {
   acknowledgeDocuments,
@@ -19,8 +20,6 @@ import {
 } from './rights.ts';
 import { ServiceFunction } from './service-function.ts';
 
-/** The longest time that SQS keeps a message. */
-const KEPT_DAYS = 14;
 /** Longer than the function runs: no message is worked on twice at a time. */
 const VISIBILITY_SECONDS = 90;
 /** The number of parallel events. It spares the CRM and the account's concurrency. */
@@ -64,12 +63,7 @@ export class CrmWebhook extends Construct {
   }
 
   private makeQueue(name: string, more: QueueProps): Queue {
-    const queue = new Queue(this, name, {
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      retentionPeriod: Duration.days(KEPT_DAYS),
-      ...more,
-    });
+    const queue = eventQueue(this, name, more);
     (queue.node.defaultChild as CfnQueue).overrideLogicalId(`${name}Queue`);
     return queue;
   }

@@ -1,7 +1,7 @@
 import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import { type CfnEventBus, EventBus } from 'aws-cdk-lib/aws-events';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { output } from './stack-names.ts';
 
@@ -9,6 +9,16 @@ import { output } from './stack-names.ts';
 const REPLAY_DAYS = 7;
 /** The longest time that SQS keeps a message. */
 const KEPT_DAYS = 14;
+
+/** An encrypted queue that keeps its messages for two weeks. */
+export function eventQueue(scope: Construct, id: string, more: QueueProps = {}): Queue {
+  return new Queue(scope, id, {
+    encryption: QueueEncryption.SQS_MANAGED,
+    enforceSSL: true,
+    retentionPeriod: Duration.days(KEPT_DAYS),
+    ...more,
+  });
+}
 
 /** The bus that publishes events to other systems of the broker, and the queue of events that a target did not accept. */
 export class ServiceEvents extends Construct {
@@ -43,11 +53,7 @@ export class ServiceEvents extends Construct {
   }
 
   private queue(): Queue {
-    const queue = new Queue(this, 'Undelivered', {
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      retentionPeriod: Duration.days(KEPT_DAYS),
-    });
+    const queue = eventQueue(this, 'Undelivered');
     const rules = { service: 'events', resource: 'rule', resourceName: `${Stack.of(this).stackName}/*` };
     queue.addToResourcePolicy(
       new PolicyStatement({

@@ -26,6 +26,11 @@ export interface Check<Probes = AwsProbes> {
   run(probes: Probes): Promise<CheckOutcome | CheckOutcome[]>;
 }
 
+/** A check of one subject. */
+export function check<Probes = AwsProbes>(area: string, subject: string, run: Check<Probes>['run']): Check<Probes> {
+  return { area, subject, run };
+}
+
 export const works = (detail: string): CheckOutcome => ({ state: 'works', detail });
 export const missing = (detail: string, fix: string): CheckOutcome => ({ state: 'missing', detail, fix });
 export const warning = (detail: string, fix: string): CheckOutcome => ({ state: 'warning', detail, fix });

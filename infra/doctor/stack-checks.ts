@@ -6,7 +6,7 @@ import { knowsPassword, remarks } from '../crm/server-report.ts';
 import type { ServiceSecret } from '../crm/service-secrets.ts';
 import type { Settings } from '../settings.ts';
 import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
-import { type Check, type CheckOutcome, type CheckResult, examine, missing, warning, works } from './checks.ts';
+import { type Check, type CheckOutcome, type CheckResult, check, examine, missing, warning, works } from './checks.ts';
 import type { AwsProbes, ServerProbes } from './probes.ts';
 
 /**
@@ -19,7 +19,7 @@ export function stackChecks(
   isDeployed: boolean,
 ): Check[] {
   return [
-    { area: 'stack', subject: stack, run: (probes) => stackState(probes, stack, retainData) },
+    check('stack', stack, (probes) => stackState(probes, stack, retainData)),
     ...(isDeployed ? alarmChecks(stack) : []),
     ...(customDomain === undefined ? [] : [domain(stack, customDomain)]),
   ];
@@ -47,16 +47,12 @@ function alarmChecks(stack: string): Check[] {
   return [
     receivers(stack, { subject: 'receivers of pages', output: 'AlarmTopicArn', absent: missing }),
     receivers(stack, { subject: 'receivers of notices', output: 'NoticeTopicArn', absent: warning }),
-    {
-      area: 'alarms',
-      subject: 'now',
-      run: async (probes) => {
-        const names = await probes.activeAlarms(stack);
-        return names.length === 0
-          ? works('none rings')
-          : names.map((name) => ({ ...warning('rings', 'infra/docs/runbook.md says what to do'), subject: name }));
-      },
-    },
+    check('alarms', 'now', async (probes) => {
+      const names = await probes.activeAlarms(stack);
+      return names.length === 0
+        ? works('none rings')
+        : names.map((name) => ({ ...warning('rings', 'infra/docs/runbook.md says what to do'), subject: name }));
+    }),
   ];
 }
 
@@ -68,46 +64,36 @@ interface Receivers {
 }
 
 function receivers(stack: string, { subject, output, absent }: Receivers): Check {
-  return {
-    area: 'alarms',
-    subject,
-    run: async (probes) => {
-      const topic = (await probes.stack(stack))?.outputs[output];
-      if (topic === undefined) return missing(`the stack has no output ${output}`, 'npm run deploy');
-      const { confirmed, pending } = await probes.subscriptions(topic);
-      if (confirmed > 0) return works(`${confirmed} confirmed${pending > 0 ? `, ${pending} pending` : ''}`);
-      if (pending > 0) return absent('no receiver has confirmed yet', 'follow the link in the mail from AWS');
-      const subscribe = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint …`;
-      return absent('there are none', `${subscribe}, or: npm run setting -- alarmEmail=… && npm run deploy`);
-    },
-  };
+  return check('alarms', subject, async (probes) => {
+    const topic = (await probes.stack(stack))?.outputs[output];
+    if (topic === undefined) return missing(`the stack has no output ${output}`, 'npm run deploy');
+    const { confirmed, pending } = await probes.subscriptions(topic);
+    if (confirmed > 0) return works(`${confirmed} confirmed${pending > 0 ? `, ${pending} pending` : ''}`);
+    if (pending > 0) return absent('no receiver has confirmed yet', 'follow the link in the mail from AWS');
+    const subscribe = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint …`;
+    return absent('there are none', `${subscribe}, or: npm run setting -- alarmEmail=… && npm run deploy`);
+  });
 }
 
 function domain(stack: string, { name, certificateArn }: NonNullable<Settings['customDomain']>): Check {
-  return {
-    area: 'domain',
-    subject: name,
-    run: async (probes) => {
-      const certificate = await probes.certificate(certificateArn);
-      if (certificate?.status !== 'ISSUED') {
-        const status = certificate === undefined ? 'does not exist' : `is ${certificate.status}`;
-        return missing(`its certificate ${status}`, 'set the record that ACM names');
-      }
-      const target = (await probes.stack(stack))?.outputs.ApiDomainTarget;
-      if (target === undefined) return works('its certificate; the deployment names the DNS record');
-      const leads = (await probes.cnames(name)).includes(target);
-      return leads
-        ? works('certificate and DNS')
-        : warning('has no CNAME to the API (an alias is fine too)', `set ${name} CNAME ${target}`);
-    },
-  };
+  return check('domain', name, async (probes) => {
+    const certificate = await probes.certificate(certificateArn);
+    if (certificate?.status !== 'ISSUED') {
+      const status = certificate === undefined ? 'does not exist' : `is ${certificate.status}`;
+      return missing(`its certificate ${status}`, 'set the record that ACM names');
+    }
+    const target = (await probes.stack(stack))?.outputs.ApiDomainTarget;
+    if (target === undefined) return works('its certificate; the deployment names the DNS record');
+    const leads = (await probes.cnames(name)).includes(target);
+    return leads
+      ? works('certificate and DNS')
+      : warning('has no CNAME to the API (an alias is fine too)', `set ${name} CNAME ${target}`);
+  });
 }
 
 /** Recovery and expiry, which AWS does not switch on in a table that it restores. */
-export const tableChecks: Check<ServerProbes>[] = TABLE_NAMES.map((name) => ({
-  area: 'tables',
-  subject: name,
-  run: async (probes) => {
+export const tableChecks: Check<ServerProbes>[] = TABLE_NAMES.map((name) =>
+  check('tables', name, async (probes) => {
     const { expires = false, recoveryDays } = stackTable(name);
     const found = await probes.table(name);
     if (expires && !found.expires) {
@@ -119,15 +105,13 @@ export const tableChecks: Check<ServerProbes>[] = TABLE_NAMES.map((name) => ({
       return missing(`can be restored for ${found.recoveryDays} days, not ${recoveryDays}`, fix);
     }
     return works(`can be restored for ${found.recoveryDays} days`);
-  },
-}));
+  }),
+);
 
 /** The service’s own secrets, each by its name and its shape. */
 export function secretChecks(secrets: readonly ServiceSecret[]): Check<ServerProbes>[] {
-  return secrets.map(({ purpose, name, shape, parse, signs }) => ({
-    area: 'secrets',
-    subject: purpose,
-    run: async (probes) => {
+  return secrets.map(({ purpose, name, shape, parse, signs }) =>
+    check('secrets', purpose, async (probes) => {
       const text = await probes.secret(name);
       const fix = signs
         ? `npm run crm -- secret rotate ${purpose} ${probes.place}, and give its key to the receiver`
@@ -140,8 +124,8 @@ export function secretChecks(secrets: readonly ServiceSecret[]): Check<ServerPro
         return missing('has another shape', fix);
       }
       return works('exists, in the right shape');
-    },
-  }));
+    }),
+  );
 }
 
 /** How long after its time an unfinished operation is taken for forgotten, in milliseconds. */
@@ -149,57 +133,45 @@ const OVERDUE_MS = 10 * 60_000;
 
 /** The operations whose callers did not retry. */
 export function settlementCheck(now: number = Date.now()): Check<ServerProbes> {
-  return {
-    area: 'accounts',
-    subject: 'unfinished',
-    run: async (probes) => {
-      const open = await probes.openOperations();
-      const overdue = open.filter(({ dueAt }) => dueAt < now - OVERDUE_MS);
-      if (overdue.length > 0) {
-        const since = new Date(Math.min(...overdue.map(({ dueAt }) => dueAt))).toISOString();
-        const log = 'read the log of settle-operations (output SettleOperationsLogGroup)';
-        return missing(`the settler has left ${overdue.length} of them since ${since}`, log);
-      }
-      const forOperators = open.filter(({ dueAt }) => dueAt === OPERATOR_ONLY).length;
-      if (forOperators === 0) return works(open.length === 0 ? 'none' : `${open.length}, which the settler finishes`);
-      return warning(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${probes.place}`);
-    },
-  };
+  return check('accounts', 'unfinished', async (probes) => {
+    const open = await probes.openOperations();
+    const overdue = open.filter(({ dueAt }) => dueAt < now - OVERDUE_MS);
+    if (overdue.length > 0) {
+      const since = new Date(Math.min(...overdue.map(({ dueAt }) => dueAt))).toISOString();
+      const log = 'read the log of settle-operations (output SettleOperationsLogGroup)';
+      return missing(`the settler has left ${overdue.length} of them since ${since}`, log);
+    }
+    const forOperators = open.filter(({ dueAt }) => dueAt === OPERATOR_ONLY).length;
+    if (forOperators === 0) return works(open.length === 0 ? 'none' : `${open.length}, which the settler finishes`);
+    return warning(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${probes.place}`);
+  });
 }
 
 /** The trading servers: for each connection its secret, the login, the rights, its groups, and its range of logins. */
-export const connectionCheck: Check<ServerProbes> = {
-  area: 'trading server',
-  subject: 'connections',
-  run: async (probes) => {
-    const connections = await probes.connections();
-    if (connections.length === 0) return missing('there are none', `npm run crm -- import crm.json ${probes.place}`);
-    return examine(connections.map(serverCheck), probes) satisfies Promise<CheckResult[]>;
-  },
-};
+export const connectionCheck: Check<ServerProbes> = check('trading server', 'connections', async (probes) => {
+  const connections = await probes.connections();
+  if (connections.length === 0) return missing('there are none', `npm run crm -- import crm.json ${probes.place}`);
+  return examine(connections.map(serverCheck), probes) satisfies Promise<CheckResult[]>;
+});
 
 function serverCheck(connection: Connection): Check<ServerProbes> {
   const { id } = connection;
-  return {
-    area: 'trading server',
-    subject: id,
-    run: async (probes) => {
-      const put = `npm run crm -- secret put ${id} ${probes.place}`;
-      const text = await probes.secret(connection.secret);
-      if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
-      if (!v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text).success) {
-        return missing(`the secret ${connection.secret} has another shape`, put);
-      }
-      try {
-        const found = remarks(connection, await probes.report(connection));
-        const entered = works(knowsPassword(connection.protocol) ? 'lets us in' : 'can be reached');
-        return [entered, ...found.map((remark) => remarkOutcome(id, remark))];
-      } catch (error) {
-        if (!(error instanceof PlatformFailure)) throw error;
-        return missing(`${error.kind} (${error.reason})`, `npm run crm -- check ${id} ${probes.place}`);
-      }
-    },
-  };
+  return check('trading server', id, async (probes) => {
+    const put = `npm run crm -- secret put ${id} ${probes.place}`;
+    const text = await probes.secret(connection.secret);
+    if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
+    if (!v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text).success) {
+      return missing(`the secret ${connection.secret} has another shape`, put);
+    }
+    try {
+      const found = remarks(connection, await probes.report(connection));
+      const entered = works(knowsPassword(connection.protocol) ? 'lets us in' : 'can be reached');
+      return [entered, ...found.map((remark) => remarkOutcome(id, remark))];
+    } catch (error) {
+      if (!(error instanceof PlatformFailure)) throw error;
+      return missing(`${error.kind} (${error.reason})`, `npm run crm -- check ${id} ${probes.place}`);
+    }
+  });
 }
 
 function remarkOutcome(id: string, { about, state, says, fix }: ReturnType<typeof remarks>[number]): CheckOutcome {

@@ -3,21 +3,16 @@ import { AccountTypeSchema, ClientSchema, ConnectionSchema } from '../../lib/rec
 import { FormSchema } from '../../lib/validators/form.ts';
 import { IdSchema, word } from '../../lib/validators/primitives.ts';
 import { E164 } from '../../lib/validators/setting-types.ts';
-import { type JsonObject, jsonSchema } from './json.ts';
+import { type JsonObject, jsonSchema, schemaDocument } from './json.ts';
 
 /** `infra/crm-items.json`: the JSON Schema of each item of the table of CRM records, for a CRM that writes them itself. */
 export function crmItemsDocument(): JsonObject {
-  const names = Object.keys(ITEMS);
-  return {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'Items of the table of CRM records',
-    description:
-      'Records, and the pointers by which the service finds them. Write a record before its pointers, and delete it after them. An item that breaks these rules counts as absent: the service logs it as `CrmItemMalformed`, and `npm run crm -- check` lists it.',
-    oneOf: names.map((name) => ({ $ref: `#/$defs/${name}` })),
-    $defs: Object.fromEntries(
-      Object.entries(ITEMS).map(([name, item]) => [name, { title: name, ...jsonSchema(item) }]),
-    ),
-  };
+  const kinds = Object.entries(ITEMS).map(([name, item]) => [name, { title: name, ...jsonSchema(item) }] as const);
+  return schemaDocument(
+    'Items of the table of CRM records',
+    'Records, and the pointers by which the service finds them. Write a record before its pointers, and delete it after them. An item that breaks these rules counts as absent: the service logs it as `CrmItemMalformed`, and `npm run crm -- check` lists it.',
+    Object.fromEntries(kinds),
+  );
 }
 
 const ID = '[\\x21-\\x7e]{8}';

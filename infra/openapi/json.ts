@@ -24,6 +24,21 @@ export function jsonSchema(
   return target === 'draft-07' ? schemaJson : (addNumberFormats(schemaJson) as Record<string, Json>);
 }
 
+/** A document that describes things of several kinds, each by a schema of its own. */
+export function schemaDocument(
+  title: string,
+  description: string,
+  kinds: Readonly<Record<string, JsonObject>>,
+): JsonObject {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title,
+    description,
+    oneOf: Object.keys(kinds).map((name) => ({ $ref: `#/$defs/${name}` })),
+    $defs: kinds,
+  };
+}
+
 const INT32_MAX = 2 ** 31 - 1;
 
 /** Formats of OpenAPI. Without them, generators read a login into 32 bits. */
