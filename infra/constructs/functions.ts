@@ -27,7 +27,7 @@ import {
   secretArn,
 } from './rights.ts';
 import { Schedule } from './schedule.ts';
-import { ServiceFunction } from './service-function.ts';
+import { ServiceFunction, type ServiceFunctionProps } from './service-function.ts';
 
 /** The context of the functions. */
 export interface FunctionContext {
@@ -67,11 +67,8 @@ const OPERATION_STEPS = ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'];
 
 function registration(route: DeployedRoute, context: FunctionContext): ServiceFunction {
   const { stack, settings, data, mail } = context;
-  const made = new ServiceFunction(stack, constructName(route), {
-    name: route.name,
-    timeoutSeconds: route.timeoutSeconds,
+  const made = answering(route, context, 'registration', {
     description: 'Keeps a pending registration and sends its one-time password.',
-    ...sharedProps(context, 'registration'),
     rights: [
       mail.right,
       ...rightsOfChannels(stack, settings, context.protectConfiguration),
@@ -79,17 +76,14 @@ function registration(route: DeployedRoute, context: FunctionContext): ServiceFu
       onTable(data.registrations, 'KeepRegistrations', ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
       onTable(data.limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
       onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
-      storeDocuments(context),
+      // Where registrations can be confirmed, with a tag by which a document disappears after a day.
+      onDocuments(data, 'StoreDocuments', ['PutObject', ...(settings.confirmation ? ['PutObjectTagging'] : [])]),
       readSecrets('ReadPepper', data.pepper.secretArn),
       ...edgeRights(stack, settings),
     ],
     environment: environmentVariables(RegistrationEnvironment, {
       ...settings,
-      ...sharedResources(context),
-      registrationsTable: data.registrations.tableName,
-      limitsTable: data.limits.tableName,
-      documentsBucket: data.documents.bucketName,
-      pepperSecret: data.pepper.secretArn,
+      ...registrationResources(context),
       providerSecret: settings.provider && signingSecretName(settings.stage, 'provider'),
       protectConfiguration: settings.call && context.protectConfiguration,
     }),
@@ -100,11 +94,8 @@ function registration(route: DeployedRoute, context: FunctionContext): ServiceFu
 
 function confirmation(route: DeployedRoute, context: FunctionContext): ServiceFunction {
   const { stack, settings, data, events } = context;
-  const made = new ServiceFunction(stack, constructName(route), {
-    name: route.name,
-    timeoutSeconds: route.timeoutSeconds,
+  const made = answering(route, context, 'registration', {
     description: 'Confirms a registration by its one-time password.',
-    ...sharedProps(context, 'registration'),
     rights: [
       events.right,
       onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
@@ -120,11 +111,7 @@ function confirmation(route: DeployedRoute, context: FunctionContext): ServiceFu
     ],
     environment: environmentVariables(ConfirmationEnvironment, {
       ...settings,
-      ...sharedResources(context),
-      registrationsTable: data.registrations.tableName,
-      limitsTable: data.limits.tableName,
-      documentsBucket: data.documents.bucketName,
-      pepperSecret: data.pepper.secretArn,
+      ...registrationResources(context),
       eventBus: events.bus.eventBusName,
     }),
   });
@@ -133,11 +120,8 @@ function confirmation(route: DeployedRoute, context: FunctionContext): ServiceFu
 }
 
 function accounts(route: Extract<DeployedRoute, { version: unknown }>, context: FunctionContext): ServiceFunction {
-  const made = new ServiceFunction(context.stack, constructName(route), {
-    name: route.name,
-    timeoutSeconds: route.timeoutSeconds,
+  const made = answering(route, context, 'accounts', {
     description: `Opens an account of platform version ${route.version.slice(2)} for a client.`,
-    ...sharedProps(context, 'accounts'),
     network: context.egress,
     rights: [
       ...rightsOfAccounts(context),
@@ -148,6 +132,27 @@ function accounts(route: Extract<DeployedRoute, { version: unknown }>, context: 
   });
   acknowledgePlatformSecrets(made, context.settings);
   return made;
+}
+
+/** The function of a route, with the settings of its kind. */
+function answering(
+  route: DeployedRoute,
+  context: FunctionContext,
+  kind: 'registration' | 'accounts',
+  own: Pick<ServiceFunctionProps, 'description' | 'network' | 'rights' | 'environment'>,
+): ServiceFunction {
+  const { stack, settings, logRetention, removalPolicy } = context;
+  return new ServiceFunction(stack, constructName(route), {
+    ...own,
+    name: route.name,
+    timeoutSeconds: route.timeoutSeconds,
+    logRetention,
+    removalPolicy,
+    memory: settings.memory[kind],
+    files: mailFiles(settings),
+    reservedConcurrency: settings.concurrency[kind],
+    provisionedConcurrency: settings.provisioned[kind],
+  });
 }
 
 /** The settler and its schedule. */
@@ -203,23 +208,23 @@ function accountResources(context: FunctionContext) {
   };
 }
 
+function registrationResources(context: FunctionContext) {
+  const { data } = context;
+  return {
+    ...sharedResources(context),
+    registrationsTable: data.registrations.tableName,
+    limitsTable: data.limits.tableName,
+    documentsBucket: data.documents.bucketName,
+    pepperSecret: data.pepper.secretArn,
+  };
+}
+
 function acknowledgePlatformSecrets(made: ServiceFunction, settings: Settings): void {
   const secrets = `secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${settings.platformSecrets}*`;
   Validations.of(made).acknowledge({
     id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:${secrets}]`,
     reason: 'Operators add trading servers, each with a secret of its own, without a deployment.',
   });
-}
-
-function sharedProps({ settings, logRetention, removalPolicy }: FunctionContext, kind: 'registration' | 'accounts') {
-  return {
-    logRetention,
-    removalPolicy,
-    memory: settings.memory[kind],
-    files: mailFiles(settings),
-    reservedConcurrency: settings.concurrency[kind],
-    provisionedConcurrency: settings.provisioned[kind],
-  };
 }
 
 /** The files that are deployed with functions that send mail. */
@@ -244,9 +249,4 @@ function edgeRights(stack: Stack, { captcha, front }: Settings): PolicyStatement
     ...(captcha === undefined ? [] : [readSecretNamed(stack, 'ReadCaptchaKey', captcha.secret)]),
     ...(front === undefined ? [] : [readSecretNamed(stack, 'ReadFrontKey', front.secret)]),
   ];
-}
-
-/** Where registrations can be confirmed, with a tag by which a document disappears after a day. */
-function storeDocuments({ data, settings }: FunctionContext): PolicyStatement {
-  return onDocuments(data, 'StoreDocuments', ['PutObject', ...(settings.confirmation ? ['PutObjectTagging'] : [])]);
 }

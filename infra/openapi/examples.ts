@@ -18,6 +18,24 @@ export const EXAMPLE_USER_ID = 'CLIENT01';
 
 const PASSWORD = 'correct horse battery';
 
+const PHONE = { country_code: '44', number: '07911 123456' };
+const MARIA = {
+  email: 'maria@example.com',
+  type: 'trader',
+  name: 'Maria Silva',
+  password: PASSWORD,
+  repeat_password: PASSWORD,
+} as const;
+const NOTICES = { send_email: true, send_pop_up: true };
+const CHOICES = {
+  leverage: 30,
+  login: 700123,
+  rebate_user_id: 'CLIENT02',
+  enable_rebate: true,
+  ...NOTICES,
+  language: 'es',
+};
+
 /** Bodies that the service accepts. They fit the demo records of the local service. */
 export const REQUEST_EXAMPLES: {
   requestRegistration: Record<string, Example<v.InferInput<typeof RegistrationBodySchema>>>;
@@ -28,28 +46,16 @@ export const REQUEST_EXAMPLES: {
   requestRegistration: {
     email: {
       summary: 'The code by e-mail',
-      value: {
-        email: 'maria@example.com',
-        type: 'trader',
-        name: 'Maria Silva',
-        otp_type: 'email',
-        password: PASSWORD,
-        repeat_password: PASSWORD,
-        form_id: 'FORM0001',
-        k3J9xQ: 'some',
-        language: 'pt-BR',
-      },
+      value: { ...MARIA, otp_type: 'email', form_id: 'FORM0001', k3J9xQ: 'some', language: 'pt-BR' },
     },
     sms: {
       summary: 'The code by SMS, with a referrer',
       value: {
+        ...MARIA,
         email: 'sam@example.com',
-        type: 'trader',
         name: 'Sam Fox',
-        phone: { country_code: '44', number: '07911 123456' },
+        phone: PHONE,
         otp_type: 'sms',
-        password: PASSWORD,
-        repeat_password: PASSWORD,
         form_id: 'FORM0002',
         referrer_id: 'REFANN01',
       },
@@ -57,12 +63,10 @@ export const REQUEST_EXAMPLES: {
     every_type_of_field: {
       summary: 'A form with a field of every type',
       value: {
+        ...MARIA,
         email: 'jo@example.com',
-        type: 'trader',
         name: 'Jo Park',
         otp_type: 'email',
-        password: PASSWORD,
-        repeat_password: PASSWORD,
         form_id: 'FORMFULL',
         ...Object.fromEntries(CUSTOM_FIELD_TYPES.map((type) => [`field_${type}`, exampleValue(type)])),
       },
@@ -71,16 +75,11 @@ export const REQUEST_EXAMPLES: {
   confirmRegistration: {
     email: {
       summary: 'The code came by e-mail',
-      value: { otp_type: 'email', email: 'maria@example.com', code: '012345', password: PASSWORD },
+      value: { otp_type: 'email', email: MARIA.email, code: '012345', password: PASSWORD },
     },
     phone: {
       summary: 'The code came to a phone',
-      value: {
-        otp_type: 'sms',
-        phone: { country_code: '44', number: '07911 123456' },
-        code: '012345',
-        password: PASSWORD,
-      },
+      value: { otp_type: 'sms', phone: PHONE, code: '012345', password: PASSWORD },
     },
   },
   createTp5Account: {
@@ -95,8 +94,7 @@ export const REQUEST_EXAMPLES: {
         group: 'demo\\standard',
         leverage: 500,
         account_type_id: 'ATDEMO01',
-        send_email: true,
-        send_pop_up: true,
+        ...NOTICES,
         language: 'en',
       },
     },
@@ -105,17 +103,11 @@ export const REQUEST_EXAMPLES: {
       value: {
         connection_id: 'tp5-live-1',
         group: 'real\\raw',
-        leverage: 30,
-        login: 700123,
         account_type_id: 'ATLIVE05',
-        rebate_user_id: 'CLIENT02',
+        ...CHOICES,
         master_password: 'Tr4de-It-Now',
         investor_password: 'L00k-Only-Pls',
         enable_readonly: false,
-        enable_rebate: true,
-        send_email: true,
-        send_pop_up: true,
-        language: 'es',
       },
     },
   },
@@ -131,8 +123,7 @@ export const REQUEST_EXAMPLES: {
         group: 'demoforex',
         leverage: 500,
         account_type_id: 'ATDEMO04',
-        send_email: true,
-        send_pop_up: true,
+        ...NOTICES,
         language: 'en',
       },
     },
@@ -141,17 +132,11 @@ export const REQUEST_EXAMPLES: {
       value: {
         connection_id: 'tp4-gw-2',
         group: 'standard',
-        leverage: 30,
-        login: 700123,
         account_type_id: 'ATLIVE04',
-        rebate_user_id: 'CLIENT02',
+        ...CHOICES,
         master_password: 'Tr4deItNow',
         investor_password: 'L00kOnlyPls',
         enable_readonly: true,
-        enable_rebate: true,
-        send_email: true,
-        send_pop_up: true,
-        language: 'es',
       },
     },
   },
