@@ -1,6 +1,5 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { bundleSize } from './bundle-size.ts';
 import { coldStart, coldStartFarAway } from './cold-start.ts';
 import { type Benchmark, type Figure, isMet, isNoisy, table } from './figures.ts';
 import { prices } from './prices.ts';
@@ -11,11 +10,10 @@ import { warm } from './warm.ts';
 
 /** `npm run bench`: the cost of the service, as ratios to the cheapest possible, all measured in one run. */
 
-const BENCHMARKS: Benchmark[] = [coldStart, coldStartFarAway, warm, refusals, bundleSize, privacy, prices];
+const BENCHMARKS: Benchmark[] = [coldStart, coldStartFarAway, warm, refusals, privacy, prices];
 
-const USAGE = `npm run bench -- [--only <name>]… [--json] [--quick]
+const USAGE = `npm run bench -- [--only <name>]… [--quick]
   --only   ${BENCHMARKS.map(({ name }) => name).join(', ')}
-  --json   the figures as JSON on the standard output
   --quick  few repetitions: shows that it works, proves nothing
   --pairs  requests of each kind that privacy compares
 `;
@@ -26,7 +24,6 @@ async function main(args: string[]): Promise<void> {
     options: {
       help: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true },
-      json: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       pairs: { type: 'string' },
     },
@@ -42,19 +39,16 @@ async function main(args: string[]): Promise<void> {
   const progress = (text: string) => {
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
   };
-  const results: { name: string; about: string; figures: Figure[] }[] = [];
-  if (!values.json) process.stdout.write(`${machine()}\n`);
+  const all: Figure[] = [];
+  process.stdout.write(`${machine()}\n`);
   for (const { name, about, run } of chosen) {
     const pairs = values.pairs === undefined ? {} : { pairs: Number(values.pairs) };
     const figures = await run({ quick: values.quick, ...pairs, progress: (text) => progress(`${name}: ${text}`) });
     progress('');
-    results.push({ name, about, figures });
-    if (!values.json) process.stdout.write(`\n${name}\n${wrapped(about)}\n\n${table(figures).join('\n')}\n`);
+    all.push(...figures);
+    process.stdout.write(`\n${name}\n${wrapped(about)}\n\n${table(figures).join('\n')}\n`);
   }
-  const all = results.flatMap(({ figures }) => figures);
-  const report = { machine: machine(), quick: values.quick, results };
-  if (values.json) process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
-  else process.stdout.write(`\n${summary(all)}\n`);
+  process.stdout.write(`\n${summary(all)}\n`);
 }
 
 function machine(): string {

@@ -1,12 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
-import { dynamoRegistrations, type PendingRegistration } from '../../lib/records/registrations.ts';
+import { dynamoRegistrations } from '../../lib/records/registrations.ts';
 import { passwordSalt, sealSecrets } from '../../lib/secrets/one-time-code.ts';
 import { hashPassword } from '../../lib/secrets/password-hash.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { cheapHash, withCheapHashes } from '../support/cheap-hashes.ts';
 import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';
+import { registrationRecord } from '../support/registration-record.ts';
 import {
   CONFIRM_PATH,
   PASSWORD,
@@ -180,21 +181,10 @@ async function seed(
   const registration_id = `seeded-${address}`;
   const password_hash = await hash(PASSWORD, passwordSalt(world.pepper.keys[0], 'email', address));
   const place = { registrationId: registration_id, channel: 'email', address } as const;
-  const record: PendingRegistration = {
-    registration_id,
-    type: 'trader',
-    otp_type: 'email',
-    address,
-    email: address,
-    email_key: address,
-    name: 'Nia Newman',
+  const record = registrationRecord(registration_id, address, {
     password_hash,
-    form_id: 'FORM0002',
-    custom_fields: '{}',
-    source: '192.0.2.1',
-    documents: [],
     requested_at: new Date().toISOString(),
-  };
+  });
   const seals = sealSecrets({ code: CODE, passwordHash: password_hash }, place, world.pepper, Date.now());
   await registrations.put(record, seals, Date.now(), signal);
   for (let guess = 0; guess < guesses; guess += 1) {

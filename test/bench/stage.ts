@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { type Bundle, bundle, bundleFile, ENTRY_FILE } from '../../infra/bundle.ts';
+import { bundle, bundleFile, ENTRY_FILE } from '../../infra/bundle.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
 import type { FirstAnswer, LaterAnswers } from './runner.ts';
@@ -23,10 +23,9 @@ export const BARE = {
   'create-tp4-account': 'bare-tp4',
 } as const satisfies Record<FunctionName, BareHandler>;
 
-/** The environment of the measurements: the bundles and their services. */
+/** The environment of the measurements: bundles, and their services. */
 export interface Stage {
   service: LocalService;
-  bundles: ReadonlyMap<HandlerName, Pick<Bundle, 'startUpBytes' | 'totalBytes'>>;
   /**
    * A fresh process of Node 24 that loads a handler and answers one event, as a Lambda environment does.
    * @param environment additional variables
@@ -57,14 +56,9 @@ export async function closeStage(): Promise<void> {
 
 async function setStage(): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-'));
-  const bundles = new Map<HandlerName, Pick<Bundle, 'startUpBytes' | 'totalBytes'>>();
-  for (const name of FUNCTIONS) bundles.set(name, await bundle(name, join(folder, name)));
-  for (const name of HANDLERS) {
-    bundles.set(name, await bundleFile(`test/bench/handlers/${name}.ts`, join(folder, name)));
-  }
-  for (const name of BARE_HANDLERS) {
-    bundles.set(name, await plainBundle(`test/bench/handlers/${name}.ts`, join(folder, name)));
-  }
+  for (const name of FUNCTIONS) await bundle(name, join(folder, name));
+  for (const name of HANDLERS) await bundleFile(`test/bench/handlers/${name}.ts`, join(folder, name));
+  for (const name of BARE_HANDLERS) await plainBundle(`test/bench/handlers/${name}.ts`, join(folder, name));
   await bundleFile('test/bench/runner.ts', join(folder, 'runner'));
   // The services alone: the functions run in processes of their own.
   const service = await startService({ load: async () => async () => ({ statusCode: 204 }) });
@@ -73,7 +67,6 @@ async function setStage(): Promise<Stage> {
   const given = withoutQuiet(service.environment);
   return {
     service,
-    bundles,
     async start(name, event, environment = {}) {
       const child = fork(join(folder, 'runner', ENTRY_FILE), [join(folder, name, ENTRY_FILE), JSON.stringify(event)], {
         env: { ...given, ...environment },
@@ -109,12 +102,11 @@ async function setStage(): Promise<Stage> {
  * file, with nothing left out.
  * @param entry its path in the project
  */
-async function plainBundle(entry: string, outdir: string): Promise<Pick<Bundle, 'startUpBytes' | 'totalBytes'>> {
-  const outfile = join(outdir, ENTRY_FILE);
-  const { metafile } = await build({
+async function plainBundle(entry: string, outdir: string): Promise<void> {
+  await build({
     absWorkingDir: new URL('../..', import.meta.url).pathname,
     entryPoints: [entry],
-    outfile,
+    outfile: join(outdir, ENTRY_FILE),
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -124,12 +116,8 @@ async function plainBundle(entry: string, outdir: string): Promise<Pick<Bundle, 
     minify: true,
     sourcemap: 'linked',
     sourcesContent: false,
-    metafile: true,
     logLevel: 'warning',
   });
-  const sizes = Object.entries(metafile.outputs).map(([path, { bytes }]) => (path.endsWith('.map') ? 0 : bytes));
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  return { startUpBytes: bytes, totalBytes: bytes };
 }
 
 /** As deployed, logs and metrics are written. */

@@ -26,6 +26,8 @@ interface Step {
   session?: 'none' | 'forgotten';
   /** With all the time that a deployed function has. */
   isSlow?: true;
+  /** The step that the log of the failure names. */
+  logs?: string;
 }
 /** The first answer; how many accounts the client has then; the answer to a retry. */
 type Outcome = [first: string, accounts: number, retry: string];
@@ -148,7 +150,7 @@ const OPENINGS: Row[] = [
     [lost, forOperators(1)],
     [dropped, forOperators(0)],
   ]),
-  ...rows('the deposit', () => ({ on: 'tp5-demo', target: 'tp5', after: 1 }), [
+  ...rows('the deposit', () => ({ on: 'tp5-demo', target: 'tp5', after: 1, logs: 'deposit' }), [
     ...[refused, lost, silent].map((one): [AnyFault, Outcome] => [one, opened]),
   ]),
 ];
@@ -185,7 +187,7 @@ describe.concurrent('A fault at', () => {
 const wordOf = ({ status, body }: AccountAnswer) => (status === 200 ? '200' : `${status} ${body.type}`);
 
 async function walk(world: AccountWorld, step: Step, fault: AnyFault, [first, count, retry]: Outcome) {
-  const { on = 'tp5-live', target, after = 0, more, session, isSlow } = step;
+  const { on = 'tp5-live', target, after = 0, more, session, isSlow, logs } = step;
   const server = world.servers[CONNECTIONS[on].server];
   const client = await newClient(world);
   const call = { userId: client.id, body: accountBody(on, more), key: `key-${client.id}` };
@@ -217,6 +219,8 @@ async function walk(world: AccountWorld, step: Step, fault: AnyFault, [first, co
   if (retry !== '200') return;
   if (first === '200') expect(last.body).toEqual(answer.body);
   const { login, master_password, investor_password } = last.body;
+  const failure = new RegExp(`"OperationNotSettled".*"step":"${logs}".*"login":${login}\\b`);
+  if (logs !== undefined) expect(world.environments.log.join('')).toMatch(failure);
   expect(accounts()).toMatchObject([{ login }]);
   expect(server.access(Number(login), String(master_password))).toBe('master');
   expect(server.access(Number(login), String(investor_password))).toBe('investor');

@@ -105,7 +105,14 @@ async function observe(person: Person, channel: Channel, branch: Branch) {
 }
 
 describe('The answer reveals nothing', () => {
-  const cases = OTP_TYPES.flatMap((channel) => BRANCHES.map((branch) => ({ channel, branch, name: branch.name })));
+  // What text channels have of their own shows where the message is sent; the rest is theirs together.
+  const cases = OTP_TYPES.flatMap((channel) =>
+    BRANCHES.filter((_, index) => index === 0 || channel === 'email' || channel === 'sms').map((branch) => ({
+      channel,
+      branch,
+      name: branch.name,
+    })),
+  );
 
   it.each(cases)('of whether the address is a client’s: $channel, $name', async ({ channel, branch }) => {
     const ours = await observe(world.client(), channel, branch);

@@ -5,7 +5,7 @@ import { Problem } from '../../lib/problem.ts';
 import { s3Documents } from '../../lib/records/documents.ts';
 import type { EventDetail } from '../../lib/records/event-schemas.ts';
 import { dynamoRegistrationDirectory } from '../../lib/records/registration-directory.ts';
-import { type Delivery, dynamoRegistrations, type PendingRegistration } from '../../lib/records/registrations.ts';
+import { type Delivery, dynamoRegistrations } from '../../lib/records/registrations.ts';
 import {
   type ConfirmationDependencies,
   confirmRegistration,
@@ -17,6 +17,8 @@ import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import type { TestDatabase } from './database.ts';
 import { checkEvent } from './events.ts';
+import { around } from './interleave.ts';
+import { registrationRecord } from './registration-record.ts';
 
 export const NOW = Date.UTC(2026, 0, 1, 12);
 export const MINUTE = 60_000;
@@ -83,22 +85,13 @@ export class FakeConfirmations {
     serial += 1;
     const registrationId = `r${serial}`;
     const keys = Array.from({ length: documents }, (_, place) => `registrations/${registrationId}/${place + 1}`);
-    const record: PendingRegistration = {
-      registration_id: registrationId,
-      type: 'trader',
-      otp_type: 'email',
-      address,
-      email: address,
-      email_key: address,
-      name: 'Ann',
+    const record = registrationRecord(registrationId, address, {
       password_hash: hashOf(password, passwordSalt(this.pepper.keys[0], 'email', address)),
-      form_id: 'FORM0001',
       referrer_user_id: 'CLIENT01',
-      custom_fields: '{}',
       source: this.#source,
       documents: keys.map((key, index) => ({ ...DOCUMENT, index, key })),
       requested_at: new Date(now).toISOString(),
-    };
+    });
     for (const key of keys) this.passing.add(key);
     const place = { registrationId, channel: 'email', address } as const;
     const seals = sealSecrets({ code, passwordHash: record.password_hash }, place, this.pepper, now);
@@ -220,15 +213,7 @@ const DOCUMENT = {
 
 /** A table whose calls are steps: `registrations.update`. */
 export function stepping(name: string, table: Table, step: Step): Table {
-  return {
-    get: (...args) => step(`${name}.get`, () => table.get(...args), args[1]),
-    getMany: (...args) => step(`${name}.getMany`, () => table.getMany(...args), args[1]),
-    queryIndex: (...args) => step(`${name}.queryIndex`, () => table.queryIndex(...args), args[4]),
-    query: (...args) => step(`${name}.query`, () => table.query(...args), args[2]),
-    put: (...args) => step(`${name}.put`, () => table.put(...args), args[1]),
-    update: (...args) => step(`${name}.update`, () => table.update(...args), args[2]),
-    delete: (...args) => step(`${name}.delete`, () => table.delete(...args), args[1]),
-  };
+  return around(table, (method, call, signal) => step(`${name}.${method}`, call, signal));
 }
 
 /** The fault of a step. `slow` and `unanswered`: it takes until the timeout. */

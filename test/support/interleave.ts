@@ -1,6 +1,22 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Table } from '../../lib/aws/dynamodb.ts';
 
+type Around = <T>(method: string, call: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+
+/** A table whose calls are made by something else. */
+export function around(table: Table, make: Around): Table {
+  const methods = Object.entries(table as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>).map(
+    ([name, method]) => {
+      const call = (...args: unknown[]) => {
+        const signal = args.find((one) => one instanceof AbortSignal) ?? new AbortController().signal;
+        return make(name, () => method(...args), signal);
+      };
+      return [name, call];
+    },
+  );
+  return Object.fromEntries(methods) as Table;
+}
+
 /** Chooses the next of the waiting calls. */
 export type Choose = (waiting: number) => number;
 
@@ -16,15 +32,7 @@ export async function interleave<T>(
       waiting.push(() => call().then(resolve, reject));
     });
   }
-  const ordered: Table = {
-    get: (...args) => inTurn(() => table.get(...args)),
-    getMany: (...args) => inTurn(() => table.getMany(...args)),
-    queryIndex: (...args) => inTurn(() => table.queryIndex(...args)),
-    query: (...args) => inTurn(() => table.query(...args)),
-    put: (...args) => inTurn(() => table.put(...args)),
-    update: (...args) => inTurn(() => table.update(...args)),
-    delete: (...args) => inTurn(() => table.delete(...args)),
-  };
+  const ordered = around(table, (_, call) => inTurn(call));
   const results = Promise.all(actors.map((actor) => actor(ordered)));
   for (;;) {
     // By now every actor is waiting for a call or has ended: they wait for nothing else.

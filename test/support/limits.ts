@@ -41,11 +41,9 @@ export class LimitsWorld {
   #database: TestDatabase | undefined;
 
   constructor() {
-    const closes: (() => Promise<void>)[] = [];
     beforeAll(async () => {
-      this.#database = await testDatabase((close) => closes.push(close));
+      this.#database = await testDatabase(afterAll);
     });
-    afterAll(() => Promise.all(closes.map((close) => close())));
     beforeEach(() => this.forget());
   }
 

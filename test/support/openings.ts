@@ -1,5 +1,6 @@
 import { transactions } from '../../lib/aws/dynamodb.ts';
 import { type Claim, dynamoLedger, type Held, type Ledger, type Plan } from '../../lib/openings/ledger.ts';
+import type { Life } from '../../lib/openings/life.ts';
 import type { AccountClient } from '../../lib/records/account-directory.ts';
 import type { WebApiConnection } from '../../lib/records/crm-records.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
@@ -60,6 +61,11 @@ export class LedgerWorld {
 
   async item(held: Held): Promise<Record<string, unknown> | undefined> {
     return this.#database.tables.operations.get({ pk: held.pk }, this.signal());
+  }
+
+  /** The state of an operation; undefined if it is gone. */
+  async state(held: Held): Promise<Life['at'] | undefined> {
+    return ((await this.item(held)) as { life?: Life } | undefined)?.life?.at;
   }
 
   async holder(key: string): Promise<unknown> {

@@ -13,7 +13,7 @@ import { requestRegistration } from '../../lib/registration/registration.ts';
 import type { RegistrationDependencies } from '../../lib/registration/work.ts';
 import type { Seals } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
-import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
+import type { EventFields, EventName } from '../../lib/telemetry.ts';
 import { ALL_COUNTRIES, environmentVariables, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
 import type { Form } from '../../lib/validators/form.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
@@ -23,6 +23,8 @@ import {
   type RegistrationRequest,
   registrationRequestSchema,
 } from '../../lib/validators/registration.ts';
+import { recordingTelemetry } from './openings.ts';
+import { registrationRecord } from './registration-record.ts';
 
 /** The steps that a fake records, and can fail at. */
 export type Step =
@@ -90,25 +92,6 @@ export interface FakeSettings {
   onStep?: (step: Step) => void;
 }
 
-/** A stored registration. */
-function keptRegistration(id: string): PendingRegistration {
-  return {
-    registration_id: id,
-    type: 'trader',
-    otp_type: 'email',
-    address: 'bob@example.com',
-    email: 'bob@example.com',
-    email_key: 'bob@example.com',
-    name: 'Bob',
-    password_hash: '',
-    form_id: 'FORM0001',
-    custom_fields: '{}',
-    documents: [],
-    source: '203.0.113.7',
-    requested_at: new Date(NOW).toISOString(),
-  };
-}
-
 /** The calls of the fakes, with their arguments. */
 interface Notes {
   sent: { channel: Channel; to: string; message: Message; language: string | undefined }[];
@@ -139,7 +122,7 @@ function fakeRegistrations(
     get: async (id) => {
       await step('get record', undefined);
       const { keptHash } = settings;
-      return keptHash === undefined ? undefined : { ...keptRegistration(id), password_hash: keptHash };
+      return keptHash === undefined ? undefined : registrationRecord(id, undefined, { password_hash: keptHash });
     },
     list: notAskedFor,
     countGuesses: notAskedFor,
@@ -236,6 +219,7 @@ function fakeSending(
 export function fakeRegistration(settings: FakeSettings = {}) {
   const log: string[] = [];
   const events: { name: EventName; fields: EventFields }[] = [];
+  const telemetry = recordingTelemetry(events);
   const notes: Notes = { sent: [], kept: {}, asked: {}, released: [] };
 
   async function step<T>(name: Step, result: T): Promise<T> {
@@ -251,11 +235,6 @@ export function fakeRegistration(settings: FakeSettings = {}) {
   const dependencies: RegistrationDependencies = {
     ...fakeRecords(step, settings, notes),
     ...fakeSending(step, settings, notes),
-  };
-
-  const telemetry: Telemetry = {
-    event: (name, fields = {}) => events.push({ name, fields }),
-    with: (base) => ({ ...telemetry, event: (name, fields = {}) => telemetry.event(name, { ...base, ...fields }) }),
   };
 
   return {

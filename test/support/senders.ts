@@ -1,11 +1,11 @@
 import { EventEmitter } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { Faults } from '../../infra/local/faults.ts';
 import type { OutboxEntry } from '../../infra/local/outbox.ts';
 import type { StandIn, StandInOptions } from '../../infra/local/stand-ins/stand-in.ts';
 import { DeliveryFailure } from '../../lib/messages/message.ts';
+import { listening } from './servers.ts';
 
 export const BRAND = { name: 'Example Markets', supportEmail: 'help@example.com', color: '#0b5cad' };
 
@@ -51,12 +51,7 @@ export async function answering(answer: (request: IncomingMessage, response: Ser
   server.on('connection', () => {
     seen.connections += 1;
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { seen, url: `http://127.0.0.1:${await listening(server)}` };
 }
 
 /** The failure that a send ends with. */

@@ -1,5 +1,5 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { connect, createServer } from 'node:net';
+import { listening } from './servers.ts';
 
 export interface TcpRelay {
   port: number;
@@ -13,7 +13,6 @@ export interface TcpRelay {
 export async function tcpRelay(port: number): Promise<TcpRelay> {
   const made: TcpRelay = { port: 0, connections: 0, endings: [] };
   const { endings } = made;
-  const sockets = new Set<Socket>();
   const relay = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     made.connections += 1;
     const server = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
@@ -23,17 +22,9 @@ export async function tcpRelay(port: number): Promise<TcpRelay> {
       server.resetAndDestroy();
     });
     server.on('error', () => client.resetAndDestroy());
-    for (const socket of [client, server]) {
-      sockets.add(socket);
-      socket.on('close', () => sockets.delete(socket));
-    }
+    client.on('close', () => server.destroy());
     client.pipe(server).pipe(client);
   });
-  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => relay.close(resolve));
-  });
-  made.port = (relay.address() as AddressInfo).port;
+  made.port = await listening(relay);
   return made;
 }

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { type Certificate, certificate } from '../../infra/local/platforms/certificate.ts';
@@ -14,6 +13,8 @@ import type { ClientLimits } from '../../lib/platform/web-api/client.ts';
 import { passwordHash, randomAnswer } from '../../lib/platform/web-api/session.ts';
 import { WebApiPlatform } from '../../lib/platform/web-api/web-api.ts';
 import type { WebApiConnection } from '../../lib/records/crm-records.ts';
+import { ANY_TIME, forever } from './outcomes.ts';
+import { listening } from './servers.ts';
 
 export const MANAGER = { login: 1000, password: 'Password1' };
 
@@ -60,7 +61,6 @@ export async function scriptedServer(
   const { key, cert } = await localCertificate();
   const hash = passwordHash(MANAGER.password);
   const requests: ScriptedRequest[] = [];
-  const sockets = new Set<Socket>();
   let silent = false;
   const server = createServer({ key, cert, keepAliveTimeout: 0 }, async (request, response) => {
     const scripted = { path: request.url ?? '', body: await text(request), headers: request.headers };
@@ -76,14 +76,8 @@ export async function scriptedServer(
       answer(scripted, response);
     }
   });
-  server.on('connection', (socket: Socket) => sockets.add(socket));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listening(server),
     ca: cert,
     requests,
     stopAuthentication() {
@@ -148,4 +142,13 @@ export function anOrder(more: Partial<AccountOrder> = {}): AccountOrder {
     readonly: false,
     ...more,
   };
+}
+
+/** Opens an account on a server, with these differences of the order. */
+export function opening(
+  server: { port: number; ca?: string },
+  order: Partial<AccountOrder> = {},
+  limits: Partial<ClientLimits> = {},
+): Promise<{ login: number }> {
+  return platformOn(server, limits).open(anOrder(order), ANY_TIME, forever);
 }

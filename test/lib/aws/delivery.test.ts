@@ -1,10 +1,12 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import type { RequestListener } from 'node:http';
+import { createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { deliver } from '../../../lib/aws/delivery.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
 import { answering, clientOf, failureOf, patient } from '../../support/senders.ts';
+import { closedPort, listening } from '../../support/servers.ts';
 
 const MAIL = {
   from: { name: 'Example Markets', address: 'no-reply@example.com' },
@@ -25,24 +27,11 @@ function queryError(code: string, message = 'text'): string {
 /** A server of bytes; says how many connections it had. */
 async function tcp(onSocket: (socket: Socket) => void) {
   const seen = { connections: 0 };
-  const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     seen.connections += 1;
-    sockets.add(socket);
-    socket.on('error', () => {});
     onSocket(socket);
   });
-  await listening(server);
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const address = server.address();
-  return { seen, url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}` };
-}
-
-function listening(server: Server): Promise<void> {
-  return new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { seen, url: `http://127.0.0.1:${await listening(server)}` };
 }
 
 /** A port with a full queue of connections: the next one gets no answer. */
@@ -73,28 +62,22 @@ const mailing = (server: { url: string }, signal = patient()) => failureOf(sesMa
 /** A service that gives this answer. */
 const saying = (body: string, status = 200) => answering((_, response) => response.writeHead(status).end(body));
 
+let caller: AbortController;
+beforeEach(() => {
+  caller = new AbortController();
+});
+
 describe('A send of which certainly nothing left is retryable', () => {
-  it('when the connection is refused', async () => {
-    const gone = createServer();
-    await listening(gone);
-    const { port } = gone.address() as { port: number };
-    await new Promise((resolve) => gone.close(resolve));
-    const failure = await failureOf(sesMailer(clientOf({ url: `http://127.0.0.1:${port}` }))(MAIL, patient()));
-    expect(failure).toMatchObject({ kind: 'retryable', reason: 'ECONNREFUSED' });
-  });
-
-  it('when every address of a name refuses', async () => {
-    expect(await mailing({ url: 'http://localhost:1' })).toMatchObject({ kind: 'retryable', reason: 'ECONNREFUSED' });
-  });
-
-  it('when the name cannot be resolved', async () => {
-    const failure = await mailing({ url: 'http://service.invalid' });
-    expect(failure.kind).toBe('retryable');
-    expect(failure.reason).toMatch(/^(ENOTFOUND|EAI_AGAIN)$/);
-  });
-
-  it('when no connection is established in time', async () => {
-    expect(await mailing(await blackHole())).toMatchObject({ kind: 'retryable', reason: 'TimeoutError' });
+  it.each<[string, () => Promise<{ url: string }>, RegExp]>([
+    ['the connection is refused', async () => ({ url: `http://127.0.0.1:${await closedPort()}` }), /^ECONNREFUSED$/],
+    ['every address of a name refuses', async () => ({ url: 'http://localhost:1' }), /^ECONNREFUSED$/],
+    ['the name cannot be resolved', async () => ({ url: 'http://service.invalid' }), /^(ENOTFOUND|EAI_AGAIN)$/],
+    ['no connection is established in time', blackHole, /^TimeoutError$/],
+  ])('when %s', async (_, service, reason) => {
+    expect(await mailing(await service())).toMatchObject({
+      kind: 'retryable',
+      reason: expect.stringMatching(reason),
+    });
   });
 
   it('when the time was over before it began', async () => {
@@ -104,24 +87,15 @@ describe('A send of which certainly nothing left is retryable', () => {
   });
 });
 
-describe('A send without credentials is misconfigured', () => {
-  it('and nothing leaves', async () => {
-    const server = await saying(SENT);
-    const credentials = () => Promise.reject(Object.assign(new Error('none'), { name: 'CredentialsProviderError' }));
-    const failure = await failureOf(sesMailer({ ...clientOf(server), credentials })(MAIL, patient()));
-    expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'CredentialsProviderError' });
-    expect(server.seen.connections).toBe(0);
-  });
+it('A send without credentials is misconfigured, and nothing leaves', async () => {
+  const server = await saying(SENT);
+  const credentials = () => Promise.reject(Object.assign(new Error('none'), { name: 'CredentialsProviderError' }));
+  const failure = await failureOf(sesMailer({ ...clientOf(server), credentials })(MAIL, patient()));
+  expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'CredentialsProviderError' });
+  expect(server.seen.connections).toBe(0);
 });
 
 describe('A send that may have gone out has an unknown outcome, and is not sent again', () => {
-  it('when no answer comes in the time of the caller', async () => {
-    const caller = new AbortController();
-    const server = await answering(() => caller.abort());
-    expect(await mailing(server, caller.signal)).toMatchObject({ kind: 'unknown_outcome', reason: 'AbortError' });
-    expect(server.seen.requests).toBe(1);
-  });
-
   it('when no answer comes in the time of a send', async () => {
     const limitMs = 30;
     const leaving = {
@@ -133,58 +107,52 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
     expect(failure).toMatchObject({ kind: 'unknown_outcome', reason: 'TimeoutError' });
   });
 
-  it('when the connection breaks off after the request', async () => {
-    const server = await answering((request) => request.socket.destroy());
-    expect(await mailing(server)).toMatchObject({ kind: 'unknown_outcome', reason: 'ECONNRESET' });
-    expect(server.seen.requests).toBe(1);
-  });
-
-  it('when the connection is reset while the request is written', async () => {
-    const server = await tcp((socket) => socket.resetAndDestroy());
-    expect((await mailing(server)).kind).toBe('unknown_outcome');
-    expect(server.seen.connections).toBe(1);
-  });
-
-  it('when the answer breaks off', async () => {
-    const server = await tcp((socket) =>
-      socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n${SENT.slice(0, 40)}`)),
-    );
-    expect((await mailing(server)).kind).toBe('unknown_outcome');
-    expect(server.seen.connections).toBe(1);
-  });
-
-  it('when the answer stops in the middle', async () => {
-    const caller = new AbortController();
-    const server = await answering((_, response) => {
-      response.writeHead(200, { 'content-length': '500' }).write('<Send');
-      setTimeout(() => caller.abort(), 50);
-    });
+  it.each<[string, RequestListener]>([
+    ['the connection breaks off after the request', (request) => void request.socket.destroy()],
+    ['the caller’s time ends without an answer', () => caller.abort()],
+    [
+      'the answer stops in the middle',
+      (_, response) => {
+        response.writeHead(200, { 'content-length': '500' }).write('<Send');
+        setTimeout(() => caller.abort(), 50);
+      },
+    ],
+    ...[
+      ['is no XML', 'OK'],
+      ['is cut', SENT.slice(0, 80)],
+      ['has no message id', '<SendEmailResponse><SendEmailResult></SendEmailResult></SendEmailResponse>'],
+      ['is empty', ''],
+      ['is a page of a proxy', '<html><body>Welcome<br></body></html>'],
+    ].map(([what, body]): [string, RequestListener] => [`the answer ${what}`, (_, response) => response.end(body)]),
+    ...(
+      [
+        [500, queryError('InternalFailure')],
+        [500, queryError('InternalError')],
+        [502, '<html>Bad gateway</html>'],
+        [504, ''],
+        [302, ''],
+      ] as const
+    ).map(([status, body]): [string, RequestListener] => [
+      `the service answers ${status} ${body}`,
+      (_, response) => response.writeHead(status).end(body),
+    ]),
+  ])('when %s', async (_, listener) => {
+    const server = await answering(listener);
     expect((await mailing(server, caller.signal)).kind).toBe('unknown_outcome');
     expect(server.seen.requests).toBe(1);
   });
 
-  it.each([
-    ['is no XML', 'OK'],
-    ['is cut', SENT.slice(0, 80)],
-    ['has no message id', '<SendEmailResponse><SendEmailResult></SendEmailResult></SendEmailResponse>'],
-    ['is empty', ''],
-    ['is a page of a proxy', '<html><body>Welcome<br></body></html>'],
-  ])('when the answer with status 200 %s', async (_, body) => {
-    const server = await saying(body);
+  it.each<[string, (socket: Socket) => void]>([
+    ['the connection is reset while the request is written', (socket) => socket.resetAndDestroy()],
+    [
+      'the answer breaks off',
+      (socket) =>
+        socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n${SENT.slice(0, 40)}`)),
+    ],
+  ])('when %s', async (_, onSocket) => {
+    const server = await tcp(onSocket);
     expect((await mailing(server)).kind).toBe('unknown_outcome');
-    expect(server.seen.requests).toBe(1);
-  });
-
-  it.each([
-    [500, queryError('InternalFailure')],
-    [500, queryError('InternalError')],
-    [502, '<html>Bad gateway</html>'],
-    [504, ''],
-    [302, ''],
-  ])('when the service answers %i', async (status, body) => {
-    const server = await saying(body, status);
-    expect((await mailing(server)).kind).toBe('unknown_outcome');
-    expect(server.seen.requests).toBe(1);
+    expect(server.seen.connections).toBe(1);
   });
 });
 

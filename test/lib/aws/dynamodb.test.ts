@@ -6,13 +6,11 @@ import { type TestDatabase, testDatabase } from '../../support/database.ts';
 const signal = new AbortController().signal;
 let database: TestDatabase;
 let table: Table;
-const closes: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
-  database = await testDatabase((close) => closes.push(close), {});
+  database = await testDatabase(afterAll, {});
   table = database.tables.registrations;
 });
-afterAll(() => Promise.all(closes.map((close) => close())));
 beforeEach(() => {
   database.faults.clear();
   database.calls.length = 0;
@@ -108,25 +106,5 @@ describe('A failing database', () => {
   it('has no data of the item in its message', async () => {
     const error = await failure(table.put({ pk: 'x'.repeat(3_000), secret: 'hidden' }, signal));
     expect(error).toMatchObject({ name: 'AwsFailure', message: 'ValidationException' });
-  });
-});
-
-describe('The local database', () => {
-  it('counts the calls that are made, by operation and table', async () => {
-    await table.put({ pk: 'n' }, signal);
-    await database.tables.accounts.put({ pk: 'user', sk: 'tp5#c#1' }, signal);
-    await database.tables.limits.get({ pk: 'n' }, signal);
-    expect(database.calls).toEqual([
-      { operation: 'PutItem', table: 'registrations' },
-      { operation: 'PutItem', table: 'accounts' },
-      { operation: 'GetItem', table: 'limits' },
-    ]);
-  });
-
-  it('lets calls go well before a fault that was asked for later', async () => {
-    database.faults.set({ kind: 'refused', times: 1, after: 1 });
-    expect(await table.get({ pk: 'n' }, signal)).toEqual({ pk: 'n' });
-    expect(await failure(table.get({ pk: 'n' }, signal))).toBeInstanceOf(AwsFailure);
-    expect(await table.get({ pk: 'n' }, signal)).toEqual({ pk: 'n' });
   });
 });

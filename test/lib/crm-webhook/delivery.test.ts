@@ -10,11 +10,12 @@ import { dynamoCrmClients } from '../../../lib/records/crm-clients.ts';
 import { ClientSchema } from '../../../lib/records/crm-records.ts';
 import { s3DocumentLinks } from '../../../lib/records/document-links.ts';
 import { s3Documents } from '../../../lib/records/documents.ts';
-import { dynamoRegistrations, type PendingRegistration } from '../../../lib/records/registrations.ts';
+import { dynamoRegistrations } from '../../../lib/records/registrations.ts';
 import type { EventName, Telemetry } from '../../../lib/telemetry.ts';
 import { REDELIVERY } from '../../../lib/validators/deployment.ts';
 import { FAULTS, type Step, stepping, stepsWith } from '../../support/confirmation-fakes.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { registrationRecord } from '../../support/registration-record.ts';
 
 const NOW = Date.UTC(2026, 10, 23);
 const HOUR_SECONDS = 3_600;
@@ -53,17 +54,11 @@ class World {
 
   async register(): Promise<void> {
     const key = `registrations/${this.id}/1`;
-    const registration: PendingRegistration = {
-      registration_id: this.id,
-      type: 'trader',
-      otp_type: 'email',
-      address: this.email.toLowerCase(),
+    const registration = registrationRecord(this.id, this.email.toLowerCase(), {
       email: this.email,
-      email_key: this.email.toLowerCase(),
       name: 'Ann',
       phone: this.phone,
       password_hash: '$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA',
-      form_id: 'FORM0001',
       custom_fields: '{"k3J9xQ":"some","n":1.5}',
       consents: [{ key: 'a9TermS', version: '2026-11' }],
       documents: [
@@ -73,7 +68,7 @@ class World {
       source: '203.0.113.9',
       user_agent: 'browser',
       requested_at: new Date(NOW).toISOString(),
-    };
+    });
     const seals = { pepper_version: '1', code: 'c', password: 'p', expires_at_ms: NOW };
     await this.registrations.put(registration, seals, NOW, forever);
   }

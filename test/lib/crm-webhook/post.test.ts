@@ -1,9 +1,9 @@
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { NotAccepted, signedPost } from '../../../lib/crm-webhook/post.ts';
+import { closedPort, listening } from '../../support/servers.ts';
 
 const KEY = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
 const MESSAGE = { id: 'r-1', body: '{"type":"RegistrationConfirmed","data":{"name":"Zoë"}}' };
@@ -11,13 +11,7 @@ const signal = AbortSignal.timeout(30_000);
 
 /** A CRM that answers like this. @returns its address */
 async function crm(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  return `http://127.0.0.1:${await listening(createServer(listener))}/hook`;
 }
 
 const postTo = (url: string, timeoutMs = 20_000) => signedPost(url, async () => [KEY], { timeoutMs })(MESSAGE, signal);
@@ -103,10 +97,6 @@ describe('A message to the CRM', () => {
     expect(await reasonOf(postTo(await crm((request) => request.socket.destroy())))).toMatch(
       /^(UND_ERR_SOCKET|ECONNRESET)$/,
     );
-    const gone = createServer();
-    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
-    const { port } = gone.address() as AddressInfo;
-    await new Promise((resolve) => gone.close(resolve));
-    expect(await reasonOf(postTo(`http://127.0.0.1:${port}/hook`))).toBe('ECONNREFUSED');
+    expect(await reasonOf(postTo(`http://127.0.0.1:${await closedPort()}/hook`))).toBe('ECONNREFUSED');
   });
 });

@@ -1,19 +1,11 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { captchaVerifier } from '../../../lib/http/captcha.ts';
 import type { CaptchaSettings } from '../../../lib/validators/deployment.ts';
+import { listening } from '../../support/servers.ts';
 
 const SETTINGS = { provider: 'turnstile', secret: 'captcha' } as const satisfies CaptchaSettings;
-const servers: Server[] = [];
-
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
 
 /** A provider that gives this answer; `undefined` never answers. */
 async function provider(status: number, answer: unknown) {
@@ -23,10 +15,7 @@ async function provider(status: number, answer: unknown) {
     if (answer === undefined) return;
     response.writeHead(status, { location: '/' }).end(typeof answer === 'string' ? answer : JSON.stringify(answer));
   });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/siteverify`, forms };
+  return { url: `http://127.0.0.1:${await listening(server)}/siteverify`, forms };
 }
 
 const readSecret = async (name: string) => `the secret key in ${name}`;

@@ -60,12 +60,6 @@ describe('The channel email', () => {
     expect(outbox[1]?.text).not.toMatch(/\d{6}/);
   });
 
-  it.each([['cy'], [undefined]])('is English when the language asked for is %s', async (language) => {
-    const { channel, outbox } = await email();
-    await channel.send('ann@example.org', CODE, language, patient());
-    expect(outbox[0]?.language).toBe('en');
-  });
-
   it('sends to an international domain as punycode, the local part as typed', async () => {
     const { channel, outbox } = await email();
     await channel.send('Ann+x@bücher.example', CODE, undefined, patient());

@@ -5,7 +5,7 @@ import { sesMailer } from '../../../lib/aws/ses.ts';
 import { snsPublisher } from '../../../lib/aws/sns.ts';
 import { mailNotice, popUpNotice } from '../../../lib/messages/notices.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
-import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
+import { BRAND, clientOf, patient, started } from '../../support/senders.ts';
 
 const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
 const SETTINGS = {
@@ -60,18 +60,6 @@ describe('The mail about an opened account', () => {
       },
     ]);
   });
-
-  it.each([
-    ['throttled', 'retryable'],
-    ['refused', 'misconfigured'],
-    ['down', 'retryable'],
-  ] as const)('fails by name when SES is %s', async (fault, kind) => {
-    const { faults, outbox, send } = await mail();
-    faults.set({ kind: fault, times: 1 });
-    expect(await failureOf(send(CLIENT, ACCOUNT, 'en', patient()))).toMatchObject({ kind });
-    await send(CLIENT, ACCOUNT, 'en', patient());
-    expect(outbox).toHaveLength(1);
-  });
 });
 
 describe('The popup about an opened account', () => {
@@ -99,16 +87,5 @@ describe('The popup about an opened account', () => {
       login: 900_123,
       version: 'tp5',
     });
-  });
-
-  it.each([
-    ['throttled', 'retryable'],
-    ['refused', 'misconfigured'],
-    ['down', 'retryable'],
-  ] as const)('fails by name when SNS is %s', async (fault, kind) => {
-    const { faults, outbox, send } = await popUp();
-    faults.set({ kind: fault, times: 1 });
-    expect(await failureOf(send('CLIENT01', ACCOUNT, 'en', patient()))).toMatchObject({ kind });
-    expect(outbox).toEqual([]);
   });
 });

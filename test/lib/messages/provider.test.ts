@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Webhook } from 'standardwebhooks';
@@ -11,24 +10,16 @@ import { providerChannel } from '../../../lib/messages/provider.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import type { PhoneChannel } from '../../../lib/validators/otp-types.ts';
 import { BRAND, failureOf, patient } from '../../support/senders.ts';
+import { closedPort, listening } from '../../support/servers.ts';
 
 const TO = '+447400123456';
 const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
 const NOTICE = { kind: 'owner_notice' } as const;
 const [OLD, KEY] = ['o', 'k'].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`) as [string, string];
 
-async function listening(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
-}
-
 /** A provider that answers like this. @returns its address */
 async function provider(answer: RequestListener): Promise<string> {
-  const server = createHttpServer(answer);
-  onTestFinished(() => server.closeAllConnections());
-  return `http://127.0.0.1:${await listening(server)}/send?team=1`;
+  return `http://127.0.0.1:${await listening(createHttpServer(answer))}/send?team=1`;
 }
 
 /** A provider that records its requests. */
@@ -88,17 +79,6 @@ describe('A message to the provider', () => {
   });
 });
 
-/** A closed port. */
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 describe('A message that certainly was not sent', () => {
   it('is one of a refused connection', async () => {
     const failure = await failureOf(sendTo(`http://127.0.0.1:${await closedPort()}/`));
@@ -123,10 +103,7 @@ describe('A message that certainly was not sent', () => {
 
   it('is one whose time is up before TLS is', async () => {
     const caller = new AbortController();
-    const silent = createServer((socket) => {
-      onTestFinished(() => void socket.destroy());
-      caller.abort();
-    });
+    const silent = createServer(() => caller.abort());
     const failure = await failureOf(sendTo(`https://localhost:${await listening(silent)}/`, caller.signal));
     expect(failure.kind).toBe('retryable');
   });

@@ -35,12 +35,6 @@ describe('The channel whatsapp', () => {
     for (const entry of outbox) expect(new Intl.Locale(entry.language ?? '').language).toBe(language);
   });
 
-  it('is English when the language asked for is not ours', async () => {
-    const { channel, outbox } = await whatsapp();
-    await channel.send(TO, CODE, 'cy', patient());
-    expect(outbox[0]?.language).toBe('en-US');
-  });
-
   it('is misconfigured when the template is not approved', async () => {
     const { channel, outbox } = await whatsapp({ ...SETTINGS, codeTemplate: 'forgotten' });
     const failure = await failureOf(channel.send(TO, CODE, 'en', patient()));

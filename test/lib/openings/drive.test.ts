@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { drive, type Effects, type End, type Learned } from '../../../lib/openings/drive.ts';
 import type { Held, Ledger, Plan } from '../../../lib/openings/ledger.ts';
@@ -10,10 +10,8 @@ import { testDatabase } from '../../support/database.ts';
 import { LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
 
 let world: LedgerWorld;
-const closing: (() => Promise<void>)[] = [];
 beforeAll(async () => {
-  world = new LedgerWorld(await testDatabase((close) => closing.push(close)));
-  return () => Promise.all(closing.map((close) => close()));
+  world = new LedgerWorld(await testDatabase(afterAll));
 });
 
 const DAY_MS = 24 * 3_600_000;
@@ -121,85 +119,78 @@ describe('A first request', () => {
     expect(scene.events.map(({ name }) => name)).toEqual(['AccountOpened']);
   });
 
-  it.each<[string, (scene: Scene) => void, string, Life['at'] | undefined, string[]]>([
-    [
-      'is refused before anything is sent',
-      (scene) => (scene.prepared.fails = new Error('no')),
-      'failed',
-      undefined,
-      [],
-    ],
-    ['is refused by the platform', (scene) => (scene.sends = [refusal('refused')]), 'failed', undefined, ['send 0']],
-    ['is refused for its content', (scene) => (scene.sends = [refusal('rejected')]), 'failed', undefined, ['send 0']],
+  const COMPLETED = 'record, notify, complete';
+  /** With the login that the first command names. */
+  type Script = Partial<Pick<Scene, 'sends' | 'looks' | 'hasNext' | 'prepared'>>;
+
+  it.each<[string, (login: number) => Script, end: string, at: Life['at'] | undefined, calls: string]>([
+    ['is refused before anything is sent', () => ({ prepared: { fails: new Error('no') } }), 'failed', undefined, ''],
+    ['is refused by the platform', () => ({ sends: [refusal('refused')] }), 'failed', undefined, 'send 0'],
+    ['is refused for its content', () => ({ sends: [refusal('rejected')] }), 'failed', undefined, 'send 0'],
     [
       'finds its login taken, and chooses the next',
-      (scene) => {
-        scene.sends = [{ on: 'exists' }, { on: 'opened', login: scene.login + 1 }];
-        scene.looks = [{ on: 'foreign' }];
-      },
+      (login) => ({ sends: [{ on: 'exists' }, { on: 'opened', login: login + 1 }], looks: [{ on: 'foreign' }] }),
       'opened',
       'done',
-      ['send 0', 'look 0', 'send 1', 'record', 'notify', 'complete'],
+      `send 0, look 0, send 1, ${COMPLETED}`,
     ],
     [
       'finds its login taken, and has no other',
-      (scene) => {
-        Object.assign(scene, { hasNext: false, sends: [{ on: 'exists' }], looks: [{ on: 'unmarked' }] });
-      },
+      () => ({ hasNext: false, sends: [{ on: 'exists' }], looks: [{ on: 'unmarked' }] }),
       'failed',
       undefined,
-      ['send 0', 'look 0'],
+      'send 0, look 0',
     ],
     [
       'hears that its login exists, and finds its own mark there',
-      (scene) => Object.assign(scene, { sends: [{ on: 'exists' }], looks: [{ on: 'ours' }] }),
+      () => ({ sends: [{ on: 'exists' }], looks: [{ on: 'ours' }] }),
       'opened',
       'done',
-      ['send 0', 'look 0', 'record', 'notify', 'complete'],
+      `send 0, look 0, ${COMPLETED}`,
     ],
     [
       'loses the answer, and finds the account at its login, whatever the server shows',
-      (scene) => Object.assign(scene, { sends: [lost], looks: [{ on: 'unmarked' }] }),
+      () => ({ sends: [lost], looks: [{ on: 'unmarked' }] }),
       'opened',
       'done',
-      ['send 0', 'look 0', 'record', 'notify', 'complete'],
+      `send 0, look 0, ${COMPLETED}`,
     ],
     [
       'loses the answer, finds nothing, and sends the same login again',
-      (scene) => (scene.sends = [lost, { on: 'opened', login: scene.login }]),
+      (login) => ({ sends: [lost, { on: 'opened', login }] }),
       'opened',
       'done',
-      ['send 0', 'look 0', 'send 0', 'record', 'notify', 'complete'],
+      `send 0, look 0, send 0, ${COMPLETED}`,
     ],
     [
       "loses the answer, and finds another operation's mark",
-      (scene) => Object.assign(scene, { sends: [lost], looks: [{ on: 'foreign' }] }),
+      () => ({ sends: [lost], looks: [{ on: 'foreign' }] }),
       'undecided',
       'undecided',
-      ['send 0', 'look 0'],
+      'send 0, look 0',
     ],
     [
       'loses the answer of a protocol that cannot name logins',
-      (scene) => Object.assign(scene, { sends: [lost], prepared: { plan: { keyed: false } } }),
+      () => ({ sends: [lost], prepared: { plan: { keyed: false } } }),
       'undecided',
       'undecided',
-      ['send '],
+      'send ',
     ],
     [
       'is refused for the content when it repeats a lost command: it keeps its login',
-      (scene) => (scene.sends = [lost, refusal('rejected')]),
+      () => ({ sends: [lost, refusal('rejected')] }),
       'failed',
       'sent',
-      ['send 0', 'look 0', 'send 0'],
+      'send 0, look 0, send 0',
     ],
-  ])('%s', async (_, arrange, end, at, calls) => {
+  ])('%s', async (_, scriptOf, end, at, calls) => {
     const scene = new Scene();
-    arrange(scene);
+    Object.assign(scene, scriptOf(scene.login));
     const held = await world.claimed();
     expect((await scene.run(held)).kind).toBe(end);
     const relative = scene.calls.map((call) => call.replace(/\d+/, (login) => String(Number(login) - scene.login)));
-    expect(relative).toEqual(calls);
-    expect(((await world.item(held)) as { life?: Life } | undefined)?.life?.at).toBe(at);
+    expect(relative.join(', ')).toBe(calls);
+    expect(await world.state(held)).toBe(at);
     // A login that was given up is free for others.
     if (at === undefined) expect(await world.holder(`tp5#${scene.login}`)).toBeUndefined();
   });
@@ -251,8 +242,7 @@ describe('A worker that was overtaken', () => {
   it.each(['refused', 'lost', 'exists'] as const)('ends without a write after %s', async (on) => {
     const scene = new Scene();
     const held = await world.claimed();
-    const overtaken = { ...world.ledger, write: overtakeAfter(1) };
-    scene.ledger = overtaken;
+    scene.ledger = { ...world.ledger, write: overtakeAfter(1) };
     scene.sends = [{ on }];
     expect(await scene.run(held)).toEqual({ kind: 'overtaken' });
     expect(await world.item(held)).toMatchObject({ life: { at: 'sent', login: scene.login, commands: 'one' } });
@@ -302,7 +292,7 @@ describe('A database that fails', () => {
     const held = await world.claimed();
     expect((await scene.run(held)).kind).toBe(end);
     expect(scene.calls.map((call) => call.split(' ')[0])).toEqual(calls);
-    expect(((await world.item(held)) as { life?: Life } | undefined)?.life?.at).toBe(state);
+    expect(await world.state(held)).toBe(state);
   });
 });
 

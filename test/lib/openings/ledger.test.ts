@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LoginReserved, Overtaken } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
@@ -7,11 +7,9 @@ import { LedgerWorld } from '../../support/openings.ts';
 
 let database: TestDatabase;
 let world: LedgerWorld;
-const closing: (() => Promise<void>)[] = [];
 beforeAll(async () => {
-  database = await testDatabase((close) => closing.push(close));
+  database = await testDatabase(afterAll);
   world = new LedgerWorld(database);
-  return () => Promise.all(closing.map((close) => close()));
 });
 
 const sent = (login: number | undefined, commands: 'one' | 'many' = 'one'): Life => ({ at: 'sent', login, commands });

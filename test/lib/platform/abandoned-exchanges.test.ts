@@ -1,11 +1,19 @@
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
-import { ANY_TIME, failureOf, forever } from '../../support/outcomes.ts';
+import { ANY_TIME, failureOf, forever, outcome } from '../../support/outcomes.ts';
 import { scriptedTcp } from '../../support/scripted-tcp.ts';
 import { type TcpRelay, tcpRelay } from '../../support/tcp-relay.ts';
 import * as text from '../../support/text-protocol.ts';
-import { anOrder, connectionTo, MANAGER, platformOn, scriptedServer, testServer } from '../../support/web-api.ts';
+import {
+  anOrder,
+  connectionTo,
+  MANAGER,
+  opening,
+  platformOn,
+  scriptedServer,
+  testServer,
+} from '../../support/web-api.ts';
 
 // If packets are lost, the kernel sends them again for minutes, also after an orderly end of the connection. Only a
 // reset stops it: without one a server may execute a command minutes later.
@@ -26,11 +34,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
     const server = await testServer();
     const { relay, to } = await relayed(server);
     server.faults.set({ kind: 'silence', times: 1 });
-    const failed = await failureOf(platformOn(to, { commandMs: 50 }).open(anOrder(), ANY_TIME, forever));
-    expect(failed).toMatchObject({
-      kind: 'account_outcome_unknown',
-      options: { reason: 'answer_timeout' },
-    });
+    expect(await outcome(opening(to, {}, { commandMs: 50 }))).toBe('account_outcome_unknown answer_timeout');
     await endingsOf(relay).toEqual(['reset']);
   });
 
@@ -53,8 +57,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
       }),
     );
     const limits = reason === 'answer_timeout' ? { commandMs: 300 } : {};
-    const failed = await failureOf(platformOn(to, limits).open(anOrder(), ANY_TIME, forever));
-    expect(failed).toMatchObject({ kind: 'account_outcome_unknown', options: { reason } });
+    expect(await outcome(opening(to, {}, limits))).toBe(`account_outcome_unknown ${reason}`);
     await endingsOf(relay).toEqual(['reset']);
   });
 
@@ -67,7 +70,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
         response.socket?.end(bytes);
       }),
     );
-    const failed = await failureOf(platformOn(to).open(anOrder(), ANY_TIME, forever));
+    const failed = await failureOf(opening(to));
     expect(failed).toMatchObject({ options: { reason: 'connection_closed' } });
     await endingsOf(relay).toEqual(['reset']);
   });

@@ -113,9 +113,9 @@ describe.each(['web-api', 'web-registration', 'interface-gateway'] as const)('a 
         expect(server.access(login, masterPassword)).toBe('master');
         expect(server.access(login, investorPassword)).toBe('investor');
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     );
-    expect(server.accounts().length).toBeGreaterThanOrEqual(500);
+    expect(server.accounts().length).toBeGreaterThanOrEqual(100);
   });
 });
 

@@ -7,6 +7,7 @@ import {
 import { sealSecrets } from '../../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../../lib/secrets/pepper.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { registrationRecord } from '../../support/registration-record.ts';
 
 const signal = () => AbortSignal.timeout(30_000);
 const NOW = 1_800_000_000_000;
@@ -25,23 +26,13 @@ let ids = 0;
 /** A registration with an id that no other has. */
 function registration(address: string): PendingRegistration {
   ids += 1;
-  return {
-    registration_id: `r${ids}`,
-    type: 'trader',
-    otp_type: 'email',
-    address,
-    email: address,
-    email_key: address,
-    name: 'Bob',
-    password_hash: '$argon2id$',
-    form_id: 'FORM0001',
+  return registrationRecord(`r${ids}`, address, {
     custom_fields: '{"a":1e300}',
-    source: '192.0.2.1',
     documents: [
       { field_key: 'd', index: 0, id: '1', name: 'n', key: 'k', media_type: 'image/png', bytes: 3, sha256: 'aGFzaA==' },
     ],
     requested_at: new Date(now).toISOString(),
-  };
+  });
 }
 
 async function keep(address: string): Promise<PendingRegistration> {

@@ -25,12 +25,6 @@ describe.each(DIALECTS)('%s', (protocol) => {
     expect(server.access(5_001, 'Invest88')).toBe('investor');
   });
 
-  it('a client without phone and country still gets an account', async () => {
-    const server = await aServer({ dialect: protocol });
-    const { login } = await opening(protocol, server);
-    expect(server.details(login)).toMatchObject({ country: '', phone: '', send_reports: '1' });
-  });
-
   it('a demo account is funded by the command that opens it, and funding it again does nothing', async () => {
     const server = await aServer({ dialect: protocol });
     const platform = textPlatform(protocol, server.port);
@@ -39,13 +33,6 @@ describe.each(DIALECTS)('%s', (protocol) => {
     await platform.fund();
     expect(server.accounts()[0]?.balance).toBe(10_000.5);
     expect(server.commands).toBe(1);
-  });
-
-  it('a command is one line and QUIT, in one connection', async () => {
-    const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
-    await opening(protocol, server);
-    expect(server.received).toHaveLength(1);
-    expect(server.received[0]).toMatch(/^WNEWACCOUNT MASTER=[^|\n]+\|IP=10\.\d+\.\d+\.\d+\|GROUP=[^\n]+\nQUIT\n$/);
   });
 
   it('every key occurs once, and before each key that ends with it', async () => {

@@ -2,16 +2,14 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ANY_TIME, failureOf, forever, outcome } from '../../../support/outcomes.ts';
-import { anOrder, connectionTo, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
+import { anOrder, connectionTo, opening, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 const DONE = '{"retcode":"0 Done","login":"1","answer":[]}';
 
 describe('authentication of both sides', () => {
   it('a server that does not know the password is refused', async () => {
     const server = await scriptedServer((_request, response) => response.end(DONE), { impostor: true });
-    expect(await outcome(platformOn(server).open(anOrder(), ANY_TIME, forever))).toBe(
-      'platform_refused server_not_authentic',
-    );
+    expect(await outcome(opening(server))).toBe('platform_refused server_not_authentic');
     expect(server.requests).toEqual([]);
   });
 

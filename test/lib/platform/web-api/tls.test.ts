@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto';
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Certificate, certificate } from '../../../../infra/local/platforms/certificate.ts';
 import { forever, outcome } from '../../../support/outcomes.ts';
 import { issuedCertificate } from '../../../support/private-authority.ts';
+import { listening } from '../../../support/servers.ts';
 import { localCertificate, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 const DONE = '{"retcode":"0 Done","login":"1","answer":[]}';
@@ -118,19 +119,12 @@ describe('trust in the server', () => {
       names.push('servername' in socket ? socket.servername : undefined);
       socket.destroy();
     });
-    await connecting(await portOf(server), { ca: cert, host: 'localhost' });
+    await connecting(await listening(server), { ca: cert, host: 'localhost' });
     expect(names).toEqual(['localhost']);
   });
 });
 
-async function portOf(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return (server.address() as { port: number }).port;
-}
-
 describe('a server that cannot be reached', () => {
-  const silent = (socket: Socket) => onTestFinished(() => void socket.destroy());
   const UNAVAILABLE = expect.stringMatching(/^platform_unavailable /);
 
   it('refuses the connection: unavailable, and nothing was sent', async () => {
@@ -140,8 +134,8 @@ describe('a server that cannot be reached', () => {
   });
 
   it.each<[string, (socket: Socket) => void, { connectMs?: number; ms?: number }, unknown]>([
-    ['never finishes the handshake', silent, { connectMs: 50 }, 'platform_unavailable connect_timeout'],
-    ['never finishes it in the time of the caller', silent, { ms: 50 }, UNAVAILABLE],
+    ['never finishes the handshake', () => {}, { connectMs: 50 }, 'platform_unavailable connect_timeout'],
+    ['never finishes it in the time of the caller', () => {}, { ms: 50 }, UNAVAILABLE],
     ['closes at once, as for an address that is not listed', (socket) => socket.end(), {}, UNAVAILABLE],
     [
       'speaks no TLS',
@@ -151,6 +145,6 @@ describe('a server that cannot be reached', () => {
     ],
   ])('%s', async (_, script, { ms, ...limits }, expected) => {
     const signal = ms === undefined ? forever : AbortSignal.timeout(ms);
-    expect(await connecting(await portOf(createServer(script)), {}, limits, signal)).toEqual(expected);
+    expect(await connecting(await listening(createServer(script)), {}, limits, signal)).toEqual(expected);
   });
 });

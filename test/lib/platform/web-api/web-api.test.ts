@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
-import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
+import { anOrder, opening, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 describe('opening an account over the Web API', () => {
   it('the account on the server has all data of the order', async () => {
@@ -30,14 +30,9 @@ describe('opening an account over the Web API', () => {
     'the new login is read from either place: %s',
     async (loginPlacement) => {
       const server = await testServer({ loginPlacement, firstLogin: 77 });
-      expect(await platformOn(server).open(anOrder(), ANY_TIME, forever)).toEqual({ login: 77 });
+      expect(await opening(server)).toEqual({ login: 77 });
     },
   );
-
-  it('a login of the caller is used', async () => {
-    const server = await testServer();
-    expect(await platformOn(server).open(anOrder({ login: 123_456 }), ANY_TIME, forever)).toEqual({ login: 123_456 });
-  });
 
   it('a read-only account has trading disabled, and every other right', async () => {
     const server = await testServer();
