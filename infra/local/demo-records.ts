@@ -1,6 +1,7 @@
 import { CUSTOM_FIELD_TYPES, type FormField } from '../../lib/validators/form.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 
+const PROOF = { label: 'Proof of identity', accept: ['application/pdf', 'image/png', 'image/jpeg'] };
 /** The additional rules of the full form's fields. The others accept any value of their type. */
 const FULL_FORM_DETAILS: Partial<Record<FormField['type'], Partial<FormField>>> = {
   text: { label: 'Occupation', required: true },
@@ -8,8 +9,13 @@ const FULL_FORM_DETAILS: Partial<Record<FormField['type'], Partial<FormField>>> 
   select: { label: 'Experience', options: ['none', 'some', 'pro'] },
   multiselect: { label: 'Markets', options: ['fx', 'metals', 'indices'] },
   checkbox: { label: 'Consents', options: ['terms', 'news'] },
-  document: { label: 'Proof of identity', accept: ['application/pdf', 'image/png', 'image/jpeg'] },
+  document: PROOF,
 };
+
+const WEB_API = { platform: 'tp5', protocol: 'web-api', host: 'local', port: 443 } as const;
+const TP4 = { platform: 'tp4', host: 'local', port: 443, code_page: 'windows-1252' } as const;
+const PLUG_IN = { ...TP4, protocol: 'web-registration' } as const;
+const GATEWAY = { ...TP4, protocol: 'interface-gateway' } as const;
 
 /** The records that `npm start` has when it is given no `CRM_FILE`. Every server among them is simulated. */
 export const DEMO_RECORDS: CrmFile = {
@@ -19,12 +25,7 @@ export const DEMO_RECORDS: CrmFile = {
       name: 'Retail',
       fields: [
         { key: 'k3J9xQ', type: 'select', label: 'Experience', required: true, options: ['none', 'some', 'pro'] },
-        {
-          key: 'd0cUpl',
-          type: 'document',
-          label: 'Proof of identity',
-          accept: ['application/pdf', 'image/png', 'image/jpeg'],
-        },
+        { key: 'd0cUpl', type: 'document', ...PROOF },
       ],
     },
     { id: 'FORM0002', name: 'Short', fields: [] },
@@ -71,75 +72,53 @@ export const DEMO_RECORDS: CrmFile = {
   ],
   connections: [
     {
+      ...WEB_API,
       id: 'tp5-live-1',
       name: 'Live',
-      platform: 'tp5',
-      protocol: 'web-api',
-      host: 'local',
-      port: 443,
       demo: false,
       groups: ['real\\standard', 'real\\raw', 'real\\strict'],
       logins: { from: 500_000, to: 599_999 },
       secret: 'platform/tp5-live-1',
     },
     {
+      ...WEB_API,
       id: 'tp5-demo-1',
       name: 'Demo, any group that the server has',
-      platform: 'tp5',
-      protocol: 'web-api',
-      host: 'local',
-      port: 443,
       demo: true,
       logins: { from: 600_000, to: 699_999 },
       secret: 'platform/tp5-demo-1',
     },
     {
+      ...PLUG_IN,
       id: 'tp4-live-1',
       name: 'Live, by the registration plug-in',
-      platform: 'tp4',
-      protocol: 'web-registration',
-      host: 'local',
-      port: 443,
       demo: false,
       groups: { standard: 1, raw: 2, strict: 3 },
-      code_page: 'windows-1252',
       secret: 'platform/tp4-live-1',
     },
     {
+      ...PLUG_IN,
       id: 'tp4-demo-1',
       name: 'Demo, by the registration plug-in',
-      platform: 'tp4',
-      protocol: 'web-registration',
-      host: 'local',
-      port: 443,
       demo: true,
       groups: { demoforex: 1 },
-      code_page: 'windows-1252',
       secret: 'platform/tp4-demo-1',
     },
     {
+      ...GATEWAY,
       id: 'tp4-gw-1',
       name: 'Demo, by a gateway',
-      platform: 'tp4',
-      protocol: 'interface-gateway',
-      host: 'local',
-      port: 443,
       demo: true,
       groups: ['demoforex'],
       logins: { from: 600_000, to: 649_999 },
-      code_page: 'windows-1252',
       secret: 'platform/tp4-gw-1',
     },
     {
+      ...GATEWAY,
       id: 'tp4-gw-2',
       name: 'Live, by a gateway, any group that the server has',
-      platform: 'tp4',
-      protocol: 'interface-gateway',
-      host: 'local',
-      port: 443,
       demo: false,
       logins: { from: 650_000, to: 699_999 },
-      code_page: 'windows-1252',
       secret: 'platform/tp4-gw-2',
     },
   ],

@@ -14,7 +14,7 @@ import {
   STEP_FAULT_KINDS,
 } from './faults.ts';
 import type { FaultsState } from './live-state.ts';
-import { addPath, nameParameter, parseBody, Refusal } from './local-answers.ts';
+import { nameParameter, parseBody, Refusal } from './local-answers.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 
 /** The targets of faults. */
@@ -43,24 +43,20 @@ const FaultSchema = v.strictObject({
 
 /** `/faults` and `/faults/{target}`: the faults of the next calls. */
 export function faultRoutes(app: FastifyInstance, at: FaultTargets): void {
-  addPath(app, '/faults', {
-    GET: () => listFaults(at),
-    DELETE: (_request, reply) => {
-      for (const { faults } of faultTargets(at).values()) faults.clear();
-      return reply.code(204).send();
-    },
+  app.get('/faults', () => listFaults(at));
+  app.delete('/faults', (_request, reply) => {
+    for (const { faults } of faultTargets(at).values()) faults.clear();
+    return reply.code(204).send();
   });
-  addPath(app, '/faults/:name', {
-    GET: (request) => targetState(findTarget(at, nameParameter(request))),
-    PUT: (request) => {
-      const target = findTarget(at, nameParameter(request));
-      setFault(target, parseBody(request, FaultSchema));
-      return targetState(target);
-    },
-    DELETE: (request, reply) => {
-      findTarget(at, nameParameter(request)).faults.clear();
-      return reply.code(204).send();
-    },
+  app.get('/faults/:name', (request) => targetState(findTarget(at, nameParameter(request))));
+  app.put('/faults/:name', (request) => {
+    const target = findTarget(at, nameParameter(request));
+    setFault(target, parseBody(request, FaultSchema));
+    return targetState(target);
+  });
+  app.delete('/faults/:name', (request, reply) => {
+    findTarget(at, nameParameter(request)).faults.clear();
+    return reply.code(204).send();
   });
 }
 

@@ -19,8 +19,8 @@ export interface ReadRequest {
 }
 
 /** The event that API Gateway makes of a request. */
-export function gatewayEvent(read: ReadRequest): GatewayEvent {
-  const { request, body, method, path, parameters } = read;
+export function gatewayEvent({ id, request, body, method, path, parameters }: ReadRequest): GatewayEvent {
+  const now = new Date();
   const url = new URL(`http://localhost${request.url}`);
   const { cookie, connection, expect, 'transfer-encoding': _, ...kept } = request.headersDistinct;
   const headers = Object.fromEntries(Object.entries(kept).map(([name, values = []]) => [name, values.join(',')]));
@@ -41,36 +41,27 @@ export function gatewayEvent(read: ReadRequest): GatewayEvent {
       'x-forwarded-proto': 'http',
     },
     ...(url.search.length > 1 ? { queryStringParameters: queryParameters(url) } : {}),
-    requestContext: requestContext(read, url, headers),
+    requestContext: {
+      accountId: '000000000000',
+      apiId: 'local',
+      domainName: headers.host ?? 'localhost',
+      domainPrefix: 'local',
+      http: {
+        method,
+        path: url.pathname,
+        protocol: `HTTP/${request.httpVersion}`,
+        sourceIp: forwardedAddress(headers['x-forwarded-for']) ?? socketAddress,
+        userAgent: headers['user-agent'] ?? '',
+      },
+      requestId: id,
+      routeKey: `${method} ${path}`,
+      stage: '$default',
+      time: accessLogTime(now),
+      timeEpoch: now.getTime(),
+    },
     ...(Object.keys(parameters).length === 0 ? {} : { pathParameters: parameters }),
     ...(body.byteLength === 0 ? {} : { body: body.toString(isText ? 'utf8' : 'base64') }),
     isBase64Encoded: body.byteLength > 0 && !isText,
-  };
-}
-
-function requestContext(
-  { id, request, method, path }: ReadRequest,
-  url: URL,
-  headers: Record<string, string>,
-): APIGatewayEventRequestContextV2 {
-  const now = new Date();
-  return {
-    accountId: '000000000000',
-    apiId: 'local',
-    domainName: headers.host ?? 'localhost',
-    domainPrefix: 'local',
-    http: {
-      method,
-      path: url.pathname,
-      protocol: `HTTP/${request.httpVersion}`,
-      sourceIp: forwardedAddress(headers['x-forwarded-for']) ?? plainAddress(request.socket.remoteAddress ?? ''),
-      userAgent: headers['user-agent'] ?? '',
-    },
-    requestId: id,
-    routeKey: `${method} ${path}`,
-    stage: '$default',
-    time: accessLogTime(now),
-    timeEpoch: now.getTime(),
   };
 }
 

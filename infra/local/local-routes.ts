@@ -7,7 +7,7 @@ import type { DeliveryQueue } from './delivery-queue.ts';
 import { docsRoutes } from './docs.ts';
 import { type FaultTargets, faultRoutes, listFaults } from './fault-routes.ts';
 import type { FirstCalls } from './first-calls.ts';
-import { addPath, nameParameter, parseBody, Refusal } from './local-answers.ts';
+import { nameParameter, parseBody, Refusal } from './local-answers.ts';
 import type { Outbox } from './outbox.ts';
 import { outboxRoutes } from './outbox-page.ts';
 import { pageRoutes } from './pages.ts';
@@ -58,8 +58,8 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
       crmRoutes(local, state);
       formRoutes(local, state);
       captchaRoutes(local, state.captcha);
-      addPath(local, '/calls', { GET: () => state.firstCalls });
-      addPath(local, '/environment', { GET: () => state.environment });
+      local.get('/calls', () => state.firstCalls);
+      local.get('/environment', () => state.environment);
     },
     { prefix: '/_local' },
   );
@@ -97,50 +97,42 @@ function answerProblems(app: FastifyInstance): void {
 
 /** `/clients`, `/deliveries`, and the messages that the CRM accepted: `/webhook`. */
 function crmRoutes(app: FastifyInstance, { crm, deliveries }: LocalState): void {
-  addPath(app, '/clients', { GET: () => crm?.clients() ?? [] });
-  addPath(app, '/webhook', { GET: () => crm?.received() ?? [] });
-  addPath(app, '/deliveries', {
-    GET: () => deliveries.list(),
-    // Delivers what waits, at once.
-    POST: async () => {
-      await deliveries.deliverNow();
-      return deliveries.list();
-    },
+  app.get('/clients', () => crm?.clients() ?? []);
+  app.get('/webhook', () => crm?.received() ?? []);
+  app.get('/deliveries', () => deliveries.list());
+  // Delivers what waits, at once.
+  app.post('/deliveries', async () => {
+    await deliveries.deliverNow();
+    return deliveries.list();
   });
 }
 
 /** `/events`: the events of the bus, oldest first, as a rule's target receives them. */
 function eventRoutes(app: FastifyInstance, bus: Bus): void {
-  addPath(app, '/events', {
-    GET: () => bus.list(),
-    DELETE: (_request, reply) => {
-      bus.clear();
-      return reply.code(204).send();
-    },
+  app.get('/events', () => bus.list());
+  app.delete('/events', (_request, reply) => {
+    bus.clear();
+    return reply.code(204).send();
   });
 }
 
 /** `/forms`, and `/forms/{id}`: a form as JSON Schema, as `npm run crm -- form` prints it. */
 function formRoutes(app: FastifyInstance, { forms, form }: LocalState): void {
-  addPath(app, '/forms', { GET: () => forms.map(({ id, name }) => ({ id, name })) });
-  addPath(app, '/forms/:name', {
-    GET: async (request) => {
-      const found = await form(nameParameter(request));
-      if (found === undefined) throw new Refusal(404, 'No form has this id.');
-      return formSchema(found);
-    },
+  app.get('/forms', () => forms.map(({ id, name }) => ({ id, name })));
+  app.get('/forms/:name', async (request) => {
+    const found = await form(nameParameter(request));
+    if (found === undefined) throw new Refusal(404, 'No form has this id.');
+    return formSchema(found);
   });
 }
 
 /** `/captcha`: whether the registration requires one, and a token as a provider's widget gives it to a page. */
 function captchaRoutes(app: FastifyInstance, captcha: Captcha | undefined): void {
-  addPath(app, '/captcha', {
-    GET: () => ({ needed: captcha !== undefined }),
-    POST: () => {
-      if (captcha === undefined)
-        throw new Refusal(404, 'This service requires no captcha. CAPTCHA=turnstile npm start does.');
-      return { token: captcha.solve() };
-    },
+  app.get('/captcha', () => ({ needed: captcha !== undefined }));
+  app.post('/captcha', () => {
+    if (captcha === undefined)
+      throw new Refusal(404, 'This service requires no captcha. CAPTCHA=turnstile npm start does.');
+    return { token: captcha.solve() };
   });
 }
 
@@ -151,12 +143,10 @@ function platformRoutes(app: FastifyInstance, platforms: ReadonlyMap<string, Sim
     if (server !== undefined) return server;
     throw new Refusal(404, 'No simulated server has this connection id.', { connections: [...platforms.keys()] });
   };
-  addPath(app, '/platforms/:name/accounts', { GET: (request) => findServer(request).accounts() });
-  addPath(app, '/platforms/:name/login', {
-    POST: (request) => {
-      const server = findServer(request);
-      const { login, password } = parseBody(request, LoginSchema);
-      return { access: server.access(login, password) };
-    },
+  app.get('/platforms/:name/accounts', (request) => findServer(request).accounts());
+  app.post('/platforms/:name/login', (request) => {
+    const server = findServer(request);
+    const { login, password } = parseBody(request, LoginSchema);
+    return { access: server.access(login, password) };
   });
 }

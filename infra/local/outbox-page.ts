@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type LiveSources, LiveState } from './live-state.ts';
-import { addPath, nameParameter } from './local-answers.ts';
+import { nameParameter } from './local-answers.ts';
 import type { Outbox } from './outbox.ts';
 import { sendPage, sendText } from './pages.ts';
 
@@ -20,15 +20,13 @@ const QUIET_TICKS = 75;
 /** `/outbox`, as JSON and for browsers as the page, its mails, and `/live`: the page's state. */
 export function outboxRoutes(app: FastifyInstance, sources: LiveSources & { outbox: Outbox }): void {
   const { outbox } = sources;
-  addPath(app, '/outbox', {
-    GET: (request, reply) => {
-      reply.header('vary', 'accept');
-      return prefersHtml(request) ? sendPage(reply, 'outbox') : outbox.list();
-    },
-    DELETE: (_request, reply) => {
-      outbox.clear();
-      return reply.code(204).send();
-    },
+  app.get('/outbox', (request, reply) => {
+    reply.header('vary', 'accept');
+    return prefersHtml(request) ? sendPage(reply, 'outbox') : reply.send(outbox.list());
+  });
+  app.delete('/outbox', (_request, reply) => {
+    outbox.clear();
+    return reply.code(204).send();
   });
   app.get('/outbox/:name/mail', (request, reply) => {
     const html = outbox.list().find(({ id }) => id === nameParameter(request))?.html;

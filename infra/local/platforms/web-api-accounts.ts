@@ -1,3 +1,4 @@
+import type { WebApiSecret } from '../../../lib/records/crm-records.ts';
 import type { AccountStore, StoredAccount } from './account-store.ts';
 import type { SimulatedGroup } from './simulated-server.ts';
 
@@ -14,6 +15,8 @@ export interface ManagerRights {
 }
 
 export interface WebApiAccountsOptions {
+  /** The manager that may log in, with its API password. */
+  manager: WebApiSecret;
   groups: SimulatedGroup[];
   firstLogin?: number;
   /** Where the answer to `user/add` names the new login: `answer` is older servers, `root` is to test tolerance. */
@@ -47,6 +50,9 @@ const LONGEST_PASSWORD = 16;
 const TRADE_DISABLED = 0x4;
 const MAX_DEPOSIT = 1_000_000_000;
 
+/** Places in the list of a manager's rights. */
+const RIGHTS = { count: 128, balances: 24, names: 26, accounts: 27, details: [76, 77, 78, 79, 80, 81] };
+
 /** The accounts of a simulated tp5 server and the commands on them. Everything is a string, as on the wire. */
 export class WebApiAccounts {
   readonly #options: WebApiAccountsOptions;
@@ -61,6 +67,8 @@ export class WebApiAccounts {
   /** @returns undefined if the command does not exist */
   work(path: string, parameters: Parameters): Reply | undefined {
     switch (path) {
+      case '/api/manager/get':
+        return this.#managerRecord(parameters);
       case '/api/user/add':
         return this.#add(parameters);
       case '/api/user/get':
@@ -112,6 +120,21 @@ export class WebApiAccounts {
       ...(placement === 'answer' ? {} : { login: String(login) }),
       ...(placement === 'root' ? {} : { answer: this.#shown(login) }),
     });
+  }
+
+  #managerRecord({ Login }: Parameters): Reply {
+    const { manager, rights = {} } = this.#options;
+    const { openAccounts = true, changeBalances = true, personalData = true, older = false } = rights;
+    if (rights.ownRecord === false) return reply(8);
+    if (Number(Login) !== manager.login) return reply(13);
+    const denied = [
+      ...(openAccounts ? [] : [RIGHTS.accounts]),
+      ...(changeBalances ? [] : [RIGHTS.balances]),
+      ...(personalData === false ? [RIGHTS.names] : []),
+      ...(personalData === true && !older ? [] : RIGHTS.details),
+    ];
+    const list = Array.from({ length: RIGHTS.count }, (_, place) => (denied.includes(place) ? '0' : '1'));
+    return reply(0, { answer: { Login, Name: 'API', Server: '1', Rights: list, Groups: [{ Group: '*' }] } });
   }
 
   #logins({ Group = '' }: Parameters): Reply {

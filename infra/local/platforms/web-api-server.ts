@@ -6,7 +6,6 @@ import { refuseForeign } from '../listen.ts';
 import { type Certificate, certificate } from './certificate.ts';
 import { SimulatedPlatform, type SimulatedServer, UNDOCUMENTED_CODE } from './simulated-server.ts';
 import { type Reply, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
-import { managerRecord } from './web-api-manager.ts';
 import { readParameters } from './web-api-parameters.ts';
 import { type Session, type SessionOptions, WebApiSessions } from './web-api-sessions.ts';
 
@@ -140,12 +139,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     const fault = this.nextFault(ACTING.includes(path));
     this.down?.check();
     await this.faults.onCall({ name: path, fault, parameters });
-    const { manager, rights = {} } = this.#options;
-    const execute = () =>
-      path === '/api/manager/get'
-        ? managerRecord(manager.login, rights, parameters)
-        : this.#commands.work(path, parameters);
-    await this.#work(fault, execute, session.socket, response);
+    await this.#work(fault, () => this.#commands.work(path, parameters), session.socket, response);
   }
 
   #authenticate(path: string, session: Session, query: URLSearchParams, response: ServerResponse): Promise<void> {

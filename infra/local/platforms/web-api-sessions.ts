@@ -1,11 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
-import type { WebApiSecret } from '../../../lib/records/crm-records.ts';
-import { type Reply, reply } from './web-api-accounts.ts';
+import { type Reply, reply, type WebApiAccountsOptions } from './web-api-accounts.ts';
 
-export interface SessionOptions {
-  /** The manager that may log in, with its API password. */
-  manager: WebApiSecret;
+export interface SessionOptions extends Pick<WebApiAccountsOptions, 'manager'> {
   /** The idle timeout of a session, in milliseconds. */
   idleMs?: number;
 }

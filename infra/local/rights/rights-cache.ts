@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -37,7 +37,7 @@ export function rightsCache(
   const known = new Map<string, Promise<StackRights>>();
 
   async function find(key: string, settings: Settings): Promise<StackRights> {
-    const path = join(folder, `${hash(key).slice(0, 16)}.json`);
+    const path = join(folder, `${hash('sha256', key).slice(0, 16)}.json`);
     const sources = sourcesOf();
     const kept = read(path);
     if (kept?.sources === sources) return kept.rights;
@@ -81,13 +81,10 @@ function hashOfSources(): string {
       .map((name) => join(folder, name)),
   );
   return hash(
+    'sha256',
     [...paths, 'package-lock.json']
       .sort()
       .map((path) => `${path}\n${readFileSync(join(ROOT, path), 'utf8')}`)
       .join('\n'),
   );
-}
-
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

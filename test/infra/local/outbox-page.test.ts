@@ -61,12 +61,6 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
     await clear();
   }
 
-  /** Runs the command of the clipboard. */
-  async function runClipboard(): Promise<string> {
-    await expect.poll(clipboard).toContain('curl');
-    return (await promisify(execFile)('sh', ['-c', await clipboard()])).stdout;
-  }
-
   describe('that stays open', () => {
     beforeAll(load);
     beforeEach(clear);
@@ -157,7 +151,9 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
 
     it('suggests calls when nothing was sent, and they work unchanged', async () => {
       await page().getByRole('button', { name: 'Copy the call' }).first().click();
-      expect(await runClipboard()).toMatch(/^HTTP\/1\.1 204/);
+      await expect.poll(clipboard).toContain('curl');
+      const { stdout } = await promisify(execFile)('sh', ['-c', await clipboard()]);
+      expect(stdout).toMatch(/^HTTP\/1\.1 204/);
       await card('nia@example.com').waitFor();
       expect(await page().getByRole('heading', { name: 'Nothing was sent yet' }).count()).toBe(0);
     });
@@ -187,9 +183,6 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
       await crm.getByText(email).first().waitFor();
       await crm.getByText('RegistrationConfirmed').click();
       await crm.getByText(`"email": "${email}"`).waitFor();
-      await crm.getByRole('button', { name: 'Copy a call that opens an account' }).click();
-      await expect.poll(clipboard).toContain('/tp5/accounts');
-      expect(await runClipboard()).toMatch(/^HTTP\/1\.1 200/);
     });
 
     it('clears the outbox', async () => {

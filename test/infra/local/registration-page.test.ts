@@ -49,15 +49,6 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-describe('the local provider of captchas', () => {
-  it('gives a token to a person who solved the captcha', async () => {
-    const needed = await fetch(`${service.url}/_local/captcha`);
-    expect(await needed.json()).toEqual({ needed: true });
-    const solved = await fetch(`${service.url}/_local/captcha`, { method: 'POST' });
-    expect(await solved.json()).toEqual({ token: expect.stringMatching(/^local\./) });
-  });
-});
-
 describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () => {
   const browser = new TestBrowser({ locale: 'de-DE' });
   const page = () => browser.page;

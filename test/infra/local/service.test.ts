@@ -145,7 +145,7 @@ describe('the local service', () => {
     ['POST', '/_local/platforms/nothing/login', 404],
     ['POST', '/_local/platforms/tp5-live-1/login', 400],
     ['GET', '/_local/nothing', 404],
-    ['POST', '/_local/outbox', 405],
+    ['POST', '/_local/outbox', 404],
     ['GET', '/_local/platforms/%E0%A4%A/accounts', 400, 'application/json'],
   ])('answers %s %s with %i', async (method, path, status, type = 'application/problem+json') => {
     const answer = await fetch(service.url + path, { method });

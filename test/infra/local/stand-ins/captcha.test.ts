@@ -1,22 +1,16 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Faults } from '../../../../infra/local/faults.ts';
 import { startCaptcha } from '../../../../infra/local/stand-ins/captcha.ts';
-import { captchaVerifier } from '../../../../lib/http/captcha.ts';
 
 async function captcha() {
-  const faults = new Faults();
   const settings = { provider: 'turnstile', secret: 'local/captcha' } as const;
-  const standIn = await startCaptcha({ faults, secret: 'the-secret-key', settings });
+  const standIn = await startCaptcha({ faults: new Faults(), secret: 'the-secret-key', settings });
   onTestFinished(() => standIn.close());
   const ask = async (form: Record<string, string>) => {
     const answer = await fetch(standIn.siteverify, { method: 'POST', body: new URLSearchParams(form) });
     return (await answer.json()) as Record<string, unknown>;
   };
-  const verify = captchaVerifier(settings, {
-    url: standIn.siteverify,
-    readSecret: async () => 'the-secret-key',
-  });
-  return { faults, standIn, ask, verify };
+  return { standIn, ask };
 }
 
 describe('The stand-in of a captcha’s provider', () => {
@@ -46,16 +40,5 @@ describe('The stand-in of a captcha’s provider', () => {
   ])('answers %j with %s', async (form, code) => {
     const { ask } = await captcha();
     expect(await ask(form)).toEqual({ success: false, 'error-codes': [code] });
-  });
-
-  it('works with our verification of tokens', async () => {
-    const { faults, standIn, verify } = await captcha();
-    const signal = AbortSignal.timeout(5_000);
-    expect(await verify(standIn.solve(), signal)).toEqual({ kind: 'passed' });
-    expect(await verify('wrong', signal)).toEqual({ kind: 'refused' });
-    for (const kind of ['throttled', 'refused', 'down'] as const) {
-      faults.set({ kind, times: 1 });
-      expect(await verify(standIn.solve(), signal)).toMatchObject({ kind: 'unavailable' });
-    }
   });
 });

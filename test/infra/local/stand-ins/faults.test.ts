@@ -1,7 +1,4 @@
-import { connect, createServer } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { Faults } from '../../../../infra/local/faults.ts';
-import { downtime } from '../../../../infra/local/stand-ins/downtime.ts';
+import { describe, expect, it } from 'vitest';
 import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
 import { snsPublisher } from '../../../../lib/aws/sns.ts';
 import { clientOf, failureOf, patient, started } from '../../../support/senders.ts';
@@ -29,27 +26,6 @@ describe('A stand-in that is down', () => {
     await failureOf(send());
     faults.clear();
     await send();
-  });
-
-  it('refuses connections of any protocol', async () => {
-    const server = createServer((socket) => socket.end('hello'));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const faults = new Faults();
-    const down = downtime(server, faults);
-    onTestFinished(() => {
-      down.stop();
-      server.close();
-    });
-    const { port } = server.address() as { port: number };
-    const call = () =>
-      new Promise((resolve) => {
-        const socket = connect(port, '127.0.0.1', () => resolve('connected'));
-        socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
-        socket.resume();
-      });
-    faults.set({ kind: 'down', times: 1 });
-    expect(await call()).toBe('ECONNREFUSED');
-    expect(await call()).toBe('connected');
   });
 });
 
