@@ -238,6 +238,20 @@ describe('A fault', () => {
     },
   );
 
+  it.each([
+    ['throttled', undefined, 'IP is blocked. Please wait 20 secs and try again.'],
+    ['refused', undefined, 'illegal IP'],
+    ['retcode', 1001, 'invalid MASTER'],
+    ['retcode', 9003, 'invalid PASSWORD'],
+    ['retcode', 4711, 'account create failed'],
+  ] as const)('%s %s is the error "%s", once, and no account', async (kind, code, reason) => {
+    const server = await gateway();
+    server.faults.set({ kind, times: 1, ...(code === undefined ? {} : { code }) });
+    expect((await talk(server.port, order())).text).toBe(`ERROR\r\n${reason}\r\nend`);
+    expect(server.accounts()).toEqual([]);
+    expect((await talk(server.port, order())).text).toMatch(/^OK/);
+  });
+
   it('reply_lost waits for a command that opens an account', async () => {
     const server = await gateway();
     server.faults.set({ kind: 'reply_lost', times: 1 });
