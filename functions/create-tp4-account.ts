@@ -20,5 +20,5 @@ export const handler = endpoint({
   answer: TradingAccountAnswerSchema,
   maxBodyBytes: MAX_ACCOUNT_BYTES,
   telemetry: telemetry('create-tp4-account', config.stage),
-  handle: (request, telemetry, signal) => openTradingAccount(dependencies, 'tp4', request, telemetry, signal),
+  handle: (request, telemetry) => openTradingAccount(dependencies, 'tp4', request, telemetry),
 });

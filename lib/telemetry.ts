@@ -9,8 +9,6 @@ import { within } from './deadline.ts';
  * the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
-  /** A request for a registration that no earlier one with its key has made. */
-  RegistrationRequested: 'INFO',
   /** It was answered with an error, and sent nothing. */
   RegistrationRefused: 'INFO',
   RegistrationConfirmed: 'INFO',
@@ -121,23 +119,14 @@ export function telemetry(service: string, stage: string): Telemetry {
 
 /** The members of the line by which events are counted: for each function, and for the whole deployment. */
 const DIMENSIONS = [['service', 'stage'], ['stage']];
-
-/** The fields that are metrics too, with their units. */
-const MEASURED = { seconds_to_confirm: 'Seconds' } as const;
+const DIMENSIONS_BY_CHANNEL = [...DIMENSIONS, ['service', 'stage', 'channel']];
 
 /** The metrics of a log line, in CloudWatch's embedded metric format. The first has the name of the event. */
 function metric(name: EventName, Timestamp: number, fields: object) {
-  const measured = Object.entries(MEASURED).filter(([field]) => field in fields);
-  return {
-    Timestamp,
-    CloudWatchMetrics: [
-      {
-        Namespace: 'BrokerApi',
-        Dimensions: 'channel' in fields ? [...DIMENSIONS, ['service', 'stage', 'channel']] : DIMENSIONS,
-        Metrics: [{ Name: name, Unit: 'Count' }, ...measured.map(([Name, Unit]) => ({ Name, Unit }))],
-      },
-    ],
-  };
+  const Dimensions = 'channel' in fields ? DIMENSIONS_BY_CHANNEL : DIMENSIONS;
+  const Metrics: { Name: string; Unit: string }[] = [{ Name: name, Unit: 'Count' }];
+  if ('seconds_to_confirm' in fields) Metrics.push({ Name: 'seconds_to_confirm', Unit: 'Seconds' });
+  return { Timestamp, CloudWatchMetrics: [{ Namespace: 'BrokerApi', Dimensions, Metrics }] };
 }
 
 /** Keeps the allow-listed fields, and of their values only numbers, plain words, and places. */

@@ -16,7 +16,7 @@ const USE_CASE = `node:crypto node:timers/promises lib/config.ts lib/telemetry.t
 const RULES: [of: RegExp, may: string | RegExp][] = [
   [
     /^lib\/validators\//,
-    'lib/validators/ valibot libphonenumber-js countries-list @zxcvbn-ts/language-common node:url',
+    'lib/validators/ lib/once.ts valibot libphonenumber-js countries-list @zxcvbn-ts/language-common node:url',
   ],
   [/^lib\/(problem|deadline)\.ts$/, 'lib/validators/'],
   [
@@ -41,12 +41,12 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   ],
   [
     /^lib\/records\//,
-    `lib/records/ node: valibot file-type lib/validators/ lib/secrets/ lib/problem.ts lib/deadline.ts lib/telemetry.ts
+    `lib/records/ lib/once.ts node: valibot file-type lib/validators/ lib/secrets/ lib/problem.ts lib/deadline.ts lib/telemetry.ts
       lib/aws/dynamodb.ts lib/aws/failure.ts lib/aws/s3.ts lib/aws/eventbridge.ts`,
   ],
   [
     /^lib\/limits\//,
-    `lib/limits/ node:crypto node:net email-providers tldts-icann lib/validators/ lib/secrets/pepper.ts
+    `lib/limits/ lib/once.ts node:crypto node:net email-providers tldts-icann lib/validators/ lib/secrets/pepper.ts
       lib/deadline.ts lib/aws/dynamodb.ts`,
   ],
   [/^lib\/openings\/life\.ts$/, ''],

@@ -1,8 +1,9 @@
 import type * as v from 'valibot';
-import { CODE_VALID_MINUTES, MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
+import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
 import { MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/headers.ts';
+import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { MAX_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
 import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
 import { errors, STANDARD_HEADERS, SUCCESS_HEADERS } from './answers.ts';

@@ -48,14 +48,15 @@ export async function count(
   const id = randomUUID();
   const read = () => table.get({ pk }, signal);
   try {
-    for (const look of [async () => seen, early ?? read, read, read]) {
-      const [item, at] = [await look(), now()];
+    let item = seen;
+    for (const readAgain of [early ?? read, read, read, undefined]) {
+      const at = now();
       const isOurs = item?.counted_by === id;
       const wait = isOurs ? 0 : waitMs(counter, item, at);
       if (wait > 0 || isMember(counter, item, at)) return { waitMs: wait };
-      const write = () => table.update({ pk }, increment(counter, item, id, at), signal);
-      const written = isOurs ? item : await tryWrite(write());
+      const written = isOurs ? item : await tryWrite(table.update({ pk }, increment(counter, item, id, at), signal));
       if (written !== undefined) return { waitMs: 0, counted: { counter, id, item: written } };
+      item = await readAgain?.();
     }
   } catch {
     // Counted or not: one too many is on the safe side.
@@ -79,34 +80,43 @@ function isMember({ member }: Counter, { members, from_hour }: Item = {}, at: nu
 }
 
 function increment({ windows, pauses, member }: Counter, item: Item = {}, id: string, at: number) {
-  const longest = Math.max(...windows.map(([window]) => LENGTHS[window]));
-  const values: Item = { ':id': id, ':one': 1, ':expires_at': Math.ceil((at + longest) / 1_000) };
-  const set = ['counted_by = :id', 'expires_at = :expires_at'];
   // An absent attribute equals nothing and is not greater.
-  const conditions = ['NOT counted_by = :id'];
+  let condition = 'NOT counted_by = :id';
+  let update = 'SET counted_by = :id, expires_at = :expires_at';
+  let expiresAt = 0;
+  const values: Item = { ':id': id, ':one': 1 };
   for (const [window, max] of windows) {
-    const isOver = windowEnd(window, item) <= at;
-    set.push(isOver ? `n_${window} = :one, from_${window} = :at` : `n_${window} = n_${window} + :one`);
-    const room = `from_${window} > :${window} AND n_${window} < :max_${window}`;
-    conditions.push(isOver ? `NOT from_${window} > :${window}` : room);
+    expiresAt = Math.max(expiresAt, at + LENGTHS[window]);
     values[`:${window}`] = at - LENGTHS[window];
-    Object.assign(values, isOver ? { ':at': at } : { [`:max_${window}`]: max });
+    if (windowEnd(window, item) <= at) {
+      update += `, n_${window} = :one, from_${window} = :at`;
+      condition += ` AND NOT from_${window} > :${window}`;
+      values[':at'] = at;
+    } else {
+      update += `, n_${window} = n_${window} + :one`;
+      condition += ` AND from_${window} > :${window} AND n_${window} < :max_${window}`;
+      values[`:max_${window}`] = max;
+    }
   }
+  values[':expires_at'] = Math.ceil(expiresAt / 1_000);
   if (member !== undefined) {
     const isOver = windowEnd('hour', item) <= at;
-    set.push(isOver ? 'members = :members' : 'members = list_append(members, :members)');
-    if (!isOver) conditions.push('NOT contains(members, :member)');
-    Object.assign(values, { ':members': [member] }, !isOver && { ':member': member });
+    update += isOver ? ', members = :members' : ', members = list_append(members, :members)';
+    values[':members'] = [member];
+    if (!isOver) {
+      condition += ' AND NOT contains(members, :member)';
+      values[':member'] = member;
+    }
   }
   if (pauses !== undefined) {
     // The pause depends on the day's count, so that count must be unchanged.
     const today = windowEnd('day', item) > at ? Number(item.n_day) : 0;
     const pause = pauses[Math.min(today, pauses.length - 1)] ?? 0;
-    conditions.push('NOT paused_until > :at AND (NOT from_day > :day OR n_day = :today)');
-    set.push('paused_until = :paused_until');
+    condition += ' AND NOT paused_until > :at AND (NOT from_day > :day OR n_day = :today)';
+    update += ', paused_until = :paused_until';
     Object.assign(values, { ':at': at, ':today': today, ':paused_until': at + pause * 1_000 });
   }
-  return { update: `SET ${set.join(', ')}`, condition: conditions.join(' AND '), values };
+  return { update, condition, values };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Pepper } from '../secrets/pepper.ts';
 import type { Limits } from '../validators/deployment.ts';
 import { foldedEmail } from '../validators/email.ts';
@@ -26,10 +26,14 @@ export function limitCounters(limits: Limits) {
   };
   type Kind = keyof typeof windows;
 
-  /** Named by an HMAC: the table holds no address. When the pepper is rotated, all counts start again. */
+  /**
+   * Named by a keyed hash: the table holds no address. SHA-3 needs no HMAC, which costs five times as much. When the
+   * pepper is rotated, all counts start again.
+   */
   function counter(pepper: Pepper, kind: Kind, value: string, { pauses, member }: Partial<Counter> = {}): Counter[] {
-    const name = createHmac('sha256', pepper.keys[0]).update(`limit\n${kind}\n${value}`).digest('base64url');
-    return windows[kind].length === 0 ? [] : [{ pk: `${kind}#${name}`, windows: windows[kind], pauses, member }];
+    if (windows[kind].length === 0) return [];
+    const name = hash('sha3-256', `${pepper.nameKey}\n${kind}\n${value}`, 'base64url');
+    return [{ pk: `${kind}#${name}`, windows: windows[kind], pauses, member }];
   }
 
   return {

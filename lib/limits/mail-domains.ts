@@ -1,3 +1,5 @@
+import { once } from '../once.ts';
+
 /** Public mail providers that the list of `email-providers` lacks. */
 const MORE = ['fastmail.com', 'sohu.com', 'tutanota.com', 'tuta.io', 'tuta.com', 'mail.bg', 'ziggo.nl', 'duck.com'];
 /** In the list, but without mailboxes (RFC 2606, 3). */
@@ -8,6 +10,9 @@ const providers = import('email-providers/all.json', { with: { type: 'json' } })
   ({ default: all }): ReadonlySet<string> => new Set(all),
 );
 
+/** The list of public suffixes. Loaded on first use: most addresses are at public providers. */
+const suffixes = once(() => import('tldts-icann'));
+
 /**
  * The domain that the mails of an address count for: the registrable one, so `a.acme.co.uk` and `b.acme.co.uk` are one.
  * Undefined at a public mail provider, whose people have nothing in common.
@@ -15,7 +20,6 @@ const providers = import('email-providers/all.json', { with: { type: 'json' } })
  */
 export async function countedDomain(domain: string): Promise<string | undefined> {
   if (MORE.includes(domain) || (!EXAMPLES.includes(domain) && (await providers).has(domain))) return undefined;
-  // Loaded on first use: most addresses are at public providers.
-  const { getDomain } = await import('tldts-icann');
+  const { getDomain } = await suffixes();
   return getDomain(domain) ?? domain;
 }

@@ -1,4 +1,5 @@
 import type { Brand, CallSettings } from '../validators/deployment.ts';
+import { CODE_VALID_MINUTES } from '../validators/otp-types.ts';
 import { escapeMarkup } from './escape.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { PlaceCall } from './providers.ts';
@@ -25,7 +26,7 @@ export function callChannel(
           ssml: speech(message, translation, brand),
           voiceId: translation.voice,
           // Without it the service would retry for 72 hours, with a code that has expired.
-          timeToLiveSeconds: message.kind === 'code' ? message.validMinutes * 60 : NOTICE_LIFE_SECONDS,
+          timeToLiveSeconds: message.kind === 'code' ? CODE_VALID_MINUTES * 60 : NOTICE_LIFE_SECONDS,
           protectConfiguration: settings.protectConfiguration,
         },
         signal,
@@ -68,7 +69,7 @@ function spokenSentences(
   const name = { brand: brand.name };
   if (message.kind === 'owner_notice') return { sentences: [say(call.ownerNotice, name)], language };
   const code = form.code(message.code);
-  const end = say(call.end, { minutes: minutesText(spoken, message.validMinutes) });
+  const end = say(call.end, { minutes: minutesText(spoken, CODE_VALID_MINUTES) });
   return { sentences: [say(call.greeting, name), say(call.code), code, say(call.again), code, end], language };
 }
 

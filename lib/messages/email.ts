@@ -1,5 +1,6 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
+import { CODE_VALID_MINUTES } from '../validators/otp-types.ts';
 import { type EmailSettings, type FramedMail, framedMail, isolated, mailSender, rich } from './mail.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { SendMail } from './providers.ts';
@@ -9,29 +10,47 @@ import { fill, minutesText, type Translation } from './translations/translation.
 /** The channel `email`: mails through SES. */
 export function emailChannel(settings: EmailSettings, brand: Brand, sendMail: SendMail): OtpChannel {
   const sender = mailSender(settings, brand);
+  const made = new Map<Translation, OtpMails>();
+  const mailsIn = async (language: string | undefined) => {
+    const translation = await findTranslation(language);
+    const mails = made.get(translation) ?? otpMails(translation, brand);
+    made.set(translation, mails);
+    return mails;
+  };
   return {
     async prepare(language) {
-      await Promise.all([findTranslation(language), sendMail.prepare?.()]);
+      await Promise.all([mailsIn(language), sendMail.prepare?.()]);
     },
 
     async send(to, message, language, signal) {
-      const mail = otpMail(message, await findTranslation(language), brand);
+      const mail = (await mailsIn(language))(message);
       return sendMail({ ...sender, ...mail, to: asciiEmail(to), kind: message.kind }, signal);
     },
   };
 }
 
+type OtpMails = (message: Message) => FramedMail;
+
+/** In place of the code: no setting and no phrase has control characters. */
+const CODE_PLACE = '\x01';
+
 /**
- * The mail with the one-time password, or the notice to the owner of the address. Neither its subject nor its preview
- * holds the code, because locked screens show both.
+ * The mail with the one-time password, and the notice to the owner of the address. Both are made once for a language,
+ * and at the same time: how long a request takes does not show whose address it is.
  */
-export function otpMail(message: Message, translation: Translation, brand: Brand): FramedMail {
-  if (message.kind === 'owner_notice') return ownerMail(translation, brand);
-  return codeMail(message.code, minutesText(translation, message.validMinutes), translation, brand);
+export function otpMails(translation: Translation, brand: Brand): OtpMails {
+  const withPlace = codeMail(translation, brand);
+  const notice = ownerMail(translation, brand);
+  return (message) => {
+    if (message.kind === 'owner_notice') return notice;
+    const { subject, text, html } = withPlace;
+    return { subject, text: text.replace(CODE_PLACE, message.code), html: html.replace(CODE_PLACE, message.code) };
+  };
 }
 
 /** Subject and preheader do not have the code: lock screens show them. */
-function codeMail(code: string, minutes: string, translation: Translation, brand: Brand): FramedMail {
+function codeMail(translation: Translation, brand: Brand): FramedMail {
+  const minutes = minutesText(translation, CODE_VALID_MINUTES);
   const phrases = translation.codeMail;
   const expiry = rich(phrases.expiry, { minutes });
   return framedMail({
@@ -42,7 +61,7 @@ function codeMail(code: string, minutes: string, translation: Translation, brand
     blocks: [
       { kind: 'heading', text: phrases.heading },
       { kind: 'paragraph', content: rich(phrases.intro, { brand: isolated(brand.name, translation) }) },
-      { kind: 'code', code },
+      { kind: 'code', code: CODE_PLACE },
       { kind: 'paragraph', content: expiry },
       { kind: 'paragraph', content: rich(phrases.secrecy) },
       { kind: 'note', heading: phrases.notYouHeading, content: rich(phrases.notYou) },

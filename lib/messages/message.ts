@@ -1,5 +1,5 @@
 /** The one-time password, or the notice to a client whose address was used in a registration. */
-export type Message = { kind: 'code'; code: string; validMinutes: number } | { kind: 'owner_notice' };
+export type Message = { kind: 'code'; code: string } | { kind: 'owner_notice' };
 
 /** Delivers a message; sends at most once and throws `DeliveryFailure` otherwise. */
 export interface OtpChannel {

@@ -5,6 +5,7 @@ import type { AccountConfig } from '../config.ts';
 import { stoppable, within } from '../deadline.ts';
 import { fingerprintKey } from '../http/idempotency.ts';
 import type { AccountNotices, NoticeSettings } from '../messages/notices.ts';
+import { once } from '../once.ts';
 import { platformConnections } from '../platform/connections.ts';
 import { derivePasswords, parsePasswordKey } from '../platform/passwords.ts';
 import type { PasswordRole, TradingPlatform } from '../platform/platform.ts';
@@ -54,15 +55,16 @@ const OPENING_ENDS_MS = 17_000;
 const PLATFORM_ENDS_MS = 20_000;
 const WORK_ENDS_MS = 22_500;
 
-/** @param stopsAt when the caller stops waiting, in epoch milliseconds; `signal` aborts then */
-export function planTimes(startedAt: number, stopsAt: number, signal: AbortSignal): Times {
-  const platform = stoppable(PLATFORM_ENDS_MS, signal);
+/** @param stopsAt when the caller stops waiting, in epoch milliseconds; all signals abort then */
+export function planTimes(startedAt: number, stopsAt: number): Times {
+  const leftMs = stopsAt - startedAt;
+  const platform = stoppable(Math.min(PLATFORM_ENDS_MS, leftMs));
   return {
     openingEndsAt: Math.min(startedAt + OPENING_ENDS_MS, stopsAt),
     platformEndsAt: Math.min(startedAt + PLATFORM_ENDS_MS, stopsAt),
     platformSignal: platform.signal,
     leavePlatform: () => platform.stopIn(0),
-    signal: within(WORK_ENDS_MS, signal),
+    signal: within(Math.min(WORK_ENDS_MS, leftMs)),
   };
 }
 
@@ -81,11 +83,6 @@ export function accountNotices(settings: NoticeSettings): AccountNotices {
     email: async (...notice) => (await email())(...notice),
     popUp: async (...notice) => (await popUp())(...notice),
   };
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => (made ??= make());
 }
 
 /** @throws Error if the secret is malformed; the message holds none of it */

@@ -118,9 +118,7 @@ class Loop {
     return {
       worker,
       keyed: plan?.keyed ?? true,
-      get next() {
-        return login === undefined ? undefined : effects.nextLogin(login);
-      },
+      next: () => (login === undefined ? undefined : effects.nextLogin(login)),
       deposit: plan?.deposit === undefined || plan.deposit_with_opening ? 'none' : 'due',
       now: new Date(now()).toISOString(),
       old: since !== undefined && now() - since > DAY_MS,

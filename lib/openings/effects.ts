@@ -77,7 +77,7 @@ export function settlerEffects(work: Work): Effects {
 export function requestEffects(work: Work, request: AccountRequest): Effects {
   const { held, times, telemetry, dependencies } = work;
   const { body, version, passwords } = request;
-  let logins: number[] = [];
+  let logins = (): Iterable<number> => [];
 
   return {
     ...sharedEffects(work),
@@ -91,7 +91,8 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
       const order = buildOrder(body, found.client, held, passwords, deposit);
       judgeOrder(order, connection, platform);
       await request.ready;
-      logins = chosenLogins(held.nonce, body.login, connection);
+      logins = () => chosenLogins(held.nonce, body.login, connection);
+      const [first] = logins();
       const plan: Plan = {
         ...buildDetails(request, held.operationId),
         send_email: body.send_email,
@@ -104,10 +105,13 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
       };
       if (platform.keyed && body.login !== undefined)
         await requireFree(platform, body.login, held, times.platformSignal);
-      return { plan, login: platform.keyed ? logins[0] : undefined };
+      return { plan, login: platform.keyed ? first : undefined };
     },
 
-    nextLogin: (login) => logins[logins.indexOf(login) + 1],
+    nextLogin(login) {
+      const all = [...logins()];
+      return all[all.indexOf(login) + 1];
+    },
 
     noLoginFailure: () =>
       new PlatformFailure(body.login === undefined ? 'login_range_exhausted' : 'login_taken', {

@@ -68,7 +68,7 @@ export interface Context {
   /** The protocol names the login in the command, and the platform refuses one that exists. */
   keyed: boolean;
   /** The next login to choose, if the request leaves the choice to us and one is left. */
-  next?: number | undefined;
+  next(): number | undefined;
   /** Whether a deposit follows the opening. */
   deposit: 'none' | 'due';
   /** The time at which an account is known to be open: ISO 8601, UTC. */
@@ -89,8 +89,8 @@ interface Transition<S extends State = State> {
 // Guards.
 const one = (life: Of<'sent'>) => life.commands === 'one';
 const unkeyed = (_: Life, { keyed }: Context) => !keyed;
-const oneAndNext = (life: Of<'sent'>, { next }: Context) => one(life) && next !== undefined;
-const hasNext = (_: Life, { next }: Context) => next !== undefined;
+const oneAndNext = (life: Of<'sent'>, { next }: Context) => one(life) && next() !== undefined;
+const hasNext = (_: Life, { next }: Context) => next() !== undefined;
 const isRequest = (_: Life, { worker }: Context) => worker === 'request';
 /** A server without this command will not have it later. */
 const oldForSettler = (_: Life, { worker, old }: Context) => worker === 'settler' && old;
@@ -110,7 +110,7 @@ const sent = (_: Life, __: Context, fact: Fact): Life => ({
   commands: 'one',
   ...(fact.on === 'ready' && fact.login !== undefined ? { login: fact.login } : {}),
 });
-const sentNext = (_: Life, { next }: Context): Life => ({ at: 'sent', login: next, commands: 'one' });
+const sentNext = (_: Life, { next }: Context): Life => ({ at: 'sent', login: next(), commands: 'one' });
 const many = (life: Of<'sent'>): Life => ({ ...life, commands: 'many' });
 const undecided = ({ login }: Of<'sent'>): Life => ({ at: 'undecided', ...(login === undefined ? {} : { login }) });
 const open = (life: Of<'sent' | 'undecided'>, { deposit, now }: Context, fact: Fact): Life => ({

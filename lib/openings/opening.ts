@@ -29,9 +29,8 @@ export async function openTradingAccount(
   version: PlatformVersion,
   request: OpeningRequest,
   telemetry: Telemetry,
-  callerSignal: AbortSignal,
 ): Promise<Answer<TradingAccountAnswer>> {
-  const times = planTimes(dependencies.now(), request.endsAt - STOP_BEFORE_END_MS, callerSignal);
+  const times = planTimes(dependencies.now(), request.endsAt - STOP_BEFORE_END_MS);
   const reads = startReads(dependencies, version, request, telemetry, times);
   let isConnecting = true;
   const onEnd = () => {

@@ -69,15 +69,18 @@ const MAX_CHOICES = 16;
  * The logins that an operation asks for, one after the other: the caller's own, or logins of the connection's first
  * range, uniform over it, so that two operations seldom meet.
  */
-export function chosenLogins(nonce: string, own: number | undefined, connection: Connection): number[] {
-  if (own !== undefined) return [own];
+export function* chosenLogins(nonce: string, own: number | undefined, connection: Connection): Generator<number> {
+  if (own !== undefined) return yield own;
   const [range] = loginRanges(connection);
-  if (range === undefined) return [];
+  if (range === undefined) return;
   const size = BigInt(range.to - range.from + 1);
-  const digests = Array.from({ length: MAX_CHOICES }, (_, index) =>
-    hash('sha256', `account-login\n${index}\n${nonce}`),
-  );
-  return [...new Set(digests.map((digest) => range.from + Number(BigInt(`0x${digest}`) % size)))];
+  const chosen = new Set<number>();
+  for (let index = 0; index < MAX_CHOICES; index += 1) {
+    const digest = hash('sha256', `account-login\n${index}\n${nonce}`);
+    const login = range.from + Number(BigInt(`0x${digest}`) % size);
+    if (!chosen.has(login)) yield login;
+    chosen.add(login);
+  }
 }
 
 /** The deposit of a new account, on demo connections only. */

@@ -68,7 +68,7 @@ async function driveWithoutCaller(
   const { plan } = held;
   if (plan === undefined) throw new Error('An operation that is due has a plan.');
   const { now, ledger } = dependencies;
-  const times = planTimes(now(), stopsAt, within(stopsAt - now()));
+  const times = planTimes(now(), stopsAt);
   const { user_id, version, connection_id } = plan;
   const telemetry = run.telemetry.with({ operation_id: held.operationId, user_id, version, connection_id });
   const work: Work = {

@@ -5,15 +5,18 @@ export function assignments(
   set: Item,
   remove: readonly string[] = [],
 ): Required<Omit<Expression, 'condition'>> & { update: string } {
-  const changed = Object.entries(set).filter(([, value]) => value !== undefined);
-  const names = [...changed.map(([name]) => name), ...remove];
+  const names: Record<string, string> = {};
+  const values: Item = {};
+  for (const [name, value] of Object.entries(set)) {
+    if (value === undefined) continue;
+    names[`#${name}`] = name;
+    values[`:${name}`] = value;
+  }
+  const assigned = Object.entries(names).map(([short, name]) => `${short} = :${name}`);
+  for (const name of remove) names[`#${name}`] = name;
   const update = [
-    ...(changed.length === 0 ? [] : [`SET ${changed.map(([name]) => `#${name} = :${name}`).join(', ')}`]),
-    ...(remove.length === 0 ? [] : [`REMOVE ${remove.map((name) => `#${name}`).join(', ')}`]),
+    ...(assigned.length === 0 ? [] : [`SET ${assigned.join(', ')}`]),
+    ...(remove.length === 0 ? [] : [`REMOVE #${remove.join(', #')}`]),
   ];
-  return {
-    update: update.join(' '),
-    names: Object.fromEntries(names.map((name) => [`#${name}`, name])),
-    values: Object.fromEntries(changed.map(([name, value]) => [`:${name}`, value])),
-  };
+  return { update: update.join(' '), names, values };
 }

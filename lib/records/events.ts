@@ -1,3 +1,4 @@
+import { once } from '../once.ts';
 import type { AccountRecord } from './accounts.ts';
 import type { EventDetail, EventType } from './event-schemas.ts';
 
@@ -12,11 +13,7 @@ export interface Events {
 
 /** @param open opens the bus, and loads what that takes; called once, before the first event */
 export function lazyEvents(open: () => Promise<Publish>): Events {
-  let bus: Promise<Publish> | undefined;
-  const getBus = () => {
-    bus ??= open();
-    return bus;
-  };
+  const getBus = once(open);
   return {
     prepare() {
       getBus().catch(() => {});

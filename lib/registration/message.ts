@@ -4,7 +4,7 @@ import type { Request } from '../http/endpoint.ts';
 import { DeliveryFailure, type Message, type OtpChannel } from '../messages/message.ts';
 import { Problem } from '../problem.ts';
 import type { Delivery, PendingRegistration } from '../records/registrations.ts';
-import { CODE_VALID_MINUTES, passwordSalt, type Seals, sealSecrets } from '../secrets/one-time-code.ts';
+import { passwordSalt, type Seals, sealSecrets } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError } from '../telemetry.ts';
 import type { CheckedCustomFields, RegistrationRequest } from '../validators/registration.ts';
 import { type AdmittedWork, countAndNote, finish, passLimit, type Work } from './work.ts';
@@ -75,7 +75,7 @@ async function countShared(work: AdmittedWork): Promise<void> {
 
 /** The owner of the address gets no code. */
 function chooseMessage(isOwners: boolean, code: string): Message {
-  return isOwners ? { kind: 'owner_notice' } : { kind: 'code', code, validMinutes: CODE_VALID_MINUTES };
+  return isOwners ? { kind: 'owner_notice' } : { kind: 'code', code };
 }
 
 async function noteDelivery(delivery: Delivery, registrationId: string, work: Work): Promise<void> {

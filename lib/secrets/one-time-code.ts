@@ -1,10 +1,7 @@
 import { createHmac, type KeyObject, randomInt, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
-import type { Channel } from '../validators/otp-types.ts';
+import { type Channel, CODE_VALID_MINUTES } from '../validators/otp-types.ts';
 import type { Pepper } from './pepper.ts';
-
-/** How long a one-time password can be used (NIST SP 800-63B, OWASP ASVS 6.5.5). */
-export const CODE_VALID_MINUTES = 10;
 
 /** How many different codes may be guessed for one registration. */
 export const MAX_GUESSES = 5;

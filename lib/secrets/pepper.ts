@@ -1,4 +1,4 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
 
 /**
@@ -13,6 +13,8 @@ export interface Pepper {
   /** The versions of these keys. */
   readonly versions: readonly string[];
   key(version: string): KeyObject | undefined;
+  /** A secret of 32 bytes for the names of counters. */
+  readonly nameKey: string;
 }
 
 /** The pepper secret is malformed. The message holds nothing of the secret. */
@@ -46,5 +48,6 @@ export function parsePepper(text: string): Pepper {
     keys: [key, ...byVersion.values()],
     versions: [current, ...byVersion.keys()],
     key: (version) => (version === current ? key : byVersion.get(version)),
+    nameKey: createHmac('sha256', key).update('names').digest('base64url'),
   };
 }

@@ -32,11 +32,16 @@ const NO_ADDRESS = rule('format', 'must be an e-mail address');
 function emailError(email: string): string | undefined {
   if (email.length > MAX_CHARACTERS) return TOO_LONG;
   const { local, domain } = split(email);
-  const ascii = domainToASCII(domain);
+  const ascii = asciiDomain(domain);
   if (local.length + 1 + (ascii || domain.toLowerCase()).length > MAX_CHARACTERS) return TOO_LONG;
   const isAddress =
     local.length <= MAX_LOCAL_PART && LOCAL_PART.test(local) && TYPED_DOMAIN.test(domain) && ASCII_DOMAIN.test(ascii);
   return isAddress ? undefined : NO_ADDRESS;
+}
+
+/** A domain in punycode and lower case; empty if IDNA refuses it. IDNA leaves most domains unchanged, and is slow. */
+function asciiDomain(domain: string): string {
+  return ASCII_DOMAIN.test(domain) && !domain.includes('xn--') ? domain : domainToASCII(domain);
 }
 
 function split(email: string): { local: string; domain: string } {
@@ -47,7 +52,7 @@ function split(email: string): { local: string; domain: string } {
 /** The address as mail carries it: local part as typed, domain in punycode. A domain that IDNA refuses stays. */
 export function asciiEmail(email: string): string {
   const { local, domain } = split(email);
-  return `${local}@${domainToASCII(domain) || domain.toLowerCase()}`;
+  return `${local}@${asciiDomain(domain) || domain.toLowerCase()}`;
 }
 
 /** The address in its look-up form: lower case, domain in punycode. */

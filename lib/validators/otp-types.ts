@@ -7,3 +7,6 @@ export type PhoneChannel = Exclude<Channel, 'email'>;
 export function isPhoneChannel(channel: unknown): channel is PhoneChannel {
   return OTP_TYPES.some((name) => name === channel) && channel !== 'email';
 }
+
+/** How long a one-time password can be used (NIST SP 800-63B, OWASP ASVS 6.5.5). */
+export const CODE_VALID_MINUTES = 10;

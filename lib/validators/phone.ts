@@ -1,5 +1,6 @@
 import type { NumberType } from 'libphonenumber-js/max';
 import * as v from 'valibot';
+import { once } from '../once.ts';
 import type { PhoneChannel } from './otp-types.ts';
 import { closedObject, rule, text } from './primitives.ts';
 
@@ -32,15 +33,17 @@ export interface ParsedPhone {
   type: NumberType;
 }
 
+/** Large, so loaded on first use. */
+const numberingPlans = once(() => import('./phone-numbers.ts'));
+
 /**
  * Parses a dial code and a number; undefined if they are not a valid number. A national trunk zero is accepted, and a
- * number that repeats its dial code after a plus. The library with the numbering plans is large and loaded on first
- * use.
+ * number that repeats its dial code after a plus.
  */
 export async function parsePhone(countryCode: string, number: string): Promise<ParsedPhone | undefined> {
   const dialCode = countryCode.replace(/[^0-9]/g, '');
   if (!DIAL_CODE.test(countryCode) || number.length > 40 || !NUMBER.test(number)) return undefined;
-  const { parsePhoneNumberFromString } = await import('./phone-numbers.ts');
+  const { parsePhoneNumberFromString } = await numberingPlans();
   const international = number.trim().startsWith('+') ? number : `+${dialCode}${number}`;
   const parsed = parsePhoneNumberFromString(international, { extract: false });
   if (parsed?.isValid() !== true || parsed.ext !== undefined) return undefined;

@@ -331,6 +331,8 @@ function hyphenated<const S extends v.GenericSchema>(schema: S): S {
 }
 
 function isLanguageTag(tag: string): boolean {
+  // Only variants and extensions can be repeated.
+  if (tag.length <= 5) return true;
   try {
     return Intl.getCanonicalLocales(tag).length === 1;
   } catch {

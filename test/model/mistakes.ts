@@ -1,4 +1,4 @@
-import { LIFE, type Life, type Step } from '../../lib/openings/life.ts';
+import { type Context, LIFE, type Life, type Step } from '../../lib/openings/life.ts';
 import type { Mistake } from './world.ts';
 
 /** The table without one of its transitions. */
@@ -36,7 +36,11 @@ const open = (life: Life): Life => ({
   deposit: 'none',
   published: false,
 });
-const next = (_: Life, context: { next?: number }): Life => ({ at: 'sent', login: context.next, commands: 'one' });
+const next = (_: Life, context: Pick<Context, 'next'>): Life => ({
+  at: 'sent',
+  login: context.next(),
+  commands: 'one',
+});
 
 /** Possible mistakes, or those of an earlier version. */
 export const MISTAKES: readonly Mistake[] = [
@@ -56,7 +60,7 @@ export const MISTAKES: readonly Mistake[] = [
   first('A lost answer does not note that the command may be under way.', 'sent', { on: ['lost'], step: 'look' }),
   first('A lost answer leads to the next login.', 'sent', {
     on: ['absent'],
-    if: (life: Life, context: { next?: number }) => isMany(life) && context.next !== undefined,
+    if: (life: Life, context: Context) => isMany(life) && context.next() !== undefined,
     to: next,
     step: 'send',
   } as Rule),

@@ -319,7 +319,7 @@ export class Steps {
     const { keyed, funded } = this.#scenario;
     const asked = reserved || ('login' in life ? life.login : undefined);
     // The range has two logins, which are tried in order.
-    const next = keyed && asked === 1 ? 2 : undefined;
+    const next = () => (keyed && asked === 1 ? 2 : undefined);
     return { worker: role, keyed, next, deposit: funded ? 'due' : 'none', now: '', old };
   }
 
@@ -490,7 +490,7 @@ function checkDecision({ refused, life }: Worker, fact: Fact, to: Life, { next }
   if (to.at === 'sent' && refused && life.at === 'sent')
     throw new Broken('It sends again after its only command was refused.');
   const isTaken = fact.on === 'reserved' || (life.at === 'sent' && TAKEN.has(fact.on) && life.commands === 'one');
-  if (isTaken && next !== undefined && to.at === 'gone') throw new Broken('It gives up although a login is free.');
+  if (isTaken && next() !== undefined && to.at === 'gone') throw new Broken('It gives up although a login is free.');
   if (isTaken && life.at === 'sent' && life.login !== undefined && (to.at === 'open' || to.at === 'undecided')) {
     throw new Broken('It takes the refusal of its only command for an unknown outcome.');
   }

@@ -31,13 +31,17 @@ export const LANGUAGES = Object.keys(FILES) as Language[];
  * may have underscores instead of hyphens.
  */
 export function pickLanguage(tag: string | undefined): Language {
-  if (tag === undefined) return 'en';
+  if (tag === undefined || isLanguage(tag)) return tag ?? 'en';
   try {
     const { language } = new Intl.Locale(tag.replaceAll('_', '-'));
-    return LANGUAGES.find((known) => known === language) ?? 'en';
+    return isLanguage(language) ? language : 'en';
   } catch {
     return 'en';
   }
+}
+
+function isLanguage(tag: string): tag is Language {
+  return Object.hasOwn(FILES, tag);
 }
 
 const loaded = new Map<Language, Promise<{ translation: Translation }>>();

@@ -69,5 +69,5 @@ export const handler = endpoint({
   answer: TradingAccountAnswerSchema,
   maxBodyBytes: MAX_ACCOUNT_BYTES,
   telemetry: telemetry('create-tp5-account', config.stage),
-  handle: (request, telemetry, signal) => openTradingAccount(dependencies, 'tp5', request, telemetry, signal),
+  handle: (request, telemetry) => openTradingAccount(dependencies, 'tp5', request, telemetry),
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { findCode } from '../../../infra/local/one-time-code.ts';
 import { spokenText } from '../../../infra/local/stand-ins/ssml.ts';
 import { speech } from '../../../lib/messages/call.ts';
-import { otpMail } from '../../../lib/messages/email.ts';
+import { otpMails } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp } from '../../../lib/messages/notices.ts';
 import { smsText } from '../../../lib/messages/sms.ts';
@@ -13,11 +13,11 @@ const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(lang
 const ENGLISH = await findTranslation('en');
 
 const BRAND = { name: 'Example Broker', supportEmail: 'help@example.com', color: '#0b5cad' };
-const CODE: Message = { kind: 'code', code: '048271', validMinutes: 10 };
+const CODE: Message = { kind: 'code', code: '048271' };
 const NOTICE: Message = { kind: 'owner_notice' };
 
 function mail(message: Message, words: Translation, brand = BRAND) {
-  return { kind: 'email' as const, text: otpMail(message, words, brand).text };
+  return { kind: 'email' as const, text: otpMails(words, brand)(message).text };
 }
 
 function sms(message: Message, words: Translation) {

@@ -9,7 +9,7 @@ import { BRAND, clientOf, failureOf, patient, started } from '../../support/send
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
 const ENGLISH = await findTranslation('en');
-const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
+const CODE = { kind: 'code', code: '012345' } as const;
 const NOTICE = { kind: 'owner_notice' } as const;
 const TO = '+447400123456';
 const SETTINGS = {
@@ -66,8 +66,8 @@ describe('The channel call', () => {
       placed.push(placing);
       return { messageId: 'm-1' };
     });
-    await channel.send(TO, { ...CODE, validMinutes: 7 }, 'en', patient());
-    expect(placed).toMatchObject([{ timeToLiveSeconds: 420 }]);
+    await channel.send(TO, CODE, 'en', patient());
+    expect(placed).toMatchObject([{ timeToLiveSeconds: 600 }]);
   });
 
   it.each([

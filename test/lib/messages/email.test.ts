@@ -8,7 +8,7 @@ import { deploymentEntries } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, patient, started } from '../../support/senders.ts';
 
-const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
+const CODE = { kind: 'code', code: '012345' } as const;
 
 async function email({ brand = BRAND, configurationSet }: { brand?: typeof BRAND; configurationSet?: string } = {}) {
   const service = await started(startSes, {

@@ -13,7 +13,7 @@ import { BRAND, failureOf, patient } from '../../support/senders.ts';
 import { closedPort, listening } from '../../support/servers.ts';
 
 const TO = '+447400123456';
-const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
+const CODE = { kind: 'code', code: '012345' } as const;
 const NOTICE = { kind: 'owner_notice' } as const;
 const [OLD, KEY] = ['o', 'k'].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`) as [string, string];
 

@@ -12,7 +12,7 @@ import { BRAND, clientOf, failureOf, patient, started } from '../../support/send
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
 const ENGLISH = await findTranslation('en');
-const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
+const CODE = { kind: 'code', code: '012345' } as const;
 const TO = '+447400123456';
 
 async function sms(given: Partial<SmsSettings> = {}) {
@@ -88,7 +88,6 @@ const anyMessage = fc.oneof(
   fc.record({
     kind: fc.constant('code' as const),
     code: fc.stringMatching(/^\d{6}$/),
-    validMinutes: fc.integer({ min: 1, max: 60 }),
   }),
   fc.constant(NOTICE),
 );

@@ -6,7 +6,7 @@ import { whatsAppChannel } from '../../../lib/messages/whatsapp.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { clientOf, failureOf, patient, started } from '../../support/senders.ts';
 
-const CODE = { kind: 'code', code: '012345', validMinutes: 10 } as const;
+const CODE = { kind: 'code', code: '012345' } as const;
 const TO = '+447400123456';
 const SETTINGS = {
   phoneNumberId: 'phone-number-id-0a1b2c3d4e5f60718293a4b5c6d7e8f9',

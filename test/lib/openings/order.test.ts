@@ -84,13 +84,13 @@ describe('A connection takes', () => {
 
 describe('The logins that an operation asks for', () => {
   const range = RANGE;
-  const candidates = (nonce: string, of = range) => chosenLogins(nonce, undefined, { ...LIVE, logins: of });
+  const candidates = (nonce: string, of = range) => [...chosenLogins(nonce, undefined, { ...LIVE, logins: of })];
 
   it('are the caller’s own, or of the first range, or none if the protocol cannot name one', () => {
     const connection = { ...LIVE, logins: [{ from: 1, to: 9_999 }, RANGE] };
-    expect(chosenLogins('a nonce', 77, connection)).toEqual([77]);
+    expect([...chosenLogins('a nonce', 77, connection)]).toEqual([77]);
     for (const login of chosenLogins('a nonce', undefined, connection)) expect(login).toBeLessThan(10_000);
-    expect(chosenLogins('a nonce', undefined, PLUG_IN)).toEqual([]);
+    expect([...chosenLogins('a nonce', undefined, PLUG_IN)]).toEqual([]);
   });
 
   it('are a few of the range, always the same ones, and others for another operation', () => {

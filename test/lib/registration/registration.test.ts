@@ -112,7 +112,6 @@ describe('A failure before the send', () => {
     const fake = fakeRegistration({ failures });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
     expect(fake.events.map(({ name, fields }) => [name, fields.step])).toEqual([
-      ['RegistrationRequested', undefined],
       ['RegistrationRefused', undefined],
       ['OperationNotSettled', 'limits'],
       ['OperationNotSettled', 'registration'],
@@ -146,7 +145,6 @@ describe('A send', () => {
     expect(fake.steps().slice(-4)).toEqual(['send', 'release counts', 'undo record', 'release']);
     expect(fake.released).toEqual(['admit', 'count recipient', 'count shared']);
     expect(fake.events).toMatchObject([
-      { name: 'RegistrationRequested', fields: { channel: 'sms' } },
       { name: 'OtpDeliveryFailed', fields: { channel: 'sms', kind, reason: 'Throttling' } },
       { name: 'RegistrationRefused', fields: { channel: 'sms', type: 'otp_delivery_failed' } },
     ]);
@@ -160,7 +158,7 @@ describe('A send', () => {
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
     expect(fake.steps().slice(-3)).toEqual(['send', 'note', 'finish']);
     expect(fake.kept.delivery).toMatchObject({ kind: 'code', outcome: 'unknown', email_taken: false });
-    expect(fake.events).toMatchObject([{ name: 'RegistrationRequested' }, { name: 'OtpOutcomeUnknown' }]);
+    expect(fake.events).toMatchObject([{ name: 'OtpOutcomeUnknown' }]);
   });
 
   it('is noted with the provider’s id', async () => {
@@ -178,7 +176,7 @@ describe('A send', () => {
   it.each(['note', 'finish'] as const)('answers 204 also when it could not be noted (%s)', async (step) => {
     const fake = fakeRegistration({ failures: { [step]: DOWN } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
-    expect(fake.events.map(({ name }) => name)).toEqual(['RegistrationRequested', 'OtpSent', 'OperationNotSettled']);
+    expect(fake.events.map(({ name }) => name)).toEqual(['OtpSent', 'OperationNotSettled']);
   });
 
   it.each([
@@ -189,7 +187,7 @@ describe('A send', () => {
   ] as const)('on %s goes to %s, with the code, its life and the language', async (channel, to) => {
     const fake = fakeRegistration();
     await fake.run(registrationRequest({ recipient: RECIPIENTS[channel], language: 'pt-BR' }));
-    const message = { kind: 'code', code: '987654', validMinutes: 10 };
+    const message = { kind: 'code', code: '987654' };
     expect(fake.sent).toEqual([{ channel, to, message, language: 'pt-BR' }]);
   });
 });

@@ -1,7 +1,6 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
-  CODE_VALID_MINUTES,
   type CodeBinding,
   isSameSeal,
   isSealedPassword,
@@ -11,6 +10,7 @@ import {
   sealSecrets,
 } from '../../../lib/secrets/one-time-code.ts';
 import { type Pepper, PepperMalformed, parsePepper } from '../../../lib/secrets/pepper.ts';
+import { CODE_VALID_MINUTES } from '../../../lib/validators/otp-types.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const VALID_MS = CODE_VALID_MINUTES * 60_000;

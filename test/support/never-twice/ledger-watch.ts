@@ -195,7 +195,7 @@ function targets(from: Life, to: Life): Life[] {
         for (const next of [undefined, login])
           for (const deposit of ['none', 'due'] as const)
             for (const old of [true, false]) {
-              const target = targetOf(from, fact, { worker, keyed, next, deposit, now, old });
+              const target = targetOf(from, fact, { worker, keyed, next: () => next, deposit, now, old });
               // As the database has it: without members that are undefined.
               if (target !== undefined) found.set(JSON.stringify(target), JSON.parse(JSON.stringify(target)));
             }
