@@ -31,6 +31,18 @@ export interface SimulatedGroup {
   permitted?: boolean;
 }
 
+/** How a protocol carries out one command. */
+interface Command<R> {
+  execute(): R;
+  answer(reply: R): unknown;
+  /** The reply that the fault `throttled`, `refused` or `retcode` is. */
+  refusal(fault: Fault): R;
+  /** Sends what makes no sense. */
+  garbage(): unknown;
+  /** Ends the connection. */
+  end(ending: NonNullable<Fault['ending']> | 'dropped'): void;
+}
+
 /** The shared part of the simulated servers: the port, its connections, the faults and the accounts. */
 export abstract class SimulatedPlatform extends AccountStore {
   readonly faults: Faults;
@@ -72,6 +84,39 @@ export abstract class SimulatedPlatform extends AccountStore {
   /** Waits as long as a slow or late command. */
   protected async pause({ ms = ACTING_LATE_MS }: Fault): Promise<void> {
     await this.faults.pause(ms, this.#closing.signal);
+  }
+
+  /**
+   * Carries out a command with its fault. `throttled`, `refused`: an error of the protocol. `slow`: executes the command
+   * later, even if the client has gone. `late`: closes the connection and executes the command later. `reply_lost`:
+   * executes it and drops the connection. `session_dropped`: drops it before. `silence`: neither executes nor answers.
+   * `garbage`: executes it and answers nonsense. `retcode`: that error, without executing, except 9999.
+   */
+  protected async perform<R>(fault: Fault | undefined, command: Command<R>): Promise<void> {
+    if (fault === undefined) return void (await command.answer(command.execute()));
+    switch (fault.kind) {
+      case 'slow':
+        await this.pause(fault);
+        return void (await command.answer(command.execute()));
+      case 'late':
+        command.end(fault.ending ?? 'orderly');
+        await this.pause(fault);
+        return void command.execute();
+      case 'silence':
+        return;
+      case 'garbage':
+        command.execute();
+        return void (await command.garbage());
+      case 'reply_lost':
+        command.execute();
+        return command.end('dropped');
+      case 'session_dropped':
+      case 'down':
+        return command.end('dropped');
+      default:
+        if (fault.code === UNDOCUMENTED_CODE) command.execute();
+        return void (await command.answer(command.refusal(fault)));
+    }
   }
 
   /** The fault of a command. A lost reply and a late execution wait for a command that changes something. */

@@ -1,13 +1,11 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Fault } from '../faults.ts';
-import { SimulatedPlatform, type SimulatedServer, UNDOCUMENTED_CODE } from './simulated-server.ts';
+import { SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
 import { type Reply, TextAccounts, type TextServerOptions } from './text-accounts.ts';
 
 /** The longest line that is read; a longer one closes the connection. */
 const MAX_LINE = 1_023;
-/** An undocumented `ERROR`, of an executed command. */
-const UNDOCUMENTED = ['ERROR', 'internal error 9999'];
 const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
 
 /**
@@ -31,17 +29,14 @@ const RETURN_CODES: Record<number, string> = {
   9012: 'miss NAME',
   9013: 'miss PASSWORD',
   9014: 'miss INVESTOR',
+  9999: 'internal error 9999',
 };
 
 /**
  * A trading server that speaks the text protocol, as careless as real ones, so that an injection would succeed.
  *
  * Faults count commands. `throttled`: `IP is blocked`. `refused`: an address that is not listed, so the gateway answers
- * `illegal IP` and the plug-in closes silently. `slow`: executes the command later, even if the client has gone.
- * `late`: closes the connection and executes the command later. `reply_lost`: executes it, then resets. Both wait for
- * a command that opens an account. `session_dropped`: resets before. `silence`: neither executes nor answers. `garbage`:
- * executes it and answers nonsense. `retcode`: the `ERROR` of `RETURN_CODES`, without executing; with the code 9999 an
- * undocumented `ERROR`, after executing.
+ * `illegal IP` and the plug-in closes silently. `retcode`: the `ERROR` of `RETURN_CODES`.
  */
 export async function startTextServer(options: TextServerOptions): Promise<SimulatedServer> {
   const server = new SimulatedTextServer(options);
@@ -78,38 +73,13 @@ class SimulatedTextServer extends SimulatedPlatform {
     const fault = this.nextFault(line.startsWith('WNEWACCOUNT'));
     this.down?.check();
     await this.faults.onCall({ name: line.split(' ', 1)[0] ?? '', fault });
-    const work = () => (this.#isListed(socket) ? this.#commands.work(line) : this.#unlisted());
-    if (fault === undefined) return this.#answer(socket, work());
-    switch (fault.kind) {
-      case 'slow':
-        await this.pause(fault);
-        return this.#answer(socket, work());
-      case 'late':
-        if (fault.ending === 'reset') socket.resetAndDestroy();
-        else socket.end();
-        await this.pause(fault);
-        work();
-        return;
-      case 'reply_lost':
-        work();
-        socket.resetAndDestroy();
-        return;
-      case 'session_dropped':
-      case 'down':
-        socket.resetAndDestroy();
-        return;
-      case 'silence':
-        return;
-      case 'garbage':
-        work();
-        return this.#send(socket, GARBAGE);
-      case 'retcode':
-        if (fault.code !== UNDOCUMENTED_CODE) return this.#answer(socket, this.#refusal(fault));
-        work();
-        return this.#answer(socket, UNDOCUMENTED);
-      default:
-        return this.#answer(socket, this.#refusal(fault));
-    }
+    await this.perform<Reply>(fault, {
+      execute: () => (this.#isListed(socket) ? this.#commands.work(line) : this.#unlisted()),
+      refusal: (one) => this.#refusal(one),
+      answer: (reply) => this.#answer(socket, reply),
+      garbage: () => this.#send(socket, GARBAGE),
+      end: (ending) => (ending === 'dropped' || ending === 'reset' ? socket.resetAndDestroy() : socket.end()),
+    });
   }
 
   #isListed({ remoteAddress = '' }: Socket): boolean {

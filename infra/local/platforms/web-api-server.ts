@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { type Fault, STEP_FAULT_KINDS } from '../faults.ts';
 import { refuseForeign } from '../listen.ts';
 import { type Certificate, certificate } from './certificate.ts';
-import { SimulatedPlatform, type SimulatedServer, UNDOCUMENTED_CODE } from './simulated-server.ts';
+import { SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
 import { type Reply, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
 import { readParameters } from './web-api-parameters.ts';
 import { type Session, type SessionOptions, WebApiSessions } from './web-api-sessions.ts';
@@ -37,11 +37,7 @@ const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
  * A tp5 server that speaks the Web API over HTTPS: the session is the connection, the proofs of both sides are
  * computed.
  *
- * Faults count commands, except authentication, `test/access` and `quit`. `throttled`: code 12. `refused`: code 8, no
- * permission. `slow`: executes the command later, even if the client has gone. `late`: closes the connection and
- * executes the command later. `reply_lost`: executes it and resets the connection. Both wait for a command that changes
- * something. `session_dropped`: resets before. `retcode`: that code, without executing, except 9999. `silence`:
- * neither executes nor answers. `garbage`: executes it and answers bytes that are not HTTP.
+ * Faults count commands, except authentication, `test/access` and `quit`. `throttled` is code 12, `refused` code 8.
  *
  * With the step `authentication` they count `auth/start` and `auth/answer` instead, and `refused` is 403, as for a
  * wrong proof. With the step `tls` they count connections, before TLS.
@@ -148,47 +144,25 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     return this.#work(this.faults.next('authentication'), execute, session.socket, response);
   }
 
-  async #work(
+  #work(
     fault: Fault | undefined,
     execute: () => Reply | undefined,
     socket: Socket,
     response: ServerResponse,
   ): Promise<void> {
-    if (fault === undefined) return this.#answer(response, execute());
-    switch (fault.kind) {
-      case 'slow':
-        await this.pause(fault);
-        return this.#answer(response, execute());
-      case 'late':
-        this.#endConnection(socket, fault);
-        await this.pause(fault);
-        execute();
-        return;
-      case 'silence':
-        return;
-      case 'garbage':
-        execute();
-        socket.write(GARBAGE, 'latin1');
-        return;
-      case 'reply_lost':
-        execute();
-        socket.destroy();
-        return;
-      case 'session_dropped':
-      case 'down':
-        socket.destroy();
-        return;
-      default:
-        if (fault.kind === 'retcode' && fault.code === UNDOCUMENTED_CODE) execute();
-        return this.#answer(response, refusal(fault));
-    }
-  }
-
-  #endConnection(socket: Socket, { ending = 'orderly' }: Fault): void {
-    const tcp = [...this.sockets].find(({ remotePort }) => remotePort === socket.remotePort);
-    if (ending === 'orderly') socket.end();
-    else if (ending === 'cut') tcp?.end();
-    else tcp?.resetAndDestroy();
+    return this.perform(fault, {
+      execute,
+      refusal,
+      answer: (content) => this.#answer(response, content),
+      garbage: () => socket.write(GARBAGE, 'latin1'),
+      end: (ending) => {
+        const tcp = [...this.sockets].find(({ remotePort }) => remotePort === socket.remotePort);
+        if (ending === 'orderly') socket.end();
+        else if (ending === 'cut') tcp?.end();
+        else if (ending === 'reset') tcp?.resetAndDestroy();
+        else socket.destroy();
+      },
+    });
   }
 
   /** undefined: the path is forbidden or unknown. */

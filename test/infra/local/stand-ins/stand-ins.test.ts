@@ -12,6 +12,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Faults } from '../../../../infra/local/faults.ts';
 import { startEvents } from '../../../../infra/local/stand-ins/events.ts';
 import { startSes } from '../../../../infra/local/stand-ins/ses.ts';
+import { sesAccount } from '../../../../infra/local/stand-ins/ses-account.ts';
 import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
 import { startSocial } from '../../../../infra/local/stand-ins/social.ts';
 import { spokenText } from '../../../../infra/local/stand-ins/ssml.ts';
@@ -339,6 +340,15 @@ describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, re
     const answer = await fetch(standIn.url, { method: 'POST', body: 'Action=Publish' });
     expect([answer.ok, standIn.requests]).toEqual([false, before]);
   });
+});
+
+it('SES delivers nothing to a suppressed address, in any case', () => {
+  const account = sesAccount();
+  const path = '/v2/email/suppression/addresses';
+  const body = JSON.stringify({ EmailAddress: 'Ann@Example.org', Reason: 'COMPLAINT' });
+  account.answer({ method: 'PUT', path, body, headers: {}, bytes: Buffer.alloc(0) });
+  const accept = (address: string) => account.accept({ id: '1', from: 'a', subject: 'b', to: address });
+  expect([accept('ann@example.org'), accept('ben@example.org')]).toEqual([false, true]);
 });
 
 const DIGIT = '<say-as interpret-as="digits">1</say-as>';
