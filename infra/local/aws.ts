@@ -23,7 +23,7 @@ import { startVoice } from './stand-ins/voice.ts';
 const SERVICES = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets', 'events', 'sqs'] as const;
 type ServiceName = (typeof SERVICES)[number];
 
-export type StandIns = Readonly<Record<Exclude<ServiceName, 'dynamodb' | 's3'>, StandIn> & { s3: S3StandIn }>;
+type StandIns = Readonly<Record<Exclude<ServiceName, 'dynamodb' | 's3'>, StandIn> & { s3: S3StandIn }>;
 
 /** The embedded services. */
 export interface LocalAws {
@@ -34,6 +34,7 @@ export interface LocalAws {
   deliveries: DeliveryQueue;
   faults: Readonly<Record<ServiceName, Faults>>;
   database: Database;
+  /** The other embedded services, with their requests and data. */
   standIns: StandIns;
   /**
    * Points an AWS client to them: region, an administrator's credentials made for this start, and an endpoint for each.
@@ -113,7 +114,6 @@ export async function startAws(
   return { outbox, bus, deliveries, faults, database, standIns, environment, findAccessKey, close };
 }
 
-/** An access key for the administrator and for each function. */
 async function identities(settings: Readonly<Record<string, string>>) {
   const administrator = newAccessKeyId();
   const callers = new Map<string, Caller>([[administrator, { name: 'administrator' }]]);

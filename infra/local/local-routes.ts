@@ -53,11 +53,7 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
       docsRoutes(local, state.hasDemoRecords ? undefined : state.firstCalls);
       outboxRoutes(local, { ...state, faults: () => listFaults(state) });
       faultRoutes(local, state);
-      platformRoutes(local, state.platforms);
-      eventRoutes(local, state.bus);
-      crmRoutes(local, state);
-      formRoutes(local, state);
-      captchaRoutes(local, state.captcha);
+      dataRoutes(local, state);
       local.get('/calls', () => state.firstCalls);
       local.get('/environment', () => state.environment);
     },
@@ -95,49 +91,35 @@ function answerProblems(app: FastifyInstance): void {
   });
 }
 
-/** `/clients`, `/deliveries`, and the messages that the CRM accepted: `/webhook`. */
-function crmRoutes(app: FastifyInstance, { crm, deliveries }: LocalState): void {
-  app.get('/clients', () => crm?.clients() ?? []);
-  app.get('/webhook', () => crm?.received() ?? []);
-  app.get('/deliveries', () => deliveries.list());
-  // Delivers what waits, at once.
-  app.post('/deliveries', async () => {
-    await deliveries.deliverNow();
-    return deliveries.list();
-  });
-}
-
-/** `/events`: the events of the bus, oldest first, as a rule's target receives them. */
-function eventRoutes(app: FastifyInstance, bus: Bus): void {
+/** What the service has done: events, deliveries, clients and accounts; and what a registration page needs. */
+function dataRoutes(app: FastifyInstance, { bus, crm, deliveries, forms, form, captcha, platforms }: LocalState): void {
   app.get('/events', () => bus.list());
   app.delete('/events', (_request, reply) => {
     bus.clear();
     return reply.code(204).send();
   });
-}
 
-/** `/forms`, and `/forms/{id}`: a form as JSON Schema, as `npm run crm -- form` prints it. */
-function formRoutes(app: FastifyInstance, { forms, form }: LocalState): void {
+  app.get('/clients', () => crm?.clients() ?? []);
+  app.get('/webhook', () => crm?.received() ?? []);
+  app.get('/deliveries', () => deliveries.list());
+  app.post('/deliveries', async () => {
+    await deliveries.deliverNow();
+    return deliveries.list();
+  });
+
   app.get('/forms', () => forms.map(({ id, name }) => ({ id, name })));
   app.get('/forms/:name', async (request) => {
     const found = await form(nameParameter(request));
     if (found === undefined) throw new Refusal(404, 'No form has this id.');
     return formSchema(found);
   });
-}
 
-/** `/captcha`: whether the registration requires one, and a token as a provider's widget gives it to a page. */
-function captchaRoutes(app: FastifyInstance, captcha: Captcha | undefined): void {
   app.get('/captcha', () => ({ needed: captcha !== undefined }));
   app.post('/captcha', () => {
-    if (captcha === undefined)
-      throw new Refusal(404, 'This service requires no captcha. CAPTCHA=turnstile npm start does.');
-    return { token: captcha.solve() };
+    if (captcha !== undefined) return { token: captcha.solve() };
+    throw new Refusal(404, 'This service requires no captcha. CAPTCHA=turnstile npm start does.');
   });
-}
 
-/** `/platforms/…`: the simulated trading servers. */
-function platformRoutes(app: FastifyInstance, platforms: ReadonlyMap<string, SimulatedServer>): void {
   const findServer = (request: FastifyRequest): SimulatedServer => {
     const server = platforms.get(nameParameter(request));
     if (server !== undefined) return server;

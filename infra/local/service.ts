@@ -6,9 +6,8 @@ import { crmTable } from '../crm/crm-table.ts';
 import { readForm } from '../crm/form.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
 import { type DeployedFunction, EXTENSIONS, NOTIFIER, ROUTES, SCHEDULED } from '../routes.ts';
-import { localClient, type StandIns, startAws } from './aws.ts';
-import type { Bus } from './bus.ts';
-import { type Database, TABLES } from './database.ts';
+import { type LocalAws, localClient, startAws } from './aws.ts';
+import { TABLES } from './database.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { DEMO_RECORDS } from './demo-records.ts';
 import { Faults } from './faults.ts';
@@ -17,7 +16,7 @@ import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
 import { lambdaContext } from './gateway-event.ts';
 import { localRoutes } from './local-routes.ts';
 import { makeSecrets, providerKeys, SETTINGS, setEnvironment, webhookKeys } from './local-settings.ts';
-import type { Outbox, OutboxEntry } from './outbox.ts';
+import type { OutboxEntry } from './outbox.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import { runAsFunction } from './rights/identity.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
@@ -49,14 +48,9 @@ export interface ServiceOptions {
   clock?: boolean;
 }
 
-export interface LocalService {
+export interface LocalService extends Omit<LocalAws, 'faults' | 'findAccessKey'> {
   url: string;
   port: number;
-  outbox: Outbox;
-  /** The published events. */
-  bus: Bus;
-  /** The events on their way to the CRM. */
-  deliveries: DeliveryQueue;
   /** The CRM, unless the events go to another one. */
   crm: CrmStandIn | undefined;
   /** The captcha provider, if the registration needs one. */
@@ -65,9 +59,6 @@ export interface LocalService {
   faults(target: string): Faults;
   /** The simulated trading servers by connection id. */
   platforms: ReadonlyMap<string, SimulatedServer>;
-  database: Database;
-  /** The other embedded services, with their requests and data. */
-  standIns: StandIns;
   /** The settings of the functions. */
   environment: Readonly<Record<string, string>>;
   /** Calls the functions that a deployment's clock calls, once. */

@@ -12,7 +12,6 @@ export interface S3Options extends Omit<StandInOptions, 'record'> {
   scanned?: boolean;
 }
 
-/** A stored object. */
 interface S3Object {
   body: Buffer;
   contentType: string;

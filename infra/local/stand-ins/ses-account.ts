@@ -1,7 +1,6 @@
 import type { Need } from '../rights/policy.ts';
 import { type Answer, type Call, json, ServiceError } from './stand-in.ts';
 
-/** A mail that SES accepted. */
 interface AcceptedMail {
   id: string;
   from: string;

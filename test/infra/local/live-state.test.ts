@@ -22,24 +22,22 @@ const ACCOUNT: SimulatedAccount = {
   comment: '',
 };
 
-function sources(): LiveSources {
-  return {
-    outbox: new Outbox(),
-    bus: new Bus(),
-    deliveries: new DeliveryQueue(),
-    crm: { clients: () => [], received: () => [] },
-    platforms: new Map(),
-    firstCalls: firstCalls(DEMO_RECORDS),
-    faults: () => ({}),
-  };
-}
-
-function world() {
+/** The state of a page, and what it is made of. */
+function world(more: Partial<LiveSources> = {}) {
   const outbox = new Outbox();
   const accounts: SimulatedAccount[] = [];
   const faults: ReturnType<LiveSources['faults']> = { ses: { kinds: ['down'], waiting: [], version: 1 } };
-  const platforms = new Map([['tp5-live-1', { accounts: () => accounts }]]);
-  return { outbox, accounts, faults, state: new LiveState({ ...sources(), outbox, platforms, faults: () => faults }) };
+  const state = new LiveState({
+    outbox,
+    bus: new Bus(),
+    deliveries: new DeliveryQueue(),
+    crm: undefined,
+    platforms: new Map([['tp5-live-1', { accounts: () => accounts }]]),
+    firstCalls: firstCalls(DEMO_RECORDS),
+    faults: () => faults,
+    ...more,
+  });
+  return { outbox, accounts, faults, state };
 }
 
 /** The parts that have changed. */
@@ -106,7 +104,7 @@ describe('the state of the outbox page', () => {
   it('changes for a fault that was set and used up since the last time', () => {
     const ses = new Faults();
     const faults = () => ({ ses: { kinds: ['down'] as const, waiting: ses.list(), version: ses.version } });
-    const state = new LiveState({ ...sources(), faults });
+    const { state } = world({ faults });
     changes(state);
     ses.set({ kind: 'down', times: 1 });
     ses.next();
@@ -129,7 +127,7 @@ describe('the state of the outbox page', () => {
     const bus = new Bus();
     const client = { id: 'C1', name: 'Nia', email: 'nia@example.com', registration_id: 'r-1', at: event.time };
     const clients: LocalClient[] = [];
-    const state = new LiveState({ ...sources(), bus, crm: { clients: () => clients, received: () => [] } });
+    const { state } = world({ bus, crm: { clients: () => clients, received: () => [] } });
     changes(state);
     bus.deliver(event);
     bus.deliver({ ...event, id: 'e-2', 'detail-type': 'AccountOpened' });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CrmFile } from '../../../infra/crm/crm-file.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
@@ -60,34 +60,25 @@ describe('a local service of other records', () => {
     await real.close();
   });
 
-  it('restores the environment, and leaves nothing listening', async () => {
-    const before = { ...process.env };
-    let url = '';
-    await during({}, async (service) => {
-      url = service.url;
-      expect(process.env.CRM_TABLE).toBe('crm');
-    });
-    expect({ ...process.env }).toEqual(before);
-    await expect(fetch(url)).rejects.toThrow();
-  });
-
   it('reports an invalid setting, and leaves nothing running', async () => {
     await expect(startService({ environment: { BRAND: '{"color":"blue"}' } })).rejects.toThrow('BRAND.color');
     await during({}, async (service) => expect((await register(service)).status).toBe(204));
   });
 
-  it('never reads the machine’s AWS configuration', async () => {
-    process.env.AWS_PROFILE = 'production';
-    process.env.AWS_ENDPOINT_URL = 'https://example.com';
-    try {
-      await during({}, async (service) => {
-        expect(process.env.AWS_PROFILE).toBeUndefined();
-        expect((await register(service)).status).toBe(204);
-      });
-      expect(process.env.AWS_PROFILE).toBe('production');
-    } finally {
-      delete process.env.AWS_PROFILE;
-      delete process.env.AWS_ENDPOINT_URL;
-    }
+  it('never reads the machine’s AWS configuration, restores the environment, and leaves nothing listening', async () => {
+    const machine = { AWS_PROFILE: 'production', AWS_ENDPOINT_URL: 'https://example.com' };
+    Object.assign(process.env, machine);
+    onTestFinished(() => {
+      for (const name of Object.keys(machine)) delete process.env[name];
+    });
+    const before = { ...process.env };
+    let url = '';
+    await during({}, async (service) => {
+      url = service.url;
+      expect([process.env.CRM_TABLE, process.env.AWS_PROFILE]).toEqual(['crm', undefined]);
+      expect((await register(service)).status).toBe(204);
+    });
+    expect({ ...process.env }).toEqual(before);
+    await expect(fetch(url)).rejects.toThrow();
   });
 });
