@@ -145,7 +145,7 @@ describe('The operators’ command, called as the pages say', () => {
         $STACK: operators.service.url,
         NAME: operators.service.url,
         OPERATION_ID: id,
-        N: String(login),
+        LOGIN: String(login),
         CONNECTION_ID: 'tp5-live-1',
       };
       const name = args[2] ?? '';

@@ -243,7 +243,7 @@ describe('Faulty settings', () => {
     ]),
     [{ scanDocuments: true, confirmation: true }, 'crmWebhook: is required where scanDocuments is given'],
     [{ 'sms.a.b': '1' }, 'sms.a: is no setting'],
-  ])('are refused: %j', (settings, fault) => {
+  ])('are refused: $1', (settings, fault) => {
     const faults = faultsOf({ ...SENDER, ...settings });
     expect(faults.map((one) => one.slice(0, fault.length))).toContain(fault);
   });

@@ -55,37 +55,28 @@ describe('Every function', () => {
   });
 
   it('gets an environment that its configuration accepts, and reads the settings in it', () => {
-    expect(registrationConfig(environmentOf(template, 'RequestRegistration'))).toMatchObject({
-      stage: 'prod',
-      channels: ['email'],
-      pepperSecret: '<PepperSecret>',
-    });
+    expect(registrationConfig(environmentOf(template, 'RequestRegistration')).channels).toEqual(['email']);
     // The stack puts the legal texts next to the code.
     const folder = mkdtempSync(join(tmpdir(), 'functions-'));
     const legal = legalFileOf(EVERYTHING.brand);
     writeFileSync(join(folder, legal?.name ?? ''), legal?.content ?? '');
     const variables = (name: string): NodeJS.ProcessEnv => ({ ...environmentOf(full, name), LAMBDA_TASK_ROOT: folder });
     expect(variables('RequestRegistration').BRAND).not.toContain(EVERYTHING.brand.legal);
+    const { brand, channels, captcha, front, sms, call, whatsapp } = EVERYTHING;
     expect(registrationConfig(variables('RequestRegistration'))).toMatchObject({
-      stage: 'full',
-      brand: EVERYTHING.brand,
+      ...{ stage: 'full', brand, channels, front, call, whatsapp, confirmation: true },
+      captcha: { secret: captcha.secret },
       email: { senderAddress: 'no-reply@acme.example', configurationSet: '<MailConfigurationSet>' },
-      channels: EVERYTHING.channels,
       limits: { resendSeconds: [30, 60], recipientPerHour: 3 },
-      sms: { senderId: 'ACME', maxPrice: '0.25', originationNumber: '+15550100123', webOtpDomain: 'www.acme.example' },
-      call: { originationIdentity: 'phone-0a1b' },
+      sms: { ...sms, maxPrice: '0.25' },
       protectConfiguration: '<ProtectConfiguration.ProtectConfigurationId>',
-      whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code', noticeTemplate: 'notice' },
       documentsBucket: '<DocumentsBucket>',
-      confirmation: true,
+      pepperSecret: '<PepperSecret>',
     });
-    expect(confirmationConfig(variables('ConfirmRegistration'))).toMatchObject({
-      confirmedDays: 30,
-      front: EVERYTHING.front,
-      registrationsTable: '<RegistrationsTable>',
-      documentsBucket: '<DocumentsBucket>',
-      eventBus: '<EventBus>',
-    });
+    const registrations = { registrationsTable: '<RegistrationsTable>', eventBus: '<EventBus>' };
+    const kept = { confirmedDays: 30, front, documentsBucket: '<DocumentsBucket>' };
+    expect(confirmationConfig(variables('ConfirmRegistration'))).toMatchObject({ ...registrations, ...kept });
+    expect(settlementConfig(variables('SettleOperations'))).toMatchObject(registrations);
     for (const name of ['CreateTp5Account', 'CreateTp4Account']) {
       expect(accountConfig(variables(name))).toMatchObject({
         crmTable: '<CrmTable>',
@@ -94,10 +85,6 @@ describe('Every function', () => {
         notificationsTopicArn: '<ClientNotificationsTopic>',
       });
     }
-    expect(settlementConfig(variables('SettleOperations'))).toMatchObject({
-      registrationsTable: '<RegistrationsTable>',
-      eventBus: '<EventBus>',
-    });
   });
 
   it('is deployed with the files next to its code', () => {
