@@ -1,44 +1,10 @@
-import type { Template } from 'aws-cdk-lib/assertions';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type CfnResource, EVERYTHING, synthesize } from '../support/stack.ts';
 
-let template: Template;
-let full: Template;
-
-beforeAll(() => {
-  template = synthesize();
-  full = synthesize(EVERYTHING);
-});
+const template = synthesize();
+const full = synthesize(EVERYTHING);
 
 describe('The whole stack', () => {
-  it('outputs the data for operators', () => {
-    expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
-      'AccessLogGroup',
-      'AlarmTopicArn',
-      'ApiUrl',
-      ...['Tp4', 'Tp5'].flatMap((one) => [`Create${one}AccountFunction`, `Create${one}AccountLogGroup`]),
-      'CrmTableName',
-      'EventBusName',
-      'MailDnsRecord1',
-      'MailDnsRecord2',
-      'MailDnsRecord3',
-      'NoticeTopicArn',
-      'NotificationsTopicArn',
-      'OpenAccountsPolicy',
-      'OperatorsPolicy',
-      'PepperSecretArn',
-      'RequestRegistrationFunction',
-      'RequestRegistrationLogGroup',
-      'SettleOperationsFunction',
-      'SettleOperationsLogGroup',
-      'UndeliveredEventsQueueArn',
-    ]);
-  });
-
-  it('has one page that shows it', () => {
-    template.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
-  });
-
   it('asks for no parameter, and looks nothing up in an account', () => {
     for (const one of [template, full]) {
       expect(Object.keys(one.toJSON().Parameters ?? {})).toEqual(['BootstrapVersion']);

@@ -34,6 +34,7 @@ describe('What is sent', () => {
         SnsDestination: Match.absent(),
       },
     });
+    for (const number of [1, 2, 3]) template.hasOutput(`MailDnsRecord${number}`, Match.anyValue());
   });
 
   it.each([
