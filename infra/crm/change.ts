@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CommandError, counted, type Terminal } from './command.ts';
-import { connectionWarnings } from './connection-warnings.ts';
+import { connectionWarnings } from './connections.ts';
 import { type CrmItem, isUnique, ownerIds, parseItems, pointer, pointerKind, serializeRecords } from './crm-items.ts';
 import type { CrmTable, CrmWrite } from './crm-table.ts';
 import { type CrmKind, type CrmRecords, itemKey, type LocatedRecord, place } from './kinds.ts';

@@ -3,9 +3,8 @@ import * as v from 'valibot';
 import { PlatformFailure, type PlatformFailureKind } from '../../lib/platform/platform.ts';
 import { ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { CommandError, counted, type Terminal } from './command.ts';
-import { connectionWarnings } from './connection-warnings.ts';
+import { connectionWarnings, findConnection } from './connections.ts';
 import { missingRight } from './explain.ts';
-import { findConnection } from './find-connection.ts';
 import { highestLogin, knowsPassword, type Remark, remarks, serverReporter } from './server-report.ts';
 import type { Target } from './target.ts';
 

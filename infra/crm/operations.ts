@@ -9,7 +9,7 @@ import { type Accounts, dynamoAccounts } from '../../lib/records/accounts.ts';
 import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
-import { findConnection } from './find-connection.ts';
+import { findConnection } from './connections.ts';
 import { table } from './listing.ts';
 import type { Target } from './target.ts';
 

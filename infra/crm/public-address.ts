@@ -1,6 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { BlockList, isIP, isIPv6 } from 'node:net';
-import type { Connection } from '../../lib/records/crm-records.ts';
+import { BlockList, isIPv6 } from 'node:net';
 
 /** Addresses that no public network leads to. */
 const NOT_PUBLIC = new BlockList();
@@ -39,19 +38,4 @@ export async function hasPrivateAddress(
   resolve: (host: string) => Promise<string[]> = resolveHost,
 ): Promise<boolean> {
   return (await resolve(host)).some((address) => !isPublic(address));
-}
-
-/**
- * Warns of an unencrypted connection over a public network.
- * @param path names the connection
- */
-export async function publicTextWarning(
-  { protocol, host }: Connection,
-  path: string,
-  resolve: (host: string) => Promise<string[]>,
-): Promise<string | undefined> {
-  if (protocol === 'web-api') return undefined;
-  const addresses = isIP(host) === 0 ? await resolve(host) : [host];
-  if (!addresses.some(isPublic)) return undefined;
-  return `Warning: ${path}: ${host} has a public address, and ${protocol} has no encryption: passwords and clients' names go there in the clear. Such a server belongs into a private network.`;
 }

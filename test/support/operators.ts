@@ -30,12 +30,6 @@ export interface Person {
   cdkJson?: string;
 }
 
-/** The addresses of hosts that have names. */
-const ADDRESSES: Readonly<Record<string, string[]>> = {
-  'mt4.broker.example': ['10.0.0.7', '203.0.113.7'],
-  'mt4.internal.example': ['10.0.0.7', 'fd00::7', '::ffff:10.0.0.7'],
-};
-
 /** The operators' command as a process would run it. */
 export async function crm(
   args: string[],
@@ -54,7 +48,7 @@ export async function crm(
     },
     ...(answers === undefined ? {} : { ask: async () => answers.shift() ?? '' }),
     cdkJson,
-    resolveHost: async (host) => ADDRESSES[host] ?? [],
+    resolveHost: async () => [],
     wait: async (milliseconds) => waits?.(milliseconds),
   });
   return outcome;

@@ -1,9 +1,21 @@
-import type { Connection } from '../../lib/records/crm-records.ts';
+import { isIP } from 'node:net';
+import * as v from 'valibot';
+import { type Connection, ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { defaultPlatformSecrets, gather } from '../settings.ts';
-import type { Terminal } from './command.ts';
-import { publicTextWarning } from './public-address.ts';
+import { CommandError, type Terminal } from './command.ts';
+import { itemKey } from './kinds.ts';
+import { isPublic } from './public-address.ts';
 import { readContext } from './service-secrets.ts';
 import type { Target } from './target.ts';
+
+/** @returns undefined if there is no connection of this id; @throws CommandError if its record is malformed */
+export async function findConnection({ table }: Target, id: string): Promise<Connection | undefined> {
+  const item = await table.read(itemKey('connections', id));
+  if (item === undefined) return undefined;
+  const connection = v.safeParse(ConnectionSchema, item.record);
+  if (!connection.success) throw new CommandError(`The record of the connection ${id} is damaged. Put it anew.`);
+  return connection.output;
+}
 
 /**
  * Warnings about a valid connection that will not work, or not safely.
@@ -36,4 +48,16 @@ function secretWarning(
   const prefix = typeof platformSecrets === 'string' ? platformSecrets : defaultPlatformSecrets(deployed);
   if (secret.startsWith(prefix)) return undefined;
   return `Warning: ${path}: the functions of ${stack} cannot read the secret ${secret}: its name must begin with ${prefix} (setting platformSecrets).`;
+}
+
+/** Of an unencrypted connection over a public network. */
+async function publicTextWarning(
+  { protocol, host }: Connection,
+  path: string,
+  resolve: (host: string) => Promise<string[]>,
+): Promise<string | undefined> {
+  if (protocol === 'web-api') return undefined;
+  const addresses = isIP(host) === 0 ? await resolve(host) : [host];
+  if (!addresses.some(isPublic)) return undefined;
+  return `Warning: ${path}: ${host} has a public address, and ${protocol} has no encryption: passwords and clients' names go there in the clear. Such a server belongs into a private network.`;
 }
