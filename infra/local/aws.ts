@@ -4,7 +4,7 @@ import { emailDomain } from '../../lib/validators/deployment.ts';
 import { Bus } from './bus.ts';
 import { type Database, startDatabase } from './database.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
-import { Faults } from './faults.ts';
+import { type Faults, serviceFaults } from './faults.ts';
 import { Outbox } from './outbox.ts';
 import { REGION } from './rights/arn.ts';
 import { type Caller, newAccessKeyId } from './rights/callers.ts';
@@ -59,7 +59,7 @@ export async function startAws(
   const [outbox, bus, deliveries] = [new Outbox(), new Bus(), new DeliveryQueue()];
   bus.rule((event) => deliveries.send(event));
   const record = outbox.record.bind(outbox);
-  const faults = Object.fromEntries(SERVICES.map((name) => [name, new Faults()])) as Record<ServiceName, Faults>;
+  const faults = Object.fromEntries(SERVICES.map((name) => [name, serviceFaults(name)])) as Record<ServiceName, Faults>;
   const { administrator, callers, findAccessKey } = await identities(settings);
   const standInOptions = (name: ServiceName) => ({ faults: faults[name], record, callers });
 

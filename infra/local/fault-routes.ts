@@ -1,34 +1,11 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
-import {
-  CRM_FAULT_KINDS,
-  DATABASE_FAULT_KINDS,
-  ENDINGS,
-  EVENTS_FAULT_KINDS,
-  type FaultKind,
-  type FaultStep,
-  type Faults,
-  PLATFORM_FAULT_KINDS,
-  PROVIDER_FAULT_KINDS,
-  SERVICE_FAULT_KINDS,
-  STEP_FAULT_KINDS,
-} from './faults.ts';
+import { ENDINGS, type FaultStep, type Faults, STEP_FAULT_KINDS } from './faults.ts';
 import type { FaultsState } from './live-state.ts';
 import { nameParameter, parseBody, Refusal } from './local-answers.ts';
-import type { SimulatedServer } from './platforms/simulated-server.ts';
 
-/** The targets of faults. */
-export interface FaultTargets {
-  /** The faults of the embedded services, by the name of the target. */
-  services: ReadonlyMap<string, Faults>;
-  /** The simulated trading servers by connection id. */
-  platforms: ReadonlyMap<string, SimulatedServer>;
-}
-
-interface Target {
-  faults: Faults;
-  kinds: readonly FaultKind[];
-}
+/** What can be made to fail: embedded services by name, simulated trading servers by connection id. */
+export type FaultTargets = ReadonlyMap<string, Faults>;
 
 const numberUpTo = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(most));
 const FaultSchema = v.strictObject({
@@ -42,68 +19,48 @@ const FaultSchema = v.strictObject({
 });
 
 /** `/faults` and `/faults/{target}`: the faults of the next calls. */
-export function faultRoutes(app: FastifyInstance, at: FaultTargets): void {
-  app.get('/faults', () => listFaults(at));
+export function faultRoutes(app: FastifyInstance, targets: FaultTargets): void {
+  const findTarget = (request: FastifyRequest): Faults => {
+    const found = targets.get(nameParameter(request));
+    if (found !== undefined) return found;
+    throw new Refusal(404, 'No such target: only embedded services and simulated servers can be made to fail.', {
+      targets: [...targets.keys()],
+    });
+  };
+  app.get('/faults', () => listFaults(targets));
   app.delete('/faults', (_request, reply) => {
-    for (const { faults } of faultTargets(at).values()) faults.clear();
+    for (const faults of targets.values()) faults.clear();
     return reply.code(204).send();
   });
-  app.get('/faults/:name', (request) => targetState(findTarget(at, nameParameter(request))));
+  app.get('/faults/:name', (request) => targetState(findTarget(request)));
   app.put('/faults/:name', (request) => {
-    const target = findTarget(at, nameParameter(request));
-    setFault(target, parseBody(request, FaultSchema));
-    return targetState(target);
+    const faults = findTarget(request);
+    setFault(faults, parseBody(request, FaultSchema));
+    return targetState(faults);
   });
   app.delete('/faults/:name', (request, reply) => {
-    findTarget(at, nameParameter(request)).faults.clear();
+    findTarget(request).clear();
     return reply.code(204).send();
   });
 }
 
 /** Every target with the kinds of fault that it has and those that wait. */
-export function listFaults(at: FaultTargets): FaultsState {
-  return Object.fromEntries([...faultTargets(at)].map(([name, target]) => [name, targetState(target)]));
+export function listFaults(targets: FaultTargets): FaultsState {
+  return Object.fromEntries([...targets].map(([name, faults]) => [name, targetState(faults)]));
 }
 
-function faultTargets({ services, platforms }: FaultTargets): Map<string, Target> {
-  return new Map<string, Target>([
-    ...[...services].map(([name, faults]) => [name, { faults, kinds: faultKinds(name) }] as const),
-    ...[...platforms].map(([id, { faults }]) => [id, { faults, kinds: PLATFORM_FAULT_KINDS }] as const),
-  ]);
-}
-
-const OWN_KINDS: Record<string, readonly FaultKind[]> = {
-  dynamodb: DATABASE_FAULT_KINDS,
-  events: EVENTS_FAULT_KINDS,
-  crm: CRM_FAULT_KINDS,
-  provider: PROVIDER_FAULT_KINDS,
-};
-
-function faultKinds(service: string): readonly FaultKind[] {
-  return OWN_KINDS[service] ?? SERVICE_FAULT_KINDS;
-}
-
-function findTarget(at: FaultTargets, name: string): Target {
-  const targets = faultTargets(at);
-  const found = targets.get(name);
-  if (found !== undefined) return found;
-  throw new Refusal(404, 'No such target: only embedded services and simulated servers can be made to fail.', {
-    targets: [...targets.keys()],
-  });
-}
-
-function targetState({ faults, kinds }: Target): FaultsState[string] {
+function targetState(faults: Faults): FaultsState[string] {
   const steps = Object.keys(faults.steps).length === 0 ? {} : { steps: faults.steps };
-  return { kinds, ...steps, waiting: faults.list(), version: faults.version };
+  return { kinds: faults.kinds, ...steps, waiting: faults.list(), version: faults.version };
 }
 
-function setFault({ faults, kinds }: Target, { kind, ...rest }: v.InferOutput<typeof FaultSchema>): void {
+function setFault(faults: Faults, { kind, ...rest }: v.InferOutput<typeof FaultSchema>): void {
   if (rest.times === 0) {
     faults.clear();
     return;
   }
   const { step } = rest;
-  const here = step === undefined ? kinds : (faults.steps[step] ?? []);
+  const here = step === undefined ? faults.kinds : (faults.steps[step] ?? []);
   const known = here.find((name) => name === kind);
   if (known === undefined) {
     const where = step === undefined ? 'This target has' : 'At this step the target has';

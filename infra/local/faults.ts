@@ -1,19 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The kinds of fault, by kind of target (`PUT /_local/faults/{target}`). */
-export const SERVICE_FAULT_KINDS = ['throttled', 'refused', 'down', 'slow'] as const;
-/**
- * `reply_lost`: executed without an answer; `repeated`: executed and answered, and again `ms` later, as a late repeat.
- */
-export const DATABASE_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost', 'repeated'] as const;
-/** `partial`: the call is answered with 200, but the first event of it was not taken. */
-export const EVENTS_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'partial'] as const;
-/** `garbage`: the CRM's answer is malformed. */
-export const CRM_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost', 'garbage'] as const;
-/** `reply_lost`: the message is sent, and not answered. */
-export const PROVIDER_FAULT_KINDS = [...SERVICE_FAULT_KINDS, 'reply_lost'] as const;
+const COMMON_KINDS = ['throttled', 'refused', 'down', 'slow'] as const;
+/** The kinds of fault of an embedded service, if it has more than the common ones (`PUT /_local/faults/{target}`). */
+const SERVICE_KINDS = {
+  /**
+   * `reply_lost`: executed without an answer; `repeated`: executed and answered, and again `ms` later, as a late repeat.
+   */
+  dynamodb: [...COMMON_KINDS, 'reply_lost', 'repeated'],
+  /** `partial`: the call is answered with 200, but the first event of it was not taken. */
+  events: [...COMMON_KINDS, 'partial'],
+  /** `garbage`: the CRM's answer is malformed. */
+  crm: [...COMMON_KINDS, 'reply_lost', 'garbage'],
+  /** `reply_lost`: the message is sent, and not answered. */
+  provider: [...COMMON_KINDS, 'reply_lost'],
+} as const;
 export const PLATFORM_FAULT_KINDS = [
-  ...SERVICE_FAULT_KINDS,
+  ...COMMON_KINDS,
   'reply_lost',
   'late',
   'session_dropped',
@@ -21,7 +23,13 @@ export const PLATFORM_FAULT_KINDS = [
   'silence',
   'garbage',
 ] as const;
-export type FaultKind = (typeof PLATFORM_FAULT_KINDS | typeof DATABASE_FAULT_KINDS | typeof EVENTS_FAULT_KINDS)[number];
+export type FaultKind = (typeof PLATFORM_FAULT_KINDS | (typeof SERVICE_KINDS)[keyof typeof SERVICE_KINDS])[number];
+
+/** The faults of an embedded service, by its name among the targets. */
+export function serviceFaults(name: string): Faults {
+  const own: Readonly<Record<string, readonly FaultKind[]>> = SERVICE_KINDS;
+  return new Faults(own[name] ?? COMMON_KINDS);
+}
 
 /** The steps before the first command of a session at which a fault may occur, and its kinds. */
 export const STEP_FAULT_KINDS = {
@@ -67,10 +75,13 @@ export class Faults {
   #waiting: (Fault & { after: number })[] = [];
   /** Begins with the time (epoch ms), so that a service that is started again is above the one before. */
   #version = Date.now();
+  readonly kinds: readonly FaultKind[];
   /** The steps that the target has, with the kinds of each. */
   readonly steps: Readonly<Partial<Record<FaultStep, readonly FaultKind[]>>>;
 
-  constructor(steps: Faults['steps'] = {}) {
+  /** @param kinds that are listed; a test may set others */
+  constructor(kinds: readonly FaultKind[] = COMMON_KINDS, steps: Faults['steps'] = {}) {
+    this.kinds = kinds;
     this.steps = steps;
   }
 

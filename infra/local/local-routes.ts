@@ -2,38 +2,27 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { Form } from '../../lib/validators/form.ts';
 import { formSchema } from '../crm/form-schema.ts';
-import type { Bus } from './bus.ts';
-import type { DeliveryQueue } from './delivery-queue.ts';
 import { docsRoutes } from './docs.ts';
 import { type FaultTargets, faultRoutes, listFaults } from './fault-routes.ts';
 import type { FirstCalls } from './first-calls.ts';
 import { nameParameter, parseBody, Refusal } from './local-answers.ts';
-import type { Outbox } from './outbox.ts';
 import { outboxRoutes } from './outbox-page.ts';
 import { pageRoutes } from './pages.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
-import type { Captcha } from './stand-ins/captcha.ts';
-import type { CrmStandIn } from './stand-ins/crm.ts';
+import type { LocalService } from './service.ts';
 
 /** The data that the routes below `/_local` show. */
-export interface LocalState extends FaultTargets {
-  outbox: Outbox;
-  bus: Bus;
-  deliveries: DeliveryQueue;
-  /** Absent: the events go to another CRM. */
-  crm: CrmStandIn | undefined;
+export interface LocalState
+  extends Pick<LocalService, 'outbox' | 'bus' | 'deliveries' | 'crm' | 'captcha' | 'platforms' | 'environment'> {
+  targets: FaultTargets;
   /** The forms that the service was started with. */
   forms: readonly Pick<Form, 'id' | 'name'>[];
   /** A form of the CRM's records. */
   form(id: string): Promise<Form | undefined>;
-  /** The provider of captchas, if the registration requires one. */
-  captcha: Captcha | undefined;
   /** The calls that the page suggests. */
   firstCalls: FirstCalls;
   /** The examples of the API reference work. */
   hasDemoRecords: boolean;
-  /** The environment that connects AWS clients to the stand-ins, for the operators' command. */
-  environment: Readonly<Record<string, string>>;
 }
 
 const MAX_BODY_BYTES = 65_536;
@@ -51,8 +40,8 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
       });
       pageRoutes(local);
       docsRoutes(local, state.hasDemoRecords ? undefined : state.firstCalls);
-      outboxRoutes(local, { ...state, faults: () => listFaults(state) });
-      faultRoutes(local, state);
+      outboxRoutes(local, { ...state, faults: () => listFaults(state.targets) });
+      faultRoutes(local, state.targets);
       dataRoutes(local, state);
       local.get('/calls', () => state.firstCalls);
       local.get('/environment', () => state.environment);

@@ -10,7 +10,7 @@ import { type LocalAws, localClient, startAws } from './aws.ts';
 import { TABLES } from './database.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { DEMO_RECORDS } from './demo-records.ts';
-import { Faults } from './faults.ts';
+import { type Faults, serviceFaults } from './faults.ts';
 import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
 import { lambdaContext } from './gateway-event.ts';
@@ -108,12 +108,8 @@ export async function startService(options: ServiceOptions = {}): Promise<LocalS
 async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalService, 'close'>> {
   const records = grantSecrets(options.records ?? DEMO_RECORDS);
   const settings = { ...SETTINGS, ...options.environment };
-  const { aws, form, platforms, services, captcha, crm, provider } = await startEnvironment(
-    records,
-    settings,
-    options,
-    open,
-  );
+  const world = await startEnvironment(records, settings, options, open);
+  const { aws, platforms, targets, captcha, crm, provider } = world;
   const environment = {
     ...settings,
     CRM_WEBHOOK: options.crmWebhook?.url ?? crm?.webhook ?? '',
@@ -127,17 +123,17 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
   const load = addIdentity(options.load ?? loadSource);
   const { tick } = open(await startClock(load, options.clock === true));
   await startNotifier(load, aws.deliveries);
-  const shown = { forms: records.forms, form, firstCalls: firstCalls(records), hasDemoRecords: !options.records };
+  const shown = { forms: records.forms, firstCalls: firstCalls(records), hasDemoRecords: !options.records };
   const { url, port } = open(
     await startGateway({
       routes: await loadRoutes(load),
       port: options.port ?? 0,
       allowedOrigins: options.allowedOrigins ?? [],
-      beside: (app) => localRoutes(app, { ...aws, ...shown, services, platforms, captcha, crm, environment }),
+      beside: (app) => localRoutes(app, { ...aws, ...world, ...shown, environment }),
     }),
   );
   const faults = (target: string): Faults => {
-    const found = services.get(target) ?? platforms.get(target)?.faults;
+    const found = targets.get(target);
     if (found === undefined) throw new Error(`There is no target ${target}.`);
     return found;
   };
@@ -192,10 +188,10 @@ async function startEnvironment(
   const told = registrationConfig(settings);
   const secrets = makeSecrets(records, told, { webhookKey: crmWebhook?.key, providerKey });
   const aws = open(await startAws(settings, secrets));
-  const services = new Map<string, Faults>(Object.entries(aws.faults));
+  const targets = new Map<string, Faults>(Object.entries(aws.faults));
   const addTarget = (name: string) => {
-    const faults = new Faults();
-    services.set(name, faults);
+    const faults = serviceFaults(name);
+    targets.set(name, faults);
     return faults;
   };
   const captcha =
@@ -225,12 +221,13 @@ async function startEnvironment(
   const platforms = new Map(
     await Promise.all(simulated.map(async (one) => [one.id, open(await startPlatform(one, secrets))] as const)),
   );
+  for (const [id, server] of platforms) targets.set(id, server.faults);
   await aws.database.createTables(TABLES);
   const table = open(crmTable(TABLES.crm, localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB')));
   const connections = records.connections.map((one) => resolveAddress(one, platforms.get(one.id)));
   const items: CrmItem[] = await serializeItems({ ...records, connections });
   await table.write(items.map((put) => ({ put })));
-  return { aws, services, captcha, provider, platforms, crm, form: (id: string) => readForm(table, id) };
+  return { aws, targets, captcha, provider, platforms, crm, form: (id: string) => readForm(table, id) };
 }
 
 async function loadRoutes(load: LoadFunction): Promise<Route[]> {

@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { type Fault, Faults } from '../faults.ts';
+import { type Fault, Faults, PLATFORM_FAULT_KINDS } from '../faults.ts';
 import { listen } from '../listen.ts';
 import { downtime } from '../stand-ins/downtime.ts';
 import { AccountStore } from './account-store.ts';
@@ -55,7 +55,7 @@ export abstract class SimulatedPlatform extends AccountStore {
 
   constructor(firstLogin: number, steps: Faults['steps'] = {}) {
     super(firstLogin);
-    this.faults = new Faults(steps);
+    this.faults = new Faults(PLATFORM_FAULT_KINDS, steps);
     this.#listener = createServer({ noDelay: true }, (socket) => {
       this.sockets.add(socket);
       socket.on('error', () => {}).on('close', () => this.sockets.delete(socket));
