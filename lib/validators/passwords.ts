@@ -24,7 +24,7 @@ export const CHARACTER_CLASSES = {
   digit: '0123456789',
   special: '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~',
 } as const;
-export type CharacterClass = keyof typeof CHARACTER_CLASSES;
+type CharacterClass = keyof typeof CHARACTER_CLASSES;
 
 interface PasswordRules {
   min: number;

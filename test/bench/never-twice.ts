@@ -5,14 +5,14 @@ import { parseArgs } from 'node:util';
 import { bundleInto } from '../support/bundles.ts';
 import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
 import type { Counts } from '../support/never-twice/rounds.ts';
-import { runHistories, type Summary, type Violation } from '../support/never-twice/run.ts';
+import { runHistories, type Violation } from '../support/never-twice/run.ts';
 
 /**
  * `npm run never-twice -- --runs 1000`: random histories of requests, retries, kills, pauses, faults and edits against
  * the deployed bundles. Exits non-zero if a promise was broken.
  */
 
-const USAGE = `npm run never-twice -- [--kind <name>]… [--runs 1000] [--seed <number>] [--lanes 12] [--first] [--only <number>]
+const USAGE = `npm run never-twice -- [--kind <name>]… [--runs 1000] [--seed <number>] [--lanes 12] [--only <number>]
   --kind   accounts: protocols that name the login
            web-registration: the protocol that cannot, which sends once
            registrations: one-time passwords by email
@@ -20,17 +20,14 @@ const USAGE = `npm run never-twice -- [--kind <name>]… [--runs 1000] [--seed <
   --runs   how many histories of each kind
   --seed   the same seed makes up the same histories
   --lanes  how many are played at a time, each with servers of its own
-  --first  ends with the first violation
   --only   plays that history of the seed alone
 `;
-
 const { values } = parseArgs({
   options: {
     help: { type: 'boolean', default: false },
     runs: { type: 'string', default: '1000' },
     kind: { type: 'string', multiple: true, default: Object.keys(KINDS) },
     lanes: { type: 'string', default: '12' },
-    first: { type: 'boolean', default: false },
     only: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
   },
@@ -41,62 +38,36 @@ if (values.help) {
 }
 const kinds = values.kind.filter((kind): kind is Kind => kind in KINDS);
 if (kinds.length !== values.kind.length) throw new Error(`--kind is one of ${Object.keys(KINDS).join(', ')}.`);
+const runs = Number(values.runs);
+const say = (text: string) => process.stdout.write(`${text}\n`);
 
-function progress(kind: Kind, runs: number) {
+/** Every ten seconds, how far it is. */
+function progress(kind: Kind) {
   let shown = Date.now();
-  return ({ histories, requests, kills, stops, faults, accounts }: Counts, failed: number) => {
+  return ({ histories, requests, accounts }: Counts, failed: number) => {
     if (Date.now() - shown < 10_000) return;
     shown = Date.now();
-    const done = `${kind}: ${histories} of ${runs} histories, ${failed} violations`;
-    process.stdout.write(
-      `${done}: ${requests} requests, ${kills} kills, ${stops} stops, ${faults} faults, ${accounts} accounts\n`,
-    );
+    say(`${kind}: ${histories} of ${runs} histories, ${failed} violations, ${requests} requests, ${accounts} accounts`);
   };
 }
 
 function showViolation({ index, story, message }: Violation): void {
-  process.stdout.write(`\nVIOLATION ${message}\nhistory ${index}: ${JSON.stringify(story)}\n\n`);
-}
-
-function show({ kind, seed, counts, violations, seconds }: Summary): void {
-  const { histories, requests, kills, stops, faults, accounts, writes, decided, passwords, messages, answers } = counts;
-  process.stdout.write(`
-kind         ${kind}
-seed         ${seed}
-histories    ${histories}
-requests     ${requests}
-kills        ${kills}
-stops        ${stops}
-faults       ${faults}
-accounts     ${accounts}
-writes       ${writes} to the ledger, each compared with LIFE
-decided      ${decided} by an operator
-messages     ${messages}
-passwords    ${passwords} searched for
-seconds      ${seconds.toFixed(0)}
-violations   ${violations.length}
-answers
-`);
-  for (const [word, count] of Object.entries(answers).toSorted((a, b) => b[1] - a[1])) {
-    process.stdout.write(`  ${String(count).padStart(7)}  ${word}\n`);
-  }
+  say(`\nVIOLATION ${message}\nhistory ${index}: ${JSON.stringify(story)}\n`);
 }
 
 const bundles = await mkdtemp(join(tmpdir(), 'functions-'));
 await bundleInto(bundles, 'request-registration', 'settle-operations', 'operator');
 for (const kind of kinds) {
-  const runs = Number(values.runs);
-  const options = {
-    bundles,
-    kind,
-    runs,
-    lanes: Number(values.lanes),
-    seed: Number(values.seed),
-    untilFirst: values.first,
-    only: values.only === undefined ? undefined : Number(values.only),
-  };
-  const summary = await runHistories({ ...options, progress: progress(kind, runs), onViolation: showViolation });
-  show(summary);
-  if (summary.violations.length > 0) process.exitCode = 1;
+  const options = { bundles, kind, runs, lanes: Number(values.lanes), seed: Number(values.seed) };
+  const only = values.only === undefined ? undefined : Number(values.only);
+  const hooks = { only, progress: progress(kind), onViolation: showViolation };
+  const { seed, counts, violations, seconds } = await runHistories({ ...options, ...hooks });
+  const { answers, ...others } = counts;
+  const figures = { kind, seed, ...others, seconds: Math.round(seconds), violations: violations.length };
+  for (const [name, figure] of Object.entries(figures)) say(`${name.padEnd(12)} ${figure}`);
+  say('answers');
+  for (const [word, count] of Object.entries(answers).toSorted((a, b) => b[1] - a[1]))
+    say(`  ${String(count).padStart(7)}  ${word}`);
+  if (violations.length > 0) process.exitCode = 1;
 }
 await rm(bundles, { recursive: true });

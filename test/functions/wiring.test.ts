@@ -182,8 +182,11 @@ const byProvider =
 const AWS_SERVICES = { sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
 
 const PROVIDER: Deployment = {
-  settings: { provider: Object.fromEntries(PHONE_CHANNELS.map((channel) => [channel, 'local'])) },
-  rows: PHONE_CHANNELS.map((channel): Row => ['request-registration', `provider.${channel}`, byProvider(channel)]),
+  settings: { provider: Object.fromEntries(PHONE_CHANNELS.map((channel) => [channel, 'local'])), confirmedDays: 9 },
+  rows: [
+    ...PHONE_CHANNELS.map((channel): Row => ['request-registration', `provider.${channel}`, byProvider(channel)]),
+    ['confirm-registration', 'confirmedDays', keptForNineDays],
+  ],
 };
 
 /** A registration is answered so. */
@@ -192,11 +195,6 @@ const answers =
   async (running) => {
     expect(await register(running, change)).toBe(status);
   };
-
-const ONE_COUNTRY: Deployment = {
-  settings: { phone: { countries: ['FR'] } },
-  rows: [['request-registration', 'phone.countries', answers(400, { otp_type: 'sms' })]],
-};
 
 /** A registration with a solved captcha is answered so. */
 const solved =
@@ -266,8 +264,9 @@ const WITH_DOCUMENT = {
 };
 
 const NO_CONFIRMATION: Deployment = {
-  settings: { confirmation: false },
+  settings: { confirmation: false, phone: { countries: ['FR'] } },
   rows: [
+    ['request-registration', 'phone.countries', answers(400, { otp_type: 'sms' })],
     [
       'request-registration',
       'confirmation',
@@ -278,11 +277,6 @@ const NO_CONFIRMATION: Deployment = {
       },
     ],
   ],
-};
-
-const NINE_DAYS: Deployment = {
-  settings: { confirmedDays: 9 },
-  rows: [['confirm-registration', 'confirmedDays', keptForNineDays]],
 };
 
 async function keptForNineDays(running: Running): Promise<void> {
@@ -324,11 +318,26 @@ const LIMITS: Readonly<Record<string, (index: number) => [change: object, header
 
 const WIDE = { resendSeconds: [1], recipientPerHour: 100, recipientPerDay: 100 };
 
-/** A deployment with one limit of one, or with one long wait. */
-const withLimit = (name: string, ...rows: Row[]): Deployment => ({
-  settings: { limits: { ...WIDE, [name]: name === 'resendSeconds' ? [3_600] : 1 } },
-  rows,
+/** A deployment with limits of one, or with one long wait. No two of them meet the same requests. */
+const withLimits = (names: readonly string[], rows: readonly Row[] = []): Deployment => ({
+  settings: {
+    limits: {
+      ...WIDE,
+      ...Object.fromEntries(names.map((name) => [name, name === 'resendSeconds' ? [3_600] : 1])),
+    },
+  },
+  rows: [...names.flatMap(reachesLimit), ...rows],
 });
+
+function reachesLimit(name: string): Row[] {
+  const requestOf = LIMITS[name];
+  if (requestOf === undefined) return [];
+  const reaches: Row[2] = async (running) => {
+    expect(await register(running, ...requestOf(1))).not.toBe(429);
+    expect(await register(running, ...requestOf(2))).toBe(429);
+  };
+  return [['request-registration', `limits.${name}`, reaches]];
+}
 
 const VERDICT = { GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' };
 
@@ -385,28 +394,13 @@ const SCANNED: Deployment = {
   ],
 };
 
-const OF_LIMITS = Object.entries(LIMITS).map(([limit, requestOf]) =>
-  withLimit(limit, [
-    'request-registration',
-    `limits.${limit}`,
-    async (running) => {
-      expect(await register(running, ...requestOf(1))).not.toBe(429);
-      expect(await register(running, ...requestOf(2))).toBe(429);
-    },
-  ]),
-);
-
-const OF_REPLAYS = withLimit('replaysPerHour', [
-  'request-registration',
-  'limits.replaysPerHour',
-  async (running) => {
-    const headers = { 'x-forwarded-for': '203.0.113.1', 'idempotency-key': 'wiring-1' };
-    const change = { email: 'again@company.example', phone: OWNER.phone };
-    const statuses: number[] = [];
-    for (let times = 0; times < 3; times += 1) statuses.push(await register(running, change, headers));
-    expect(statuses).toEqual([204, 204, 429]);
-  },
-]);
+const replaysOnce: Row[2] = async (running) => {
+  const headers = { 'x-forwarded-for': '203.0.113.1', 'idempotency-key': 'wiring-1' };
+  const change = { email: 'again@company.example', phone: OWNER.phone };
+  const statuses: number[] = [];
+  for (let times = 0; times < 3; times += 1) statuses.push(await register(running, change, headers));
+  expect(statuses).toEqual([204, 204, 429]);
+};
 
 /** The second confirmation from these addresses is too many. */
 const confirmsOnce =
@@ -417,19 +411,20 @@ const confirmsOnce =
     expect(statuses).toEqual([400, 429]);
   };
 
-const OF_CONFIRMATIONS = [
-  withLimit('confirmationsPer10Minutes', [
-    'confirm-registration',
-    'limits.confirmationsPer10Minutes',
-    confirmsOnce('203.0.113.1', '203.0.113.1'),
-  ]),
-  withLimit('confirmationNetworkSourcesPerHour', [
-    'confirm-registration',
-    'limits.confirmationNetworkSourcesPerHour',
-    confirmsOnce('2001:db8:1:1::1', '2001:db8:1:2::1'),
-  ]),
-];
 const CONFIRMATION_LIMITS = ['limits.confirmationsPer10Minutes', 'limits.confirmationNetworkSourcesPerHour'];
+const OF_LIMITS = [
+  withLimits(['resendSeconds', 'sourcePer10Minutes', 'networkSourcesPerHour', 'countryPerHour']),
+  withLimits(['recipientPerHour', 'sourcePerHour', 'prefixPerHour']),
+  withLimits(['recipientPerDay', 'wrongIdsPer10Minutes', 'channelPerDay']),
+  withLimits(
+    ['mailDomainPerHour', 'replaysPerHour', 'confirmationsPer10Minutes', 'confirmationNetworkSourcesPerHour'],
+    [
+      ['request-registration', 'limits.replaysPerHour', replaysOnce],
+      ['confirm-registration', CONFIRMATION_LIMITS[0] ?? '', confirmsOnce('203.0.113.1', '203.0.113.1')],
+      ['confirm-registration', CONFIRMATION_LIMITS[1] ?? '', confirmsOnce('2001:db8:1:1::1', '2001:db8:1:2::1')],
+    ],
+  ),
+];
 
 /** What makes each function log an event, whose line names the stage. */
 const LOGGED: Readonly<Record<DeployedFunction, (running: { url: string }) => Promise<unknown>>> = {
@@ -443,18 +438,8 @@ const LOGGED: Readonly<Record<DeployedFunction, (running: { url: string }) => Pr
 };
 
 const DEPLOYMENTS: readonly Deployment[] = [
-  EVERY_MESSAGE,
-  PROVIDER,
-  ONE_COUNTRY,
-  HCAPTCHA,
-  FRONT,
-  FRONT_ALONE,
-  NO_CONFIRMATION,
-  NINE_DAYS,
-  SCANNED,
+  ...[EVERY_MESSAGE, PROVIDER, HCAPTCHA, FRONT, FRONT_ALONE, NO_CONFIRMATION, SCANNED],
   ...OF_LIMITS,
-  OF_REPLAYS,
-  ...OF_CONFIRMATIONS,
 ];
 
 /** Settings that a function is given and that show nowhere, with the reason. */

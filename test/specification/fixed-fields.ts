@@ -6,6 +6,13 @@ import { ABSENT, each, type Field, type FieldCase, limit, listed, named, PHONE_C
 
 const operation = 'registration' as const;
 
+const field = (name: string, rest: Omit<Field, 'row' | 'operation' | 'at'>): Field => ({
+  row: `2.1 ${name}`,
+  operation,
+  at: name,
+  ...rest,
+});
+
 const passwords = (value: unknown) => ({
   password: value,
   repeat_password: typeof value === 'string' && value !== '' ? value : 'some password',
@@ -18,10 +25,7 @@ const phone = (member: 'country_code' | 'number', more: object = {}) => ({
 
 /** Section 2.1: the phone. */
 const PHONE_FIELDS: Field[] = [
-  {
-    row: '2.1 phone',
-    operation,
-    at: 'phone',
+  field('phone', {
     type: 'object',
     required: false,
     values: {
@@ -33,7 +37,7 @@ const PHONE_FIELDS: Field[] = [
         ],
       },
     },
-  },
+  }),
   {
     row: '2.1 phone.country_code',
     operation,
@@ -105,10 +109,7 @@ const PHONE_FIELDS: Field[] = [
 
 /** Section 2.1: the fields that every registration has. */
 export const FIXED_FIELDS: Field[] = [
-  {
-    row: '2.1 email',
-    operation,
-    at: 'email',
+  field('email', {
     type: 'string',
     required: true,
     values: {
@@ -160,19 +161,13 @@ export const FIXED_FIELDS: Field[] = [
       },
       'decided: at most 64 characters before the @': limit(64, (size) => `${'x'.repeat(size)}@example.com`, 'format'),
     },
-  },
-  {
-    row: '2.1 type',
-    operation,
-    at: 'type',
+  }),
+  field('type', {
     type: 'string',
     required: true,
     values: { 'the value trader': { good: ['trader'], bad: each('one_of', 'Trader', 'client', 'trader ') } },
-  },
-  {
-    row: '2.1 name',
-    operation,
-    at: 'name',
+  }),
+  field('name', {
     type: 'string',
     required: true,
     values: {
@@ -205,22 +200,16 @@ export const FIXED_FIELDS: Field[] = [
         bad: each('characters', '.', ' ', '- -', '😀', '\u2800'),
       },
     },
-  },
+  }),
   ...PHONE_FIELDS,
-  {
-    row: '2.1 otp_type',
-    operation,
-    at: 'otp_type',
+  field('otp_type', {
     type: 'string',
     values: {
       'default email': { good: [ABSENT, readAs('', ABSENT)] },
       'one of email, sms, call, whatsapp': { bad: each('one_of', 'fax', 'EMAIL', 'sms ', 'email,sms') },
     },
-  },
-  {
-    row: '2.1 password',
-    operation,
-    at: 'password',
+  }),
+  field('password', {
     carried: passwords,
     type: 'string',
     required: true,
@@ -244,11 +233,8 @@ export const FIXED_FIELDS: Field[] = [
         bad: each('common', 'password', 'Password1', '12345678', 'QWERTYUIOP', 'iloveyou', 'trustno1'),
       },
     },
-  },
-  {
-    row: '2.1 repeat_password',
-    operation,
-    at: 'repeat_password',
+  }),
+  field('repeat_password', {
     carried: (value) => ({ password: 'Some password', repeat_password: value }),
     type: 'string',
     required: true,
@@ -258,11 +244,8 @@ export const FIXED_FIELDS: Field[] = [
         bad: each('password_mismatch', 'some password', 'Some password ', 'Some passwor'),
       },
     },
-  },
-  {
-    row: '2.1 form_id',
-    operation,
-    at: 'form_id',
+  }),
+  field('form_id', {
     type: 'string',
     required: true,
     values: {
@@ -274,11 +257,8 @@ export const FIXED_FIELDS: Field[] = [
         ],
       },
     },
-  },
-  {
-    row: '2.1 referrer_id',
-    operation,
-    at: 'referrer_id',
+  }),
+  field('referrer_id', {
     type: 'string',
     required: false,
     values: {
@@ -287,11 +267,8 @@ export const FIXED_FIELDS: Field[] = [
         bad: [...each('length', 'REFANN1', 'REFANN001'), ...each('characters', 'REF ANN1', 'REFÄNN01')],
       },
     },
-  },
-  {
-    row: '2.1 language',
-    operation,
-    at: 'language',
+  }),
+  field('language', {
     type: 'string',
     required: false,
     values: {
@@ -316,7 +293,7 @@ export const FIXED_FIELDS: Field[] = [
       },
       'decided: at most 64 characters': limit(64, (size) => LONG_LANGUAGE.padEnd(size, 'x'), 'language'),
     },
-  },
+  }),
 ];
 
 /** Values that leave a required field empty. */
@@ -333,10 +310,7 @@ const EMPTY: Partial<Record<FormField['type'], readonly unknown[]>> = {
 
 /** The other members of the root. */
 export const ROOT_FIELDS: Field[] = [
-  {
-    row: '2.1 custom_fields',
-    operation,
-    at: 'custom_fields',
+  field('custom_fields', {
     required: false,
     values: {
       'keys of the registration form at the root': {
@@ -344,7 +318,7 @@ export const ROOT_FIELDS: Field[] = [
         bad: each('unknown_field', { k3y_text: 'x' }, 'x', []),
       },
     },
-  },
+  }),
   ...['Email', 'user_id', 'k3y_TEXT', '', 'constructor', 'toString'].map(
     (key): Field => ({
       row: '2.1 custom_fields',
@@ -358,15 +332,12 @@ export const ROOT_FIELDS: Field[] = [
       },
     }),
   ),
-  {
-    row: '2.1 custom_fields',
-    operation,
-    at: 'custom_fields',
+  field('custom_fields', {
     carried: () => choicesOf(200_000),
     values: {
       'decided: at most 200 kB of JSON beside the documents': { good: [named('200,000 bytes', choicesOf(200_000))] },
     },
-  },
+  }),
   {
     row: '2.1 custom_fields',
     operation,

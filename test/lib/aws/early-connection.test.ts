@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { EarlyConnection } from '../../../lib/aws/early-connection.ts';
 import { clientSettings } from '../../support/database.ts';
 import { type IssuedCertificate, issuedCertificate } from '../../support/private-authority.ts';
+import { listening } from '../../support/servers.ts';
 
 let certificate: IssuedCertificate;
 beforeAll(async () => {
@@ -15,6 +15,7 @@ beforeAll(async () => {
 });
 
 let server: Server;
+let port: number;
 let connections: TLSSocket[];
 let requests: IncomingMessage[];
 
@@ -25,19 +26,13 @@ beforeEach(async () => {
     response.end('{"FailedEntryCount":0,"Entries":[]}');
   });
   server.on('secureConnection', (socket) => connections.push(socket));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  port = await listening(server);
 });
 
 /** A client of the server, and what prepares its next connection. */
 function client({ protocol = 'https', authority = certificate.authority, ahead = 0 } = {}) {
   const httpsAgent = new EarlyConnection({ keepAlive: true, ca: authority }, ahead);
   onTestFinished(() => httpsAgent.destroy());
-  const { port } = server.address() as AddressInfo;
   const settings = { ...clientSettings(`${protocol}://localhost:${port}`), maxAttempts: 1 };
   const events = new EventBridgeClient({ ...settings, requestHandler: { httpsAgent } });
   const send = (command: PutEventsCommand) => events.send(command);

@@ -39,8 +39,8 @@ function answerTo(what: string, fault: StepFault): 204 | 'problem' | 'killed' {
   return isBorne(what, fault) ? 204 : 'problem';
 }
 
-async function registered() {
-  const world = new FakeConfirmations(database);
+async function registered(own = database) {
+  const world = new FakeConfirmations(own);
   const id = await world.register({ documents: 2 });
   const confirmation = async () => (await world.registrations.get(id, signal))?.confirmation;
   return { world, id, confirmation };
@@ -104,10 +104,10 @@ const confirmed = cases.filter(([what, fault]) =>
     : QUIET.includes(what),
 );
 
-// One after the other: the settler publishes all that is in the database.
-describe('A registration that was confirmed, and whose caller never comes back', () => {
+// Each in a database of its own: the settler publishes all that is pending.
+describe.concurrent('A registration that was confirmed, and whose caller never comes back', () => {
   it.each(confirmed)('is published within two minutes after the fault: %s: %s', async (_, fault, step) => {
-    const { world, id, confirmation } = await registered();
+    const { world, id, confirmation } = await registered(await testDatabase(afterAll));
     await outcome(world, stepsWith(step, fault));
     for (let minute = 0; minute < 3; minute += 1) {
       world.now += MINUTE;

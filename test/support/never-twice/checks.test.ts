@@ -49,13 +49,6 @@ const problem = (status: number, type: string, headers = {}) => anAnswer(status,
 const stranger = { account: () => anAccount({ email: 'eve@mailbox.example' }) };
 
 describe('The check of an answer', () => {
-  it('accepts the account of the request, also twice', () => {
-    const intent = anIntent();
-    checkAnswer(aSight(), intent, OPENED);
-    checkAnswer(aSight(), intent, OPENED);
-    expect(intent.answers).toHaveLength(1);
-  });
-
   it('accepts a refusal while another try runs', () => {
     const refusal = problem(503, 'platform_unavailable', { 'retry-after': '5' });
     checkAnswer(aSight(), anIntent({}, { running: 1 }), refusal);
@@ -126,11 +119,6 @@ describe('The check of the end', () => {
     ],
   ])('finds %s', (_, seen, what) => {
     expect(() => checkEnd(aSight(seen), answered())).toThrow(what);
-  });
-
-  it('accepts a missing deposit that is reported after a lost payment', () => {
-    const operations = [{ ...OPERATION, life: { ...DONE, unpaid: true } }];
-    checkEnd(aSight({ accounts: [anAccount({ balance: 0 })], operations, isDepositReported: () => true }), answered());
   });
 
   it('finds an account of a request without a key that was answered as failed', () => {

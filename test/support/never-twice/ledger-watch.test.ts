@@ -52,21 +52,6 @@ function violations(...calls: Change[][]): string[] {
 }
 
 describe('The watch of the ledger', () => {
-  it('accepts an opening from its claim to its end, and the next one under the same key when that has expired', () => {
-    const open = [written({ life: SENT, revision: 1 }, { life: OPEN, revision: 2 })];
-    const paying = [
-      written({ life: OPEN, revision: 2 }, { life: { ...OPEN, recorded: true, deposit: 'sent' }, revision: 3 }),
-    ];
-    const done = [written({ life: { ...OPEN, deposit: 'sent' }, revision: 3 }, { life: DONE, revision: 4 })];
-    const next = [written({ life: DONE, expires_at: 100 }, { life: { at: 'claimed' }, operation_id: '2' })];
-    expect(violations(CLAIM, RESERVATION, open, paying, done, next)).toEqual([]);
-  });
-
-  it('accepts an operation that ends with its reservation, and deletes that are repeated', () => {
-    const ends = [written({ life: SENT, revision: 1 }, undefined), released];
-    expect(violations(CLAIM, RESERVATION, ends, [written(undefined, undefined)])).toEqual([]);
-  });
-
   it('counts the uses of the key of a registration, and finds one before the key has expired', () => {
     const item = (state: string, expires_at = 100) =>
       wireItem({ pk: 'key#1', lease: 'a', revision: 0, state, expires_at });

@@ -25,13 +25,6 @@ const SENT = answer(204);
 const LIMITED = answer(429, 'too_many_requests');
 
 describe('the check of a registration', () => {
-  it('lets one message and 204 pass, for any number of repeats', () => {
-    const intent = anIntent();
-    for (const one of [SENT, SENT]) checkRegistration({ messages: 1, isUndisturbed: true }, intent, one);
-    checkRegistrationEnd({ messages: 1, isUndisturbed: true }, intent);
-    expect(intent.answers).toHaveLength(1);
-  });
-
   it('finds a second message, except after the key was free again', () => {
     const twice = { messages: 2, isUndisturbed: false };
     expect(() => checkRegistration(twice, anIntent(), undefined)).toThrow('2 messages');

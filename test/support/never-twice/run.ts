@@ -41,8 +41,6 @@ export interface HistoriesOptions {
   seed: number;
   /** That one of them alone. */
   only?: number | undefined;
-  /** Ends with the first violation. */
-  untilFirst?: boolean;
   /** Called after each history. */
   progress?: (counts: Counts, violations: number) => void;
   /** Called as soon as one is found. */
@@ -51,7 +49,7 @@ export interface HistoriesOptions {
 
 /** Runs this many histories; the same seed gives the same ones. */
 export async function runHistories(options: HistoriesOptions): Promise<Summary> {
-  const { bundles, kind, runs, lanes, seed, only, untilFirst, progress, onViolation } = options;
+  const { bundles, kind, runs, lanes, seed, only, progress, onViolation } = options;
   const began = Date.now();
   const counts = noCounts();
   const violations: Violation[] = [];
@@ -69,7 +67,7 @@ export async function runHistories(options: HistoriesOptions): Promise<Summary> 
     kind === 'registrations' ? registrationStoriesOf(circumstances) : storiesOf(circumstances);
   const one = (story: Told, index: number) =>
     pool.use(async (world) => {
-      if ((untilFirst === true && violations.length > 0) || (only !== undefined && only !== index)) return;
+      if (only !== undefined && only !== index) return;
       try {
         await playIn(world, kind, story, counts);
       } catch (error) {

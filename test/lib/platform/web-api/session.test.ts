@@ -13,14 +13,12 @@ describe('authentication of both sides', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('a password that the server does not accept is a refusal', async () => {
-    const server = await testServer({ manager: { login: 1000, password: 'another' } });
-    expect(await outcome(platformOn(server).check(forever))).toBe('platform_refused auth_forbidden');
-  });
-
-  it('an unknown manager is a refusal', async () => {
-    const server = await testServer({ manager: { login: 1, password: 'Password1' } });
-    expect(await outcome(platformOn(server).check(forever))).toBe('platform_refused retcode_1001');
+  it.each([
+    ['a password that the server does not accept', { login: 1000, password: 'another' }, 'auth_forbidden'],
+    ['an unknown manager', { login: 1, password: 'Password1' }, 'retcode_1001'],
+  ])('%s is a refusal', async (_, manager, reason) => {
+    const server = await testServer({ manager });
+    expect(await outcome(platformOn(server).check(forever))).toBe(`platform_refused ${reason}`);
   });
 
   it.each([
