@@ -14,6 +14,12 @@ export const SURVIVORS: readonly Survivor[] = [
     reason: 'The SDK tries three times by default, too.',
   },
   {
+    path: 'lib/aws/sqs.ts',
+    text: 'maxAttempts: 3,',
+    change: 'maxAttempts: 3, → nothing',
+    reason: 'The SDK tries three times by default, too.',
+  },
+  {
     path: 'lib/openings/life.ts',
     text: "login: 'login' in fact && fact.login !== undefined ? fact.login : (life.login ?? 0),",
     change: '0 → 1',

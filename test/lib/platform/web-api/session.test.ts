@@ -35,7 +35,10 @@ describe('authentication of both sides', () => {
   it('a server that keeps silent in the middle is unavailable within the limit', async () => {
     const server = await scriptedServer((_request, response) => response.end(DONE));
     server.stopAuthentication();
-    expect(await outcome(platformOn(server, { authMs: 50 }).check(forever))).toBe('platform_unavailable auth_timeout');
+    expect(await failureOf(platformOn(server, { authMs: 50 }).check(forever))).toMatchObject({
+      kind: 'platform_unavailable',
+      options: { reason: 'auth_timeout', retryAfterSeconds: 10 },
+    });
   });
 });
 
