@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { SimulatedAccount } from '../../../infra/local/platforms/account-store.ts';
 import type { AccountAnswer } from '../account-calls.ts';
-import { checkAccounts, checkAnswer, checkEnd, type FinalSight } from './checks.ts';
-import { type Intent, newIntent, PLAIN_SHAPE, type Shape } from './intents.ts';
+import {
+  checkAccounts,
+  checkAnswer,
+  checkEnd,
+  type FinalSight,
+  type Intent,
+  newIntent,
+  PLAIN_SHAPE,
+  type Shape,
+} from './checks.ts';
 import type { WatchedOperation } from './ledger-watch.ts';
 
 const CLIENT = { id: 'C0000001', email: 'zoe@mailbox.example', name: 'Zoelinde Quillfeather' };

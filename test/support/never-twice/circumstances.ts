@@ -1,3 +1,6 @@
+import fc from 'fast-check';
+import { ENDINGS, type Fault, type FaultKind, PLATFORM_FAULT_KINDS } from '../../../infra/local/faults.ts';
+import { UNDOCUMENTED_CODE } from '../../../infra/local/platforms/simulated-server.ts';
 import type { ConnectionId } from '../account-connections.ts';
 
 /** The circumstances of a kind of histories. */
@@ -26,3 +29,56 @@ export const KINDS = {
   registrations: { connections: [], lateMs: [50, 1_500, 20_000, 55_000], skewMs: 0 },
 } as const satisfies Record<string, Circumstances>;
 export type Kind = keyof typeof KINDS;
+
+export const faultOf = (...kinds: FaultKind[]) =>
+  fc.record({
+    kind: fc.constantFrom(...kinds),
+    times: fc.integer({ min: 1, max: 4 }),
+    after: fc.integer({ min: 0, max: 6 }),
+    ms: fc.constantFrom(30, 300, 1_500, 20_000),
+  });
+export const databaseFault = faultOf(
+  'throttled',
+  'refused',
+  'down',
+  'slow',
+  'reply_lost',
+  'reply_lost',
+  'repeated',
+  'repeated',
+);
+/** Those whose outcome is not known come most often. */
+export function platformFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
+  const any = fc.record({
+    kind: fc.oneof(
+      fc.constantFrom<FaultKind[]>('slow', 'late', 'reply_lost', 'session_dropped', 'silence', 'garbage'),
+      fc.constantFrom<FaultKind[]>('slow', 'late', 'late', 'reply_lost'),
+      fc.constantFrom<FaultKind[]>(...PLATFORM_FAULT_KINDS),
+    ),
+    times: fc.constantFrom(1, 1, 2),
+    after: fc.constantFrom(0, 0, 0, 1, 1, 2),
+    ms: fc.constantFrom(...lateMs),
+    ending: fc.constantFrom(...ENDINGS),
+    // Without those that are answered as if the request itself were wrong.
+    code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018),
+  });
+  return fc.oneof(any, any, any, any, unheardOf);
+}
+
+/** It is executed, and answered with an undocumented code. */
+const unheardOf: fc.Arbitrary<Fault> = fc.record({
+  kind: fc.constant('retcode'),
+  times: fc.constant(1),
+  after: fc.constantFrom(0, 0, 1),
+  code: fc.constant(UNDOCUMENTED_CODE),
+});
+
+/** The command is executed after its caller has gone. */
+export function lateFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
+  return fc.record({
+    kind: fc.constantFrom<FaultKind[]>('late', 'late', 'slow'),
+    times: fc.constantFrom(1, 2),
+    ms: fc.constantFrom(...lateMs.filter((ms) => ms > 10_000)),
+    ending: fc.constantFrom(...ENDINGS),
+  });
+}

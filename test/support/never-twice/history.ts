@@ -5,8 +5,17 @@ import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS, isKeyed, type KeyedConnectionId, RANGES } from '../account-connections.ts';
 import type { AccountWorld } from '../account-world.ts';
 import { newClient } from '../world-pool.ts';
-import { checkAccounts, checkAnswer, checkEnd, type Sight, wordOf } from './checks.ts';
-import { type Intent, newIntent, newLogin, type Shape } from './intents.ts';
+import {
+  checkAccounts,
+  checkAnswer,
+  checkEnd,
+  type Intent,
+  newIntent,
+  newLogin,
+  type Shape,
+  type Sight,
+  wordOf,
+} from './checks.ts';
 import type { LedgerWatch } from './ledger-watch.ts';
 import { listenTo } from './moments.ts';
 import { type Counts, Rounds } from './rounds.ts';

@@ -3,9 +3,9 @@ import { ENDINGS, type Fault, type FaultKind } from '../../../infra/local/faults
 import type { Question } from '../../../infra/local/platforms/text-accounts.ts';
 import { CONNECTIONS, type ConnectionId, isKeyed as isKeyedConnection } from '../account-connections.ts';
 import type { Target } from '../account-world.ts';
+import type { Shape } from './checks.ts';
 import type { Circumstances } from './circumstances.ts';
-import type { Shape } from './intents.ts';
-import { databaseFault, faultOf, lateFaultOf, platformFaultOf } from './made-up-faults.ts';
+import { databaseFault, faultOf, lateFaultOf, platformFaultOf } from './circumstances.ts';
 import { killed, type Moment, moment, noted } from './moments.ts';
 
 /** The parallel requests with their circumstances; then the elapsed time, in milliseconds, and the edits by people. */

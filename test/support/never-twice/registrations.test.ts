@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountAnswer } from '../account-calls.ts';
-import { checkRegistration, checkRegistrationEnd, hasOnePlace, type Registration } from './registration-checks.ts';
+import { checkRegistration, checkRegistrationEnd, hasOnePlace, type Registration } from './registrations.ts';
 
 function anIntent(more: Partial<Registration> = {}): Registration {
   return {
