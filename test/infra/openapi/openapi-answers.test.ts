@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AnswerHeaders, checkAnswer, checked } from '../../support/openapi.ts';
+import { operations } from '../../support/openapi-document.ts';
 
 const STANDARD = {
   'cache-control': 'no-store',
@@ -111,6 +112,30 @@ describe('An answer', () => {
     ],
   ])('differs from the document with %s', (_, difference, answer) => {
     expect(differences(answer)).toContain(difference);
+  });
+
+  const documented = operations.flatMap(({ path, responses }) =>
+    Object.entries(responses).flatMap(([status, { content = {} }]) =>
+      Object.entries(content).flatMap(([mediaType, { examples, example }]) =>
+        Object.values(examples ?? { only: { value: example } }).map(
+          ({ value }) => [path, status, mediaType, value] as const,
+        ),
+      ),
+    ),
+  );
+
+  it.each(documented)('of %s with %s %s, as its example has it, is as documented', (path, status, mediaType, body) => {
+    const { type, request_id = 'id' } = body as { type?: string; request_id?: string };
+    const isGateways = mediaType === 'application/json' && status !== '200';
+    const retried = ['request_in_progress', 'too_many_requests', 'platform_unavailable'].includes(type ?? '');
+    const standard = isGateways ? {} : { ...STANDARD, 'x-request-id': request_id };
+    const headers = { 'content-type': mediaType, ...standard };
+    const untimed = differences({ path, status: Number(status), headers, body });
+    const timed = differences({ path, status: Number(status), headers: { ...headers, 'retry-after': '5' }, body });
+    const refused = expect.stringContaining('retry-after');
+    // An unknown outcome has it if a repeat may bring an answer.
+    if (status === '504') expect([untimed, timed]).toEqual(['', '']);
+    else expect([untimed, timed]).toEqual(retried ? [refused, ''] : ['', refused]);
   });
 
   it('has all its differences listed at once', () => {

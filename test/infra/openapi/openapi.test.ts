@@ -10,6 +10,11 @@ import { PROBLEM_NOTES, PROBLEM_TYPES, problemStatuses } from '../../../infra/op
 import { CUSTOM_FIELD_TYPES, FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { IdempotencyKeySchema } from '../../../lib/validators/headers.ts';
 import { RULES } from '../../../lib/validators/primitives.ts';
+import {
+  TradingAccountAnswerSchema,
+  tradingAccountRequestSchema,
+  UserIdSchema,
+} from '../../../lib/validators/trading-account.ts';
 import { ROWS } from '../../specification/rows.ts';
 import { accepts, ajv, operations, parameters, type Schema, schemas } from '../../support/openapi-document.ts';
 
@@ -225,6 +230,57 @@ describe('For generators of clients', () => {
       }
     },
   );
+});
+
+describe('The examples', () => {
+  const requests = operations.flatMap(({ operationId, requestBody }) =>
+    Object.entries(requestBody.content['application/json']?.examples ?? {}).map(
+      ([name, { value }]) => [operationId, name, value] as const,
+    ),
+  );
+
+  // `client.test.ts` sends them.
+  it.each(requests)('of a request to %s, "%s", keeps its schema', (operationId, _, body) => {
+    const schema = operations.find((one) => one.operationId === operationId)?.requestBody.content['application/json'];
+    expect(ajv.validate({ $ref: `openapi${String(schema?.schema.$ref)}` }, body)).toBe(true);
+  });
+
+  it.each([
+    ['requestRegistration', 'RegistrationRequest', 'email'],
+    ['createTp5Account', 'Tp5AccountRequest', 'live'],
+    ['createTp4Account', 'Tp4AccountRequest', 'live'],
+  ] as const)('of each field of %s are accepted', async (operationId, name, example) => {
+    const { [example]: base } = REQUEST_EXAMPLES[operationId] as Record<string, { value: Record<string, unknown> }>;
+    for (const [field, { examples = [] }] of Object.entries(schemas[name]?.properties ?? {})) {
+      for (const value of examples) {
+        const body = { ...base?.value, [field]: value, ...(field === 'password' ? { repeat_password: value } : {}) };
+        expect(await accepts(operationId, body), field).toBe(true);
+      }
+    }
+  });
+
+  it('of the members of a phone are accepted', async () => {
+    const members = Object.entries(schemas.RegistrationPhone?.properties ?? {});
+    const phone = Object.fromEntries(members.map(([member, { examples = [] }]) => [member, examples[0]]));
+    expect(phone).toEqual({ country_code: expect.any(String), number: expect.any(String) });
+    expect(await accepts('requestRegistration', { ...REQUEST_EXAMPLES.requestRegistration.email?.value, phone })).toBe(
+      true,
+    );
+  });
+
+  it('of the path parameter is accepted', () => {
+    expect(v.is(UserIdSchema, parameters.UserId?.example)).toBe(true);
+  });
+
+  it('of an opened account is an answer that the service could give', () => {
+    const content = operations[1]?.responses['200']?.content?.['application/json'];
+    for (const { value } of Object.values(content?.examples ?? {})) {
+      expect(v.is(TradingAccountAnswerSchema, value)).toBe(true);
+      const { login: _, ...passwords } = value as Record<string, unknown>;
+      const body = { ...REQUEST_EXAMPLES.createTp5Account.live?.value, ...passwords };
+      expect(v.is(tradingAccountRequestSchema('tp5'), body)).toBe(true);
+    }
+  });
 });
 
 describe('The errors', () => {
