@@ -1,16 +1,18 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deploy } from '../../infra/deploy.ts';
+import { cdkJsonOf } from '../support/operators-account.ts';
 import { inBareApp, type resources, synthesize } from '../support/stack.ts';
+
+const ROOT = new URL('../..', import.meta.url);
 
 /** An account with one stack, and a `cdk` that leaves the stack in this state. */
 async function deployed(status: string | undefined, code: number, args: string[] = [], context: object = {}) {
-  const cdkJson = join(mkdtempSync(join(tmpdir(), 'deploy-')), 'cdk.json');
-  writeFileSync(cdkJson, JSON.stringify({ context: { senderAddress: 'no-reply@acme.example', ...context } }));
   const calls: string[] = [];
-  const ended = await deploy(args, cdkJson, {
+  const ended = await deploy(args, cdkJsonOf({ senderAddress: 'no-reply@acme.example', ...context }), {
     cdk: async (words) => {
       calls.push(`cdk ${words.join(' ')}`);
       return code;
@@ -64,5 +66,58 @@ describe('A first deployment that fails', () => {
       ([, { DeletionPolicy }]) => DeletionPolicy === 'Retain',
     );
     expect(retained.map(([id]) => id).filter((id) => !/CurrentVersion/.test(id))).toEqual([]);
+  });
+});
+
+/** The command reports errors itself, except when it only lists environments to bootstrap. */
+const AS_CDK = JSON.stringify({ '@aws-cdk/core:failSynthOnValidationErrors': false });
+/** The rules of CloudFormation take seconds to load, and this stack has nothing that they are about. */
+const WITHOUT_RULES = { CDK_VALIDATION: 'false' };
+
+it('Bootstrapping needs no setting: without one there is a stack that names the missing ones and cannot be deployed', () => {
+  const out = mkdtempSync(join(tmpdir(), 'app-'));
+  execFileSync(process.execPath, ['infra/app.ts'], {
+    cwd: ROOT.pathname,
+    env: { PATH: process.env.PATH, CDK_OUTDIR: out, CDK_CONTEXT_JSON: AS_CDK, ...WITHOUT_RULES },
+    stdio: 'pipe',
+  });
+  const metadata = JSON.parse(readFileSync(join(out, 'settings-needed.metadata.json'), 'utf8')) as object;
+  expect(Object.values(metadata).flat()).toContainEqual(
+    expect.objectContaining({ type: 'aws:cdk:error', data: expect.stringContaining('senderAddress: is required') }),
+  );
+  expect(existsSync(join(out, 'broker-api-prod.template.json'))).toBe(false);
+});
+
+const WORKFLOWS = globSync('.github/workflows/*.yml', { cwd: ROOT.pathname });
+
+/** The steps of a workflow, as text. */
+function steps(file: string): string[] {
+  return readFileSync(new URL(file, ROOT), 'utf8')
+    .split(/^ {6}- /m)
+    .slice(1);
+}
+
+/** Runs the script of a step with `shell: bash`, as GitHub does, and with a fake npx. */
+function run(step: string, npx: string): number | null {
+  const folder = mkdtempSync(join(tmpdir(), 'step-'));
+  writeFileSync(join(folder, 'npx'), `#!/bin/sh\n${npx}\n`);
+  chmodSync(join(folder, 'npx'), 0o755);
+  const [, script = ''] = /run: (.+)/.exec(step) ?? [];
+  const env = { PATH: `${folder}:${process.env.PATH}` };
+  return spawnSync('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script], { cwd: folder, env }).status;
+}
+
+describe('The workflows', () => {
+  it('set the shell if they pipe, or a failing command would be hidden', () => {
+    const all = WORKFLOWS.flatMap(steps);
+    const piping = all.filter((step) => /run: .+ \| /.test(step));
+    expect(piping).toHaveLength(1);
+    for (const step of piping) expect(step).toMatch(/^ +shell: bash$/m);
+  });
+
+  it('fail if the difference to production is unknown', () => {
+    const [diff = ''] = steps('.github/workflows/deploy.yml').filter((step) => step.includes('cdk diff'));
+    expect(run(diff, 'echo There were no differences')).toBe(0);
+    expect(run(diff, 'echo AccessDenied; exit 1')).toBe(1);
   });
 });

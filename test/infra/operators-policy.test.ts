@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type AwsCall, STACK } from '../support/aws-account.ts';
-import { register, suppress } from '../support/local-service.ts';
+import { openAccount, register, suppress } from '../support/local-service.ts';
 import { crm, Operators, type Person } from '../support/operators.ts';
 import {
   OperatorsAccount,
@@ -47,12 +47,7 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
 
 async function openDemoAccount(): Promise<void> {
   const order = { connection_id: 'tp5-demo-1', group: 'demo\\standard', leverage: 100, account_type_id: 'ATDEMO01' };
-  const answer = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp5/accounts`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(order),
-  });
-  expect(answer.status).toBe(200);
+  expect((await openAccount(operators.service, 'tp5', order)).status).toBe(200);
 }
 
 async function run(command: string, person: Person = {}) {

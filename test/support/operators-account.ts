@@ -5,6 +5,7 @@ import { afterAll, beforeAll } from 'vitest';
 import type { CheckResult } from '../../infra/doctor/checks.ts';
 import { runDoctor } from '../../infra/doctor/doctor.ts';
 import { AwsAccount, type AwsCall, REGION_AND_ACCOUNT, STACK } from './aws-account.ts';
+import { openAccount } from './local-service.ts';
 import type { Operators } from './operators.ts';
 import { EVERYTHING } from './stack.ts';
 
@@ -119,12 +120,8 @@ export class OperatorsAccount {
 /** An event that the CRM did not accept for a day. */
 export async function undeliveredEvent({ service }: Operators): Promise<void> {
   service.faults('crm').set({ kind: 'refused', times: 1_000 });
-  const answer = await fetch(`${service.url}/public/v1/users/CLIENT01/tp5/accounts`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 }),
-  });
-  if (answer.status !== 200) throw new Error(`The account is not opened: ${answer.status}.`);
+  const { status } = await openAccount(service, 'tp5', { connection_id: 'tp5-live-1', group: 'real\\standard' });
+  if (status !== 200) throw new Error(`The account is not opened: ${status}.`);
   const waits = () => service.deliveries.list().some(({ state }) => state === 'waiting' || state === 'delivering');
   while (waits()) await service.deliveries.deliverNow();
   service.faults('crm').clear();
@@ -133,12 +130,7 @@ export async function undeliveredEvent({ service }: Operators): Promise<void> {
 /** An opening of an account whose outcome only an operator can say. */
 export async function unknownOperation(operators: Operators): Promise<{ id: string; login: number }> {
   operators.service.faults('tp4-live-1').set({ kind: 'reply_lost', times: 1 });
-  const answer = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp4/accounts`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ connection_id: 'tp4-live-1', group: 'standard', leverage: 100 }),
-  });
-  const { operation_id } = (await answer.json()) as { operation_id: string };
+  const { body } = await openAccount(operators.service, 'tp4', { connection_id: 'tp4-live-1', group: 'standard' });
   const [account] = operators.service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
-  return { id: operation_id, login: account?.login ?? 0 };
+  return { id: String(body.operation_id), login: account?.login ?? 0 };
 }

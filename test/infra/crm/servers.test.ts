@@ -1,11 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { signingSecretName } from '../../../infra/settings.ts';
 import { parseSigningSecret } from '../../../lib/secrets/webhook-signature.ts';
-import { checked } from '../../support/openapi.ts';
+import { openAccount } from '../../support/local-service.ts';
 import { crm, Operators, type Person } from '../../support/operators.ts';
+import { cdkJsonOf } from '../../support/operators-account.ts';
 
 const operators = new Operators();
 
@@ -40,12 +38,8 @@ describe('npm run crm -- check', () => {
     await operators.local('put', 'connection', { ...(stands?.record as object), logins });
     for (let sample = 0; sample < 20; sample += 1) {
       const order = { connection_id: 'tp4-gw-1', group: 'demoforex', leverage: 1, account_type_id: 'ATDEMO04' };
-      const opened = await fetch(`${operators.service.url}/public/v1/users/CLIENT01/tp4/accounts`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ ...order, login: Math.round(logins.from + (sample * 999) / 19) }),
-      });
-      expect((await checked(opened)).status).toBe(200);
+      const login = Math.round(logins.from + (sample * 999) / 19);
+      expect((await openAccount(operators.service, 'tp4', { ...order, login })).status).toBe(200);
     }
     const { code, out } = await operators.local('check', 'tp4-gw-1');
     expect(out).toContain(
@@ -67,9 +61,7 @@ describe('npm run crm -- check', () => {
 });
 
 describe('npm run crm -- secret put', () => {
-  const cdkJson = join(mkdtempSync(join(tmpdir(), 'secrets-')), 'cdk.json');
-  const context = { captcha: { secret: 'broker/captcha' }, 'front.secret': 'front/proxy' };
-  writeFileSync(cdkJson, JSON.stringify({ context }));
+  const cdkJson = cdkJsonOf({ captcha: { secret: 'broker/captcha' }, 'front.secret': 'front/proxy' });
   const put = (name: string, person: Person) =>
     crm(['secret', 'put', name, '--local', operators.service.url], { cdkJson, ...person });
 
@@ -127,8 +119,7 @@ describe('npm run crm -- secret put', () => {
 });
 
 describe('npm run crm -- secret rotate', () => {
-  const cdkJson = join(mkdtempSync(join(tmpdir(), 'secrets-')), 'cdk.json');
-  writeFileSync(cdkJson, JSON.stringify({ context: { stage: 'test', crmWebhook: 'https://crm.example.com/hook' } }));
+  const cdkJson = cdkJsonOf({ stage: 'test', crmWebhook: 'https://crm.example.com/hook' });
   const rotate = (name: string) => crm(['secret', 'rotate', name, '--local', operators.service.url], { cdkJson });
   const NAME = signingSecretName('test', 'crmWebhook');
   const stored = async () => JSON.parse((await operators.stored(NAME)) ?? '{}') as unknown;
