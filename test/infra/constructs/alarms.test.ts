@@ -38,6 +38,7 @@ interface AlarmNumbers {
   /** In seconds. */
   Period?: number;
   EvaluationPeriods?: number;
+  DatapointsToAlarm?: number;
   Metrics?: { Expression?: string; MetricStat?: { Period: number } }[];
 }
 
@@ -47,11 +48,12 @@ describe('Alarms', () => {
   const rows = (of: Template) =>
     alarmsOf(of)
       .map(({ name, actions, metric, properties }) => {
-        const { Threshold = 'any', Period, EvaluationPeriods = 1, Metrics = [] } = properties as AlarmNumbers;
+        const { Threshold = 'any', Period, EvaluationPeriods = 1, Metrics = [], ...more } = properties as AlarmNumbers;
+        const often = (more.DatapointsToAlarm ?? 1) > 1 ? ` (${more.DatapointsToAlarm} of ${EvaluationPeriods})` : '';
         const seconds = Period ?? Metrics.flatMap(({ MetricStat }) => MetricStat?.Period ?? [])[0] ?? 0;
         const counted = metric ?? Metrics[0]?.Expression ?? 'other alarms';
         const topic = TOPICS[actions.join()] ?? 'dashboard';
-        return `${topic} ${name}: ${Threshold} ${counted} in ${(seconds * EvaluationPeriods) / 60}`;
+        return `${topic} ${name}: ${Threshold} ${counted} in ${(seconds * EvaluationPeriods) / 60}${often}`;
       })
       .sort();
 
@@ -67,10 +69,10 @@ describe('Alarms', () => {
         "dashboard InternalErrors-create-tp4-account: 1 InternalError in 5",
         "dashboard InternalErrors-create-tp5-account: 1 InternalError in 5",
         "dashboard InternalErrors-request-registration: 1 InternalError in 5",
-        "dashboard NearDeadline-confirm-registration: 16000 Duration in 15",
-        "dashboard NearDeadline-create-tp4-account: 23200 Duration in 15",
-        "dashboard NearDeadline-create-tp5-account: 23200 Duration in 15",
-        "dashboard NearDeadline-request-registration: 16000 Duration in 15",
+        "dashboard NearDeadline-confirm-registration: 16000 Duration in 15 (2 of 3)",
+        "dashboard NearDeadline-create-tp4-account: 23200 Duration in 15 (2 of 3)",
+        "dashboard NearDeadline-create-tp5-account: 23200 Duration in 15 (2 of 3)",
+        "dashboard NearDeadline-request-registration: 16000 Duration in 15 (2 of 3)",
         "notice AccountNotRecorded: 1 AccountNotRecorded in 5",
         "notice CaptchaUnavailable: 3 CaptchaUnavailable in 5",
         "notice ClientErrors: 3000 4xx in 5",
@@ -102,8 +104,8 @@ describe('Alarms', () => {
         "page LimitsUnchecked-request-registration: 1 LimitUncheckable in 5",
         "page PlatformRefused-tp4: 1 PlatformRefused in 5",
         "page PlatformRefused-tp5: 1 PlatformRefused in 5",
-        "page PlatformUnavailable-tp4: 3 PlatformUnavailable in 15",
-        "page PlatformUnavailable-tp5: 3 PlatformUnavailable in 15",
+        "page PlatformUnavailable-tp4: 3 PlatformUnavailable in 15 (2 of 3)",
+        "page PlatformUnavailable-tp5: 3 PlatformUnavailable in 15 (2 of 3)",
         "page RouteFails-confirm-registration: any other alarms in 0",
         "page RouteFails-create-tp4-account: any other alarms in 0",
         "page RouteFails-create-tp5-account: any other alarms in 0",
@@ -121,7 +123,7 @@ describe('Alarms', () => {
       [
         "dashboard Crashes-confirm-registration: 1 Errors in 5",
         "dashboard InternalErrors-confirm-registration: 1 InternalError in 5",
-        "dashboard NearDeadline-confirm-registration: 16000 Duration in 15",
+        "dashboard NearDeadline-confirm-registration: 16000 Duration in 15 (2 of 3)",
         "notice CaptchaUnavailable: 3 CaptchaUnavailable in 5",
         "notice ClientNotWritten: 1 ClientNotWritten in 15",
         "notice CodesNotSent-call: 5 OtpDeliveryFailed in 15",
