@@ -31,35 +31,43 @@ const WRITES = /\.(Put|Update|Delete)Item$/;
 const CONDITION_FAILED = 'ConditionalCheckFailedException';
 
 /**
- * Dynalite, with `TransactWriteItems`: one call runs at a time, and the writes of a transaction before a failed one are
- * undone. A token that was used answers again, as on AWS.
+ * Dynalite, with `TransactWriteItems`: while a transaction runs no other call does, and the writes before a failed one
+ * are undone. A token that was used answers again, as on AWS.
  */
 export class Dynamo {
   readonly #dynalite = dynalite({ createTableMs: 0 });
   readonly #tokens = new Set<string>();
   /** The sort key of each table that has one. */
   readonly #sortKeys: Readonly<Record<string, string>>;
-  /** Ends with the call that came last. */
-  #last: Promise<unknown> = Promise.resolve();
-  /** Called after each call that has written, with all its writes. */
+  /** Ends when the transactions that have come in so far are over. */
+  #transaction: Promise<unknown> = Promise.resolve();
+  readonly #running = new Set<Promise<Reply>>();
+  /** Called after each call that has written, with all its writes. While it is set, writes run one at a time. */
   onWritten: ((changes: readonly Change[]) => void) | undefined;
 
   constructor(sortKeys: Readonly<Record<string, string>>) {
     this.#sortKeys = sortKeys;
   }
 
-  run(head: Head, body: Buffer): Promise<Reply> {
-    const reply = this.#last.then(() => this.#work(head, body));
-    this.#last = reply.catch(() => {});
-    return reply;
-  }
-
-  #work(head: Head, body: Buffer): Promise<Reply> {
+  async run(head: Head, body: Buffer): Promise<Reply> {
     const target = String(head.headers['x-amz-target']);
-    if (target.endsWith('.TransactWriteItems')) return this.#transact(head, JSON.parse(body.toString('utf8')));
     const write = this.onWritten === undefined ? undefined : WRITES.exec(target)?.[1];
-    if (write === undefined) return this.#dispatch(head, body);
-    return this.#write(head, write, JSON.parse(body.toString('utf8')), this.#report);
+    if (write === undefined && !target.endsWith('.TransactWriteItems')) {
+      for (let seen: unknown; seen !== this.#transaction; ) {
+        seen = this.#transaction;
+        await seen;
+      }
+      const reply = this.#dispatch(head, body);
+      this.#running.add(reply);
+      return reply.finally(() => this.#running.delete(reply));
+    }
+    const reply = this.#transaction.then(async () => {
+      await Promise.all(this.#running);
+      const input = JSON.parse(body.toString('utf8'));
+      return write === undefined ? this.#transact(head, input) : this.#write(head, write, input, this.#report);
+    });
+    this.#transaction = reply.catch(() => {});
+    return reply;
   }
 
   async #transact(

@@ -17,6 +17,8 @@ export interface Session {
 }
 
 const LOWEST_VERSION = 484;
+/** How long a connection may take to log in, in milliseconds. */
+const LOGIN_MS = 10_000;
 
 /**
  * The sessions of a simulated tp5 server: each is a connection, and ends with it. The proofs of both sides are
@@ -52,13 +54,16 @@ export class WebApiSessions {
     return this.#sessions.get(socket);
   }
 
-  /** Begins the idle timeout again. A running command does not count as idle time. */
+  /** Begins the idle timeout again, which a session has once it is open. A running command does not count as idle. */
   touch(session: Session): void {
     clearTimeout(session.timer);
-    session.timer = setTimeout(() => {
-      if (session.busy) this.touch(session);
-      else session.socket.destroy();
-    }, this.#idleMs).unref();
+    session.timer = setTimeout(
+      () => {
+        if (session.busy) this.touch(session);
+        else session.socket.destroy();
+      },
+      session.state === 'open' ? this.#idleMs : LOGIN_MS,
+    ).unref();
   }
 
   /** `auth/start` */
@@ -79,6 +84,7 @@ export class WebApiSessions {
     if (!started || proof !== this.#randomAnswer(session.serverRandom)) return undefined;
     session.state = 'open';
     this.opened += 1;
+    this.touch(session);
     const cli_rand_answer = this.#randomAnswer(query.get('cli_rand') ?? '');
     return reply(0, { version_access: '4150', version_trade: '4150', cli_rand_answer });
   }
