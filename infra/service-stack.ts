@@ -64,13 +64,11 @@ export class ServiceStack extends Stack {
     if (webhook !== undefined) this.show(constructName(NOTIFIER), 'that notifies the CRM', webhook.deployed);
   }
 
-  /** Outputs a function and its log. */
   private show(name: string, what: string, { lambda, logGroup }: Deployed): void {
     output(this, `${name}Function`, `The function ${what}.`, lambda.functionName);
     output(this, `${name}LogGroup`, 'Its log.', logGroup.logGroupName);
   }
 
-  /** The resources of the functions. */
   private createContext(settings: Settings): FunctionContext {
     const logRetention = settings.logRetentionDays;
     const removalPolicy = settings.retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;

@@ -301,7 +301,6 @@ const BELONGS_TO: readonly (readonly [string, string])[] = [
 /** Ways to say who may open accounts, of which there can be one. */
 const ONE_OF = ['jwtIssuer', 'machineClients', 'callerRoles'];
 
-/** Rules between settings. */
 function contradictions(given: Record<string, unknown>): string[] {
   const faults = BELONGS_TO.filter(([name, other]) => given[name] !== undefined && given[other] === undefined).map(
     ([name, other]) => `${other}: is required where ${name} is given`,

@@ -1,7 +1,11 @@
-import { type RemovalPolicy, type Stack, Validations } from 'aws-cdk-lib';
+import { Duration, type RemovalPolicy, type Stack, Validations } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
 import {
   AccountEnvironment,
   ConfirmationEnvironment,
@@ -26,7 +30,6 @@ import {
   rightsOfChannels,
   secretArn,
 } from './rights.ts';
-import { Schedule } from './schedule.ts';
 import { ServiceFunction, type ServiceFunctionProps } from './service-function.ts';
 
 /** The context of the functions. */
@@ -181,8 +184,23 @@ export function settlement(scheduled: ScheduledFunction, context: FunctionContex
     }),
   });
   acknowledgePlatformSecrets(made, settings);
-  new Schedule(made, 'Schedule', { live: made.live, everyMinutes: scheduled.everyMinutes });
+  schedule(made, scheduled.everyMinutes);
   return made;
+}
+
+/**
+ * Calls a function on a schedule. A failed call is not retried, because the next one follows soon. The call is
+ * asynchronous: by default Lambda would retry it twice, and queue it for six hours.
+ */
+function schedule(called: ServiceFunction, everyMinutes: number): void {
+  const { live } = called;
+  live.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(everyMinutes) });
+  new Schedule(new Construct(called, 'Schedule'), 'Rule', {
+    description: 'Completes the operations that no client retries.',
+    schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),
+    // The library's types disagree about optional members.
+    target: new LambdaInvoke(live as IFunction, { retryAttempts: 0, input: ScheduleTargetInput.fromObject({}) }),
+  });
 }
 
 function rightsOfAccounts({ stack, settings, data, mail, notifications, events }: FunctionContext): PolicyStatement[] {
@@ -227,7 +245,6 @@ function acknowledgePlatformSecrets(made: ServiceFunction, settings: Settings): 
   });
 }
 
-/** The files that are deployed with functions that send mail. */
 function mailFiles({ brand }: Settings): Record<string, string> {
   const legal = legalFileOf(brand);
   return legal === undefined ? {} : { [legal.name]: legal.content };

@@ -83,7 +83,6 @@ interface Concerned {
   others: readonly LocatedRecord[];
 }
 
-/** Reads the records of the change, and reports damaged ones. */
 async function readConcerned(target: Target, { add, gone }: Change, terminal: Terminal): Promise<Concerned> {
   const changed = new Set([...add.map(({ kind, record }) => itemKey(kind, record.id)), ...gone]);
   const read = async (keys: readonly string[]) => {
@@ -108,7 +107,6 @@ async function readConcerned(target: Target, { add, gone }: Change, terminal: Te
   };
 }
 
-/** The keys of the records that a pointer leads to. */
 function ownerKeys(item: CrmItem): string[] {
   const { to } = pointerKind(item.pk) ?? {};
   return to === undefined ? [] : ownerIds(item).map((id) => itemKey(to, id));

@@ -200,7 +200,6 @@ function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal)
     .action(() => onTarget((target) => redeliver(target, terminal)));
 }
 
-/** Asks on the terminal, with hidden input. */
 async function askHidden(question: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true });

@@ -72,7 +72,6 @@ async function findRegistrations(table: TableItems, { address, isEmail }: Person
   return found;
 }
 
-/** The keys of the recipient's counters. */
 async function recipientKeys(target: Target, person: Person): Promise<string[]> {
   const pepper = await readPepper(target);
   const counters = limitCounters(DEFAULT_LIMITS);

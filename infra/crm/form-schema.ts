@@ -134,7 +134,6 @@ function fieldUi({ type, accept }: FormField): Schema {
   return { items: { doc: { 'ui:widget': 'file', ...options } } };
 }
 
-/** The rules that the form adds to the schema of a field's type. */
 function fieldRules({ type, options = [], must }: FormField, own: Schema): Schema {
   switch (type) {
     case 'boolean':

@@ -229,7 +229,6 @@ function missing({ held: { life, since = 0 } }: Listed): string {
     .join(', ');
 }
 
-/** The public fields of an operation. */
 function facts({ held, dueAt }: Listed): object {
   const { life, plan, since } = held;
   return {

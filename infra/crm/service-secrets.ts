@@ -41,7 +41,6 @@ const SHAPES: Readonly<Record<string, typeof TEXT>> = {
   },
 };
 
-/** The secrets that sign requests to the receivers of these settings. */
 function signingSecrets(given: Record<string, unknown>): ServiceSecret[] {
   const stage = typeof given.stage === 'string' ? given.stage : 'prod';
   return (['crmWebhook', 'provider'] as const)

@@ -68,7 +68,6 @@ export const PHONE_OF_CHANNEL: JsonObject = {
   },
 };
 
-/** A schema with a phone, and the schema of that phone. */
 function extractPhone(phoneName: string, name: string, schema: JsonObject): JsonObject {
   const properties = schema.properties as { phone: Json };
   return {
