@@ -18,6 +18,7 @@ import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import type { TestDatabase } from './database.ts';
 import { checkEvent } from './events.ts';
 import { around } from './interleave.ts';
+import { forever } from './outcomes.ts';
 import { registrationRecord } from './registration-record.ts';
 
 export const NOW = Date.UTC(2026, 0, 1, 12);
@@ -27,7 +28,6 @@ const KEYS = { 1: 'p'.repeat(32), 2: 'q'.repeat(32) };
 const PEPPER = parsePepper(JSON.stringify({ current: '1', 1: KEYS[1] }));
 /** While the pepper is rotated. */
 export const TWO_KEYS = parsePepper(JSON.stringify({ current: '2', ...KEYS }));
-const forever = new AbortController().signal;
 
 /** Does a call of the use case to something outside, by its name; a test may have it go wrong. */
 export type Step = <T>(name: string, call: () => Promise<T>, signal: AbortSignal) => Promise<T>;
@@ -49,7 +49,7 @@ interface Change {
   signal?: AbortSignal;
 }
 
-const atOnce: Step = (_, call) => call();
+export const atOnce: Step = (_, call) => call();
 
 let serial = 0;
 

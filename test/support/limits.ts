@@ -8,12 +8,12 @@ import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts'
 import type { PhoneChannel } from '../../lib/validators/otp-types.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
+import { forever } from './outcomes.ts';
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
-export const signal = new AbortController().signal;
 
 export interface Asked {
   recipient?: Recipient;
@@ -78,7 +78,7 @@ export class LimitsWorld {
   }
 
   admit(limits: ReturnType<LimitsWorld['limits']>, given: Asked = {}): Promise<Admission> {
-    return limits.admit(this.asked(given), this.pepper, signal);
+    return limits.admit(this.asked(given), this.pepper, forever);
   }
 
   /** A request through all limits. If it is refused, its counts are released. */
@@ -87,11 +87,11 @@ export class LimitsWorld {
     const passage: Passage = { kind: 'allowed', waits: 0, counted: [] };
     const steps = [async () => admission.source, admission.countRecipient, admission.countShared];
     for (const step of steps) {
-      const decision = await step(signal);
+      const decision = await step(forever);
       passage.counted = [...passage.counted, ...decision.counted];
       if (decision.kind === 'unchecked') passage.kind = 'unchecked';
       if (decision.kind !== 'reached') continue;
-      await limits.release(passage.counted, signal);
+      await limits.release(passage.counted, forever);
       return { kind: 'reached', waits: decision.retryAfterSeconds, counted: [] };
     }
     return passage;
@@ -110,7 +110,7 @@ export class LimitsWorld {
   }
 
   async item({ pk }: Counter): Promise<Item> {
-    return (await this.database.tables.limits.get({ pk }, signal)) ?? {};
+    return (await this.database.tables.limits.get({ pk }, forever)) ?? {};
   }
 }
 

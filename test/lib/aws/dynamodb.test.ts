@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ConditionFailed, type Table } from '../../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { forever } from '../../support/outcomes.ts';
 
-const signal = new AbortController().signal;
 let database: TestDatabase;
 let table: Table;
 
@@ -25,43 +25,43 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
 
 describe('A table', () => {
   it('returns an item unchanged, without undefined members', async () => {
-    await table.put({ pk: 'a', list: [1, { deep: true }], absent: undefined, empty: '' }, signal);
-    expect(await table.get({ pk: 'a' }, signal)).toEqual({ pk: 'a', list: [1, { deep: true }], empty: '' });
-    expect(await table.get({ pk: 'nobody' }, signal)).toBeUndefined();
+    await table.put({ pk: 'a', list: [1, { deep: true }], absent: undefined, empty: '' }, forever);
+    expect(await table.get({ pk: 'a' }, forever)).toEqual({ pk: 'a', list: [1, { deep: true }], empty: '' });
+    expect(await table.get({ pk: 'nobody' }, forever)).toBeUndefined();
   });
 
   it('has many items at once, without those that are missing', async () => {
-    await Promise.all(['m1', 'm2', 'm3'].map((pk) => table.put({ pk }, signal)));
+    await Promise.all(['m1', 'm2', 'm3'].map((pk) => table.put({ pk }, forever)));
     database.calls.length = 0;
-    const items = await table.getMany([{ pk: 'm1' }, { pk: 'missing' }, { pk: 'm3' }], signal);
+    const items = await table.getMany([{ pk: 'm1' }, { pk: 'missing' }, { pk: 'm3' }], forever);
     expect(items.map(({ pk }) => pk).toSorted()).toEqual(['m1', 'm3']);
     expect(database.calls).toEqual([{ operation: 'BatchGetItem', table: 'registrations' }]);
-    expect(await table.getMany([], signal)).toEqual([]);
+    expect(await table.getMany([], forever)).toEqual([]);
     expect(database.calls).toHaveLength(1);
   });
 
   it('updates the attributes of an expression, and returns the updated item', async () => {
     const names = { '#count': 'count' };
-    await table.put({ pk: 'u', count: 1, other: 'stays' }, signal);
+    await table.put({ pk: 'u', count: 1, other: 'stays' }, forever);
     const update = { update: 'SET #count = #count + :one', names, values: { ':one': 1 } };
-    expect(await table.update({ pk: 'u' }, update, signal)).toEqual({ pk: 'u', count: 2, other: 'stays' });
+    expect(await table.update({ pk: 'u' }, update, forever)).toEqual({ pk: 'u', count: 2, other: 'stays' });
   });
 
   it('writes nothing if a condition fails', async () => {
-    await table.put({ pk: 'c', value: 1 }, signal);
+    await table.put({ pk: 'c', value: 1 }, forever);
     const condition = { condition: 'attribute_not_exists(pk)' };
-    expect(await failure(table.put({ pk: 'c', value: 2 }, signal, condition))).toBeInstanceOf(ConditionFailed);
-    expect(await failure(table.delete({ pk: 'c' }, signal, condition))).toBeInstanceOf(ConditionFailed);
+    expect(await failure(table.put({ pk: 'c', value: 2 }, forever, condition))).toBeInstanceOf(ConditionFailed);
+    expect(await failure(table.delete({ pk: 'c' }, forever, condition))).toBeInstanceOf(ConditionFailed);
     const update = { update: 'SET #v = :two', names: { '#v': 'value' }, values: { ':two': 2 }, ...condition };
-    expect(await failure(table.update({ pk: 'c' }, update, signal))).toBeInstanceOf(ConditionFailed);
-    expect(await table.get({ pk: 'c' }, signal)).toEqual({ pk: 'c', value: 1 });
+    expect(await failure(table.update({ pk: 'c' }, update, forever))).toBeInstanceOf(ConditionFailed);
+    expect(await table.get({ pk: 'c' }, forever)).toEqual({ pk: 'c', value: 1 });
   });
 
   it('deletes items, also missing ones', async () => {
-    await table.put({ pk: 'd' }, signal);
-    await table.delete({ pk: 'd' }, signal);
-    await table.delete({ pk: 'd' }, signal);
-    expect(await table.get({ pk: 'd' }, signal)).toBeUndefined();
+    await table.put({ pk: 'd' }, forever);
+    await table.delete({ pk: 'd' }, forever);
+    await table.delete({ pk: 'd' }, forever);
+    expect(await table.get({ pk: 'd' }, forever)).toBeUndefined();
   });
 });
 
@@ -70,28 +70,28 @@ describe('A failing database', () => {
     ['throttled', 'throttled', 2, 'ProvisionedThroughputExceededException'],
     ['down', 'down', 2, 'ECONNREFUSED'],
   ] as const)('that is %s is asked three times', async (_, kind, survived, reason) => {
-    await table.put({ pk: 'f' }, signal);
+    await table.put({ pk: 'f' }, forever);
     database.faults.set({ kind, times: survived });
-    expect(await table.get({ pk: 'f' }, signal)).toEqual({ pk: 'f' });
+    expect(await table.get({ pk: 'f' }, forever)).toEqual({ pk: 'f' });
     database.faults.set({ kind, times: survived + 1 });
-    const error = await failure(table.get({ pk: 'f' }, signal));
+    const error = await failure(table.get({ pk: 'f' }, forever));
     expect(error).toBeInstanceOf(AwsFailure);
     expect(error).toMatchObject({ reason: expect.stringMatching(`${reason}|ECONNRESET`) });
     expect(database.faults.list()).toEqual([]);
-    expect(await table.get({ pk: 'f' }, signal)).toEqual({ pk: 'f' });
+    expect(await table.get({ pk: 'f' }, forever)).toEqual({ pk: 'f' });
   });
 
   it('that refuses is asked once', async () => {
     database.faults.set({ kind: 'refused', times: 2 });
-    expect(await failure(table.get({ pk: 'f' }, signal))).toMatchObject({ reason: 'AccessDeniedException' });
+    expect(await failure(table.get({ pk: 'f' }, forever))).toMatchObject({ reason: 'AccessDeniedException' });
     expect(database.calls).toHaveLength(1);
   });
 
   it('that takes more than three seconds is asked again', async () => {
-    await table.put({ pk: 's' }, signal);
+    await table.put({ pk: 's' }, forever);
     database.faults.set({ kind: 'slow', times: 1, ms: 20_000 });
     const start = performance.now();
-    expect(await table.get({ pk: 's' }, signal)).toEqual({ pk: 's' });
+    expect(await table.get({ pk: 's' }, forever)).toEqual({ pk: 's' });
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 
@@ -104,7 +104,7 @@ describe('A failing database', () => {
   });
 
   it('has no data of the item in its message', async () => {
-    const error = await failure(table.put({ pk: 'x'.repeat(3_000), secret: 'hidden' }, signal));
+    const error = await failure(table.put({ pk: 'x'.repeat(3_000), secret: 'hidden' }, forever));
     expect(error).toMatchObject({ name: 'AwsFailure', message: 'ValidationException' });
   });
 });

@@ -5,8 +5,8 @@ import { startEvents } from '../../../infra/local/stand-ins/events.ts';
 import { eventBus, type PutEvent } from '../../../lib/aws/eventbridge.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { clientSettings } from '../../support/database.ts';
+import { forever } from '../../support/outcomes.ts';
 
-const signal = new AbortController().signal;
 const ENTRY = { source: 'broker.api', detailType: 'AccountOpened', detail: '{"id":"o-1"}' };
 
 let faults: Faults;
@@ -24,13 +24,13 @@ beforeEach(async () => {
 
 describe('An event', () => {
   it('is put on the bus with its source, its type and its detail', async () => {
-    await put(ENTRY, signal);
+    await put(ENTRY, forever);
     expect(bus.list()).toMatchObject([{ source: 'broker.api', 'detail-type': 'AccountOpened', detail: { id: 'o-1' } }]);
   });
 
   it('that the bus has no time for is put again', async () => {
     faults.set({ kind: 'throttled', times: 2 });
-    await put(ENTRY, signal);
+    await put(ENTRY, forever);
     expect(bus.list()).toHaveLength(1);
   });
 
@@ -39,7 +39,7 @@ describe('An event', () => {
     ['refused with its call', 'refused', 'AccessDeniedException'],
   ] as const)('that is %s has failed, with the word of the service', async (_, kind, reason) => {
     faults.set({ kind, times: 9 });
-    const failure = await put(ENTRY, signal).catch((error: unknown) => error);
+    const failure = await put(ENTRY, forever).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(AwsFailure);
     expect(failure).toMatchObject({ reason });
     expect(bus.list()).toEqual([]);

@@ -5,8 +5,7 @@ import { type S3StandIn, startS3 } from '../../../infra/local/stand-ins/s3.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type NewObject, type ObjectStore, objectStore } from '../../../lib/aws/s3.ts';
 import { clientSettings } from '../../support/database.ts';
-
-const signal = new AbortController().signal;
+import { forever } from '../../support/outcomes.ts';
 
 let faults: Faults;
 let s3: S3StandIn;
@@ -27,7 +26,7 @@ function object(key: string, content = 'content'): NewObject {
 
 describe('An object', () => {
   it('is put with its content, type and metadata, to be downloaded and not shown', async () => {
-    await store.put(object('registrations/r-1/1'), signal);
+    await store.put(object('registrations/r-1/1'), forever);
     expect([...s3.objects.keys()]).toEqual(['documents/registrations/r-1/1']);
     expect(s3.objects.get('documents/registrations/r-1/1')).toMatchObject({
       body: Buffer.from('content'),
@@ -39,13 +38,13 @@ describe('An object', () => {
 
   it('of three megabytes arrives whole', async () => {
     const large = object('large', 'x'.repeat(3 * 1024 * 1024));
-    await store.put(large, signal);
+    await store.put(large, forever);
     expect(s3.objects.get('documents/large')?.body.equals(large.body)).toBe(true);
   });
 
   it('that is damaged on the way is refused', async () => {
     const damaged = { ...object('damaged'), body: Buffer.from('kontent') };
-    await expect(store.put(damaged, signal)).rejects.toMatchObject({ reason: 'BadDigest' });
+    await expect(store.put(damaged, forever)).rejects.toMatchObject({ reason: 'BadDigest' });
     expect(s3.objects.size).toBe(0);
   });
 });
@@ -54,25 +53,25 @@ describe('The tags of an object', () => {
   const tagsOf = (key: string) => s3.objects.get(`documents/${key}`)?.tags;
 
   it('are stored with it, and can be deleted, also twice', async () => {
-    await store.put({ ...object('tagged'), tag: { Key: 'a b', Value: 'c=d/ü' } }, signal);
+    await store.put({ ...object('tagged'), tag: { Key: 'a b', Value: 'c=d/ü' } }, forever);
     expect(tagsOf('tagged')).toEqual({ 'a b': 'c=d/ü' });
-    await store.deleteTags('tagged', signal);
-    await store.deleteTags('tagged', signal);
+    await store.deleteTags('tagged', forever);
+    await store.deleteTags('tagged', forever);
     expect(tagsOf('tagged')).toEqual({});
     expect(s3.objects.get('documents/tagged')?.contentType).toBe('application/pdf');
   });
 
   it('cannot be deleted without an object', async () => {
-    await expect(store.deleteTags('nothing', signal)).rejects.toMatchObject({ reason: 'NoSuchKey' });
+    await expect(store.deleteTags('nothing', forever)).rejects.toMatchObject({ reason: 'NoSuchKey' });
   });
 
   it('are deleted with three attempts', async () => {
-    await store.put({ ...object('kept'), tag: { Key: 'registration', Value: 'pending' } }, signal);
+    await store.put({ ...object('kept'), tag: { Key: 'registration', Value: 'pending' } }, forever);
     faults.set({ kind: 'throttled', times: 2 });
-    await store.deleteTags('kept', signal);
+    await store.deleteTags('kept', forever);
     expect(tagsOf('kept')).toEqual({});
     faults.set({ kind: 'throttled', times: 3 });
-    await expect(store.deleteTags('kept', signal)).rejects.toMatchObject({ reason: 'SlowDown' });
+    await expect(store.deleteTags('kept', forever)).rejects.toMatchObject({ reason: 'SlowDown' });
   });
 });
 
@@ -82,10 +81,10 @@ describe('A failing object store', () => {
     ['down', 'ECONN(REFUSED|RESET)'],
   ] as const)('that is %s is asked three times', async (kind, reason) => {
     faults.set({ kind, times: 2 });
-    await store.put(object('second'), signal);
+    await store.put(object('second'), forever);
     expect(s3.objects.size).toBe(1);
     faults.set({ kind, times: 3 });
-    const failure: unknown = await store.put(object('third'), signal).catch((error: unknown) => error);
+    const failure: unknown = await store.put(object('third'), forever).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(AwsFailure);
     expect((failure as AwsFailure).reason).toMatch(new RegExp(`^${reason}$`));
     expect(faults.list()).toEqual([]);
@@ -93,7 +92,7 @@ describe('A failing object store', () => {
 
   it('that refuses is asked once', async () => {
     faults.set({ kind: 'refused', times: 1 });
-    await expect(store.put(object('refused'), signal)).rejects.toMatchObject({ reason: 'AccessDenied' });
+    await expect(store.put(object('refused'), forever)).rejects.toMatchObject({ reason: 'AccessDenied' });
     expect(s3.requests).toBe(1);
   });
 

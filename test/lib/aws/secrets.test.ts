@@ -4,8 +4,8 @@ import { startSecrets } from '../../../infra/local/stand-ins/secrets.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { parsedSecret, type ReadSecret, secretReader } from '../../../lib/aws/secrets.ts';
 import { clientSettings } from '../../support/database.ts';
+import { forever } from '../../support/outcomes.ts';
 
-const signal = new AbortController().signal;
 const MINUTE = 60_000;
 
 let faults: Faults;
@@ -26,13 +26,13 @@ beforeEach(async () => {
 
 describe('A secret', () => {
   it('is read by name, once in five minutes', async () => {
-    expect(await read('platform/x', signal)).toBe('{"password":"first"}');
+    expect(await read('platform/x', forever)).toBe('{"password":"first"}');
     secrets.set('platform/x', '{"password":"second"}');
     now += 5 * MINUTE - 1;
-    expect(await read('platform/x', signal)).toBe('{"password":"first"}');
+    expect(await read('platform/x', forever)).toBe('{"password":"first"}');
     expect(requests()).toBe(1);
     now += 1;
-    expect(await read('platform/x', signal)).toBe('{"password":"second"}');
+    expect(await read('platform/x', forever)).toBe('{"password":"second"}');
     expect(requests()).toBe(2);
   });
 
@@ -42,25 +42,25 @@ describe('A secret', () => {
       parsed.push(text);
       return JSON.parse(text) as unknown;
     });
-    expect(await secret(signal)).toEqual({ password: 'first' });
-    expect(await secret(signal)).toEqual({ password: 'first' });
+    expect(await secret(forever)).toEqual({ password: 'first' });
+    expect(await secret(forever)).toEqual({ password: 'first' });
     secrets.set('platform/x', '{"password":"second"}');
     now += 5 * MINUTE;
-    expect(await secret(signal)).toEqual({ password: 'second' });
+    expect(await secret(forever)).toEqual({ password: 'second' });
     expect(parsed).toEqual(['{"password":"first"}', '{"password":"second"}']);
   });
 
   it('that is cached is used while it cannot be refreshed, and is read again half a minute later', async () => {
-    await read('platform/x', signal);
+    await read('platform/x', forever);
     secrets.set('platform/x', '{"password":"second"}');
     now += 5 * MINUTE;
     faults.set({ kind: 'refused', times: 1 });
-    expect(await read('platform/x', signal)).toBe('{"password":"first"}');
+    expect(await read('platform/x', forever)).toBe('{"password":"first"}');
     now += 30_000 - 1;
-    expect(await read('platform/x', signal)).toBe('{"password":"first"}');
+    expect(await read('platform/x', forever)).toBe('{"password":"first"}');
     expect(requests()).toBe(2);
     now += 1;
-    expect(await read('platform/x', signal)).toBe('{"password":"second"}');
+    expect(await read('platform/x', forever)).toBe('{"password":"second"}');
   });
 
   it.each([
@@ -71,25 +71,25 @@ describe('A secret', () => {
     'that was never read fails when the service is %s, and is read afterwards',
     async (kind, times, reason) => {
       faults.set({ kind, times });
-      const failure: unknown = await read('platform/x', signal).catch((error: unknown) => error);
+      const failure: unknown = await read('platform/x', forever).catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(AwsFailure);
       expect((failure as AwsFailure).reason).toMatch(new RegExp(`^${reason}$`));
       expect(faults.list()).toEqual([]);
-      expect(await read('platform/x', signal)).toBe('{"password":"first"}');
+      expect(await read('platform/x', forever)).toBe('{"password":"first"}');
     },
   );
 
   it('that was deleted is not used for more than an hour', async () => {
-    await read('platform/x', signal);
+    await read('platform/x', forever);
     secrets.delete('platform/x');
     now += 60 * MINUTE - 1;
-    expect(await read('platform/x', signal)).toBe('{"password":"first"}');
+    expect(await read('platform/x', forever)).toBe('{"password":"first"}');
     now += 30_000;
-    await expect(read('platform/x', signal)).rejects.toMatchObject({ reason: 'ResourceNotFoundException' });
+    await expect(read('platform/x', forever)).rejects.toMatchObject({ reason: 'ResourceNotFoundException' });
   });
 
   it('that is not there fails', async () => {
-    await expect(read('platform/y', signal)).rejects.toMatchObject({ reason: 'ResourceNotFoundException' });
+    await expect(read('platform/y', forever)).rejects.toMatchObject({ reason: 'ResourceNotFoundException' });
   });
 
   it('is waited for no longer than there is time', async () => {

@@ -16,8 +16,8 @@ import {
   type Passage,
   phone,
   SECOND,
-  signal,
 } from '../../support/limits.ts';
+import { forever } from '../../support/outcomes.ts';
 import { runs } from '../../support/runs.ts';
 
 const world = new LimitsWorld();
@@ -64,7 +64,7 @@ describe('Of many requests at once for one recipient', () => {
           [`n_${window}`, max],
           [`from_${window}`, world.now - MINUTE],
         ]);
-        await world.database.tables.limits.put({ pk, ...Object.fromEntries(entries) }, signal);
+        await world.database.tables.limits.put({ pk, ...Object.fromEntries(entries) }, forever);
       }
       const items = () => Promise.all([...counters.values()].map((one) => world.item(one)));
       const before = await items();
@@ -120,7 +120,7 @@ describe('In any order of simultaneous requests', () => {
           [1, 2, 3, 4].map(() => async (table: Table) => {
             const limits = world.limits(tight, table);
             const { counted } = await world.pass(limits, { recipient: MOBILE, source: '192.0.2.1' });
-            await limits.release(counted, signal);
+            await limits.release(counted, forever);
           }),
         );
         const again = await world.pass(world.limits(tight), { recipient: MOBILE, source: '192.0.2.1' });
@@ -224,7 +224,7 @@ it('Every history of requests one after another goes as in a naive model', async
         if (others > 0) continue;
         for (const one of message) one.count(world.now);
         if (!fails) continue;
-        await limits.release(passage.counted, signal);
+        await limits.release(passage.counted, forever);
         for (const one of [own, ...message]) one.release();
       }
     }),
@@ -270,7 +270,7 @@ it('With any loss of writes and answers, the limits hold in every window', async
         // Its own releases may fail too.
         const passage = await world.pass(limits, { recipient: phone(recipient), source }).catch(() => undefined);
         if (passage?.kind !== 'allowed') continue;
-        if (fails) await limits.release(passage.counted, signal).catch(() => {});
+        if (fails) await limits.release(passage.counted, forever).catch(() => {});
         if (fails) continue;
         for (const { counter, item } of passage.counted) {
           for (const [window, max] of counter.windows) {
@@ -290,7 +290,7 @@ describe('A count that is released', () => {
     const limits = world.limits();
     const asked = world.asked({ recipient: MOBILE });
     const { counted } = await world.pass(limits, asked);
-    await limits.release(counted, signal);
+    await limits.release(counted, forever);
     expect(await world.pass(limits, asked)).toMatchObject({ kind: 'allowed' });
     expect(await world.pass(limits, asked)).toMatchObject({ waits: 60 });
   });
@@ -301,7 +301,7 @@ describe('A count that is released', () => {
     const { counted } = await world.pass(limits, number(1));
     world.now += HOUR;
     await world.pass(limits, number(2));
-    await limits.release(counted, signal);
+    await limits.release(counted, forever);
     expect(await world.pass(limits, number(3))).toMatchObject({ kind: 'allowed' });
     expect(await world.pass(limits, number(4))).toMatchObject({ kind: 'reached' });
     // The day is the same.
@@ -315,7 +315,7 @@ describe('A count that is released', () => {
     const { counted } = await world.pass(limits, { recipient: MOBILE });
     world.now += MINUTE;
     await world.pass(limits, { recipient: MOBILE });
-    await limits.release(counted, signal);
+    await limits.release(counted, forever);
     expect(await world.pass(limits, { recipient: MOBILE })).toMatchObject({ waits: 120 });
   });
 });

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
 import type { Recipient } from '../../../lib/validators/registration.ts';
-import { type Asked, DAY, HOUR, LimitsWorld, MINUTE, mail, OFF, phone, SECOND, signal } from '../../support/limits.ts';
+import { type Asked, DAY, HOUR, LimitsWorld, MINUTE, mail, OFF, phone, SECOND } from '../../support/limits.ts';
+import { forever } from '../../support/outcomes.ts';
 
 const world = new LimitsWorld();
 const ANN = mail('ann@example.com');
@@ -87,7 +88,7 @@ describe.each<[string, keyof Limits, number, () => Asked]>([
     const counters = await world.counters(asked, { ...OFF, [name]: 1_000_000 });
     for (const { pk, windows } of counters.values()) {
       const update = `SET n_${windows[0]?.[0]} = :n`;
-      await world.database.tables.limits.update({ pk }, { update, values: { ':n': 999_999 } }, signal);
+      await world.database.tables.limits.update({ pk }, { update, values: { ':n': 999_999 } }, forever);
     }
     expect(await world.pass(limits, asked)).toMatchObject({ kind: 'allowed' });
     expect(await world.pass(limits, asked)).toMatchObject({ kind: 'reached' });
@@ -182,8 +183,8 @@ describe('Unknown ids', () => {
     for (let i = 0; i < 30; i += 1) {
       const admission = await world.admit(limits, { source });
       expect(admission.source.kind).toBe('allowed');
-      expect((await admission.countWrongId(signal)).kind).toBe('allowed');
-      await limits.release(admission.source.counted, signal);
+      expect((await admission.countWrongId(forever)).kind).toBe('allowed');
+      await limits.release(admission.source.counted, forever);
       world.now += SECOND;
     }
     expect(await world.pass(limits, { source })).toMatchObject({ waits: 570 });
@@ -197,7 +198,7 @@ describe('Unknown ids', () => {
     const admissions = await Promise.all(
       Array.from({ length: 50 }, () => world.admit(limits, { source: '192.0.2.1' })),
     );
-    const counts = await Promise.all(admissions.map((one) => one.countWrongId(signal)));
+    const counts = await Promise.all(admissions.map((one) => one.countWrongId(forever)));
     expect(counts.filter(({ kind }) => kind === 'allowed')).toHaveLength(30);
   });
 });
@@ -206,7 +207,7 @@ const OFF_BUT_WRONG = { ...OFF, wrongIdsPer10Minutes: 30 };
 describe('Replays and confirmations', () => {
   it('of one key are 30 an hour', async () => {
     const limits = world.limits();
-    const replay = (key: string) => limits.countReplay(['registration', '192.0.2.1', key], world.pepper, signal);
+    const replay = (key: string) => limits.countReplay(['registration', '192.0.2.1', key], world.pepper, forever);
     for (let i = 0; i < 30; i += 1) expect((await replay('one')).kind).toBe('allowed');
     expect(await replay('one')).toMatchObject({ kind: 'reached', retryAfterSeconds: 3_600 });
     expect((await replay('other')).kind).toBe('allowed');
@@ -214,7 +215,7 @@ describe('Replays and confirmations', () => {
 
   it('of one source are 10 in 10 minutes, of one /48 20 different /64 an hour, apart from its registrations', async () => {
     const limits = world.limits({ sourcePer10Minutes: 1, networkSourcesPerHour: 1 });
-    const confirm = (source: string) => limits.countConfirmation(source, world.pepper, signal);
+    const confirm = (source: string) => limits.countConfirmation(source, world.pepper, forever);
     await world.pass(limits, { source: '2001:db8:1:1::1' });
     for (let i = 0; i < 10; i += 1) expect((await confirm('2001:db8:1:1::1')).kind).toBe('allowed');
     expect(await confirm('2001:db8:1:1::2')).toMatchObject({ kind: 'reached', retryAfterSeconds: 600 });
@@ -254,7 +255,7 @@ describe('The table', () => {
     await world.pass(limits, { recipient: MOBILE });
     world.database.calls.length = 0;
     const admission = await world.admit(limits, { recipient: MOBILE });
-    expect((await admission.countRecipient(signal)).kind).toBe('reached');
+    expect((await admission.countRecipient(forever)).kind).toBe('reached');
     expect(world.database.calls.map(({ operation }) => operation).toSorted()).toEqual(['BatchGetItem', 'UpdateItem']);
   });
 
@@ -268,7 +269,11 @@ describe('The table', () => {
     for (const [call, kinds] of broken) {
       const limits = world.limits({}, { ...table, [call]: down });
       const admission = await world.admit(limits, { recipient: MOBILE });
-      const decisions = [admission.source, await admission.countRecipient(signal), await admission.countShared(signal)];
+      const decisions = [
+        admission.source,
+        await admission.countRecipient(forever),
+        await admission.countShared(forever),
+      ];
       expect(decisions.map(({ kind }) => kind)).toEqual(kinds);
     }
   });

@@ -65,14 +65,6 @@ describe('a generated password', () => {
       ]
     `);
   });
-
-  it('for the investor is never the one for the master', () => {
-    fc.assert(
-      fc.property(origins, (from) => {
-        expect(derivePassword({ ...from, role: 'investor' })).not.toBe(derivePassword({ ...from, role: 'master' }));
-      }),
-    );
-  });
 });
 
 describe.each(['web-api', 'web-registration', 'interface-gateway'] as const)('a simulated server of %s', (protocol) => {

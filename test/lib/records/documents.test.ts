@@ -8,8 +8,7 @@ import { s3Documents } from '../../../lib/records/documents.ts';
 import type { CheckedDocument } from '../../../lib/validators/custom-fields.ts';
 import { clientSettings } from '../../support/database.ts';
 import { FILES } from '../../support/document-files.ts';
-
-const signal = new AbortController().signal;
+import { forever } from '../../support/outcomes.ts';
 
 function document(bytes: Uint8Array, given: Partial<CheckedDocument> = {}): CheckedDocument {
   return { fieldKey: 'd0cUpl', index: 0, id: 'passport', name: 'passport.pdf', bytes, ...given };
@@ -135,7 +134,7 @@ describe('A stored document', () => {
     const stored = await documents.store(
       'r-1',
       [document(FILES.pdf), document(FILES.png, { fieldKey: 'other', index: 1, id: 'selfie', name: 'me.png' })],
-      signal,
+      forever,
     );
     expect(stored).toEqual([
       {
@@ -182,13 +181,13 @@ describe('A stored document', () => {
     ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
   ])('that is a %s is kept as %s', async (file, type) => {
     const { documents } = storeOf();
-    expect(await documents.store('r-1', [document(FILES[file])], signal)).toMatchObject([{ media_type: type }]);
+    expect(await documents.store('r-1', [document(FILES[file])], forever)).toMatchObject([{ media_type: type }]);
   });
 
   it('of text is kept as the kind of text that the form accepts', async () => {
     const { documents } = storeOf();
     const csv = document(FILES.text, { accept: ['application/pdf', 'text/csv'] });
-    expect(await documents.store('r-1', [csv], signal)).toMatchObject([{ media_type: 'text/csv' }]);
+    expect(await documents.store('r-1', [csv], forever)).toMatchObject([{ media_type: 'text/csv' }]);
   });
 
   it.each([
@@ -199,7 +198,7 @@ describe('A stored document', () => {
     ['', ''],
   ])('of the name %j has it as metadata in ASCII', async (name, encoded) => {
     const { documents, objects } = storeOf();
-    await documents.store('r-1', [document(FILES.pdf, { name })], signal);
+    await documents.store('r-1', [document(FILES.pdf, { name })], forever);
     expect(objects[0]?.metadata['file-name']).toBe(encoded);
     expect(objects[0]?.key).toBe('registrations/r-1/1');
   });
@@ -207,7 +206,7 @@ describe('A stored document', () => {
   it('of the longest names has metadata that S3 takes, cut at a character', async () => {
     const { documents, objects } = storeOf();
     const long = '\u{1f4c4}'.repeat(255);
-    await documents.store('r-1', [document(FILES.pdf, { name: long, id: long, fieldKey: long })], signal);
+    await documents.store('r-1', [document(FILES.pdf, { name: long, id: long, fieldKey: long })], forever);
     const metadata = Object.entries(objects[0]?.metadata ?? {});
     expect(metadata.reduce((sum, [name, value]) => sum + name.length + value.length, 0)).toBeLessThanOrEqual(2_048);
     for (const [, value] of metadata) expect(decodeURIComponent(value)).toMatch(/^\u{1f4c4}+$/u);
@@ -222,7 +221,7 @@ describe('A stored document', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       under -= 1;
     });
-    await documents.store('r-1', [document(FILES.pdf), document(FILES.png), document(FILES.gif)], signal);
+    await documents.store('r-1', [document(FILES.pdf), document(FILES.png), document(FILES.gif)], forever);
     expect(most).toBe(3);
   });
 
@@ -233,7 +232,7 @@ describe('A stored document', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       ended += 1;
     });
-    const storing = documents.store('r-1', [document(FILES.pdf), document(FILES.png)], signal);
+    const storing = documents.store('r-1', [document(FILES.pdf), document(FILES.png)], forever);
     await expect(storing).rejects.toBeInstanceOf(AwsFailure);
     expect(ended).toBe(1);
   });
@@ -246,17 +245,17 @@ describe('A stored document', () => {
     };
     const documents = s3Documents('documents', { open });
     expect(await documents.inspect([])).toEqual([]);
-    expect(await documents.store('r-1', [], signal)).toEqual([]);
-    await documents.keep([], signal);
+    expect(await documents.store('r-1', [], forever)).toEqual([]);
+    await documents.keep([], forever);
     expect(opened).toBe(0);
-    await documents.store('r-1', [document(FILES.pdf)], signal);
-    await documents.store('r-2', [document(FILES.pdf)], signal);
+    await documents.store('r-1', [document(FILES.pdf)], forever);
+    await documents.store('r-2', [document(FILES.pdf)], forever);
     expect(opened).toBe(1);
   });
 
   it('is in S3 unchanged', async () => {
     const { s3, documents } = await realStore({});
-    await documents.store('r-1', [document(FILES.png, { name: 'ü.png' })], signal);
+    await documents.store('r-1', [document(FILES.png, { name: 'ü.png' })], forever);
     expect(s3.objects.get('documents/registrations/r-1/1')).toMatchObject({
       body: FILES.png,
       contentType: 'image/png',
@@ -271,32 +270,32 @@ describe('A document of a registration that may be confirmed', () => {
 
   it('has the tag by which it disappears, until it is kept', async () => {
     const { s3, documents } = await realStore({ tagged: true });
-    const stored = await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], signal);
+    const stored = await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], forever);
     const tags = () => KEYS.map((key) => s3.objects.get(`documents/${key}`)?.tags);
     expect(tags()).toEqual([{ registration: 'pending' }, { registration: 'pending' }]);
-    await documents.keep(stored, signal);
+    await documents.keep(stored, forever);
     expect(tags()).toEqual([{}, {}]);
-    await documents.keep(stored, signal);
+    await documents.keep(stored, forever);
     expect(s3.objects.get(`documents/${KEYS[0]}`)?.body.equals(FILES.png)).toBe(true);
   });
 
   it('keeps the verdict of its scan, and does not change until it has one', async () => {
     const { s3, documents } = await realStore({ tagged: true, scanned: true });
-    const stored = await documents.store('r-1', [document(FILES.png)], signal);
+    const stored = await documents.store('r-1', [document(FILES.png)], forever);
     const tags = () => s3.objects.get(`documents/${KEYS[0]}`)?.tags;
-    await documents.keep(stored, signal);
+    await documents.keep(stored, forever);
     expect(tags()).toMatchObject({ registration: 'pending' });
     s3.scan(`documents/${KEYS[0]}`);
     expect(tags()).toEqual({ registration: 'pending', GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' });
     for (let times = 0; times < 2; times += 1) {
-      await documents.keep(stored, signal);
+      await documents.keep(stored, forever);
       expect(tags()).toEqual({ GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' });
     }
   });
 
   it('has no tag where none can be confirmed', async () => {
     const { s3, documents } = await realStore({});
-    await documents.store('r-1', [document(FILES.png)], signal);
+    await documents.store('r-1', [document(FILES.png)], forever);
     expect(s3.objects.get(`documents/${KEYS[0]}`)?.tags).toEqual({});
   });
 
@@ -304,7 +303,7 @@ describe('A document of a registration that may be confirmed', () => {
     const { documents } = await realStore({ tagged: true });
     const keeping = documents.keep(
       KEYS.map((key) => ({ key })),
-      signal,
+      forever,
     );
     await expect(keeping).rejects.toMatchObject({ reason: 'NoSuchKey' });
   });

@@ -3,6 +3,7 @@ import type { BusEntry } from '../../../lib/aws/eventbridge.ts';
 import { busPublisher } from '../../../lib/records/event-bus.ts';
 import { accountOpened, lazyEvents } from '../../../lib/records/events.ts';
 import { checkEvent } from '../../support/events.ts';
+import { forever } from '../../support/outcomes.ts';
 
 const RECORD = {
   user_id: 'u-1',
@@ -18,8 +19,6 @@ const RECORD = {
   opened_at: '2026-11-22T10:00:00.000Z',
 } as const;
 
-const signal = new AbortController().signal;
-
 describe('The event of an opened account', () => {
   it('has the operation for its id, and the members of the record', () => {
     const { operation_id: id, ...members } = RECORD;
@@ -34,14 +33,14 @@ describe('An event', () => {
     const published: BusEntry[] = [];
     const publish = busPublisher(async (entry) => void published.push(entry));
     const detail = accountOpened(RECORD);
-    await publish('AccountOpened', Object.assign({ name: 'Ann Lee' }, detail), signal);
+    await publish('AccountOpened', Object.assign({ name: 'Ann Lee' }, detail), forever);
     expect(JSON.parse(published[0]?.detail ?? '')).toEqual(detail);
   });
 
   it('that its schema does not know is not published', async () => {
     const publish = busPublisher(() => expect.fail());
     const detail = { ...accountOpened(RECORD), login: 0.5 };
-    await expect(publish('AccountOpened', detail, signal)).rejects.toThrow();
+    await expect(publish('AccountOpened', detail, forever)).rejects.toThrow();
   });
 
   it('that differs from the document is noticed by the tests', () => {
@@ -62,7 +61,7 @@ describe('The bus', () => {
     });
     events.prepare();
     expect(opened).toBe(1);
-    await expect(events.publish('AccountOpened', accountOpened(RECORD), signal)).rejects.toThrow('not there');
+    await expect(events.publish('AccountOpened', accountOpened(RECORD), forever)).rejects.toThrow('not there');
     expect(opened).toBe(1);
   });
 
@@ -74,8 +73,8 @@ describe('The bus', () => {
       return busPublisher(async (entry) => void published.push(entry));
     });
     expect(opened).toBe(0);
-    await events.publish('AccountOpened', accountOpened(RECORD), signal);
-    await events.publish('AccountOpened', accountOpened(RECORD), signal);
+    await events.publish('AccountOpened', accountOpened(RECORD), forever);
+    await events.publish('AccountOpened', accountOpened(RECORD), forever);
     expect(opened).toBe(1);
     expect(published[0]).toMatchObject({ source: 'broker.api', detailType: 'AccountOpened' });
     expect(published).toHaveLength(2);

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FAULTS, FakeConfirmations, MINUTE, type StepFault, stepsWith } from '../../support/confirmation-fakes.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
-
-const signal = new AbortController().signal;
+import { forever } from '../../support/outcomes.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -42,7 +41,7 @@ function answerTo(what: string, fault: StepFault): 204 | 'problem' | 'killed' {
 async function registered(own = database) {
   const world = new FakeConfirmations(own);
   const id = await world.register({ documents: 2 });
-  const confirmation = async () => (await world.registrations.get(id, signal))?.confirmation;
+  const confirmation = async () => (await world.registrations.get(id, forever))?.confirmation;
   return { world, id, confirmation };
 }
 

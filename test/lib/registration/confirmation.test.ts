@@ -4,8 +4,7 @@ import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { DAY, FakeConfirmations, type Given, MINUTE, NOW, TWO_KEYS } from '../../support/confirmation-fakes.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { interleave } from '../../support/interleave.ts';
-
-const signal = new AbortController().signal;
+import { forever } from '../../support/outcomes.ts';
 
 let database: TestDatabase;
 let world: FakeConfirmations;
@@ -59,9 +58,9 @@ describe('The right code and password', () => {
     const id = await world.register();
     await world.confirm();
     world.now = NOW + 30 * DAY - 1_000;
-    expect(await world.registrations.get(id, signal)).toMatchObject({ confirmation: { published: true } });
+    expect(await world.registrations.get(id, forever)).toMatchObject({ confirmation: { published: true } });
     world.now = NOW + 30 * DAY;
-    expect(await world.registrations.get(id, signal)).toBeUndefined();
+    expect(await world.registrations.get(id, forever)).toBeUndefined();
   });
 
   it.each([
@@ -280,7 +279,7 @@ describe('Guesses', () => {
           guesses.map((code) => (table) => world.confirm({ code }, { table })),
           (waiting) => (choices.next().value ?? 0) % waiting,
         );
-        const [indexed] = await world.registrations.list({ otp_type: 'email', address: world.address }, signal);
+        const [indexed] = await world.registrations.list({ otp_type: 'email', address: world.address }, forever);
         expect(indexed?.guesses.length).toBe(Math.min(5, wrong + 1));
         expect(world.published).toHaveLength(answers.includes(204) ? 1 : 0);
         expect(answers.slice(0, wrong).every((answer) => answer === 'code_not_accepted')).toBe(true);
