@@ -228,7 +228,7 @@ it('Every history of requests one after another goes as in a naive model', async
         for (const one of [own, ...message]) one.release();
       }
     }),
-    runs(8),
+    runs(5),
   );
 });
 
@@ -281,7 +281,7 @@ it('With any loss of writes and answers, the limits hold in every window', async
         }
       }
     }),
-    runs(12),
+    runs(8),
   );
 });
 
