@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { type Expression, type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
 import { awaitAll } from '../deadline.ts';
 
@@ -30,6 +29,15 @@ export interface Count {
 }
 export type Counted = NonNullable<Count['counted']>;
 
+/** How a request counts. */
+export interface Counting {
+  table: Table;
+  /** Of the request. */
+  id: string;
+  now: () => number;
+  signal: AbortSignal;
+}
+
 /**
  * Counts a request if all windows have room, in one conditional write. The write depends on which windows are over. If
  * the item has changed since it was read, the condition fails, and the next attempt uses the new item. A write that the
@@ -37,15 +45,12 @@ export type Counted = NonNullable<Count['counted']>;
  * @param seen the item that was read before; absent: a new one. @param early reads the item for the second attempt
  */
 export async function count(
-  table: Table,
+  { table, id, now, signal }: Counting,
   counter: Counter,
-  now: () => number,
-  signal: AbortSignal,
   seen?: Item,
   early?: () => Promise<Item | undefined>,
 ): Promise<Count> {
   const { pk } = counter;
-  const id = randomUUID();
   const read = () => table.get({ pk }, signal);
   try {
     let item = seen;

@@ -17,7 +17,7 @@ export interface PasswordOrigin {
   /** The deployment's secret. */
   key: string | Uint8Array | KeyObject;
   /** The operation's random nonce. After its deletion, the password cannot be derived again. */
-  nonce: string | Uint8Array;
+  nonce: string;
   version: PlatformVersion;
 }
 
@@ -42,8 +42,8 @@ function firstMixed(
 ): string {
   let candidate = '';
   for (let counter = 0; ; counter += 1) {
-    const block = createHmac('sha256', key).update(`account-password\n${version}\n${role}\n${counter}\n`).update(nonce);
-    for (const byte of block.digest()) {
+    const text = `account-password\n${version}\n${role}\n${counter}\n${nonce}`;
+    for (const byte of createHmac('sha256', key).update(text).digest()) {
       if (byte >= USABLE_BYTES) continue;
       candidate += ALPHABET[byte % ALPHABET.length];
       if (candidate.length < LENGTH) continue;

@@ -6,7 +6,7 @@ import type { Documents } from '../records/documents.ts';
 import type { Events } from '../records/events.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
 import { PUBLISHING_MS, type Registrations, type StoredRegistration } from '../records/registrations.ts';
-import { isSameSeal, isSealedPassword, passwordSalt, sealGuess } from '../secrets/one-time-code.ts';
+import { isSameSeal, passwordDigest, passwordSalt, sealGuess } from '../secrets/one-time-code.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import type { ConfirmationRequest } from '../validators/confirmation.ts';
@@ -85,13 +85,12 @@ async function findRegistration(
     registrations.list(place, signal),
     ...pepper.keys.map((key) => hashPassword(password, passwordSalt(key, channel, address))),
   ]);
+  const digests = hashes.map(passwordDigest);
   const guesses = listed.flatMap((one) => {
     const binding = { registrationId: one.registration_id, channel, address };
     const guess = sealGuess(code, binding, one, pepper);
-    const hash = hashes[pepper.versions.indexOf(one.pepper_version)] ?? '';
-    return guess !== undefined && isSealedPassword(hash, binding, one, pepper)
-      ? [{ ...binding, guess, seals: one }]
-      : [];
+    const digest = digests[pepper.versions.indexOf(one.pepper_version)] ?? '';
+    return guess !== undefined && isSameSeal(one.password, digest) ? [{ ...binding, guess, seals: one }] : [];
   });
   const counted = await registrations.countGuesses(place, guesses, listed, signal);
   const right = guesses.find((one) => counted.has(one.registrationId) && isSameSeal(one.guess, one.seals.code));

@@ -1,4 +1,4 @@
-import { createHmac, type KeyObject, randomInt, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, type KeyObject, randomInt, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import { type Channel, CODE_VALID_MINUTES } from '../validators/otp-types.ts';
 import type { Pepper } from './pepper.ts';
@@ -33,18 +33,20 @@ export interface CodeBinding {
 
 export const SealsSchema = v.object({
   pepper_version: v.string(),
-  /** Of the code, and of the password's PHC string: HMAC-SHA-256, base64url. */
+  /** HMAC-SHA-256, base64url. */
   code: v.string(),
+  /** As `passwordDigest`. */
   password: v.string(),
   /** Of the code. Epoch milliseconds. */
   expires_at_ms: v.number(),
 });
 
-/** Verifies a code and a password. Useless without the pepper. */
+/** Verifies a code and a password. Without the pepper no code can be guessed. */
 export type Seals = v.InferOutput<typeof SealsSchema>;
 
 /**
- * Seals a code and a password for one registration. The code is valid for ten minutes from `now` (epoch milliseconds).
+ * Seals a code for one registration, next to the digest of its password. The code is valid for ten minutes from `now`
+ * (epoch milliseconds).
  * @param passwordHash its PHC string
  */
 export function sealSecrets(
@@ -55,8 +57,8 @@ export function sealSecrets(
 ): Seals {
   return {
     pepper_version: pepper.version,
-    code: seal('code', code, binding, pepper.keys[0]),
-    password: seal('password', passwordHash, binding, pepper.keys[0]),
+    code: seal(code, binding, pepper.keys[0]),
+    password: passwordDigest(passwordHash),
     expires_at_ms: now + CODE_VALID_MINUTES * 60_000,
   };
 }
@@ -67,13 +69,12 @@ export function sealSecrets(
  */
 export function sealGuess(guess: string, binding: CodeBinding, { pepper_version }: Seals, pepper: Pepper) {
   const key = pepper.key(pepper_version);
-  return key && seal('code', guess, binding, key);
+  return key && seal(guess, binding, key);
 }
 
-/** Whether this is the password's PHC string. False also if the pepper's key is gone. */
-export function isSealedPassword(passwordHash: string, binding: CodeBinding, seals: Seals, pepper: Pepper): boolean {
-  const key = pepper.key(seals.pepper_version);
-  return key !== undefined && isSameSeal(seals.password, seal('password', passwordHash, binding, key));
+/** The SHA-256 of a PHC string, base64url. It says no more than the string, which is in the registration's record. */
+export function passwordDigest(passwordHash: string): string {
+  return hash('sha256', passwordHash, 'base64url');
 }
 
 /** Takes as long for all seals of one length. */
@@ -82,8 +83,7 @@ export function isSameSeal(one: string, other: string): boolean {
   return expected.length === actual.length && timingSafeEqual(expected, actual);
 }
 
-function seal(kind: 'code' | 'password', text: string, binding: CodeBinding, key: KeyObject): string {
-  const { registrationId, channel, address } = binding;
-  const message = JSON.stringify([registrationId, channel, address, text]);
-  return createHmac('sha256', key).update(`${kind}\n${message}`).digest('base64url');
+function seal(code: string, { registrationId, channel, address }: CodeBinding, key: KeyObject): string {
+  const message = JSON.stringify([registrationId, channel, address, code]);
+  return createHmac('sha256', key).update(`code\n${message}`).digest('base64url');
 }

@@ -169,8 +169,10 @@ function dropBlanks(body: unknown): unknown {
   if (!isObject(body)) return body;
   const filled = { ...body };
   for (const name of FIXED_FIELDS) {
-    if (name === 'phone') filled.phone = dropEmpty(body.phone);
-    if (filled[name] === '' || filled[name] === undefined) delete filled[name];
+    if (!Object.hasOwn(body, name)) continue;
+    const value = name === 'phone' ? dropEmpty(body.phone) : body[name];
+    if (value === '' || value === undefined) delete filled[name];
+    else filled[name] = value;
   }
   return filled;
 }
