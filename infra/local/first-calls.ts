@@ -19,30 +19,16 @@ export function firstCalls({ forms, clients, connections }: Omit<CrmFile, 'local
   const connection = connections.find(({ host, demo, groups }) => host === LOCAL_HOST && !demo && groups !== undefined);
   const { id, platform, groups = [] } = connection ?? {};
   const group = Array.isArray(groups) ? groups[0] : Object.keys(groups)[0];
-  return {
-    ...(form === undefined
-      ? {}
-      : {
-          registration: {
-            path: '/public/v1/account/register/request',
-            body: {
-              email: 'nia@example.com',
-              type: 'trader',
-              name: 'Nia Newman',
-              otp_type: 'email',
-              password: 'correct horse',
-              repeat_password: 'correct horse',
-              form_id: form.id,
-            },
-          },
-        }),
-    ...(client === undefined || group === undefined
-      ? {}
-      : {
-          account: {
-            path: `/public/v1/users/${client.id}/${platform}/accounts`,
-            body: { connection_id: id, group, leverage: 100, send_email: true, send_pop_up: true },
-          },
-        }),
-  };
+  const password = 'correct horse';
+  const person = { email: 'nia@example.com', type: 'trader', name: 'Nia Newman', otp_type: 'email', password };
+  const calls: FirstCalls = {};
+  if (form !== undefined) {
+    const body = { ...person, repeat_password: password, form_id: form.id };
+    calls.registration = { path: '/public/v1/account/register/request', body };
+  }
+  if (client !== undefined && group !== undefined) {
+    const body = { connection_id: id, group, leverage: 100, send_email: true, send_pop_up: true };
+    calls.account = { path: `/public/v1/users/${client.id}/${platform}/accounts`, body };
+  }
+  return calls;
 }
