@@ -115,13 +115,14 @@ class Loop {
     const { worker, effects, now } = this.#run;
     const { life, since, plan } = this.#held;
     const login = this.#reserved ?? ('login' in life ? life.login : undefined);
+    const at = now();
     return {
       worker,
       keyed: plan?.keyed ?? true,
       next: () => (login === undefined ? undefined : effects.nextLogin(login)),
       deposit: plan?.deposit === undefined || plan.deposit_with_opening ? 'none' : 'due',
-      now: new Date(now()).toISOString(),
-      old: since !== undefined && now() - since > DAY_MS,
+      now: at,
+      old: since !== undefined && at - since > DAY_MS,
     };
   }
 

@@ -71,8 +71,8 @@ export interface Context {
   next(): number | undefined;
   /** Whether a deposit follows the opening. */
   deposit: 'none' | 'due';
-  /** The time at which an account is known to be open: ISO 8601, UTC. */
-  now: string;
+  /** The time at which an account is known to be open, in epoch milliseconds. */
+  now: number;
   /** A day has passed since the operation was sent. Decides what is reported to the operators. */
   old: boolean;
 }
@@ -116,7 +116,7 @@ const undecided = ({ login }: Of<'sent'>): Life => ({ at: 'undecided', ...(login
 const open = (life: Of<'sent' | 'undecided'>, { deposit, now }: Context, fact: Fact): Life => ({
   at: 'open',
   login: 'login' in fact && fact.login !== undefined ? fact.login : (life.login ?? 0),
-  opened_at: now,
+  opened_at: new Date(now).toISOString(),
   recorded: false,
   deposit,
   published: false,

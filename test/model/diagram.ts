@@ -14,7 +14,7 @@ const SAMPLES: { [S in Life['at']]: Extract<Life, { at: S }> } = {
   done: { at: 'done', login: 1, opened_at: '', unpaid: true },
   gone: { at: 'gone' },
 };
-const CONTEXT: Context = { worker: 'request', keyed: true, next: () => 2, deposit: 'due', now: '', old: false };
+const CONTEXT: Context = { worker: 'request', keyed: true, next: () => 2, deposit: 'due', now: 0, old: false };
 
 function sampleFact(on: FactName): Fact {
   if (on === 'completed') return { on, recorded: true, deposit: 'made', published: true };

@@ -320,7 +320,7 @@ export class Steps {
     const asked = reserved || ('login' in life ? life.login : undefined);
     // The range has two logins, which are tried in order.
     const next = () => (keyed && asked === 1 ? 2 : undefined);
-    return { worker: role, keyed, next, deposit: funded ? 'due' : 'none', now: '', old };
+    return { worker: role, keyed, next, deposit: funded ? 'due' : 'none', now: 0, old };
   }
 
   #decision(life: Life, fact: Fact, context: Context) {

@@ -187,7 +187,7 @@ function followsFrom(from: Life, to: Life): boolean {
 /** The states that follow from any fact, in any context. */
 function targets(from: Life, to: Life): Life[] {
   const login = 'login' in to ? to.login : undefined;
-  const now = 'opened_at' in to ? to.opened_at : '';
+  const now = 'opened_at' in to ? Date.parse(to.opened_at) : 0;
   const found = new Map<string, Life>();
   for (const fact of FACTS.flatMap((name) => factsOf(name, login)))
     for (const worker of ['request', 'settler', 'operator'] as const)
