@@ -4,8 +4,15 @@ import type { Life } from '../../../lib/openings/life.ts';
 import { isTransition, LedgerWatch } from './ledger-watch.ts';
 
 const SENT: Life = { at: 'sent', login: 7, commands: 'one' };
-const OPEN: Life = { at: 'open', login: 7, opened_at: '2026', recorded: false, deposit: 'due', published: false };
-const DONE: Life = { at: 'done', login: 7, opened_at: '2026', unpaid: false };
+const OPEN: Life = {
+  at: 'open',
+  login: 7,
+  opened_at: '2026-01-01T00:00:00.000Z',
+  recorded: false,
+  deposit: 'due',
+  published: false,
+};
+const DONE: Life = { at: 'done', login: 7, opened_at: '2026-01-01T00:00:00.000Z', unpaid: false };
 
 /** A value in the format of the protocol. */
 function wire(value: unknown): Attributes {
