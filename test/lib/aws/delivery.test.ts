@@ -42,7 +42,8 @@ async function blackHole(): Promise<{ url: string }> {
      const server = createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
        const { port } = server.address();
        for (let filled = 0; filled < 4; filled += 1) connect(port, '127.0.0.1').on('error', () => {});
-       setImmediate(() => {
+       // Before the server accepts any of them.
+       process.nextTick(() => {
          parentPort.postMessage(port);
          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
        });
