@@ -1,5 +1,6 @@
 import type { Faults, IncomingCall } from '../../../infra/local/faults.ts';
 import { UNDOCUMENTED_CODE } from '../../../infra/local/platforms/simulated-server.ts';
+import { WRONG_PASSWORD } from '../../../lib/platform/web-api/answers.ts';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS, isKeyed, type KeyedConnectionId, RANGES } from '../account-connections.ts';
@@ -43,6 +44,8 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
   protected readonly ms = 8_000;
   /** Paying commands whose outcome is not a certain refusal, by login. */
   readonly #payments = new Map<number, number>();
+  /** The logins whose right password a fault has called wrong. */
+  readonly #contradicted = new Set<number>();
   readonly #stopListening: () => void;
   readonly #editedRanges = new Set<KeyedConnectionId>();
   readonly #logFrom: number;
@@ -53,7 +56,7 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     world.rights.personalData = personalData;
     world.servers.tp5.populate(STRANGERS);
     this.#logFrom = world.environments.log.length;
-    this.#stopListening = listenTo(world.servers.tp5.faults, (call) => this.#countPayment(call));
+    this.#stopListening = listenTo(world.servers.tp5.faults, (call) => this.#noteCall(call));
   }
 
   async end(): Promise<void> {
@@ -61,9 +64,11 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     for (const id of this.#editedRanges) await this.world.writeLogins(id, RANGES[id]);
   }
 
-  #countPayment({ name, parameters, fault }: IncomingCall): void {
-    if (name !== '/api/trade/balance') return;
+  #noteCall({ name, parameters, fault }: IncomingCall): void {
     const { kind, code = 2 } = fault ?? {};
+    const isCalledWrong = kind === 'retcode' && code === WRONG_PASSWORD;
+    if (name === '/api/user/check_password' && isCalledWrong) this.#contradicted.add(Number(parameters?.Login));
+    if (name !== '/api/trade/balance') return;
     const isRefused = kind === 'throttled' || kind === 'refused' || (kind === 'retcode' && !UNDECIDED.includes(code));
     const login = Number(parameters?.Login);
     if (!isRefused) this.#payments.set(login, (this.#payments.get(login) ?? 0) + 1);
@@ -165,7 +170,9 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
   async #operate(intent: Intent): Promise<void> {
     for (const { operation_id: operationId, life } of this.#operations(intent)) {
       if (life?.at !== 'undecided') continue;
-      if (isKeyed(intent.shape.connection) && !intent.isContradicted && !this.#isAmongStrangers(life.login))
+      const { login: sent = 0 } = life;
+      const isContradicted = intent.isContradicted || this.#contradicted.has(sent) || this.#isAmongStrangers(sent);
+      if (isKeyed(intent.shape.connection) && !isContradicted)
         throw new Error(`${intent.name}: left to the operators, and nothing contradicts the ledger`);
       if (this.#accountOf(intent, life.login) === undefined) await this.world.clock.pass(COMMANDS_END_MS);
       const login = this.#accountOf(intent, life.login)?.login;
@@ -185,7 +192,7 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     );
   }
 
-  #isAmongStrangers(login = 0): boolean {
+  #isAmongStrangers(login: number): boolean {
     return login >= STRANGERS.from && login < STRANGERS.from + STRANGERS.count;
   }
 
