@@ -9,6 +9,8 @@ import { within } from './deadline.ts';
  * the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
+  /** A request for a registration that no earlier one with its key has made. */
+  RegistrationRequested: 'INFO',
   /** It was answered with an error, and sent nothing. */
   RegistrationRefused: 'INFO',
   RegistrationConfirmed: 'INFO',

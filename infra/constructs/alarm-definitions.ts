@@ -163,7 +163,7 @@ function pages({ stackName, functions, scheduled, api, accessLog, webhook }: Mon
   ];
 }
 
-/** Rings with two alarms of the function. */
+/** Rings if one of two alarms of the function rings. */
 function routeFails({ route: { name }, logGroup }: MonitoredFunction): AlarmRow {
   return {
     id: 'RouteFails',
@@ -230,7 +230,7 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
   { when: { event: 'AccountNotRecorded' }, loss: 'A client has an account that our records do not show.' },
   {
     when: { event: 'LoginNotOurs', count: [1, 60] },
-    loss: 'Somebody else opens accounts in our login range: if an answer is lost there, an operator must decide.',
+    loss: 'Another program opens accounts in our login range: if an answer is lost there, an operator must decide.',
   },
   { when: { event: 'DepositFailed' }, loss: 'A client has a demo account without its money.' },
   {

@@ -94,7 +94,7 @@ function severityOf({ fix, rollsBack }: AlarmDefinition): Severity {
 }
 
 function condition({ metric, atLeast, fewerThan, twice }: Exclude<AlarmDefinition['when'], { anyOf: unknown }>) {
-  // An event that must happen and does not leaves no data.
+  // If an expected event is missing, there is no data.
   const limit =
     fewerThan === undefined
       ? {

@@ -4,7 +4,6 @@ import {
   Dashboard as CloudWatchDashboard,
   GraphWidget,
   type IMetric,
-  MathExpression,
   Metric,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
@@ -68,24 +67,13 @@ export class Dashboard extends Construct {
 function conversion(channel: Channel, { stage, channels, confirmation }: Settings): GraphWidget {
   const counted = (event: string, label: string, service: DeployedFunction = SENDER) =>
     eventCount(stage, event, 5, { service, channel }).with({ label });
-  const outcomes = {
-    sent: counted('OtpSent', 'sent'),
-    refused: counted('RegistrationRefused', 'refused'),
-    unknown: counted('OtpOutcomeUnknown', 'perhaps sent'),
-  };
-  const requested = new MathExpression({
-    expression: 'FILL(sent, 0) + FILL(refused, 0) + FILL(unknown, 0)',
-    usingMetrics: outcomes,
-    label: 'requested',
-    period: PERIOD,
-  });
   const confirming = 'confirm-registration';
   return new GraphWidget({
     title: `Registrations by ${channel}`,
     left: [
-      requested,
-      outcomes.sent,
-      outcomes.refused,
+      counted('RegistrationRequested', 'requested'),
+      counted('OtpSent', 'sent'),
+      counted('RegistrationRefused', 'refused'),
       ...(confirmation ? [counted('RegistrationConfirmed', 'confirmed', confirming)] : []),
     ],
     right: confirmation

@@ -79,7 +79,7 @@ function registration(route: DeployedRoute, context: FunctionContext): ServiceFu
       onTable(data.registrations, 'KeepRegistrations', ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
       onTable(data.limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
       onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
-      // Where registrations can be confirmed, with a tag by which a document disappears after a day.
+      // If registrations can be confirmed, a document gets a tag, and disappears after a day.
       onDocuments(data, 'StoreDocuments', ['PutObject', ...(settings.confirmation ? ['PutObjectTagging'] : [])]),
       readSecrets('ReadPepper', data.pepper.secretArn),
       ...edgeRights(stack, settings),

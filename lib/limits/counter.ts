@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Expression, type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
 import { awaitAll } from '../deadline.ts';
 
@@ -32,8 +33,6 @@ export type Counted = NonNullable<Count['counted']>;
 /** How a request counts. */
 export interface Counting {
   table: Table;
-  /** Of the request. */
-  id: string;
   now: () => number;
   signal: AbortSignal;
 }
@@ -45,12 +44,13 @@ export interface Counting {
  * @param seen the item that was read before; absent: a new one. @param early reads the item for the second attempt
  */
 export async function count(
-  { table, id, now, signal }: Counting,
+  { table, now, signal }: Counting,
   counter: Counter,
   seen?: Item,
   early?: () => Promise<Item | undefined>,
 ): Promise<Count> {
   const { pk } = counter;
+  const id = randomUUID();
   const read = () => table.get({ pk }, signal);
   try {
     let item = seen;

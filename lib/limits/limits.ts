@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Item, Table } from '../aws/dynamodb.ts';
 import { awaitAll } from '../deadline.ts';
 import type { Pepper } from '../secrets/pepper.ts';
@@ -23,13 +22,12 @@ type SeenItems = ReadonlyMap<unknown, Item>;
  */
 export function dynamoLimits(table: Table, once: () => Table, limits: Limits, now: () => number = Date.now) {
   const counters = limitCounters(limits);
-  const countAll = async (all: readonly Counter[], signal: AbortSignal, id: string = randomUUID(), seen?: SeenItems) =>
-    decide(await Promise.all(all.map((one) => count({ table, id, now, signal }, one, seen?.get(one.pk)))));
+  const countAll = async (all: readonly Counter[], signal: AbortSignal, seen?: SeenItems) =>
+    decide(await Promise.all(all.map((one) => count({ table, now, signal }, one, seen?.get(one.pk)))));
 
   return {
     /** Counts a request for a registration for its source, and next to it reads the other counters. */
     async admit(asked: { source: string; recipient: Recipient }, pepper: Pepper, signal: AbortSignal) {
-      const id = randomUUID();
       const source = counters.source(pepper, asked.source);
       const wrong = counters.wrong(pepper, asked.source);
       const messages = counters.message(pepper, asked.recipient);
@@ -40,7 +38,7 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
       };
       const reading = read().catch(() => undefined);
       const early = (one: Counter) => async () => (await reading)?.get(one.pk);
-      const counts = source.map((one) => count({ table, id, now, signal }, one, undefined, early(one)));
+      const counts = source.map((one) => count({ table, now, signal }, one, undefined, early(one)));
       const [{ recipient, shared }, seen, counted] = await Promise.all([messages, reading, Promise.all(counts)]);
       const look = (all: readonly Counter[]): Count[] =>
         all.map((one) => ({ waitMs: seen && waitMs(one, seen.get(one.pk), now()) }));
@@ -51,12 +49,12 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
         /** Counts the message for its recipient, if there is room everywhere. Of simultaneous requests one passes. */
         async countRecipient(until: AbortSignal): Promise<LimitDecision> {
           const room = decide(look([...recipient, ...shared]));
-          return room.kind === 'reached' ? room : await countAll(recipient, until, id, seen);
+          return room.kind === 'reached' ? room : await countAll(recipient, until, seen);
         },
         /** Counts the message for its phone prefix, country and channel, or for its mail domain. */
-        countShared: (until: AbortSignal) => countAll(shared, until, id, seen),
+        countShared: (until: AbortSignal) => countAll(shared, until, seen),
         /** Counts an unknown form id or referral code. */
-        countWrongId: (until: AbortSignal) => countAll(wrong, until, id, seen),
+        countWrongId: (until: AbortSignal) => countAll(wrong, until, seen),
       };
     },
 

@@ -31,7 +31,7 @@ export function emailChannel(settings: EmailSettings, brand: Brand, sendMail: Se
 
 type OtpMails = (message: Message) => FramedMail;
 
-/** In place of the code: no setting and no phrase has control characters. */
+/** In place of the code: no setting and no phrase has this character. */
 const CODE_PLACE = '\x01';
 
 /**

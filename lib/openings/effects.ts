@@ -125,7 +125,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
       const leftMs = times.platformEndsAt - dependencies.now();
       const answerMs = held.plan?.keyed === true ? Math.min(ANSWER_MS, leftMs / 2) : leftMs;
       try {
-        const opened = await server.platform.open(order, times.openingEndsAt, within(answerMs));
+        const opened = await server.platform.open(order, times.openingEndsAt, within(answerMs, times.platformSignal));
         if (login !== undefined && opened.login !== login) return { on: 'lost' };
         return { on: 'opened', login: opened.login };
       } catch (failure) {

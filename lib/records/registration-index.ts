@@ -3,7 +3,7 @@ import { type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
 import { MAX_GUESSES, type Seals, SealsSchema } from '../secrets/one-time-code.ts';
 import type { Channel } from '../validators/otp-types.ts';
 
-/** A registration in the index, with the seals of its code and password. */
+/** A registration in the index, with the seal of its code and the digest of its password. */
 interface IndexedRegistration extends Seals {
   registration_id: string;
   /** Epoch milliseconds. */

@@ -120,9 +120,10 @@ async function checkReplay(work: AdmittedWork, claim: Exclude<KeyClaim, { kind: 
   }
 }
 
-/** Registers the person, and counts a refusal for the channel. @throws if certainly nothing was sent */
+/** Registers the person, and counts the request and its refusal for the channel. @throws if certainly nothing was sent */
 async function register(work: AdmittedWork, records: Records): Promise<void> {
   const { channel } = work.request.body.recipient;
+  work.telemetry.event('RegistrationRequested', { channel });
   try {
     await passAndSend(work, records);
   } catch (error) {

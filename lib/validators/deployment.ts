@@ -160,7 +160,7 @@ const BrandSchema = closedObject({
   /** In the header of mails, in place of the name. Mail programs load it from there. */
   logo: v.optional(
     closedObject({
-      url: text(/^https:\/\/[^\s"<>]{1,500}$/, 'must be an https address of an image'),
+      url: text(/^https:\/\/[^\s\x00-\x1f"<>]{1,500}$/, 'must be an https address of an image'),
       alt: text(/^[^\x00-\x1f\x7f]{1,64}$/, 'must be 1 to 64 characters on one line'),
     }),
   ),

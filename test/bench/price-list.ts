@@ -12,7 +12,9 @@ export const PRICES = {
   mail: 0.1 / 1_000,
   logGb: 0.5,
   secretMonth: 0.4,
-  alarmMonth: 0.1,
+  /** For each metric of an alarm. */
+  alarmMetricMonth: 0.1,
+  compositeAlarmMonth: 0.5,
   dashboardMonth: 3,
   natGatewayMonth: 0.045 * 730,
 } as const;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { EVERYTHING, resources, SENDER, synthesize } from '../support/stack.ts';
+import { EVERYTHING, propertiesOf, resources, SENDER, synthesize } from '../support/stack.ts';
 import { eventFor } from './events.ts';
 import { type Benchmark, type BenchmarkRun, type Figure, figure, quantile } from './figures.ts';
 import { PRICES } from './price-list.ts';
@@ -88,11 +88,17 @@ function monthly(context: Record<string, unknown>): number {
   const template = synthesize(context);
   const count = (type: string) => Object.keys(resources(template, type)).length;
   return (
-    count('AWS::CloudWatch::Alarm') * PRICES.alarmMonth +
+    sum(propertiesOf(template, 'AWS::CloudWatch::Alarm').map(metricsOf)) * PRICES.alarmMetricMonth +
+    count('AWS::CloudWatch::CompositeAlarm') * PRICES.compositeAlarmMonth +
     count('AWS::CloudWatch::Dashboard') * PRICES.dashboardMonth +
     count('AWS::SecretsManager::Secret') * PRICES.secretMonth +
     count('AWS::EC2::NatGateway') * PRICES.natGatewayMonth
   );
+}
+
+/** How many metrics an alarm reads. An expression over them is free. */
+function metricsOf({ Metrics = [{ MetricStat: {} }] }: Record<string, unknown>): number {
+  return (Metrics as { MetricStat?: object }[]).filter(({ MetricStat }) => MetricStat !== undefined).length;
 }
 
 function sum(values: readonly number[]): number {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type AccountAnswer, type AccountCall, accountBody, CALLER } from '../support/account-calls.ts';
@@ -115,6 +116,15 @@ describe.each(KEYED)('On %s', (on) => {
     // One look-up; a gateway is also asked for the password.
     expect(serverOf(on).commands - commands).toBeLessThanOrEqual(2);
   });
+});
+
+it('A key belongs to its caller and its client', async () => {
+  const call = { body: accountBody('tp5-live'), key: randomUUID() };
+  const calls = [call, { ...call, caller: 'arn:aws:iam::000000000000:user/other' }, { ...call, userId: 'CLIENT02' }];
+  const logins: unknown[] = [];
+  for (const one of [...calls, ...calls]) logins.push((await world.ask(one)).body.login);
+  expect(new Set(logins.slice(0, 3)).size).toBe(3);
+  expect(logins.slice(3)).toEqual(logins.slice(0, 3));
 });
 
 /**

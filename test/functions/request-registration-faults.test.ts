@@ -169,7 +169,7 @@ describe('A failure of DynamoDB', () => {
   const walkDatabase = (fault: AnyFault, more: Partial<Walk> = {}) =>
     walk({ target: 'dynamodb', fault, status: 204, ...more });
 
-  /** If limits cannot be checked, a mail is sent; and it is not unsent because its end cannot be noted. */
+  /** If limits cannot be checked, a mail is sent. A failed note does not change the 204. */
   function whenRefused(after: number): () => Status {
     const { database } = world.service;
     database.calls.length = 0;

@@ -216,6 +216,10 @@ describe('Faulty settings', () => {
       { brand: { logo: { url: 'http://acme.example/logo.png', alt: 'Acme' } } },
       'brand.logo.url: must be an https address',
     ],
+    [
+      { brand: { logo: { url: 'https://acme.example/\x01', alt: 'Acme' } } },
+      'brand.logo.url: must be an https address',
+    ],
     [{ 'brand.logo.url': 'https://acme.example/logo.png' }, 'brand.logo'],
     [{ 'brand.name': 'A\nB' }, 'brand.name: must be 1 to 64 characters on one line'],
     [{ 'memory.registration': '128' }, 'memory.registration: must be a whole'],

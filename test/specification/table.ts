@@ -6,7 +6,7 @@
  * To add a row or a value:
  * 1. The values of a field go to a `*-fields.ts` file: `row` is its section and name, and they stand under the words of its
  *    columns: `good` ones, and `bad` ones with the word of every broken rule (`['x', 'length', 'format@/0/id']`; after
- *    `@` the place below the field). Words with a number are a limit, which needs both (`limit` makes them). Numbers are
+ *    `@` the place below the field). A rule with a number is a limit, which needs both (`limit` makes them). Numbers are
  *    literals of the specification. They are never imported from `lib`, or a wrong number there would pass.
  * 2. What no single value can show gets a row in `rows.ts`: `rules`, `promises` and `limits` are the words of its columns.
  *    A decision of ours where the specification is silent begins with `decided`.
@@ -194,7 +194,7 @@ export interface Stand {
   kept: boolean;
 }
 
-/** The rows of the stands of fields: words with a number are a limit, others a rule if a value breaks them. */
+/** The rows of fields: a rule with a number is a limit. Another one is a rule if a value breaks it. */
 export function rowsOf(stands: readonly Stand[]): Row[] {
   return [...Map.groupBy(stands, ({ row }) => row)].map(([id, own]) => {
     const words = [...new Set(own.map(({ rule }) => rule))];

@@ -284,7 +284,7 @@ export function registrationRequest(
     idempotencyKey: undefined,
     source: '203.0.113.7',
     userAgent: 'Browser/1.0',
-    caller: '203.0.113.7',
+    caller: undefined,
     endsAt: NOW + 20_000,
     ...request,
     body: {

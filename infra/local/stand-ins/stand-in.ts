@@ -42,7 +42,7 @@ export interface Answer {
   body: string | Uint8Array;
 }
 
-/** An error of a service. Its protocol words it. */
+/** An error of a service. Each protocol writes it in its own format. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: string;

@@ -37,7 +37,7 @@ function world(table: Table = database.tables.operations) {
     clock,
     scope: own,
     claim,
-    /** Claims it anew. */
+    /** Claims it again. */
     async fresh(scope: readonly string[] = own): Promise<HeldKey> {
       const claimed = await claim('f', 1_000, scope);
       if (claimed.kind !== 'fresh') throw new Error(`not fresh but ${claimed.kind}`);

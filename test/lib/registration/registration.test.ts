@@ -35,7 +35,7 @@ describe('The order of work', () => {
       const began = stage.split(', ').map((step) => log.indexOf(step));
       const ended = stage.split(', ').map((step) => log.indexOf(`${step} done`));
       expect(Math.max(...began), stage).toBeLessThan(Math.min(...ended));
-      // Only the first stage goes on beside the next one.
+      // Only the first stage goes on during the next one.
       if (stage !== stages[1]) expect(Math.min(...began), stage).toBeGreaterThan(before);
       before = Math.max(...ended);
     }
@@ -112,6 +112,7 @@ describe('A failure before the send', () => {
     const fake = fakeRegistration({ failures });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
     expect(fake.events.map(({ name, fields }) => [name, fields.step])).toEqual([
+      ['RegistrationRequested', undefined],
       ['RegistrationRefused', undefined],
       ['OperationNotSettled', 'limits'],
       ['OperationNotSettled', 'registration'],
@@ -145,6 +146,7 @@ describe('A send', () => {
     expect(fake.steps().slice(-4)).toEqual(['send', 'release counts', 'undo record', 'release']);
     expect(fake.released).toEqual(['admit', 'count recipient', 'count shared']);
     expect(fake.events).toMatchObject([
+      { name: 'RegistrationRequested', fields: { channel: 'sms' } },
       { name: 'OtpDeliveryFailed', fields: { channel: 'sms', kind, reason: 'Throttling' } },
       { name: 'RegistrationRefused', fields: { channel: 'sms', type: 'otp_delivery_failed' } },
     ]);
@@ -158,7 +160,7 @@ describe('A send', () => {
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
     expect(fake.steps().slice(-3)).toEqual(['send', 'note', 'finish']);
     expect(fake.kept.delivery).toMatchObject({ kind: 'code', outcome: 'unknown', email_taken: false });
-    expect(fake.events).toMatchObject([{ name: 'OtpOutcomeUnknown' }]);
+    expect(fake.events).toMatchObject([{ name: 'RegistrationRequested' }, { name: 'OtpOutcomeUnknown' }]);
   });
 
   it('is noted with the provider’s id', async () => {
@@ -176,7 +178,7 @@ describe('A send', () => {
   it.each(['note', 'finish'] as const)('answers 204 also when it could not be noted (%s)', async (step) => {
     const fake = fakeRegistration({ failures: { [step]: DOWN } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
-    expect(fake.events.map(({ name }) => name)).toEqual(['OtpSent', 'OperationNotSettled']);
+    expect(fake.events.map(({ name }) => name)).toEqual(['RegistrationRequested', 'OtpSent', 'OperationNotSettled']);
   });
 
   it.each([

@@ -40,7 +40,7 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
     expect(await outcome(opening(protocol, await answering(text)))).toEqual(UNKNOWN);
   });
 
-  it('without an end is not read to it', async () => {
+  it('that never ends is not read to the end', async () => {
     const server = await aScript((socket) => {
       const pour = () => {
         while (socket.writable && socket.write('x'.repeat(65_536)));

@@ -90,7 +90,7 @@ describe('trust in the server', () => {
           }),
           undefined,
         ],
-        [`${name}, beside another of its host`, name, ({ own }) => ({ ca: own.cert }), REFUSED],
+        [`${name}, next to another of its host`, name, ({ own }) => ({ ca: own.cert }), REFUSED],
         [`${name}, without a pin`, name, () => ({}), REFUSED],
       ],
     ),
