@@ -208,5 +208,5 @@ export function decide(life: Life, fact: Fact, context: Context, table: typeof L
 }
 
 function isSame(one: Life, other: Life): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+  return one.at === other.at && JSON.stringify(one) === JSON.stringify(other);
 }
