@@ -26,6 +26,7 @@ export function anything(schema: v.GenericSchema = openObject({}), maxBodyBytes 
   const seen: unknown[] = [];
   const callers: (string | undefined)[] = [];
   const captchas: unknown[] = [];
+  const browsers: (string | undefined)[] = [];
   const events: { name: EventName; fields: EventFields }[] = [];
   const telemetry: Telemetry = {
     event: (name, fields = {}) => events.push({ name, fields }),
@@ -35,14 +36,15 @@ export function anything(schema: v.GenericSchema = openObject({}), maxBodyBytes 
     body: schema,
     maxBodyBytes,
     telemetry,
-    handle: async ({ sentBody, caller, captcha }) => {
+    handle: async ({ sentBody, caller, captcha, userAgent }) => {
       seen.push(sentBody);
       callers.push(caller);
       captchas.push(captcha);
+      browsers.push(userAgent);
       return { body: undefined };
     },
   });
-  return { handler, seen, callers, captchas, events, telemetry };
+  return { handler, seen, callers, captchas, browsers, events, telemetry };
 }
 
 export async function answerTo(handler: Handler, request: Parameters<Handler>[0]) {

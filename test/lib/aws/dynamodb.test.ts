@@ -1,5 +1,7 @@
+import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ConditionFailed, type Table } from '../../../lib/aws/dynamodb.ts';
+import { ConditionFailed, type Table, transactions } from '../../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
@@ -107,4 +109,14 @@ describe('A failing database', () => {
     const error = await failure(table.put({ pk: 'x'.repeat(3_000), secret: 'hidden' }, forever));
     expect(error).toMatchObject({ name: 'AwsFailure', message: 'ValidationException' });
   });
+});
+
+it('A transaction that is canceled without a failed condition is a failure of AWS', async () => {
+  const canceled = new TransactionCanceledException({
+    message: '',
+    $metadata: {},
+    CancellationReasons: [{ Code: 'ThrottlingError' }, { Code: 'None' }],
+  });
+  const client = { send: () => Promise.reject(canceled) } as unknown as DynamoDBDocumentClient;
+  expect(await failure(transactions(client)([], forever))).toBeInstanceOf(AwsFailure);
 });

@@ -1,7 +1,10 @@
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mailbox, sesMailer } from '../../../lib/aws/ses.ts';
 import { answering, clientOf, failureOf, patient } from '../../support/senders.ts';
+import { listening } from '../../support/servers.ts';
 
 const MAIL = {
   from: { name: 'Example Markets', address: 'no-reply@example.com' },
@@ -45,6 +48,18 @@ describe('A failure of SES', () => {
     expect(await failureOf(sesMailer(clientOf(server))(MAIL, patient()))).toMatchObject({ kind, reason });
     expect(server.seen.requests).toBe(1);
   });
+});
+
+it('A mail names its configuration set, and has its kind as a tag', async () => {
+  const sent: URLSearchParams[] = [];
+  const server = createServer(async (request, response) => {
+    sent.push(new URLSearchParams(await text(request)));
+    response.writeHead(500).end();
+  });
+  const url = `http://127.0.0.1:${await listening(server)}`;
+  await failureOf(sesMailer(clientOf({ url }))({ ...MAIL, configurationSet: 'mails' }, patient()));
+  const tag = ['Name', 'Value'].map((part) => sent[0]?.get(`Tags.member.1.${part}`));
+  expect([sent[0]?.get('ConfigurationSetName'), ...tag]).toEqual(['mails', 'kind', 'code']);
 });
 
 describe("A sender's name in a mail header", () => {

@@ -46,6 +46,15 @@ describe('The body of a request', () => {
     ]);
   });
 
+  it.each([
+    ['{"a":"x"}', '1 field needs attention.'],
+    ['{"a":"x","b":"x"}', '2 fields need attention.'],
+  ])('that breaks rules is told how many: %s', async (body, detail) => {
+    const number = v.exactOptional(v.number());
+    const { handler } = anything(closedObject({ a: number, b: number }));
+    expect(await answerTo(handler, event(body))).toMatchObject({ statusCode: 400, problem: { detail } });
+  });
+
   it('over its limit gets payload_too_large', async () => {
     const { handler } = anything();
     const body = JSON.stringify({ a: 'x'.repeat(1_000) });
@@ -234,4 +243,11 @@ describe('The caller of a request', () => {
   it('is undefined on an open route', async () => {
     expect(await callerOf(undefined)).toBeUndefined();
   });
+});
+
+it('A request has the name of its browser', async () => {
+  const { handler, browsers } = anything();
+  const { headers, ...rest } = event('{}');
+  await answerTo(handler, { ...rest, headers: { ...headers, 'user-agent': 'Browser/1.0' } });
+  expect(browsers).toEqual(['Browser/1.0']);
 });

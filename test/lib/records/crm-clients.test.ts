@@ -54,6 +54,23 @@ describe('A client that is added', () => {
     expect(await items()).toEqual(await itemsOf(ANN, second));
   });
 
+  it('keeps the clients of a shared phone that change between its read and its write', async () => {
+    await add(ANN);
+    const { crm } = database.tables;
+    const phone = (await items()).find(({ pk }) => String(pk).startsWith('phone#'));
+    let reads = 0;
+    const getMany: typeof crm.getMany = async (...keys) => {
+      const found = await crm.getMany(...keys);
+      reads += 1;
+      if (reads === 1) await crm.put({ ...phone, pk: String(phone?.pk), client_ids: ['CLIENT11'] }, signal);
+      return found;
+    };
+    const clients = dynamoCrmClients({ ...crm, getMany }, 'crm', transactions(database.client));
+    expect(await clients.add({ ...ANN, id: 'CLIENT10', email: 'bob@example.com' }, signal)).toBe('written');
+    const after = (await items()).find(({ pk }) => pk === phone?.pk);
+    expect([reads, after?.client_ids]).toEqual([2, ['CLIENT10', 'CLIENT11']]);
+  });
+
   it.each([
     ['the id', { ...ANN, email: 'bob@example.com' }],
     ['the email address', { ...ANN, id: 'CLIENT10', email: 'ANN@example.com' }],

@@ -63,6 +63,14 @@ describe('A form', () => {
   });
 });
 
+it.each([
+  [64, true],
+  [65, false],
+])('The version of a consent may have 64 characters: %i', (length, accepted) => {
+  const consent = { key: 'terms', type: 'boolean', version: 'x'.repeat(length) };
+  expect(v.is(FormSchema, { ...form, fields: [consent] })).toBe(accepted);
+});
+
 describe('A client', () => {
   it('has an e-mail address, an ISO country and 8-character codes', () => {
     expect(rulesOf(ClientSchema, { ...client, email: 'ann', country: 'ZZ', id: 'x', referral_code: 'y' })).toEqual([
