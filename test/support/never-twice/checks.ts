@@ -192,7 +192,8 @@ export function checkEnd(sight: FinalSight, intent: Intent): void {
   const isNone = intent.key === undefined && NOTHING_OPENED.has(intent.lastWord ?? '');
   if (isNone && accounts.length > 0) throw wrong(`${intent.lastWord}, but there is an account in the end`);
   for (const { life } of operations) {
-    if (life?.at === 'open' || life?.at === 'undecided') throw wrong(`its operation is ${life.at} in the end`);
+    const isOpen = life?.at === 'open' && !intent.isRestored;
+    if (isOpen || life?.at === 'undecided') throw wrong(`its operation is ${life.at} in the end`);
   }
 }
 

@@ -202,7 +202,9 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const last = await this.ask(intent, null, LAST_MS);
       word = last === undefined ? undefined : wordOf(last);
-      if (word === '409 login_taken' || (word === '200' && this.#isComplete(intent))) return;
+      // A restored server may have no account that a deposit could be paid to.
+      const isComplete = intent.isRestored || this.#isComplete(intent);
+      if (word === '409 login_taken' || (word === '200' && isComplete)) return;
       if (word?.endsWith('account_outcome_unknown') === true) {
         if (
           retry === 0 &&

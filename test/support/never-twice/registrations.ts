@@ -63,11 +63,11 @@ export function checkRegistration(
 }
 
 /**
- * Whether all of it can have taken one place of its source only. A try that failed has used up one for itself, also a
- * try that was killed before it said so.
+ * Whether all of it can have taken one place of its source only. A try that failed or was killed may have used up one
+ * for itself, also the repeat of a request that was answered.
  */
-export function hasOnePlace({ key, uses, words, befallen }: Registration, mayHaveFailed: boolean): boolean {
-  if (key === undefined || uses !== 1 || (befallen && mayHaveFailed)) return false;
+export function hasOnePlace({ key, uses, words, befallen }: Registration): boolean {
+  if (key === undefined || uses !== 1 || befallen) return false;
   return words.every((word) => word === '204' || word.startsWith('409'));
 }
 
@@ -160,7 +160,7 @@ export class Registrations extends Rounds<Registration, AccountAnswer, boolean> 
       this.counts.messages += messages;
       checkRegistrationEnd({ messages, isUndisturbed: this.#isUndisturbed(intent) }, intent);
     }
-    const counted = this.intents.filter((intent) => hasOnePlace(intent, this.faulty.has('ses')));
+    const counted = this.intents.filter(hasOnePlace);
     for (const intent of counted) await this.#checkPlaces(intent);
     const [first] = counted;
     if (first !== undefined) await this.#checkRepeat(first);

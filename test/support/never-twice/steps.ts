@@ -100,7 +100,7 @@ export function storiesOf(circumstances: Circumstances): fc.Arbitrary<Story> {
     personalData: fc.constantFrom<(boolean | 'names')[]>(true, true, false, 'names'),
     steps: stepsOf({
       shapes: shapeOf(circumstances),
-      paying: (shape) => (shape.connection.startsWith('reg') ? shape : { ...shape, connection: 'tp5-demo' }),
+      paying: (shape) => (shape.connection.startsWith('reg') ? shape : onDemo({ ...shape, connection: 'tp5-demo' })),
       isKeyed: ({ keyed }) => keyed,
       mayHaveRival: ({ login }) => login !== 'none',
       serverOf: ({ connection }) => CONNECTIONS[connection].server,
@@ -137,23 +137,26 @@ export function registrationStoriesOf({ lateMs, skewMs }: Circumstances): fc.Arb
   });
 }
 
+/**
+ * Strangers' accounts are in the range of `tp5-demo`. There the second lock needs a password that the settler knows.
+ */
+function onDemo(shape: Shape): Shape {
+  return shape.connection === 'tp5-demo' ? { ...shape, given: false } : shape;
+}
+
 function shapeOf({ connections }: Circumstances): fc.Arbitrary<Shape> {
-  return (
-    fc
-      .record({
-        connection: fc.constantFrom<ConnectionId[]>(...connections),
-        keyed: fc.constantFrom(true, true, true, true, true, false),
-        returns: fc.constantFrom(true, true, false),
-        login: fc.constantFrom<Shape['login'][]>('none', 'none', 'none', 'none', 'outside', 'inside'),
-        given: fc.boolean(),
-        readonly: fc.boolean(),
-        notices: fc.constantFrom(false, false, true),
-      })
-      .map((one) => (isKeyedConnection(one.connection) ? one : { ...one, login: 'none' as const, readonly: false }))
-      // Strangers' accounts are in the range of `tp5-demo`. There the second lock needs a password that the settler
-      // knows.
-      .map((one) => (one.connection === 'tp5-demo' ? { ...one, given: false } : one))
-  );
+  return fc
+    .record({
+      connection: fc.constantFrom<ConnectionId[]>(...connections),
+      keyed: fc.constantFrom(true, true, true, true, true, false),
+      returns: fc.constantFrom(true, true, false),
+      login: fc.constantFrom<Shape['login'][]>('none', 'none', 'none', 'none', 'outside', 'inside'),
+      given: fc.boolean(),
+      readonly: fc.boolean(),
+      notices: fc.constantFrom(false, false, true),
+    })
+    .map((one) => (isKeyedConnection(one.connection) ? one : { ...one, login: 'none' as const, readonly: false }))
+    .map(onDemo);
 }
 
 /** What happens to a new request, round after round. */
