@@ -36,7 +36,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   ],
   [
     /^lib\/platform\//,
-    `lib/platform/ node: valibot iconv-lite any-ascii lib/validators/ lib/records/crm-records.ts lib/deadline.ts
+    `lib/platform/ lib/once.ts node: valibot iconv-lite any-ascii lib/validators/ lib/records/crm-records.ts lib/deadline.ts
       lib/aws/secrets.ts`,
   ],
   [

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { ReadSecret } from '../aws/secrets.ts';
+import { once } from '../once.ts';
 import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../records/crm-records.ts';
 import { PlatformFailure, type PlatformInspector, type TradingPlatform } from './platform.ts';
 
@@ -52,8 +53,8 @@ interface Opener {
   drop(): void;
 }
 
-let webApi: Promise<typeof import('./web-api/web-api.ts')> | undefined;
-let text: Promise<typeof import('./text/text-protocol.ts')> | undefined;
+const webApi = once(() => import('./web-api/web-api.ts'));
+const text = once(() => import('./text/text-protocol.ts'));
 
 /**
  * Loads the connection's protocol on first use.
@@ -61,16 +62,14 @@ let text: Promise<typeof import('./text/text-protocol.ts')> | undefined;
  */
 async function opener(connection: Connection, ahead: AbortSignal | undefined): Promise<Opener> {
   if (connection.protocol === 'web-api') {
-    webApi ??= import('./web-api/web-api.ts');
-    const { WebApiPlatform, connectAhead } = await webApi;
+    const { WebApiPlatform, connectAhead } = await webApi();
     const early = ahead && connectAhead(connection, ahead);
     return {
       open: (secret) => new WebApiPlatform(connection, parseSecret(WebApiSecretSchema, secret), {}, early),
       drop: () => early?.drop(),
     };
   }
-  text ??= import('./text/text-protocol.ts');
-  const { TextProtocolPlatform } = await text;
+  const { TextProtocolPlatform } = await text();
   return {
     open: (secret) => new TextProtocolPlatform(connection, parseSecret(TextProtocolSecretSchema, secret)),
     drop: () => {},

@@ -72,7 +72,7 @@ export function sealGuess(guess: string, binding: CodeBinding, { pepper_version 
   return key && seal(guess, binding, key);
 }
 
-/** The SHA-256 of a PHC string, base64url. Its salt depends on the pepper, so without the pepper nothing can be guessed. */
+/** The SHA-256 of a PHC string, base64url. Its salt depends on the pepper: from the digest alone nothing can be guessed. */
 export function passwordDigest(passwordHash: string): string {
   return hash('sha256', passwordHash, 'base64url');
 }
