@@ -134,7 +134,7 @@ describe('The policy of operators', () => {
     const calls: AwsCall[] = [];
     for (const [command, person] of COMMANDS) {
       const { result, calls: made } = await run(command, person);
-      expect({ command, ...result }).toEqual({ command, code: 0, out: expect.anything(), told: expect.anything() });
+      expect({ command, ...result }).toEqual({ command, code: 0, out: expect.anything(), reported: expect.anything() });
       calls.push(...made);
     }
     calls.push(...(await account.doctor()).calls);
@@ -164,7 +164,7 @@ describe('The policy of operators', () => {
     account.denied.add(action);
     const { result } = await run(command, { input: 'key' });
     account.denied.clear();
-    expect(result.told).toMatch(
+    expect(result.reported).toMatch(
       new RegExp(
         `^These AWS credentials lack the right ${action} on arn:aws:\\S+: attach the policy that the output OperatorsPolicy names\\.$`,
         'm',

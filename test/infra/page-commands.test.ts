@@ -132,14 +132,14 @@ describe('The operators’ command, called as the pages say', () => {
       const input = ['tp5-live-1', 'CONNECTION_ID'].includes(name)
         ? await operators.stored('platform/tp5-live-1')
         : '{"current":"0123456789abcdef"}';
-      const { code, told } = await crm(
+      const { code, reported } = await crm(
         args.map((arg) => words[arg] ?? arg),
         { input: input ?? '', waits: async () => {}, cdkJson },
       );
       // There is no deposit to settle here: `operations.test.ts` has one.
-      expect({ command, told, code }).toEqual({
+      expect({ command, reported, code }).toEqual({
         command,
-        told: expect.anything(),
+        reported: expect.anything(),
         code: args.includes('--deposit') ? 1 : 0,
       });
     }

@@ -16,7 +16,7 @@ import { databaseClient } from '../../lib/aws/dynamodb.ts';
 interface Outcome {
   code: number;
   out: string;
-  told: string;
+  reported: string;
 }
 
 /** Who calls the command. */
@@ -35,7 +35,7 @@ export async function crm(
   args: string[],
   { input = '', answers, waits, cdkJson = CDK_JSON }: Person = {},
 ): Promise<Outcome> {
-  const outcome = { code: 0, out: '', told: '' };
+  const outcome = { code: 0, out: '', reported: '' };
   outcome.code = await runCrm(args, {
     input: (async function* () {
       yield input;
@@ -44,7 +44,7 @@ export async function crm(
       outcome.out += text;
     },
     report: (text) => {
-      outcome.told += text;
+      outcome.reported += text;
     },
     ...(answers === undefined ? {} : { ask: async () => answers.shift() ?? '' }),
     cdkJson,

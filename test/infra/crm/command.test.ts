@@ -20,15 +20,15 @@ describe('npm run crm -- call', () => {
   it('sends a request signed, and the same one again with its key', async () => {
     const first = await operators.local('call', PATH, ORDER);
     expect([first.code, JSON.parse(first.out)]).toEqual([0, expect.objectContaining({ login: expect.any(Number) })]);
-    const key = /^Idempotency-Key: (\S+)/.exec(first.told)?.[1] ?? '';
+    const key = /^Idempotency-Key: (\S+)/.exec(first.reported)?.[1] ?? '';
     expect(key).toMatch(/^[\da-f]{8}-/);
     expect((await operators.local('call', PATH, ORDER, '--key', key)).out).toBe(first.out);
   });
 
   it('ends with 1 and shows the problem when the request is refused', async () => {
-    const { code, out, told } = await operators.local('call', PATH, { ...ORDER, leverage: 0 });
+    const { code, out, reported } = await operators.local('call', PATH, { ...ORDER, leverage: 0 });
     expect(JSON.parse(out)).toMatchObject({ type: 'validation_failed' });
-    expect(told).toMatch(/HTTP 400, x-request-id: \S+\nThe request was refused\.\n$/);
+    expect(reported).toMatch(/HTTP 400, x-request-id: \S+\nThe request was refused\.\n$/);
     expect(code).toBe(1);
   });
 
@@ -91,10 +91,10 @@ describe('The command', () => {
       'TABLE is crm, logins, operations, accounts, registrations.',
     ],
   ])('called as %j ends with 2 and says why', async (args, words) => {
-    const { code, told } = await crm(args);
+    const { code, reported } = await crm(args);
     expect(code).toBe(2);
-    expect(told).toContain(words);
-    expect(told).toContain('--help');
+    expect(reported).toContain(words);
+    expect(reported).toContain('--help');
   });
 
   const ADDRESS = 'Name an email address, or a phone number such as';
@@ -115,15 +115,15 @@ describe('The command', () => {
     [['registration', '+447400123488', '--unsuppress'], 2, '--unsuppress takes an email address'],
   ])('finds nothing to do for %j, and says so', async (args, code, sentence) => {
     const refused = await operators.local(...args);
-    expect(refused.told).toContain(sentence);
+    expect(refused.reported).toContain(sentence);
     expect(refused.code).toBe(code);
   });
 
   it('reports a missing file, and a local service that does not run', async () => {
     const file = join(operators.folder, 'nothing.json');
-    expect(await operators.local('import', file)).toMatchObject({ code: 1, told: `There is no file ${file}.\n` });
-    const told = 'No local service answers at http://localhost:1. npm start starts it.\n';
-    expect(await crm(['list', 'clients', '--local=http://localhost:1'])).toMatchObject({ code: 1, told });
+    expect(await operators.local('import', file)).toMatchObject({ code: 1, reported: `There is no file ${file}.\n` });
+    const reported = 'No local service answers at http://localhost:1. npm start starts it.\n';
+    expect(await crm(['list', 'clients', '--local=http://localhost:1'])).toMatchObject({ code: 1, reported });
   });
 
   it.each([
@@ -143,7 +143,7 @@ describe('The command', () => {
     await expect(run('fly')).rejects.toMatchObject({ code: 2 });
     const child = spawn(process.execPath, ['infra/crm/crm.ts', '--help'], { cwd: ROOT });
     child.stdout.destroy();
-    const [told, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-    expect([code, told]).toEqual([0, '']);
+    const [reported, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    expect([code, reported]).toEqual([0, '']);
   });
 });

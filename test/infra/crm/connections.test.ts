@@ -39,8 +39,8 @@ describe('A warning of a connection', () => {
     ['172.16.3.4', [], false],
     ['not.known.example', [], false],
   ])('is about a text protocol on a public address: %s', async (host, addresses, warned) => {
-    const told = await warnings({ host, platform: 'tp4', protocol: 'interface-gateway' }, undefined, {}, addresses);
-    expect(told).toEqual(warned ? [expect.stringContaining(`connections[0]: ${host} has a public address`)] : []);
+    const reported = await warnings({ host, platform: 'tp4', protocol: 'interface-gateway' }, undefined, {}, addresses);
+    expect(reported).toEqual(warned ? [expect.stringContaining(`connections[0]: ${host} has a public address`)] : []);
   });
 });
 

@@ -114,7 +114,7 @@ describe('npm run crm -- form', () => {
 
   it('reports the errors of an unreadable record', async () => {
     await operators.table.write([{ put: { pk: 'form#BROKEN01', record: { id: 'BROKEN01', fields: 'none' } } }]);
-    const { code, told } = await operators.local('form', 'BROKEN01');
-    expect([code, told]).toEqual([1, 'The record is not a form:\n  form#BROKEN01.fields: must be an array\n']);
+    const { code, reported } = await operators.local('form', 'BROKEN01');
+    expect([code, reported]).toEqual([1, 'The record is not a form:\n  form#BROKEN01.fields: must be an array\n']);
   });
 });

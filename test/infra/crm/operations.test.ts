@@ -140,8 +140,11 @@ describe('npm run crm -- settle', () => {
   it('refuses a login that another operation has, and does not change the operation', async () => {
     const { body } = await open(PLUG_IN, randomUUID());
     const { id, retry } = await openInVain();
-    const { code, told } = await operators.local('settle', id, '--login', String(body.login));
-    expect([code, told]).toEqual([1, `The login ${body.login} belongs to another operation; nothing was settled.\n`]);
+    const { code, reported } = await operators.local('settle', id, '--login', String(body.login));
+    expect([code, reported]).toEqual([
+      1,
+      `The login ${body.login} belongs to another operation; nothing was settled.\n`,
+    ]);
     expect(await listed()).toHaveLength(1);
     expect((await retry()).status).toBe(409);
   });
@@ -152,23 +155,23 @@ describe('npm run crm -- settle', () => {
     operators.service.faults('tp5-live-1').set({ kind: 'silence', times: 9 });
     const { body } = await open(order, key);
     operators.service.faults('tp5-live-1').clear();
-    const { code, told } = await operators.local('settle', String(body.operation_id), '--none');
+    const { code, reported } = await operators.local('settle', String(body.operation_id), '--none');
     expect(code).toBe(1);
-    expect(told).toMatch(/^The settler still looks for its account/);
+    expect(reported).toMatch(/^The settler still looks for its account/);
     expect((await open(order, key)).status).toBe(200);
   });
 
   it('with a deposit that is there takes the account off the list', async () => {
     const id = await openWithFailedDeposit(DEMO);
     expect((await operators.local('operations', '--open')).out).toContain('the deposit: an operator pays');
-    expect(await operators.local('settle', id, '--deposit')).toMatchObject({ code: 0, told: '' });
+    expect(await operators.local('settle', id, '--deposit')).toMatchObject({ code: 0, reported: '' });
     expect(await listed()).toEqual([]);
   });
 
   it('with a deposit leaves an account on the list that is empty', async () => {
     const id = await openWithFailedDeposit({ ...DEMO, account_type_id: 'ATLIVE05' });
-    const { code, told } = await operators.local('settle', id, '--deposit');
-    expect([code, told]).toEqual([1, expect.stringMatching(/^The account \d+ is empty: make the deposit/)]);
+    const { code, reported } = await operators.local('settle', id, '--deposit');
+    expect([code, reported]).toEqual([1, expect.stringMatching(/^The account \d+ is empty: make the deposit/)]);
     expect(await listed()).toHaveLength(1);
   });
 
@@ -177,7 +180,7 @@ describe('npm run crm -- settle', () => {
     await change(id, 'SET lease_until = :soon', { ':soon': Date.now() + 60_000 });
     expect(await operators.local('settle', id, '--none')).toMatchObject({
       code: 1,
-      told: 'Another worker holds it now; try again in a minute.\n',
+      reported: 'Another worker holds it now; try again in a minute.\n',
     });
     await change(id, 'SET lease_until = :past', { ':past': 0 });
   });
@@ -189,9 +192,9 @@ describe('npm run crm -- settle', () => {
     [['--deposit'], 'Nothing says that its deposit is missing.'],
   ])('called with %j says why it does nothing', async (options, words) => {
     const { id } = await openInVain();
-    const { code, told } = await operators.local('settle', id, ...options);
+    const { code, reported } = await operators.local('settle', id, ...options);
     expect(code).toBeGreaterThan(0);
-    expect(told).toContain(words);
+    expect(reported).toContain(words);
     expect(await listed()).toHaveLength(1);
   });
 });

@@ -19,7 +19,7 @@ describe('npm run crm -- import', () => {
     expect(await operators.local('import', file)).toEqual({
       code: 0,
       out: '2 records changed in the local service.\n',
-      told: '',
+      reported: '',
     });
     expect(await operators.keys()).toEqual(
       [...before, 'client#CLIENT99', 'email#new@example.com', 'referral#REFNEW99'].sort(),
@@ -91,42 +91,42 @@ describe('npm run crm -- import', () => {
       clients: [NEW_CLIENT, { id: 'CLIENT98', email: 'nonsense', name: 'X' }],
       forms: [{ id: 'F' }],
     });
-    const { code, told } = await operators.local('import', file);
+    const { code, reported } = await operators.local('import', file);
     expect(code).toBe(1);
-    expect(told).toContain(`${file} has 3 faults; nothing was written:`);
+    expect(reported).toContain(`${file} has 3 faults; nothing was written:`);
     for (const fault of ['clients[1].email: must', 'forms[0].id: must', 'forms[0].fields: is'])
-      expect(told).toContain(fault);
+      expect(reported).toContain(fault);
     expect(await operators.table.readAll()).toEqual(before);
   });
 
   it("refuses an e-mail address or a referral code that is another client's in the table", async () => {
     const taken = { ...NEW_CLIENT, email: 'ANN@example.com', referral_code: 'REFANN01' };
-    const { code, told } = await operators.local('import', { clients: [taken] });
+    const { code, reported } = await operators.local('import', { clients: [taken] });
     expect(code).toBe(1);
-    expect(told).toContain('clients[0].email: is the same as the table\'s clients["CLIENT01"].email');
-    expect(told).toContain('clients[0].referral_code: is the same as');
+    expect(reported).toContain('clients[0].email: is the same as the table\'s clients["CLIENT01"].email');
+    expect(reported).toContain('clients[0].referral_code: is the same as');
   });
 
   it('warns of a text protocol on a public address', async () => {
     const connection = { ...DEMO_RECORDS.connections.find(({ id }) => id === 'tp4-gw-2'), host: '203.0.113.7' };
-    const { code, told } = await operators.local('import', { connections: [connection] });
-    expect([code, told]).toEqual([0, expect.stringContaining('Warning: connections[0]: 203.0.113.7 has a public')]);
+    const { code, reported } = await operators.local('import', { connections: [connection] });
+    expect([code, reported]).toEqual([0, expect.stringContaining('Warning: connections[0]: 203.0.113.7 has a public')]);
   });
 
   it('refuses a range of logins that another connection of the host has', async () => {
     const stands = await operators.table.read('connection#tp5-live-1');
     const connection = { ...(stands?.record as object), id: 'tp5-live-2' };
-    const { code, told } = await operators.local('import', { connections: [connection] });
+    const { code, reported } = await operators.local('import', { connections: [connection] });
     expect(code).toBe(1);
-    expect(told).toContain('connections[0].logins: has logins of the table\'s connections["tp5-live-1"].logins');
+    expect(reported).toContain('connections[0].logins: has logins of the table\'s connections["tp5-live-1"].logins');
   });
 
   it('refuses a simulated server, which no deployment has', async () => {
-    const { code, told } = await operators.local('import', {
+    const { code, reported } = await operators.local('import', {
       connections: [{ ...DEMO_RECORDS.connections[0], id: 'new' }],
     });
     expect(code).toBe(1);
-    expect(told).toContain('connections[0].host: names a simulated server');
+    expect(reported).toContain('connections[0].host: names a simulated server');
   });
 
   it('writes thousands of records in batches, and reports progress', async () => {
@@ -135,9 +135,9 @@ describe('npm run crm -- import', () => {
       email: `client${n}@example.com`,
       name: `Client ${n}`,
     }));
-    const { code, out, told } = await operators.local('import', { clients });
+    const { code, out, reported } = await operators.local('import', { clients });
     expect([code, out]).toEqual([0, '2000 records changed in the local service.\n']);
-    expect(told).toMatch(/^\d+ of 4000 items written\n/);
+    expect(reported).toMatch(/^\d+ of 4000 items written\n/);
     expect((await operators.keys()).filter((key) => /^client#C0/.test(key))).toHaveLength(2_000);
   });
 
@@ -148,9 +148,9 @@ describe('npm run crm -- import', () => {
 
   it('fixes a damaged record', async () => {
     await operators.table.write([{ put: { pk: 'client#CLIENT01', record: { id: 'CLIENT01' } } }]);
-    const { code, told } = await operators.local('import', { clients: [DEMO_RECORDS.clients[0]] });
+    const { code, reported } = await operators.local('import', { clients: [DEMO_RECORDS.clients[0]] });
     expect(code).toBe(0);
-    expect(told).toContain('Damaged in the local service, and skipped: client#CLIENT01.email: is required');
+    expect(reported).toContain('Damaged in the local service, and skipped: client#CLIENT01.email: is required');
     expect(await operators.table.read('client#CLIENT01')).toMatchObject({ record: DEMO_RECORDS.clients[0] });
   });
 });
@@ -160,7 +160,7 @@ describe('npm run crm -- export', () => {
     const path = join(operators.folder, 'export.json');
     expect(await operators.local('export', path)).toMatchObject({
       code: 0,
-      told: expect.stringMatching(/^\d+ records written to/),
+      reported: expect.stringMatching(/^\d+ records written to/),
     });
     expect((await stat(path)).mode & 0o077).toBe(0);
     const records = JSON.parse(await readFile(path, 'utf8')) as typeof DEMO_RECORDS;
@@ -217,10 +217,10 @@ describe('npm run crm -- put', () => {
   });
 
   it('lists the faults of the record', async () => {
-    const { code, told } = await operators.local('put', 'client', { ...NEW_CLIENT, email: 'x', hat: 1 });
+    const { code, reported } = await operators.local('put', 'client', { ...NEW_CLIENT, email: 'x', hat: 1 });
     expect(code).toBe(1);
-    expect(told).toContain('\n  email: must be an e-mail address\n');
-    expect(told).toContain('\n  hat: is not known\n');
+    expect(reported).toContain('\n  email: must be an e-mail address\n');
+    expect(reported).toContain('\n  hat: is not known\n');
   });
 });
 
@@ -236,8 +236,8 @@ describe('npm run crm -- delete', () => {
   });
 
   it('deletes nothing when one of the ids is not there', async () => {
-    const { code, told } = await operators.local('delete', 'clients', 'CLIENT01', 'NOTTHERE');
-    expect([code, told]).toEqual([1, 'the local service holds no clients of this id: NOTTHERE\n']);
+    const { code, reported } = await operators.local('delete', 'clients', 'CLIENT01', 'NOTTHERE');
+    expect([code, reported]).toEqual([1, 'the local service holds no clients of this id: NOTTHERE\n']);
     expect(await operators.keys()).toContain('client#CLIENT01');
   });
 
@@ -284,7 +284,7 @@ describe('npm run crm -- check, without an id', () => {
     expect(listed.out.trimEnd().split('\n').toSorted()).toEqual(
       [...broken, ...derived, 'hat#1: is not a key of this table'].toSorted(),
     );
-    expect([listed.code, listed.told]).toEqual([1, '9 errors in the local service.\n']);
+    expect([listed.code, listed.reported]).toEqual([1, '9 errors in the local service.\n']);
 
     const fixed = await operators.local('check', '--fix');
     expect(fixed.out.split('\n')).toEqual([

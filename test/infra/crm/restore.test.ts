@@ -126,8 +126,8 @@ describe('npm run crm -- restore', () => {
     await lost('operations', [{ pk: 'key#1', operation_id: 'old', life, plan: PLAN, due_shard: 'due#0', due_at: 1 }]);
     await write('logins', [{ pk: 'tp5#500001', operation_id: 'new' }]);
     for (const more of [['--dry-run'], []]) {
-      const { code, told } = await restore('operations', ...more);
-      expect([code, told]).toEqual([1, expect.stringContaining('tp5#500001: restored old, now new\n')]);
+      const { code, reported } = await restore('operations', ...more);
+      expect([code, reported]).toEqual([1, expect.stringContaining('tp5#500001: restored old, now new\n')]);
     }
     expect(await operators.items('operations')).toEqual([]);
   });
@@ -135,8 +135,8 @@ describe('npm run crm -- restore', () => {
   it('reports a key that belongs to another operation now', async () => {
     const reserved = (operation_id: string) => [{ pk: 'tp5#500001', operation_id }];
     await lost('logins', reserved('old'), reserved('new'));
-    const { code, told } = await restore('logins');
-    expect(told).toContain(
+    const { code, reported } = await restore('logins');
+    expect(reported).toContain(
       '1 item of another operation exists now; nothing was overwritten:\n  tp5#500001: restored old, now new\n',
     );
     expect(code).toBe(1);
@@ -144,9 +144,9 @@ describe('npm run crm -- restore', () => {
 
   it('copies confirmed registrations alone, and nothing that has expired', async () => {
     await lost('registrations', [
-      { pk: 'registration#1', confirmation: { told: true }, expires_at: SOON },
+      { pk: 'registration#1', confirmation: { reported: true }, expires_at: SOON },
       { pk: 'registration#2', expires_at: SOON },
-      { pk: 'registration#3', confirmation: { told: true }, expires_at: 1 },
+      { pk: 'registration#3', confirmation: { reported: true }, expires_at: 1 },
     ]);
     expect((await restore('registrations')).out).toBe(
       '1 item copied to registrations; 0 exist there, 1 left out (expired), 1 left out (not confirmed).\n',

@@ -50,13 +50,13 @@ describe('npm run crm -- check', () => {
 
   it('says which connection cannot be used, and why', async () => {
     operators.service.faults('tp4-gw-1').set({ kind: 'down', times: 5 });
-    const { code, out, told } = await operators.local('check', 'tp4-gw-1', 'tp5-live-1');
+    const { code, out, reported } = await operators.local('check', 'tp4-gw-1', 'tp5-live-1');
     operators.service.faults('tp4-gw-1').clear();
     expect(out).toMatch(
       /^tp4-gw-1: platform_unavailable \(.+\): the server or the secret cannot be reached from here\n/,
     );
     expect(out).toContain('tp5-live-1: connected');
-    expect([code, told]).toEqual([1, '1 connection of 2 cannot be used.\n']);
+    expect([code, reported]).toEqual([1, '1 connection of 2 cannot be used.\n']);
   });
 });
 
@@ -74,7 +74,7 @@ describe('npm run crm -- secret put', () => {
     expect(await put(name, { answers: [...answers] })).toEqual({
       code: 0,
       out: `The secret ${secret} is replaced; functions use it within 5 minutes.\n`,
-      told: '',
+      reported: '',
     });
     expect(await operators.stored(secret)).toBe(value);
     await put(name, { input: before });
@@ -91,10 +91,10 @@ describe('npm run crm -- secret put', () => {
   });
 
   it('refuses a name that no connection and no setting uses, and says which names exist', async () => {
-    const { code, told } = await put('platform/tp5-live-l', { input: '{"login":1,"password":"S3cr3t"}' });
+    const { code, reported } = await put('platform/tp5-live-l', { input: '{"login":1,"password":"S3cr3t"}' });
     expect(code).toBe(1);
-    expect(told).toContain('uses a secret platform/tp5-live-l; nothing was stored. There are: tp4-demo-1, ');
-    expect(told).toContain(
+    expect(reported).toContain('uses a secret platform/tp5-live-l; nothing was stored. There are: tp4-demo-1, ');
+    expect(reported).toContain(
       ', tp5-live-1, local/pepper (pepper), broker/captcha (captcha.secret), front/proxy (front.secret).',
     );
     expect(await operators.stored('platform/tp5-live-l')).toBeUndefined();
@@ -109,11 +109,11 @@ describe('npm run crm -- secret put', () => {
   ])('refuses a malformed secret without quoting it: %s', async (name, input, sentence) => {
     const stored = () => Promise.all([`platform/${name}`, name, `local/${name}`].map((one) => operators.stored(one)));
     const before = await stored();
-    const { code, out, told } = await put(name, { input });
+    const { code, out, reported } = await put(name, { input });
     expect(code).toBe(1);
-    expect(told).toContain(sentence);
-    expect(told).toContain('; nothing was stored.');
-    expect(out + told).not.toContain('S3cr3t');
+    expect(reported).toContain(sentence);
+    expect(reported).toContain('; nothing was stored.');
+    expect(out + reported).not.toContain('S3cr3t');
     expect(await stored()).toEqual(before);
   });
 });
@@ -126,7 +126,7 @@ describe('npm run crm -- secret rotate', () => {
 
   it('creates the signing key, rotates it next to the previous one, and prints each', async () => {
     const first = await rotate('crmWebhook');
-    expect(first).toMatchObject({ code: 0, told: expect.stringContaining('The secret test/crm-webhook is made.') });
+    expect(first).toMatchObject({ code: 0, reported: expect.stringContaining('The secret test/crm-webhook is made.') });
     const [key, ...more] = first.out.split('\n');
     expect([await stored(), more]).toEqual([{ current: key }, ['']]);
     const { out: second } = await rotate(NAME);
@@ -140,7 +140,7 @@ describe('npm run crm -- secret rotate', () => {
     expect(await rotate('pepper')).toMatchObject({
       code: 1,
       out: '',
-      told: 'No request is signed with a secret pepper. There are: crmWebhook.\n',
+      reported: 'No request is signed with a secret pepper. There are: crmWebhook.\n',
     });
   });
 });

@@ -35,7 +35,7 @@ describe('The order of work', () => {
       const began = stage.split(', ').map((step) => log.indexOf(step));
       const ended = stage.split(', ').map((step) => log.indexOf(`${step} done`));
       expect(Math.max(...began), stage).toBeLessThan(Math.min(...ended));
-      // Only the first stage goes on during the next one.
+      // Only the first stage continues during the next one.
       if (stage !== stages[1]) expect(Math.min(...began), stage).toBeGreaterThan(before);
       before = Math.max(...ended);
     }
