@@ -95,7 +95,7 @@ describe('A confirmed registration', () => {
     expect(delivery(id)).toMatchObject({ state: 'undelivered' });
     world.service.faults('crm').clear();
     const redeliver = () => crm(['redeliver', '--local', world.service.url]);
-    expect(await redeliver()).toEqual({ code: 0, told: '', out: '1 event will be delivered again.\n' });
+    expect(await redeliver()).toEqual({ code: 0, reported: '', out: '1 event will be delivered again.\n' });
     await expect.poll(() => delivery(id)?.state).toBe('delivered');
     expect([received(id).length, clients(id).length]).toEqual([1, 1]);
     expect(await redeliver()).toMatchObject({ code: 0, out: 'There is no event that the CRM did not accept.\n' });
