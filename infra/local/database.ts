@@ -1,20 +1,18 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
-import { type Change, Dynamo, type Reply } from './dynamo.ts';
+import { type Change, Dynamo } from './dynamo.ts';
 import { Faults } from './faults.ts';
-import { closed, LIKE_AWS, listen, refuseForeign } from './listen.ts';
 import { tableArn } from './rights/arn.ts';
-import { type Caller, type Callers, findDenial } from './rights/callers.ts';
+import type { Callers } from './rights/callers.ts';
 import type { Need } from './rights/policy.ts';
-import { downtime } from './stand-ins/downtime.ts';
-import { findCaller } from './stand-ins/stand-in.ts';
+import { jsonError } from './stand-ins/protocols.ts';
+import { type Call, ServiceError, serve } from './stand-ins/stand-in.ts';
 
 /** One call to DynamoDB, with any outcome. */
 interface DatabaseCall {
   /** Such as `UpdateItem`. */
   operation: string;
+  /** Of a transaction all, separated by commas. */
   table: string;
   /** Its client made it before, and had no answer in time or a failure. */
   repeated?: true;
@@ -54,95 +52,51 @@ export interface Database {
 /** The tables by the keys they have; all but the accounts' have a partition key alone. */
 const SORT_KEYS: Partial<Record<keyof DatabaseTables, string>> = { accounts: 'sk' };
 
-/**
- * The stand-in of DynamoDB: dynalite, behind a server that counts calls and injects faults.
- */
+const ERRORS = {
+  error: jsonError,
+  throttled: new ServiceError('ProvisionedThroughputExceededException'),
+  refused: new ServiceError('AccessDeniedException'),
+};
+
+/** The stand-in of DynamoDB: dynalite, in front of which calls are counted and faults happen. */
 export async function startDatabase({ faults = new Faults(), callers }: DatabaseOptions = {}): Promise<Database> {
   const dynamo = new Dynamo(SORT_KEYS);
   const calls: DatabaseCall[] = [];
-  const closing = new AbortController();
+  const run = ({ method, path: url, headers, bytes }: Call) => dynamo.run({ method, url, headers }, bytes);
 
-  const server = createServer(
-    LIKE_AWS,
-    refuseForeign((request, response) => {
-      const caller = findCaller(request, 'dynamodb', callers);
-      if (caller === undefined) fail(request, response, 'com.amazon.coral.service#UnrecognizedClientException');
-      else work(caller, request, response).catch(() => request.socket.destroy());
-    }),
+  const served = await serve(
+    {
+      ...ERRORS,
+      signed: { name: 'dynamodb', denied: 'AccessDeniedException', needs },
+      name(call) {
+        const operation = readOperation(call);
+        const table = readParts(call).map((one) => one.table);
+        calls.push({ operation, table: table.join(','), ...(isRepeated(call) ? { repeated: true } : {}) });
+        return operation;
+      },
+      async answer(call) {
+        const { fault } = call;
+        // A late duplicate of the call, long after the answer.
+        if (fault?.kind === 'repeated') void faults.pause(fault.ms ?? 1_000).then(() => run(call));
+        const reply = await run(call);
+        if (fault?.kind === 'reply_lost') throw new Error('The connection breaks.');
+        return reply;
+      },
+    },
+    { faults, callers },
   );
-
-  async function work(caller: Caller, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const operation = readOperation(request);
-    const fault = isAdministration(operation) ? undefined : faults.next();
-    down.check();
-    const call: DatabaseCall = { operation, table: '', ...(isRepeated(request) ? { repeated: true } : {}) };
-    if (!isAdministration(operation)) calls.push(call);
-    // The whole request has arrived: it is executed even if its caller disconnects.
-    const body = await buffer(request);
-    const { tables, needs } = readInput(operation, body.toString('utf8'));
-    call.table = tables.join(',');
-    if (!isAdministration(operation)) await faults.onCall({ name: operation, fault });
-    // Tests move the functions' clock, not this one. A client that compares the two would retry a refused call.
-    response.sendDate = false;
-    const denial = findDenial(caller, needs);
-    if (denial !== undefined) return fail(request, response, ACCESS_DENIED, denial);
-    switch (fault?.kind) {
-      case 'throttled':
-        return fail(request, response, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException');
-      case 'refused':
-        return fail(request, response, ACCESS_DENIED);
-      case 'down':
-        // On a connection that was kept from before.
-        request.socket.destroy();
-        return;
-      case 'slow':
-        await faults.pause(fault.ms ?? 1_000, closing.signal);
-        break;
-      case 'repeated':
-        repeatLater(request, body, fault.ms ?? 1_000);
-    }
-    answer(request, response, await dynamo.run(request, body), fault?.kind === 'reply_lost');
-  }
-
-  /** A late duplicate of the call, long after the answer. */
-  function repeatLater(request: IncomingMessage, body: Buffer, ms: number): void {
-    faults.pause(ms, closing.signal).then(
-      () => dynamo.run(request, body),
-      () => {},
-    );
-  }
-
-  const observer = createServer(
-    LIKE_AWS,
-    refuseForeign((request, response) => {
-      buffer(request)
-        .then((body) => dynamo.run(request, body))
-        .then((reply) => answer(request, response, reply))
-        .catch(() => request.socket.destroy());
-    }),
-  );
-  let observerUrl: Promise<string> | undefined;
-  const observe = () => {
-    observerUrl ??= listen(observer, 0).then((free) => `http://127.0.0.1:${free}`);
-    return observerUrl;
-  };
-  const url = `http://127.0.0.1:${await listen(server, 0)}`;
-  const down = downtime(server, faults);
+  const observed = await serve({ ...ERRORS, answer: run }, { faults: new Faults() });
 
   return {
-    url,
+    url: served.url,
     faults,
     calls,
-    createTables: async (names) => createTables(await observe(), names),
+    createTables: (names) => createTables(observed.url, names),
     onWritten(listener) {
       dynamo.onWritten = listener;
     },
-    observe,
-    async close() {
-      down.stop();
-      closing.abort();
-      await Promise.all([closed(server), closed(observer)]);
-    },
+    observe: async () => observed.url,
+    close: async () => void (await Promise.all([served.close(), observed.close()])),
   };
 }
 
@@ -178,29 +132,25 @@ function tableInput(kind: keyof DatabaseTables, TableName: string) {
   };
 }
 
-/** @param lost the work is done, and then the connection breaks instead of an answer */
-function answer(request: IncomingMessage, response: ServerResponse, reply: Reply, lost = false): void {
-  if (lost) request.socket.destroy();
-  else response.writeHead(reply.status, reply.headers).end(reply.body);
-}
-
 /** Its client made it before. */
-function isRepeated({ headers }: IncomingMessage): boolean {
+function isRepeated({ headers }: Call): boolean {
   return /attempt=(?!1;)/.test(String(headers['amz-sdk-request']));
 }
 
-function readOperation(request: IncomingMessage): string {
-  return String(request.headers['x-amz-target'] ?? '').split('.')[1] ?? '';
-}
-
-/** Calls about tables, not items: they neither count nor fail. */
-function isAdministration(operation: string): boolean {
-  return !/Items?$|^(Query|Scan)$/.test(operation);
+function readOperation({ headers }: Call): string {
+  return String(headers['x-amz-target'] ?? '').split('.')[1] ?? '';
 }
 
 interface Keyed {
   Item?: { pk?: { S?: string } };
   Key?: { pk?: { S?: string } };
+}
+
+/** A part of a call that IAM judges by itself. */
+interface Part extends Keyed {
+  action: string;
+  table: string;
+  IndexName?: string;
 }
 
 interface CallInput extends Keyed {
@@ -210,41 +160,27 @@ interface CallInput extends Keyed {
   TransactItems?: Record<string, Keyed & { TableName: string }>[];
 }
 
-/** The tables of a call, and the rights that it needs. */
-function readInput(operation: string, body: string): { tables: string[]; needs: Need[] } {
-  const { TableName, RequestItems = {}, IndexName, TransactItems, ...keyed } = JSON.parse(body) as CallInput;
-  // Of a transaction, IAM asks for the rights of the single writes.
-  const writes = (TransactItems ?? []).flatMap((item) =>
-    Object.entries(item).map(([action, { TableName: table, ...one }]) => ({ action: `${action}Item`, table, one })),
+/** The parts of a call, each with its action and table. Of a transaction, IAM asks for the rights of the single writes. */
+function readParts(call: Call): Part[] {
+  const action = readOperation(call);
+  const { TableName, RequestItems = {}, TransactItems, ...keyed } = JSON.parse(call.body) as CallInput;
+  if (TransactItems === undefined) {
+    const tables = TableName === undefined ? Object.keys(RequestItems) : [TableName];
+    return tables.map((table) => ({ action, table, ...keyed }));
+  }
+  return TransactItems.flatMap((item) =>
+    Object.entries(item).map(([name, { TableName: table, ...one }]) => ({ action: `${name}Item`, table, ...one })),
   );
-  const tables = TableName === undefined ? Object.keys(RequestItems) : [TableName];
-  const parts =
-    TransactItems === undefined ? tables.map((table) => ({ action: operation, table, one: keyed })) : writes;
-  return {
-    tables: parts.map(({ table }) => table),
-    needs: parts.map(({ action, table, one: { Item, Key } }) => {
-      const partition = (Item ?? Key)?.pk?.S;
-      return {
-        action: `dynamodb:${action}`,
-        // A query of an index needs the right on the index, and none on its table.
-        resource: tableArn(table) + (IndexName === undefined ? '' : `/index/${IndexName}`),
-        ...(partition === undefined ? {} : { context: { 'dynamodb:LeadingKeys': partition } }),
-      };
-    }),
-  };
 }
 
-const ACCESS_DENIED = 'com.amazon.coral.service#AccessDeniedException';
-
-/** An error as DynamoDB's JSON 1.0 protocol words it. */
-function fail(
-  request: IncomingMessage,
-  response: ServerResponse,
-  __type: string,
-  Message = 'Requested by the local service.',
-): void {
-  request.resume();
-  response
-    .writeHead(400, { 'content-type': 'application/x-amz-json-1.0' })
-    .end(JSON.stringify({ __type, message: Message, Message }));
+function needs(call: Call): Need[] {
+  return readParts(call).map(({ action, table, IndexName, Item, Key }) => {
+    const partition = (Item ?? Key)?.pk?.S;
+    return {
+      action: `dynamodb:${action}`,
+      // A query of an index needs the right on the index, and none on its table.
+      resource: tableArn(table) + (IndexName === undefined ? '' : `/index/${IndexName}`),
+      ...(partition === undefined ? {} : { context: { 'dynamodb:LeadingKeys': partition } }),
+    };
+  });
 }

@@ -1,15 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import dynalite from 'dynalite';
+import { type Answer, json } from './stand-ins/stand-in.ts';
 
 /** The part of a request that DynamoDB's protocol reads. */
-type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'httpVersion'>;
-
-export interface Reply {
-  status: number;
-  headers: Record<string, string>;
-  body: string;
-}
+type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
 export type Attributes = Record<string, unknown>;
 /** One write of a transaction, as its request has it. */
@@ -41,7 +36,7 @@ export class Dynamo {
   readonly #sortKeys: Readonly<Record<string, string>>;
   /** Ends when the transactions that have come in so far are over. */
   #transaction: Promise<unknown> = Promise.resolve();
-  readonly #running = new Set<Promise<Reply>>();
+  readonly #running = new Set<Promise<Answer>>();
   /** Called after each call that has written, with all its writes. While it is set, writes run one at a time. */
   onWritten: ((changes: readonly Change[]) => void) | undefined;
 
@@ -49,7 +44,7 @@ export class Dynamo {
     this.#sortKeys = sortKeys;
   }
 
-  async run(head: Head, body: Buffer): Promise<Reply> {
+  async run(head: Head, body: Buffer): Promise<Answer> {
     const target = String(head.headers['x-amz-target']);
     const write = this.onWritten === undefined ? undefined : WRITES.exec(target)?.[1];
     if (write === undefined && !target.endsWith('.TransactWriteItems')) {
@@ -73,19 +68,19 @@ export class Dynamo {
   async #transact(
     head: Head,
     { TransactItems = [], ClientRequestToken }: { TransactItems?: TransactItem[]; ClientRequestToken?: string },
-  ): Promise<Reply> {
-    if (ClientRequestToken !== undefined && this.#tokens.has(ClientRequestToken)) return json(200, {});
+  ): Promise<Answer> {
+    if (ClientRequestToken !== undefined && this.#tokens.has(ClientRequestToken)) return json({});
     const changes: Change[] = [];
     for (const [index, item] of TransactItems.entries()) {
       const [action, write] = Object.entries(item)[0] as [string, TransactWrite];
       const reply = await this.#write(head, action, write, (change) => void changes.push(...change));
       if (reply.status === 200) continue;
       for (const change of changes.reverse()) await this.#undo(head, change);
-      return reply.body.includes(CONDITION_FAILED) ? cancelled(TransactItems.length, index) : reply;
+      return String(reply.body).includes(CONDITION_FAILED) ? cancelled(TransactItems.length, index) : reply;
     }
     if (ClientRequestToken !== undefined) this.#tokens.add(ClientRequestToken);
     this.#report(changes);
-    return json(200, {});
+    return json({});
   }
 
   readonly #report = (changes: readonly Change[]) => this.onWritten?.(changes);
@@ -95,11 +90,11 @@ export class Dynamo {
     action: string,
     write: TransactWrite,
     done: (changes: readonly Change[]) => void,
-  ): Promise<Reply> {
+  ): Promise<Answer> {
     const { TableName, Key = this.#itemKey(TableName, write.Item ?? {}) } = write;
     const get = async () => {
       const { body } = await this.#call(head, 'GetItem', { TableName, Key, ConsistentRead: true });
-      return (JSON.parse(body) as { Item?: Attributes }).Item;
+      return (JSON.parse(String(body)) as { Item?: Attributes }).Item;
     };
     const before = await get();
     const reply = await this.#call(head, `${action}Item`, write);
@@ -107,7 +102,7 @@ export class Dynamo {
     return reply;
   }
 
-  #undo(head: Head, { table: TableName, before, after = {} }: Change): Promise<Reply> {
+  #undo(head: Head, { table: TableName, before, after = {} }: Change): Promise<Answer> {
     if (before !== undefined) return this.#call(head, 'PutItem', { TableName, Item: before });
     return this.#call(head, 'DeleteItem', { TableName, Key: this.#itemKey(TableName, after) });
   }
@@ -117,38 +112,30 @@ export class Dynamo {
     return { pk: attributes.pk, ...(sortKey === undefined ? {} : { [sortKey]: attributes[sortKey] }) };
   }
 
-  #call(head: Head, operation: string, input: Attributes): Promise<Reply> {
+  #call(head: Head, operation: string, input: Attributes): Promise<Answer> {
     const headers = { ...head.headers, 'x-amz-target': `DynamoDB_20120810.${operation}` };
-    return this.#dispatch({ ...pick(head), headers }, Buffer.from(JSON.stringify(input)));
+    return this.#dispatch({ ...head, headers }, Buffer.from(JSON.stringify(input)));
   }
 
-  #dispatch(head: Head, body: Buffer): Promise<Reply> {
+  #dispatch(head: Head, body: Buffer): Promise<Answer> {
     return new Promise((resolve) => {
-      const headers: Reply['headers'] = {};
+      const headers: Answer['headers'] = {};
       const response = {
         statusCode: 200,
         setHeader: (name: string, value: string) => {
-          headers[name] = String(value);
+          headers[name.toLowerCase()] = String(value);
         },
         end: (text = '') => resolve({ status: response.statusCode, headers, body: text }),
       };
-      this.#dynalite.emit('request', Object.assign(Readable.from([body]), pick(head)), response);
+      this.#dynalite.emit('request', Object.assign(Readable.from([body]), head), response);
     });
   }
 }
 
-function pick({ method, url, headers, httpVersion }: Head): Head {
-  return { method, url, headers, httpVersion } as Head;
-}
-
-function json(status: number, body: object): Reply {
-  return { status, headers: { 'content-type': 'application/x-amz-json-1.0' }, body: JSON.stringify(body) };
-}
-
-function cancelled(writes: number, failed: number): Reply {
+function cancelled(writes: number, failed: number): Answer {
   const CancellationReasons = Array.from({ length: writes }, (_, index) => ({
     Code: index === failed ? 'ConditionalCheckFailed' : 'None',
   }));
   const __type = 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException';
-  return json(400, { __type, Message: 'Transaction cancelled.', CancellationReasons });
+  return json({ __type, Message: 'Transaction cancelled.', CancellationReasons }, 400);
 }

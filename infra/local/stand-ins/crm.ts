@@ -47,7 +47,8 @@ export async function startCrm({ keys, faults }: CrmOptions): Promise<CrmStandIn
   function answer(call: Call): Answer {
     checkSignature(keys(), call);
     const { headers, body, fault } = call;
-    if (fault === 'garbage') return { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>Welcome</p>' };
+    if (fault?.kind === 'garbage')
+      return { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>Welcome</p>' };
     const id = String(headers['webhook-id']);
     const { type, data } = JSON.parse(body) as Pick<ReceivedMessage, 'type' | 'data'>;
     const at = new Date().toISOString();
@@ -56,7 +57,7 @@ export async function startCrm({ keys, faults }: CrmOptions): Promise<CrmStandIn
       const client = { id: newClientId(), name: String(data.name), email: String(data.email) };
       clients.set(id, { ...client, registration_id: id, at });
     }
-    if (fault === 'reply_lost') throw new Error('The connection breaks.');
+    if (fault?.kind === 'reply_lost') throw new Error('The connection breaks.');
     const client = clients.get(id);
     return json(client === undefined ? {} : { client_id: client.id });
   }

@@ -38,7 +38,8 @@ const ResourcesSchema = v.object({ Entries: v.array(v.object({ EventBusName: v.o
 export function startEvents({ buses, deliver, ...options }: EventsOptions): Promise<StandIn> {
   const putEvents = operation(InputSchema, ({ Entries: entries }, { fault }) => {
     const results = entries.map((entry, place) => {
-      if (fault === 'partial' && place === 0) return refused('InternalFailure', 'Requested by the local service.');
+      if (fault?.kind === 'partial' && place === 0)
+        return refused('InternalFailure', 'Requested by the local service.');
       return entryError(entry, buses) ?? { EventId: deliverEntry(entry) };
     });
     return { FailedEntryCount: results.filter((result) => 'ErrorCode' in result).length, Entries: results };

@@ -14,6 +14,8 @@ interface JsonService extends Faults {
   resources(input: Readonly<Record<string, unknown>>): string[];
 }
 
+const JSON_TYPE = 'application/x-amz-json-1.1';
+
 type JsonOperation = (input: unknown, call: Call) => object;
 
 /** An operation whose input is validated. @param work throws ServiceError */
@@ -29,7 +31,6 @@ export function operation<S extends v.GenericSchema>(
 }
 
 export function jsonService({ name, target, operations, resources, ...faults }: JsonService): Service {
-  const TYPE = 'application/x-amz-json-1.1';
   const operationName = ({ headers }: Call) => String(headers['x-amz-target']).slice(target.length + 1);
   return {
     ...faults,
@@ -45,11 +46,15 @@ export function jsonService({ name, target, operations, resources, ...faults }: 
     answer(call) {
       const run = operations[operationName(call)];
       if (run === undefined) throw new ServiceError('UnknownOperationException');
-      return json(run(parseObject(call.body), call), 200, TYPE);
+      return json(run(parseObject(call.body), call), 200, JSON_TYPE);
     },
-    error: ({ code, message, members }) =>
-      json({ __type: `com.amazonaws#${code}`, message, Message: message, ...members }, 400, TYPE),
+    error: jsonError,
   };
+}
+
+/** An error of that protocol. */
+export function jsonError({ code, message, members }: ServiceError): Answer {
+  return json({ __type: `com.amazonaws#${code}`, message, Message: message, ...members }, 400, JSON_TYPE);
 }
 
 /** An error of AWS's REST protocol in JSON. */

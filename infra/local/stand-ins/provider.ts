@@ -22,7 +22,7 @@ export async function startProvider({ keys, record, faults }: ProviderOptions): 
     // A duplicate is not sent again.
     if (!seen.has(id)) record({ kind, to, text, language });
     seen.add(id);
-    if (fault === 'reply_lost') throw new Error('The connection breaks.');
+    if (fault?.kind === 'reply_lost') throw new Error('The connection breaks.');
     return { status: 202, headers: {}, body: '' };
   }
 

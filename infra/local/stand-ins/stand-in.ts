@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import type { FaultKind, Faults } from '../faults.ts';
+import type { Fault, Faults } from '../faults.ts';
 import { closed, LIKE_AWS, listen, refuseForeign } from '../listen.ts';
 import type { OutboxEntry } from '../outbox.ts';
 import { type Caller, type Callers, findDenial } from '../rights/callers.ts';
@@ -33,7 +33,7 @@ export interface Call {
   /** The body as it came. */
   bytes: Buffer;
   /** A fault that the service itself makes. */
-  fault?: FaultKind | undefined;
+  fault?: Fault | undefined;
 }
 
 export interface Answer {
@@ -60,6 +60,8 @@ export class ServiceError extends Error {
 
 /** How one service answers. */
 export interface Service {
+  /** The name of an allowed call, which may still fail; absent: that of the service. */
+  name?(call: Call): string;
   /** @throws ServiceError */
   answer(call: Call): Answer | Promise<Answer>;
   /** The answer for an error. */
@@ -109,14 +111,15 @@ export async function serve(service: Service, { faults, callers }: Omit<StandInO
     try {
       if (service.signed !== undefined) admit(request, call, service.signed);
       requests += 1;
+      const name = service.name?.(call) ?? service.signed?.name ?? '';
       const fault = faults.next();
       down.check();
-      await faults.onCall({ name: service.signed?.name ?? '', fault });
+      await faults.onCall({ name, fault });
       if (fault?.kind === 'throttled' || fault?.kind === 'refused') throw service[fault.kind];
       // On a connection that was kept from before.
       if (fault?.kind === 'down') return 'down';
       if (fault?.kind === 'slow') await faults.pause(fault.ms ?? 1_000, closing.signal);
-      return await service.answer({ ...call, fault: fault?.kind });
+      return await service.answer({ ...call, fault });
     } catch (error) {
       if (error instanceof ServiceError) return service.error(error, call);
       throw error;
@@ -126,7 +129,7 @@ export async function serve(service: Service, { faults, callers }: Omit<StandInO
   /** @throws ServiceError if the caller is unknown or has not the right */
   function admit(request: IncomingMessage, call: Call, { name, needs, denied }: Signed): void {
     const caller = findCaller(request, name, callers);
-    if (caller === undefined) throw new ServiceError('MissingAuthenticationToken', undefined, 403);
+    if (caller === undefined) throw new ServiceError('UnrecognizedClientException', undefined, 403);
     const denial = findDenial(caller, needs(call));
     if (denial !== undefined) throw new ServiceError(denied, denial, 403);
   }
@@ -156,11 +159,7 @@ const ANYBODY: Caller = { name: 'anybody' };
  * Who signed a request for this service, by the access key in its signature's credential scope. The signature itself is
  * not computed.
  */
-export function findCaller(
-  { headers, url }: IncomingMessage,
-  signingName: string,
-  callers?: Callers,
-): Caller | undefined {
+function findCaller({ headers, url }: IncomingMessage, signingName: string, callers?: Callers): Caller | undefined {
   const [, inHeader] = /^AWS4-HMAC-SHA256 Credential=([^,]+),/.exec(headers.authorization ?? '') ?? [];
   // A link is signed in its address.
   const credential = inHeader ?? new URL(url ?? '/', 'http://localhost').searchParams.get('X-Amz-Credential') ?? '';
