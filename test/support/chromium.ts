@@ -1,6 +1,22 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { CHROMIUM, launchChromium } from '../../infra/local/chromium.ts';
+
+const PATHS = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+/** The browser of this machine; undefined if it has none. */
+export const CHROMIUM = PATHS.find((path) => existsSync(path));
+
+/** Starts Chromium without a window and without a graphics card. @param args more arguments than every use needs */
+export function launchChromium(...args: string[]): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', '--disable-gpu', ...args] });
+}
 
 /** The title of tests in a browser. Without a browser they are skipped, and this says so. */
 export function inChromium(title: string): string {

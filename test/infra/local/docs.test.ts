@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM } from '../../../infra/local/chromium.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
-import { inChromium, TestBrowser } from '../../support/chromium.ts';
+import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/local-service.ts';
 
 const REGISTER = '/public/v1/account/register/request';

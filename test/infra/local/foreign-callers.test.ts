@@ -6,11 +6,10 @@ import { text } from 'node:stream/consumers';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { localClient } from '../../../infra/local/aws.ts';
-import { CHROMIUM, launchChromium } from '../../../infra/local/chromium.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { databaseClient, dynamoTable } from '../../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../../lib/aws/secrets.ts';
-import { inChromium } from '../../support/chromium.ts';
+import { CHROMIUM, inChromium, launchChromium } from '../../support/chromium.ts';
 
 const ALLOWED = 'http://register.example';
 const LISTENING = 'tracing:net.server.listen:asyncEnd';

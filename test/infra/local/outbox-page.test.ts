@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CHROMIUM } from '../../../infra/local/chromium.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { findCode } from '../../../infra/local/one-time-code.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
-import { inChromium, TestBrowser } from '../../support/chromium.ts';
+import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';
 import { call, register } from '../../support/local-service.ts';
 
 const HOSTILE = '<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script>';

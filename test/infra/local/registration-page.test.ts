@@ -2,12 +2,11 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM } from '../../../infra/local/chromium.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { findCode } from '../../../infra/local/one-time-code.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/form.ts';
-import { inChromium, TestBrowser } from '../../support/chromium.ts';
+import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';
 import { checkEvent } from '../../support/events.ts';
 
 const PERSON = { name: 'Nia Newman', password: 'one horse, four batteries' };
