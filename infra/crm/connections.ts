@@ -5,7 +5,7 @@ import { defaultPlatformSecrets, gather } from '../settings.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { itemKey } from './kinds.ts';
 import { isPublic } from './public-address.ts';
-import { readContext } from './service-secrets.ts';
+import { deployedStage, readContext } from './service-secrets.ts';
 import type { Target } from './target.ts';
 
 /** @returns undefined if there is no connection of this id; @throws CommandError if its record is malformed */
@@ -43,10 +43,10 @@ function secretWarning(
   context: Record<string, unknown>,
 ): string | undefined {
   if (stack === undefined) return undefined;
-  const { stage = 'prod', platformSecrets } = gather(context);
-  // A deployment may name its stage on the command line alone.
-  const deployed = /^broker-api-(.+)$/.exec(stack)?.[1] ?? String(stage);
-  const prefix = typeof platformSecrets === 'string' ? platformSecrets : defaultPlatformSecrets(deployed);
+  const given = gather(context);
+  const { platformSecrets } = given;
+  const prefix =
+    typeof platformSecrets === 'string' ? platformSecrets : defaultPlatformSecrets(deployedStage(given, stack));
   if (secret.startsWith(prefix)) return undefined;
   return `Warning: ${path}: the functions of ${stack} cannot read the secret ${secret}: its name must begin with ${prefix} (setting platformSecrets).`;
 }

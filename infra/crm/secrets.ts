@@ -28,7 +28,7 @@ async function readSecret(target: Target, name: string, terminal: Terminal): Pro
   const connections = named === undefined ? parseItems(await target.table.readAll()).records.connections : [named];
   const connection = named ?? connections.find(({ secret }) => secret === name);
   if (connection !== undefined) return { secret: connection.secret, text: await platformSecret(connection, terminal) };
-  const services = serviceSecrets(readContext(terminal.cdkJson), target.pepperSecret);
+  const services = serviceSecrets(readContext(terminal.cdkJson), target.pepperSecret, target.stack);
   const service = services.find((one) => one.purpose === name || one.name === name);
   if (service !== undefined) return { secret: service.name, text: await serviceSecret(service, terminal) };
   const names = [...connections.map(({ id }) => id), ...services.map((one) => `${one.name} (${one.purpose})`)];
@@ -79,7 +79,7 @@ const SIGNING_KEY_BYTES = 32;
  * @param name of the secret, or the setting that names the receiver: `crmWebhook`
  */
 export async function rotateSigningKey(target: Target, name: string, terminal: Terminal): Promise<void> {
-  const secrets = serviceSecrets(readContext(terminal.cdkJson)).filter(({ signs }) => signs);
+  const secrets = serviceSecrets(readContext(terminal.cdkJson), undefined, target.stack).filter(({ signs }) => signs);
   const found = secrets.find((one) => one.purpose === name || one.name === name);
   if (found === undefined) {
     const names = secrets.map(({ purpose }) => purpose).join(', ') || 'none';

@@ -41,8 +41,12 @@ const SHAPES: Readonly<Record<string, typeof TEXT>> = {
   },
 };
 
-function signingSecrets(given: Record<string, unknown>): ServiceSecret[] {
-  const stage = typeof given.stage === 'string' ? given.stage : 'prod';
+/** The stage of a stack, which may be named on the command line alone. @param stack absent: the stage of the settings */
+export function deployedStage({ stage = 'prod' }: Record<string, unknown>, stack = ''): string {
+  return /^broker-api-(.+)$/.exec(stack)?.[1] ?? String(stage);
+}
+
+function signingSecrets(given: Record<string, unknown>, stage: string): ServiceSecret[] {
   return (['crmWebhook', 'provider'] as const)
     .filter((receiver) => given[receiver] !== undefined)
     .map((receiver) => ({
@@ -57,9 +61,9 @@ function signingSecrets(given: Record<string, unknown>): ServiceSecret[] {
 /**
  * The secrets that these settings name or need, and the pepper.
  * @param context of cdk.json, also if its settings are not valid yet @param pepper the name of the pepper secret, if
- * the stack is known
+ * the stack is known @param stack its name
  */
-export function serviceSecrets(context: Record<string, unknown>, pepper?: string): ServiceSecret[] {
+export function serviceSecrets(context: Record<string, unknown>, pepper?: string, stack?: string): ServiceSecret[] {
   const given = gather(context);
   const named = SETTING_NAMES.filter((setting) => /\bsecret$/i.test(setting)).flatMap((purpose): ServiceSecret[] => {
     const [group = '', member = ''] = purpose.split('.');
@@ -67,7 +71,11 @@ export function serviceSecrets(context: Record<string, unknown>, pepper?: string
     const name = isObject(values) ? values[member] : undefined;
     return typeof name === 'string' ? [{ purpose, name, ...(SHAPES[purpose] ?? TEXT) }] : [];
   });
-  return [...(pepper === undefined ? [] : [{ ...PEPPER, name: pepper }]), ...named, ...signingSecrets(given)];
+  return [
+    ...(pepper === undefined ? [] : [{ ...PEPPER, name: pepper }]),
+    ...named,
+    ...signingSecrets(given, deployedStage(given, stack)),
+  ];
 }
 
 /** The context of a cdk.json: settings, and entries of CDK's own. */

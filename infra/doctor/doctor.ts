@@ -39,7 +39,7 @@ async function examineAws(cdkJson: string, name?: string): Promise<CheckResult[]
   const found = await aws.stack(stack).catch(() => 'refused' as const);
   const results = await examine(await awsChecks(settings, stack, found !== undefined), aws);
   if (found === undefined || found === 'refused' || found.outputs.CrmTableName === undefined) return results;
-  const secrets = serviceSecrets(readContext(cdkJson), found.outputs.PepperSecretArn);
+  const secrets = serviceSecrets(readContext(cdkJson), found.outputs.PepperSecretArn, stack);
   return [...results, ...(await examineServers({ stack }, [...tableChecks, ...secretChecks(secrets)]))];
 }
 

@@ -179,6 +179,15 @@ it('The service’s own secrets are checked for their shape', async () => {
 });
 
 it.each([
+  ['broker-api-test', 'test/crm-webhook'],
+  ['broker-api-prod', 'prod/crm-webhook'],
+  [undefined, 'dev/crm-webhook'],
+])('The key for the CRM of the stack %s is %s, whatever stage the settings name', (stack, name) => {
+  const context = { stage: 'dev', crmWebhook: 'https://crm.acme.example/hook' };
+  expect(serviceSecrets(context, undefined, stack)).toMatchObject([{ purpose: 'crmWebhook', name }]);
+});
+
+it.each([
   [{ recoveryDays: 0, expires: true }, 6, /^aws dynamodb update-continuous-backups --table-name table-of-\w+ /],
   [{ recoveryDays: 35, expires: false }, 3, /^aws dynamodb update-time-to-live --table-name table-of-\w+ /],
 ])('A table that was restored, with %j, is reported', async (state, count, fix) => {
