@@ -189,7 +189,7 @@ export function readSettings(context: Record<string, unknown>) {
   const all = [
     ...faults,
     ...contradictions(given),
-    ...(values === undefined ? [] : [...tooManyWarm(values), ...tooLarge(values)]),
+    ...(values === undefined ? [] : [...tooManyWarm(values), ...expiresTooEarly(values), ...tooLarge(values)]),
   ];
   if (values === undefined || all.length > 0) throw new SettingsError(all);
   const { stage, senderAddress, platformSecrets = defaultPlatformSecrets(stage) } = values;
@@ -302,7 +302,8 @@ const BELONGS_TO: readonly (readonly [string, string])[] = [
 const ONE_OF = ['jwtIssuer', 'machineClients', 'callerRoles'];
 
 function contradictions(given: Record<string, unknown>): string[] {
-  const faults = BELONGS_TO.filter(([name, other]) => given[name] !== undefined && given[other] === undefined).map(
+  const isOff = (value: unknown) => value === undefined || parseText(flag, value) === false;
+  const faults = BELONGS_TO.filter(([name, other]) => given[name] !== undefined && isOff(given[other])).map(
     ([name, other]) => `${other}: is required where ${name} is given`,
   );
   const [first, ...others] = ONE_OF.filter((name) => given[name] !== undefined);
@@ -326,6 +327,11 @@ function tooManyWarm({ provisioned, concurrency }: v.InferOutput<typeof Settings
   return (['registration', 'accounts'] as const)
     .filter((kind) => (provisioned[kind] ?? 0) > (concurrency[kind] ?? Number.POSITIVE_INFINITY))
     .map((kind) => `provisioned.${kind}: must be at most concurrency.${kind}`);
+}
+
+/** The CRM's queue tries for a day. An event whose registration has expired counts as delivered. */
+function expiresTooEarly({ crmWebhook, confirmedDays }: v.InferOutput<typeof SettingsSchema>): string[] {
+  return crmWebhook !== undefined && confirmedDays < 2 ? ['confirmedDays: must be at least 2 with crmWebhook'] : [];
 }
 
 /** Whether the messages of a channel go through AWS. */

@@ -246,6 +246,11 @@ describe('Faulty settings', () => {
       'crmWebhook: must be a public https address',
     ]),
     [{ scanDocuments: true, confirmation: true }, 'crmWebhook: is required where scanDocuments is given'],
+    [{ confirmedDays: 7, confirmation: 'false' }, 'confirmation: is required where confirmedDays is given'],
+    [
+      { confirmedDays: 1, confirmation: true, crmWebhook: 'https://crm.acme.example' },
+      'confirmedDays: must be at least 2 with crmWebhook',
+    ],
     [{ 'sms.a.b': '1' }, 'sms.a: is no setting'],
   ])('are refused: $1', (settings, fault) => {
     const faults = faultsOf({ ...SENDER, ...settings });
