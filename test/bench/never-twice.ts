@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundleInto } from '../support/bundles.ts';
 import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
-import type { Counts } from '../support/never-twice/rounds.ts';
+import type { Counts } from '../support/never-twice/history.ts';
 import { runHistories, type Violation } from '../support/never-twice/run.ts';
 
 /**
@@ -15,7 +15,6 @@ import { runHistories, type Violation } from '../support/never-twice/run.ts';
 const USAGE = `npm run never-twice -- [--kind <name>]… [--runs 1000] [--seed <number>] [--lanes 12] [--only <number>]
   --kind   accounts: protocols that name the login
            web-registration: the protocol that cannot, which sends once
-           registrations: one-time passwords by email
            absent: all of them
   --runs   how many histories of each kind
   --seed   the same seed makes up the same histories
@@ -56,7 +55,7 @@ function showViolation({ index, story, message }: Violation): void {
 }
 
 const bundles = await mkdtemp(join(tmpdir(), 'functions-'));
-await bundleInto(bundles, 'request-registration', 'settle-operations', 'operator');
+await bundleInto(bundles, 'settle-operations', 'operator');
 for (const kind of kinds) {
   const options = { bundles, kind, runs, lanes: Number(values.lanes), seed: Number(values.seed) };
   const only = values.only === undefined ? undefined : Number(values.only);

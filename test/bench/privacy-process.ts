@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
-import { dynamoRegistrations } from '../../lib/records/registrations.ts';
 import { passwordSalt, sealSecrets } from '../../lib/secrets/one-time-code.ts';
 import { hashPassword } from '../../lib/secrets/password-hash.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
@@ -155,12 +154,9 @@ async function refused({ world, answers, calls }: Confirming, refusal: Refusal, 
   const { database } = world.service;
   database.calls.length = 0;
   const startedAt = performance.now();
-  const reply = await world.send({
-    method: 'POST',
-    path: CONFIRM_PATH,
-    headers: { 'content-type': 'application/json', ...frontHeaders({ captcha: undefined }), ...headersOf(hashed) },
-    body: JSON.stringify({ otp_type: 'email', email, code: refusal.code, password: refusal.password }),
-  });
+  const body = { otp_type: 'email', email, code: refusal.code, password: refusal.password };
+  const headers = { ...frontHeaders({ captcha: undefined }), ...headersOf(hashed) };
+  const reply = await world.postTo(CONFIRM_PATH, body, headers);
   const took = performance.now() - startedAt;
   if (reply.json.type !== 'code_not_accepted') throw new Error(`A confirmation was answered with ${reply.status}.`);
   answers.add(JSON.stringify(whatIsTold(reply)));
@@ -170,22 +166,21 @@ async function refused({ world, answers, calls }: Confirming, refusal: Refusal, 
 
 /** Keeps a registration as a request does, with a code that is known here. */
 async function seed(
-  world: RegistrationWorld,
+  { registrations, pepper }: RegistrationWorld,
   hash: typeof hashPassword,
   { holds, guesses = 0 }: Refusal,
   address: string,
 ): Promise<void> {
   if (holds === undefined) return;
-  const registrations = dynamoRegistrations(world.tables.registrations);
   const { signal } = new AbortController();
   const registration_id = `seeded-${address}`;
-  const password_hash = await hash(PASSWORD, passwordSalt(world.pepper.keys[0], 'email', address));
+  const password_hash = await hash(PASSWORD, passwordSalt(pepper.keys[0], 'email', address));
   const place = { registrationId: registration_id, channel: 'email', address } as const;
   const record = registrationRecord(registration_id, address, {
     password_hash,
     requested_at: new Date().toISOString(),
   });
-  const seals = sealSecrets({ code: CODE, passwordHash: password_hash }, place, world.pepper, Date.now());
+  const seals = sealSecrets({ code: CODE, passwordHash: password_hash }, place, pepper, Date.now());
   await registrations.put(record, seals, Date.now(), signal);
   for (let guess = 0; guess < guesses; guess += 1) {
     const made = [{ registrationId: registration_id, guess: `guess ${guess}` }];

@@ -24,12 +24,7 @@ afterAll(() => world.close());
 
 /** Posts a confirmation from a source of its own, behind the front. */
 function confirm(body: Record<string, unknown>) {
-  return world.send({
-    method: 'POST',
-    path: CONFIRM_PATH,
-    headers: { 'content-type': 'application/json', ...frontHeaders(world.service) },
-    body: JSON.stringify({ password: PASSWORD, ...body }),
-  });
+  return world.postTo(CONFIRM_PATH, { password: PASSWORD, ...body }, frontHeaders(world.service));
 }
 
 function addressOf(person: Person, otp_type: (typeof OTP_TYPES)[number]) {

@@ -24,7 +24,7 @@ vi.setConfig({ maxConcurrency: WORLDS, testTimeout: 300_000 });
 let bundles: string;
 let pool: WorldPool;
 beforeAll(async () => {
-  bundles = await bundleInto(inject('bundles'), 'request-registration', 'settle-operations', 'operator');
+  bundles = await bundleInto(inject('bundles'), 'settle-operations', 'operator');
   pool = new WorldPool(WORLDS, { bundles });
 });
 afterAll(async () => {

@@ -7,7 +7,6 @@ import type { Person } from '../support/persons.ts';
 import {
   CONFIRM_PATH,
   codeIn,
-  newSource,
   PASSWORD,
   type RegistrationWorld,
   registrationOf,
@@ -21,21 +20,12 @@ beforeAll(async () => {
 afterAll(() => world.close());
 beforeEach(() => world.service.faults('crm').clear());
 
-const json = { 'content-type': 'application/json' };
-const post = (path: string, body: object) =>
-  world.send({
-    method: 'POST',
-    path,
-    headers: { ...json, 'x-forwarded-for': newSource() },
-    body: JSON.stringify(body),
-  });
-
 /** A new person who has confirmed; the event is pending. @returns the registration's id */
 async function confirmed(person: Person = world.stranger(), more: object = {}): Promise<string> {
   await world.post(registrationOf(person, { ...more }));
   const code = codeIn(world.sentTo('email', person)[0]);
   const body = { otp_type: 'email', email: person.email, code, password: PASSWORD };
-  expect((await post(CONFIRM_PATH, body)).status).toBe(204);
+  expect((await world.postTo(CONFIRM_PATH, body)).status).toBe(204);
   return (await world.record('email', person))?.registration_id ?? '';
 }
 
@@ -55,7 +45,7 @@ describe('A confirmed registration', () => {
     expect([document?.name, Buffer.from(await download.arrayBuffer())]).toEqual(['passport.png', FILES.png]);
     const [client] = clients(id);
     const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
-    const opened = await post(`/public/v1/users/${client?.id}/tp5/accounts`, order);
+    const opened = await world.postTo(`/public/v1/users/${client?.id}/tp5/accounts`, order);
     expect(opened.status).toBe(200);
     await expect
       .poll(() => world.service.crm?.received().at(-1))

@@ -8,8 +8,6 @@ export const ACCOUNT_TYPES = [
   { id: 'ATLIVE04', platform: 'tp4' },
 ];
 
-export const FORMS = [{ id: 'FORM0001', name: 'Retail', fields: [] }];
-
 export const TP5_GROUPS: SimulatedGroup[] = [
   { name: 'real\\standard' },
   { name: 'real\\strict', minPasswordLength: 14 },

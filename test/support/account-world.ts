@@ -1,4 +1,4 @@
-import { DeleteCommand, GetCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { parseCrmFile } from '../../infra/crm/crm-file.ts';
 import { serializeItems } from '../../infra/crm/crm-items.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
@@ -12,19 +12,13 @@ import { startTextServer } from '../../infra/local/platforms/text-server.ts';
 import type { ManagerRights } from '../../infra/local/platforms/web-api-accounts.ts';
 import { startWebApiServer, type WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
-import { operationKey } from '../../lib/openings/ledger.ts';
 import { derivePasswords, parsePasswordKey } from '../../lib/platform/passwords.ts';
 import type { LoginRange } from '../../lib/records/crm-records.ts';
-import {
-  environmentVariables,
-  RegistrationEnvironment,
-  SettlementEnvironment,
-} from '../../lib/validators/deployment.ts';
+import { environmentVariables, SettlementEnvironment } from '../../lib/validators/deployment.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
 import {
   ACCOUNT_TYPES,
   connectionRecords,
-  FORMS,
   type KeyedConnectionId,
   type ServerName,
   TP4_GROUPS,
@@ -41,40 +35,26 @@ const MASTER_CODE = 'master-c0de-of-tests';
 const PASSWORD_KEY = Buffer.from('the password key of these tests!').toString('base64');
 const SECRETS = new Map([
   ['platform/password-key', JSON.stringify({ key: PASSWORD_KEY })],
-  ['test/pepper', JSON.stringify({ current: '1', 1: 'the pepper of these tests, long enough' })],
   ['platform/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],
   ['platform/tp4', JSON.stringify({ master: MASTER_CODE })],
 ]);
-const SENDER = 'no-reply@example.com';
-const RESOURCES = {
-  topicArn: 'arn:aws:sns:eu-west-1:000000000000:client-notifications',
-  bucket: 'documents',
-  eventBus: 'events',
-};
-const SETTINGS = {
-  stage: 'test',
-  brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
-  senderAddress: SENDER,
-  sesConfigurationSet: 'mails',
-  crmTable: TABLES.crm,
-  operationsTable: TABLES.operations,
-  registrationsTable: TABLES.registrations,
-};
 const ENVIRONMENT = {
-  ...environmentVariables(RegistrationEnvironment, {
-    ...SETTINGS,
-    limitsTable: TABLES.limits,
-    documentsBucket: RESOURCES.bucket,
-    pepperSecret: 'test/pepper',
-  }),
   ...environmentVariables(SettlementEnvironment, {
-    ...SETTINGS,
+    stage: 'test',
+    brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
+    senderAddress: 'no-reply@example.com',
+    sesConfigurationSet: 'mails',
+    crmTable: TABLES.crm,
+    operationsTable: TABLES.operations,
+    registrationsTable: TABLES.registrations,
     accountsTable: TABLES.accounts,
     loginsTable: TABLES.logins,
     passwordSecret: 'platform/password-key',
-    notificationsTopicArn: RESOURCES.topicArn,
-    eventBus: RESOURCES.eventBus,
+    notificationsTopicArn: 'arn:aws:sns:eu-west-1:000000000000:client-notifications',
+    eventBus: 'events',
   }),
+  // The stand-ins of AWS are made for all functions.
+  ...{ LIMITS_TABLE: TABLES.limits, DOCUMENTS_BUCKET: 'documents', PEPPER_SECRET: 'test/pepper' },
 };
 /** The time of the settler, in milliseconds. */
 const SETTLER_MS = 55_000;
@@ -153,7 +133,7 @@ export async function startAccountWorld({ bundles, clients = [], skewMs }: World
     await crm.write(items.map((put) => ({ put })));
   };
   const connections = connectionRecords(servers.tp5, servers.reg, servers.gw);
-  await writeRecords({ connections: Object.values(connections), account_types: ACCOUNT_TYPES, forms: FORMS });
+  await writeRecords({ connections: Object.values(connections), account_types: ACCOUNT_TYPES });
   const marks = new Set<string>();
   const writeClients = async (added: WorldClient[]) => {
     for (const mark of added.flatMap(marksOf)) marks.add(mark);
@@ -206,11 +186,6 @@ export async function startAccountWorld({ bundles, clients = [], skewMs }: World
     settle: () => environments.run('settle-operations', {}, SETTLER_MS),
     /** Runs the operators' command. */
     operate: (finding: OperatorFinding) => environments.run('operator', finding, SETTLER_MS),
-    /** The stored item of an idempotency key. @param scope that of its operation */
-    async operationOf(scope: readonly string[]): Promise<Item | undefined> {
-      const Key = { pk: operationKey(scope) };
-      return (await reader.send(new GetCommand({ TableName: TABLES.operations, Key, ConsistentRead: true }))).Item;
-    },
     /** The records of a client's accounts. */
     async records(userId: string): Promise<Item[]> {
       const KeyConditionExpression = 'pk = :pk';

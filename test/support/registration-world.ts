@@ -1,64 +1,25 @@
-import { Agent, request } from 'node:http';
-import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { localClient } from '../../infra/local/aws.ts';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
-import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
+import { type ServiceOptions, startService } from '../../infra/local/service.ts';
 import { NOTIFIER } from '../../infra/routes.ts';
 import { databaseClient, dynamoTable, type Item, type Table } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
-import { dynamoRegistrations, type StoredRegistration } from '../../lib/records/registrations.ts';
-import { sealGuess } from '../../lib/secrets/one-time-code.ts';
-import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
+import { dynamoRegistrations } from '../../lib/records/registrations.ts';
+import { parsePepper } from '../../lib/secrets/pepper.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { withCheapHashes } from './cheap-hashes.ts';
 import { PATIENT } from './database.ts';
-import { checkAnswer } from './openapi.ts';
-import { crmRecords, newPersons, type Person, type Persons } from './persons.ts';
+import { checked } from './openapi.ts';
+import { crmRecords, newPersons, type Person } from './persons.ts';
 
 export const PATH = '/public/v1/account/register/request';
 export const CONFIRM_PATH = '/public/v1/account/register/confirm';
 export const PASSWORD = 'correct horse battery';
 
-export interface Reply {
-  status: number;
-  /** In the order in which they came. */
-  headers: [name: string, value: string][];
-  header(name: string): string | undefined;
-  text: string;
-  /** The body, if there is one. */
-  json: Record<string, unknown>;
-}
-
-export interface RegistrationWorld extends Persons {
-  service: LocalService;
-  tables: Record<'crm' | 'operations' | 'registrations' | 'limits', Table>;
-  pepper: Pepper;
-  /** Posts a body (as JSON unless it is a text) from a unique source address. */
-  post(body: unknown, headers?: Record<string, string>): Promise<Reply>;
-  send(options: {
-    method: string;
-    path: string;
-    headers?: Record<string, string>;
-    body?: string | Buffer;
-  }): Promise<Reply>;
-  /** The messages that a person got on a channel. */
-  sentTo(channel: Channel, person: Person): SentMessage[];
-  /** The registrations of a person on a channel, newest first. */
-  records(channel: Channel, person: Person): Promise<StoredRegistration[]>;
-  record(channel: Channel, person: Person): Promise<StoredRegistration | undefined>;
-  /** Whether this code belongs to one of them. */
-  isCodeOf(channel: Channel, person: Person, code: string | undefined): Promise<boolean>;
-  /** All items of a table. */
-  items(table: 'operations' | 'registrations' | 'limits'): Promise<Item[]>;
-  /** As if the waits of all limits were over. */
-  forgetLimits(): Promise<void>;
-  /** Expires the leases of all operations. */
-  endLeases(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Reply = Awaited<ReturnType<typeof replyOf>>;
+export type RegistrationWorld = Awaited<ReturnType<typeof registrationWorld>>;
 
 let sources = 0;
 /** A source address that no other request has. */
@@ -84,8 +45,6 @@ export function registrationOf(person: Person, more: Record<string, unknown> = {
 
 /** A request with this header is given that many milliseconds instead of the function's 20 seconds. */
 const REMAINING = 'x-remaining-ms';
-/** A request with this header is worked on by a function that was just started. */
-export const COLD = { 'x-cold': 'true' };
 
 let starts = 0;
 /** Starts a function: its modules are loaded once, its cold start is repeated. Its password hashes are cheap. */
@@ -97,16 +56,15 @@ export async function coldStart(name: string): Promise<LambdaHandler> {
   return ((await import(/* @vite-ignore */ url.href)) as { handler: LambdaHandler }).handler;
 }
 
-/** Loads a function whose requests may be short of time, or find it cold. */
+/** Loads a function whose requests may be short of time. */
 async function loadForTests(name: string): Promise<LambdaHandler> {
   const warm = await coldStart(name);
   if (name === NOTIFIER.name) return warm;
   return async (event, context) => {
     const ms = event.headers[REMAINING];
     const endsAt = Date.now() + Number(ms);
-    const handler = 'x-cold' in event.headers ? await coldStart(name) : warm;
-    if (ms === undefined) return handler(event, context);
-    return handler(event, { ...context, getRemainingTimeInMillis: () => endsAt - Date.now() });
+    if (ms === undefined) return warm(event, context);
+    return warm(event, { ...context, getRemainingTimeInMillis: () => endsAt - Date.now() });
   };
 }
 
@@ -118,128 +76,80 @@ export function hurried(ms: number): Record<string, string> {
   return { [REMAINING]: String(4_000 + ms) };
 }
 
-function tablesOf(database: ReturnType<typeof databaseClient>): RegistrationWorld['tables'] {
-  return {
-    crm: dynamoTable(database, 'crm'),
-    operations: dynamoTable(database, 'operations'),
-    registrations: dynamoTable(database, 'registrations'),
-    limits: dynamoTable(database, 'limits'),
-  };
-}
-
-async function pepperOf({ environment }: LocalService): Promise<Pepper> {
-  const readSecret = secretReader({ ...localClient(environment, 'AWS_ENDPOINT_URL_SECRETS_MANAGER'), ...PATIENT });
-  return parsePepper(await readSecret(environment.PEPPER_SECRET ?? '', AbortSignal.timeout(60_000)));
-}
-
 function addressOf(channel: Channel, person: Person): string {
   return channel === 'email' ? person.email.toLowerCase() : person.e164;
 }
 
-/** Skips waiting. */
-function passingTime(
-  tables: RegistrationWorld['tables'],
-  items: RegistrationWorld['items'],
-): Pick<RegistrationWorld, 'forgetLimits' | 'endLeases'> {
+/** An answer, checked against the OpenAPI document. */
+async function replyOf(answer: Response) {
+  const text = await (await checked(answer)).text();
   return {
-    async forgetLimits() {
-      const counters = await items('limits');
-      await Promise.all(
-        counters.map(({ pk }) => tables.limits.delete({ pk: String(pk) }, AbortSignal.timeout(60_000))),
-      );
-    },
-    async endLeases() {
-      const end = { update: 'SET lease_until = :zero', values: { ':zero': 0 } };
-      const operations = await items('operations');
-      await Promise.all(
-        operations.map(({ pk }) => tables.operations.update({ pk: String(pk) }, end, AbortSignal.timeout(60_000))),
-      );
-    },
+    status: answer.status,
+    headers: [...answer.headers],
+    header: (name: string) => answer.headers.get(name) ?? undefined,
+    text,
+    /** The body, if there is one. */
+    json: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
   };
 }
 
 /** The local service, with helpers for tests of registrations. */
-export async function registrationWorld({
-  clients = 40,
-  ...options
-}: ServiceOptions & { clients?: number } = {}): Promise<RegistrationWorld> {
+export async function registrationWorld({ clients = 40, ...options }: ServiceOptions & { clients?: number } = {}) {
   const service = await startService({ records: crmRecords(clients), load: loadForTests, ...options });
-  const database = databaseClient({ ...localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT });
-  const tables = tablesOf(database);
-  const pepper = await pepperOf(service);
-  const agent = new Agent({ keepAlive: true });
-
-  async function send({ method, path, headers = {}, body }: Parameters<RegistrationWorld['send']>[0]): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      request(`${service.url}${path}`, { method, headers, agent }, (response) => {
-        const read = text(response).then((answer) => {
-          const { rawHeaders } = response;
-          const pairs = rawHeaders.flatMap((name, at): [string, string][] =>
-            at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : [],
-          );
-          if (method === 'POST' && [PATH, CONFIRM_PATH].includes(path)) {
-            checkAnswer(method, path, response.statusCode ?? 0, new Headers(pairs), answer);
-          }
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: pairs,
-            header: (wanted) => pairs.find(([name]) => name.toLowerCase() === wanted)?.[1],
-            text: answer,
-            json: answer === '' ? {} : (JSON.parse(answer) as Record<string, unknown>),
-          });
-        });
-        read.catch(reject);
-      })
-        .on('error', reject)
-        .end(body);
-    });
-  }
-
-  async function items(name: Parameters<RegistrationWorld['items']>[0]): Promise<Item[]> {
-    return (await database.send(new ScanCommand({ TableName: name }))).Items ?? [];
-  }
-
-  const registrations = dynamoRegistrations(tables.registrations);
+  const { environment } = service;
+  const database = databaseClient({ ...localClient(environment, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT });
+  const [registrationTable, limits] = ['registrations', 'limits'].map((name) => dynamoTable(database, name)) as [
+    Table,
+    Table,
+  ];
+  const readSecret = secretReader({ ...localClient(environment, 'AWS_ENDPOINT_URL_SECRETS_MANAGER'), ...PATIENT });
   const patience = () => AbortSignal.timeout(60_000);
-  const listed = (channel: Channel, person: Person) =>
-    registrations.list({ otp_type: channel, address: addressOf(channel, person) }, patience());
-  const records = async (channel: Channel, person: Person) => {
-    const newest = (await listed(channel, person)).toSorted((a, b) => b.requested_at_ms - a.requested_at_ms);
-    const found = await Promise.all(newest.map((one) => registrations.get(one.registration_id, patience())));
-    return found.flatMap((one) => one ?? []);
-  };
+  const pepper = parsePepper(await readSecret(environment.PEPPER_SECRET ?? '', patience()));
+  const registrations = dynamoRegistrations(registrationTable);
+
+  /** Posts a body (as JSON unless it is a text) from a unique source address. */
+  const postTo = async (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    replyOf(
+      await fetch(service.url + path, {
+        method: 'POST',
+        // A busy machine may use a kept connection after the service has closed it.
+        headers: {
+          'content-type': 'application/json',
+          connection: 'close',
+          'x-forwarded-for': newSource(),
+          ...headers,
+        },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    );
+  /** All items of a table. */
+  const items = async (TableName: 'operations' | 'registrations' | 'limits'): Promise<Item[]> =>
+    (await database.send(new ScanCommand({ TableName }))).Items ?? [];
 
   return {
     service,
-    tables,
+    registrations,
     pepper,
     ...newPersons(clients),
-    post: (body, headers = {}) =>
-      send({
-        method: 'POST',
-        path: PATH,
-        headers: { 'content-type': 'application/json', 'x-forwarded-for': newSource(), ...headers },
-        body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
-      }),
-    send,
-    sentTo: (channel, person) =>
+    postTo,
+    post: (body: unknown, headers: Record<string, string> = {}) => postTo(PATH, body, headers),
+    /** The messages that a person got on a channel. */
+    sentTo: (channel: Channel, person: Person): SentMessage[] =>
       service.outbox
         .list()
         .filter(({ kind, to }) => kind === channel && to === (channel === 'email' ? person.email : person.e164)),
-    records,
-    record: async (channel, person) => (await records(channel, person))[0],
-    async isCodeOf(channel, person, code = '') {
-      const sent = (await records(channel, person)).filter(({ delivery }) => delivery?.kind !== 'owner_notice');
-      return (await listed(channel, person)).some((seals) => {
-        const binding = { registrationId: seals.registration_id, channel, address: addressOf(channel, person) };
-        const isSent = sent.some(({ registration_id }) => registration_id === seals.registration_id);
-        return isSent && sealGuess(code, binding, seals, pepper) === seals.code;
-      });
+    /** The newest registration of a person on a channel. */
+    async record(channel: Channel, person: Person) {
+      const listed = await registrations.list({ otp_type: channel, address: addressOf(channel, person) }, patience());
+      const [newest] = listed.toSorted((a, b) => b.requested_at_ms - a.requested_at_ms);
+      return newest && registrations.get(newest.registration_id, patience());
     },
     items,
-    ...passingTime(tables, items),
+    /** As if the waits of all limits were over. */
+    async forgetLimits() {
+      await Promise.all((await items('limits')).map(({ pk }) => limits.delete({ pk: String(pk) }, patience())));
+    },
     async close() {
-      agent.destroy();
       database.destroy();
       await service.close();
     },
@@ -254,15 +164,6 @@ export function whatIsTold(reply: Reply) {
     headers: reply.headers.map(([name, value]) => (own.includes(name.toLowerCase()) ? name : `${name}: ${value}`)),
     body: reply.text.replaceAll(reply.header('x-request-id') ?? '', '<request id>'),
   };
-}
-
-/** Waits for something that is about to happen. */
-export async function until(condition: () => boolean): Promise<void> {
-  const end = Date.now() + 10_000;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error('It did not come to that.');
-    await sleep(1);
-  }
 }
 
 /** The code that a message brings. */

@@ -13,10 +13,10 @@ import { s3Documents } from '../../../lib/records/documents.ts';
 import { dynamoRegistrations } from '../../../lib/records/registrations.ts';
 import type { EventName, Telemetry } from '../../../lib/telemetry.ts';
 import { REDELIVERY } from '../../../lib/validators/deployment.ts';
-import { atOnce, FAULTS, type Step, stepping, stepsWith } from '../../support/confirmation-fakes.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
 import { registrationRecord } from '../../support/registration-record.ts';
+import { atOnce, FAULTS, type Step, stepping, stepsWith } from '../../support/step-faults.ts';
 
 const NOW = Date.UTC(2026, 10, 23);
 const HOUR_SECONDS = 3_600;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LoginReserved, Overtaken } from '../../../lib/openings/ledger.ts';
+import { LoginReserved, Overtaken, operationKey } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
@@ -47,6 +47,17 @@ describe('An idempotency key', () => {
       retryAfterSeconds: 5,
     });
     expect(await world.claim(key, 'another body')).toEqual({ kind: 'reused' });
+  });
+
+  it('is stored as a digest of all that it is unique within', async () => {
+    const scopes = [
+      ['a', 'b c'],
+      ['a b', 'c'],
+      ['a', 'b', 'c'],
+      ['ab', 'c'],
+    ];
+    expect(new Set(scopes.map(operationKey)).size).toBe(4);
+    for (const scope of scopes) expect(operationKey(scope)).toMatch(/^key#[\w-]{43}$/);
   });
 
   it('goes to a retry with its state when the lease has ended', async () => {

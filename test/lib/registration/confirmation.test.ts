@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
-import { DAY, FakeConfirmations, type Given, MINUTE, NOW, TWO_KEYS } from '../../support/confirmation-fakes.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { interleave } from '../../support/interleave.ts';
 import { forever } from '../../support/outcomes.ts';
+import { DAY, type Given, MINUTE, NOW, RegistrationScene, TWO_KEYS } from '../../support/registration-scene.ts';
 
 let database: TestDatabase;
-let world: FakeConfirmations;
+let world: RegistrationScene;
 
 beforeAll(async () => {
   database = await testDatabase(afterAll);
 });
 beforeEach(() => {
-  world = new FakeConfirmations(database);
+  world = new RegistrationScene(database);
 });
 
 describe('The right code and password', () => {
@@ -271,7 +271,7 @@ describe('Guesses', () => {
   it('in parallel: at most five are compared, in any order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.infiniteStream(fc.nat()), fc.integer({ min: 0, max: 7 }), async (choices, wrong) => {
-        world = new FakeConfirmations(database);
+        world = new RegistrationScene(database);
         await world.register();
         const guesses = [...Array.from({ length: wrong }, (_, index) => `99999${index}`), '012345', '012345'];
         const answers = await interleave(

@@ -10,7 +10,6 @@ import {
   PEPPER,
   RECIPIENTS,
   registrationRequest,
-  type Step,
   typeOf,
 } from '../../support/registration-fakes.ts';
 
@@ -62,36 +61,6 @@ describe('The channel', () => {
 });
 
 describe('A failure before the send', () => {
-  const before: Step[] = ['hash', 'documents', 'channel', 'mark', 'count shared', 'lookup', 'record'];
-
-  it.each(before)('at %s answers internal_error, sends nothing, and undoes everything', async (step) => {
-    const fake = fakeRegistration({ failures: { [step]: DOWN } });
-    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
-    expect(fake.sent).toEqual([]);
-    // A record that failed may be written.
-    const isWritten = before.indexOf(step) >= before.indexOf('mark');
-    const undone = fake.steps().slice(fake.steps().indexOf('release counts'));
-    expect(undone).toEqual(['release counts', ...(isWritten ? ['undo record'] : []), 'release']);
-    const shared = isWritten && step !== 'count shared' ? ['count shared'] : [];
-    expect(fake.released).toEqual(['admit', 'count recipient', ...shared]);
-  });
-
-  it('at the pepper answers internal_error and does nothing more', async () => {
-    const fake = fakeRegistration({ failures: { pepper: DOWN } });
-    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
-    expect(fake.steps()).toEqual(['pepper', 'form']);
-  });
-
-  it.each([
-    ['the key', 'claim', ['release counts']],
-    ['the form', 'form', ['release counts', 'release']],
-  ] as const)('at %s is undone: the source has its count again', async (_, step, undone) => {
-    const fake = fakeRegistration({ failures: { [step]: DOWN } });
-    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('internal_error');
-    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', ...undone]);
-    expect(fake.released).toEqual(['admit']);
-  });
-
   it.each(['admit', 'count recipient', 'count shared'] as const)(
     'of the limits themselves (%s), which count without failing, is the error that is logged',
     async (step) => {

@@ -1,10 +1,9 @@
 import type { SimulatedAccount } from '../../../infra/local/platforms/account-store.ts';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
-import { type AccountAnswer, type AccountCall, accountBody, CALLER } from '../account-calls.ts';
+import { type AccountAnswer, type AccountCall, accountBody } from '../account-calls.ts';
 import { CONNECTIONS, type ConnectionId, firstRange, isKeyed } from '../account-connections.ts';
 import type { WorldClient } from '../account-world.ts';
 import type { WatchedOperation } from './ledger-watch.ts';
-import { type Tried, unused } from './rounds.ts';
 
 /** The content of a request. */
 export interface Shape {
@@ -31,7 +30,20 @@ export const PLAIN_SHAPE: Omit<Shape, 'connection'> = {
 };
 
 /** A request for an account, with its retries. Each has a client of its own. */
-export interface Intent extends Tried {
+export interface Intent {
+  name: string;
+  /** Without a key it is sent once. */
+  key: string | undefined;
+  /** In the end its caller repeats it until it is answered; never without a key. */
+  returns: boolean;
+  /** The number of running attempts. */
+  running: number;
+  /** A try was killed, stopped or out of time. */
+  befallen: boolean;
+  /** When its key was first used, on the world's clock. */
+  begunAt: number;
+  /** How many of its operations may have acted: a key that has expired starts another one. */
+  uses: number;
   shape: Shape;
   client: WorldClient;
   call: AccountCall;
@@ -67,7 +79,6 @@ export function newIntent(shape: Shape, client: WorldClient, login: number | und
   };
   return {
     key,
-    scope: key === undefined ? undefined : [CONNECTIONS[connection].version, CALLER, client.id, key],
     returns: keyed && shape.returns,
     name: `${client.id} ${JSON.stringify(shape)}`,
     shape,
@@ -78,7 +89,10 @@ export function newIntent(shape: Shape, client: WorldClient, login: number | und
     lastWord: undefined,
     isContradicted: false,
     isRestored: false,
-    ...unused(now),
+    running: 0,
+    befallen: false,
+    begunAt: now,
+    uses: 0,
   };
 }
 

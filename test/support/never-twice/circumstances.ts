@@ -3,31 +3,19 @@ import { ENDINGS, type Fault, type FaultKind, PLATFORM_FAULT_KINDS } from '../..
 import { UNDOCUMENTED_CODE } from '../../../infra/local/platforms/simulated-server.ts';
 import type { ConnectionId } from '../account-connections.ts';
 
-/** The circumstances of a kind of histories. */
-export interface Circumstances {
-  connections: readonly ConnectionId[];
-  /** How late a server may execute a command, in milliseconds, even if the connection has ended. */
-  lateMs: readonly number[];
-  /** By how much the wall clock of a function may be wrong, in milliseconds. */
-  skewMs: number;
-}
-
 /** How long a key is kept after the last write, in milliseconds. */
 export const KEPT_MS = 24 * 60 * 60 * 1_000;
 
-/** Longer than a lease, and than everything that the service waits for. */
+/** How late a server may execute a command, in milliseconds, even if the connection has ended: longer than a lease. */
 const LATE_MS = [50, 1_500, 20_000, 65_000, 200_000];
-const SKEW_MS = 90_000;
+/** By how much the wall clock of a function may be wrong, in milliseconds. */
+export const SKEW_MS = 90_000;
 
+/** The connections of each kind of histories. */
 export const KINDS = {
-  accounts: {
-    connections: ['tp5-live', 'tp5-live', 'tp5-demo', 'tp5-demo', 'tp5-list', 'gw-live', 'gw-live', 'gw-demo'],
-    lateMs: LATE_MS,
-    skewMs: SKEW_MS,
-  },
-  'web-registration': { connections: ['reg-live', 'reg-live', 'reg-demo'], lateMs: LATE_MS, skewMs: SKEW_MS },
-  registrations: { connections: [], lateMs: [50, 1_500, 20_000, 55_000], skewMs: 0 },
-} as const satisfies Record<string, Circumstances>;
+  accounts: ['tp5-live', 'tp5-live', 'tp5-demo', 'tp5-demo', 'tp5-list', 'gw-live', 'gw-live', 'gw-demo'],
+  'web-registration': ['reg-live', 'reg-live', 'reg-demo'],
+} as const satisfies Record<string, readonly ConnectionId[]>;
 export type Kind = keyof typeof KINDS;
 
 export const faultOf = (...kinds: FaultKind[]) =>
@@ -47,24 +35,6 @@ export const databaseFault = faultOf(
   'repeated',
   'repeated',
 );
-/** Those whose outcome is not known come most often. */
-export function platformFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
-  const any = fc.record({
-    kind: fc.oneof(
-      fc.constantFrom<FaultKind[]>('slow', 'late', 'reply_lost', 'session_dropped', 'silence', 'garbage'),
-      fc.constantFrom<FaultKind[]>('slow', 'late', 'late', 'reply_lost'),
-      fc.constantFrom<FaultKind[]>(...PLATFORM_FAULT_KINDS),
-    ),
-    times: fc.constantFrom(1, 1, 2),
-    after: fc.constantFrom(0, 0, 0, 1, 1, 2),
-    ms: fc.constantFrom(...lateMs),
-    ending: fc.constantFrom(...ENDINGS),
-    // Without those that are answered as if the request itself were wrong.
-    code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018),
-  });
-  return fc.oneof(any, any, any, any, unheardOf);
-}
-
 /** It is executed, and answered with an undocumented code. */
 const unheardOf: fc.Arbitrary<Fault> = fc.record({
   kind: fc.constant('retcode'),
@@ -72,13 +42,28 @@ const unheardOf: fc.Arbitrary<Fault> = fc.record({
   after: fc.constantFrom(0, 0, 1),
   code: fc.constant(UNDOCUMENTED_CODE),
 });
+const anyPlatformFault = fc.record({
+  kind: fc.oneof(
+    fc.constantFrom<FaultKind[]>('slow', 'late', 'reply_lost', 'session_dropped', 'silence', 'garbage'),
+    fc.constantFrom<FaultKind[]>('slow', 'late', 'late', 'reply_lost'),
+    fc.constantFrom<FaultKind[]>(...PLATFORM_FAULT_KINDS),
+  ),
+  times: fc.constantFrom(1, 1, 2),
+  after: fc.constantFrom(0, 0, 0, 1, 1, 2),
+  ms: fc.constantFrom(...LATE_MS),
+  ending: fc.constantFrom(...ENDINGS),
+  // Without those that are answered as if the request itself were wrong.
+  code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018),
+});
+/** Those whose outcome is not known come most often. */
+export const platformFault: fc.Arbitrary<Fault> = fc.oneof(
+  ...[anyPlatformFault, anyPlatformFault, anyPlatformFault, anyPlatformFault, unheardOf],
+);
 
 /** The command is executed after its caller has gone. */
-export function lateFaultOf({ lateMs }: Circumstances): fc.Arbitrary<Fault> {
-  return fc.record({
-    kind: fc.constantFrom<FaultKind[]>('late', 'late', 'slow'),
-    times: fc.constantFrom(1, 2),
-    ms: fc.constantFrom(...lateMs.filter((ms) => ms > 10_000)),
-    ending: fc.constantFrom(...ENDINGS),
-  });
-}
+export const lateFault: fc.Arbitrary<Fault> = fc.record({
+  kind: fc.constantFrom<FaultKind[]>('late', 'late', 'slow'),
+  times: fc.constantFrom(1, 2),
+  ms: fc.constantFrom(...LATE_MS.filter((ms) => ms > 10_000)),
+  ending: fc.constantFrom(...ENDINGS),
+});

@@ -1,10 +1,10 @@
-import type { Faults, IncomingCall } from '../../../infra/local/faults.ts';
+import type { Fault, IncomingCall } from '../../../infra/local/faults.ts';
 import { UNDOCUMENTED_CODE } from '../../../infra/local/platforms/simulated-server.ts';
 import { WRONG_PASSWORD } from '../../../lib/platform/web-api/answers.ts';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS, isKeyed, type KeyedConnectionId, RANGES } from '../account-connections.ts';
-import type { AccountWorld } from '../account-world.ts';
+import type { AccountWorld, Target } from '../account-world.ts';
 import { newClient } from '../world-pool.ts';
 import {
   checkAccounts,
@@ -17,10 +17,11 @@ import {
   type Sight,
   wordOf,
 } from './checks.ts';
+import { KEPT_MS } from './circumstances.ts';
+import { Diary } from './diary.ts';
 import type { LedgerWatch } from './ledger-watch.ts';
-import { listenTo } from './moments.ts';
-import { type Counts, Rounds } from './rounds.ts';
-import type { Edit, Story } from './steps.ts';
+import { befall, listenTo, type Moment } from './moments.ts';
+import type { Edit, Round, Step, Story } from './steps.ts';
 
 const HOUR_MS = 60 * 60_000;
 /** The time that passes before each of the last runs of the settler, in milliseconds; in the end more than a day. */
@@ -39,9 +40,43 @@ export const OTHERS_ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000000';
 /** Strangers' accounts in the range of `tp5-demo`. */
 const STRANGERS = { group: 'real\\standard', from: 502_000, count: 1_000 };
 
-/** Requests for accounts. */
-export class History extends Rounds<Intent, AccountAnswer, Shape> {
-  protected readonly ms = 8_000;
+/** The time of a function, in milliseconds. It stops working four seconds earlier. */
+const FUNCTION_MS = 8_000;
+
+/** How long API Gateway waits for a function, in milliseconds. */
+const GATEWAY_WAITS_MS = 30_000;
+/** Longer than anything may still take, in milliseconds. */
+const ALL_IS_OVER_MS = 400_000;
+
+export interface Counts {
+  histories: number;
+  requests: number;
+  kills: number;
+  stops: number;
+  faults: number;
+  accounts: number;
+  /** Writes of operations and reservations. */
+  writes: number;
+  /** Operations that an operator decided. */
+  decided: number;
+  /** Answers by status and type. */
+  answers: Record<string, number>;
+  passwords: number;
+}
+
+/** Requests for accounts in one world, and what happens to them. */
+export class History {
+  readonly #world: AccountWorld;
+  readonly #watch: LedgerWatch;
+  readonly #counts: Counts;
+  readonly #diary: Diary;
+  readonly #intents: Intent[] = [];
+  /** Where something went wrong. */
+  readonly #faulty = new Set<Target>();
+  /** Stopped functions resume while others work. */
+  readonly #stopped: Promise<unknown>[] = [];
+  #failure: unknown;
+  #tries = 0;
   /** Paying commands whose outcome is not a certain refusal, by login. */
   readonly #payments = new Map<number, number>();
   /** The logins whose right password a fault has called wrong. */
@@ -51,7 +86,10 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
   readonly #logFrom: number;
 
   constructor(world: AccountWorld, watch: LedgerWatch, counts: Counts, { passwordCheck, personalData }: Story) {
-    super(world, watch, counts);
+    this.#world = world;
+    this.#watch = watch;
+    this.#counts = counts;
+    this.#diary = new Diary(world);
     world.gateway.passwordCheck = passwordCheck;
     world.rights.personalData = personalData;
     world.servers.tp5.populate(STRANGERS);
@@ -59,9 +97,134 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     this.#stopListening = listenTo(world.servers.tp5.faults, (call) => this.#noteCall(call));
   }
 
-  async end(): Promise<void> {
-    this.#stopListening();
-    for (const id of this.#editedRanges) await this.world.writeLogins(id, RANGES[id]);
+  /** @throws Error if a promise was broken, with what happened */
+  async play(steps: readonly Step[]): Promise<void> {
+    const { clock } = this.#world;
+    this.#counts.histories += 1;
+    try {
+      for (const step of steps) await this.#take(step);
+      this.#world.clearFaults();
+      for (const intent of this.#intents) if (intent.returns) await this.#finish(intent);
+      await clock.pass(ALL_IS_OVER_MS);
+      await Promise.all(this.#stopped);
+      if (this.#failure !== undefined) throw this.#failure;
+      await this.#checkEnd();
+      this.#watch.check();
+    } catch (error) {
+      const what = error instanceof Error ? error.message : String(error);
+      throw new Error(`${what}\n${this.#diary.tell()}`);
+    } finally {
+      this.#diary.end();
+      // The next history meets nothing of this one.
+      this.#world.clearFaults();
+      await clock.pass(ALL_IS_OVER_MS);
+      await Promise.allSettled(this.#stopped);
+      this.#watch.violations.length = 0;
+      this.#stopListening();
+      for (const id of this.#editedRanges) await this.#world.writeLogins(id, RANGES[id]);
+    }
+  }
+
+  async #take(step: Step): Promise<void> {
+    switch (step.kind) {
+      case 'begin': {
+        const intents = await this.#begin(step.shape, step.rivals);
+        this.#intents.push(...intents);
+        for (const { target, fault } of step.faults) this.#setFault(target, fault);
+        const [first] = intents;
+        for (const round of step.rounds) {
+          await this.#askAll(intents, round);
+          if (round.edit !== undefined && first !== undefined) await this.#edit(round.edit, first);
+        }
+        return;
+      }
+      case 'retry': {
+        const keyed = this.#intents.filter(({ key }) => key !== undefined);
+        const intent = keyed[step.which % keyed.length];
+        return intent === undefined ? undefined : this.#askAll([intent], step.round);
+      }
+      case 'edit': {
+        const intent = this.#intents[step.which % this.#intents.length];
+        return intent === undefined ? undefined : this.#edit(step.edit, intent);
+      }
+      case 'fault':
+        return this.#setFault(step.target, step.fault);
+      case 'heal':
+        return void this.#world.clearFaults();
+      case 'settle':
+        return this.#settle(step.moment);
+      case 'retire':
+        return this.#world.environments.retire();
+      case 'jump':
+        return this.#world.environments.jump(step.ms);
+    }
+  }
+
+  async #settle(moment: Moment | null): Promise<void> {
+    const run = this.#world.settle();
+    const places = { database: this.#world.faults.dynamodb, server: this.#world.servers.tp5.faults };
+    const struck = moment === null ? false : await befall(moment, places, run);
+    if (moment?.stopMs === undefined) await run.outcome;
+    else this.#stopped.push(run.outcome);
+    if (struck) this.#counts[moment?.stopMs === undefined ? 'kills' : 'stops'] += 1;
+  }
+
+  #setFault(target: Target, fault: Fault): void {
+    this.#counts.faults += 1;
+    this.#faulty.add(target);
+    this.#world.faults[target].set(fault);
+  }
+
+  /** Sends requests at once, and waits for those whose function is not to be stopped. */
+  async #askAll(intents: readonly Intent[], { tries, passMs, beforeKeyEndsMs, fault }: Round): Promise<void> {
+    const { clock } = this.#world;
+    const [first] = intents;
+    if (beforeKeyEndsMs !== undefined && first !== undefined) {
+      const until = first.begunAt + KEPT_MS - beforeKeyEndsMs;
+      if (until > clock.now()) await clock.pass(until - clock.now());
+    }
+    if (fault !== undefined && first !== undefined) this.#server(first).faults.set(fault);
+    const waited: Promise<unknown>[] = [];
+    for (const [index, moment] of tries.entries()) {
+      for (const intent of intents) {
+        // Of two that want the same something befalls the first.
+        const befalling = intent === first || index > 0 ? moment : null;
+        const asked = this.#ask(intent, befalling);
+        if (befalling?.stopMs === undefined) waited.push(asked);
+        else this.#stopped.push(asked.catch((error) => (this.#failure ??= error)));
+      }
+    }
+    await Promise.all(waited);
+    if (this.#failure !== undefined) throw this.#failure;
+    await clock.pass(passMs);
+  }
+
+  /** Sends a request, and lets that befall the function if it is still at work then. */
+  async #ask(intent: Intent, moment: Moment | null, ms = FUNCTION_MS): Promise<AccountAnswer | undefined> {
+    const name = `${intent.name.split(' {')[0]}, try ${++this.#tries}`;
+    this.#diary.write(`${name} begins${moment === null ? '' : `, befallen: ${JSON.stringify(moment)}`}`);
+    const began = this.#world.clock.now();
+    this.#counts.requests += 1;
+    intent.running += 1;
+    const pending = this.#world.send({ ...intent.call, ms });
+    const places = { database: this.#world.faults.dynamodb, server: this.#server(intent).faults };
+    const befalling = moment === null ? false : befall(moment, places, pending);
+    const answer = await pending.answer;
+    const { kind } = await pending.outcome;
+    const struck = await befalling;
+    this.#diary.write(`${name} ends: ${kind}${inShort(answer)}`);
+    intent.running -= 1;
+    if (kind === 'crash') throw new Error(`${intent.name}: the function crashed`);
+    // Lambda ends what takes too long: on a busy machine that is one more way to be killed.
+    if (kind === 'killed' || kind === 'timed out') this.#counts.kills += 1;
+    else if (struck) this.#counts.stops += 1;
+    if (struck || kind !== 'answer') intent.befallen = true;
+    intent.uses = this.#operations(intent).length;
+    // A function that was stopped answers after the gateway has answered in its place.
+    const received = this.#world.clock.now() - began > GATEWAY_WAITS_MS ? undefined : answer;
+    this.#watch.check();
+    this.#see(intent, received);
+    return received;
   }
 
   #noteCall({ name, parameters, fault }: IncomingCall): void {
@@ -74,31 +237,22 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     if (!isRefused) this.#payments.set(login, (this.#payments.get(login) ?? 0) + 1);
   }
 
-  protected async begin(shape: Shape, rivals: boolean): Promise<Intent[]> {
+  /** New requests: one, or two that want the same. */
+  async #begin(shape: Shape, rivals: boolean): Promise<Intent[]> {
     const login = newLogin(shape);
-    const now = this.world.clock.now();
-    const one = newIntent(shape, await newClient(this.world), login, now);
+    const now = this.#world.clock.now();
+    const one = newIntent(shape, await newClient(this.#world), login, now);
     if (!rivals) return [one];
     // The second one may come by another connection to the same server.
     const connection = shape.connection === 'tp5-live' ? 'tp5-list' : shape.connection;
-    return [one, newIntent({ ...shape, connection }, await newClient(this.world), login, now)];
+    return [one, newIntent({ ...shape, connection }, await newClient(this.#world), login, now)];
   }
 
-  protected send(intent: Intent, ms: number) {
-    return this.world.send({ ...intent.call, ms });
-  }
-
-  protected serverOf(intent: Intent): Faults {
-    return this.#server(intent).faults;
-  }
-
-  protected usesOf(intent: Intent): number {
-    return this.#operations(intent).length;
-  }
-
-  protected async edit(edit: Edit, intent: Intent): Promise<void> {
+  /** Edits by people of the CRM, the server or an operation. */
+  async #edit(edit: Edit, intent: Intent): Promise<void> {
+    this.#diary.write(`${intent.name.split(' {')[0]}: ${JSON.stringify(edit)}`);
     const { client, shape } = intent;
-    const { world } = this;
+    const world = this.#world;
     const server = this.#server(intent);
     const { accounts } = this.#accounts(intent);
     const editAll = (changes: (comment: string) => { comment?: string; group?: string }) => {
@@ -129,39 +283,41 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
     await edits[edit]();
   }
 
-  protected see(intent: Intent, answer: AccountAnswer | undefined): void {
+  /** After each try. @throws Error if a promise was broken */
+  #see(intent: Intent, answer: AccountAnswer | undefined): void {
     if (answer !== undefined) {
       intent.lastWord = wordOf(answer);
-      this.count(intent.lastWord);
+      this.#counts.answers[intent.lastWord] = (this.#counts.answers[intent.lastWord] ?? 0) + 1;
       checkAnswer(this.#sight(intent), intent, answer);
     }
-    for (const one of this.intents) checkAccounts(this.#accounts(one), { ...one, uses: this.usesOf(one) });
+    for (const one of this.#intents) checkAccounts(this.#accounts(one), { ...one, uses: this.#operations(one).length });
   }
 
-  protected async checkEnd(): Promise<void> {
+  /** When everything is over. */
+  async #checkEnd(): Promise<void> {
     await this.#settleAll();
-    for (const intent of this.intents) await this.#operate(intent);
+    for (const intent of this.#intents) await this.#operate(intent);
     await this.#settleAll();
-    const published = this.world.published();
-    for (const intent of this.intents) {
-      intent.uses = this.usesOf(intent);
+    const published = this.#world.published();
+    for (const intent of this.#intents) {
+      intent.uses = this.#operations(intent).length;
       const sight = {
         ...this.#sight(intent),
-        records: await this.world.records(intent.client.id),
+        records: await this.#world.records(intent.client.id),
         published,
         isDepositReported: (login: number) => this.#isLogged(login, '"DepositFailed"'),
         // The paying command may have been written down without being sent.
-        mayLackDeposit: intent.befallen || this.faulty.has('dynamodb'),
+        mayLackDeposit: intent.befallen || this.#faulty.has('dynamodb'),
       };
       checkEnd(sight, intent);
-      this.counts.accounts += sight.accounts.length;
+      this.#counts.accounts += sight.accounts.length;
     }
   }
 
   async #settleAll(): Promise<void> {
     for (const ms of SETTLED_AFTER_MS) {
-      await this.world.clock.pass(ms);
-      const { kind } = await this.world.settle().outcome;
+      await this.#world.clock.pass(ms);
+      const { kind } = await this.#world.settle().outcome;
       if (kind !== 'answer') throw new Error(`The settler ended with ${kind}.`);
     }
   }
@@ -174,13 +330,13 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
       const isContradicted = intent.isContradicted || this.#contradicted.has(sent) || this.#isAmongStrangers(sent);
       if (isKeyed(intent.shape.connection) && !isContradicted)
         throw new Error(`${intent.name}: left to the operators, and nothing contradicts the ledger`);
-      if (this.#accountOf(intent, life.login) === undefined) await this.world.clock.pass(COMMANDS_END_MS);
+      if (this.#accountOf(intent, life.login) === undefined) await this.#world.clock.pass(COMMANDS_END_MS);
       const login = this.#accountOf(intent, life.login)?.login;
-      const { kind } = await this.world.operate({ operationId, ...(login === undefined ? {} : { login }) }).outcome;
+      const { kind } = await this.#world.operate({ operationId, ...(login === undefined ? {} : { login }) }).outcome;
       // A command that the database refuses changes nothing. The operator repeats it later.
-      if (kind !== 'answer' && this.faulty.has('dynamodb')) continue;
+      if (kind !== 'answer' && this.#faulty.has('dynamodb')) continue;
       if (kind !== 'answer') throw new Error(`The operators' command ended with ${kind}.`);
-      this.counts.decided += 1;
+      this.#counts.decided += 1;
     }
   }
 
@@ -197,10 +353,10 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
   }
 
   /** It is repeated until it is answered and complete, as the answers say. */
-  protected async finish(intent: Intent): Promise<void> {
+  async #finish(intent: Intent): Promise<void> {
     let word: string | undefined;
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
-      const last = await this.ask(intent, null, LAST_MS);
+      const last = await this.#ask(intent, null, LAST_MS);
       word = last === undefined ? undefined : wordOf(last);
       // A restored server may have no account that a deposit could be paid to.
       const isComplete = intent.isRestored || this.#isComplete(intent);
@@ -216,7 +372,7 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
       }
       const waits = word === '200' || word === '409 request_in_progress';
       const seconds = waits ? INCOMPLETE_SECONDS : Number(last?.headers['retry-after'] ?? 1);
-      await this.world.clock.pass(seconds * 1_000);
+      await this.#world.clock.pass(seconds * 1_000);
     }
     throw new Error(`${intent.name}: never answered, or never complete; in the end ${word}`);
   }
@@ -228,15 +384,15 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
   }
 
   #server({ shape }: Intent) {
-    return this.world.servers[CONNECTIONS[shape.connection].server];
+    return this.#world.servers[CONNECTIONS[shape.connection].server];
   }
 
   #operations({ client }: Intent) {
-    return this.watch.of(({ plan }) => plan?.user_id === client.id);
+    return this.#watch.of(({ plan }) => plan?.user_id === client.id);
   }
 
   #holder({ shape: { connection } }: Intent, login: number): string | undefined {
-    return this.watch.holders.get(`${isKeyed(connection) ? CONNECTIONS[connection].version : connection}#${login}`);
+    return this.#watch.holders.get(`${isKeyed(connection) ? CONNECTIONS[connection].version : connection}#${login}`);
   }
 
   #sight(intent: Intent): Sight {
@@ -247,7 +403,7 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
       access: (login, password) => this.#server(intent).access(login, password),
       holder: (login) => this.#holder(intent, login),
       operations: this.#operations(intent),
-      current: this.#operations(intent).findLast(({ pk, operation_id }) => this.watch.stored.get(pk) === operation_id)
+      current: this.#operations(intent).findLast(({ pk, operation_id }) => this.#watch.stored.get(pk) === operation_id)
         ?.operation_id,
       payments: (login) => this.#payments.get(login) ?? 0,
     };
@@ -259,7 +415,14 @@ export class History extends Rounds<Intent, AccountAnswer, Shape> {
   }
 
   #isLogged(login: number, word: string): boolean {
-    const log = this.world.environments.log.slice(this.#logFrom).join('').split('\n');
+    const log = this.#world.environments.log.slice(this.#logFrom).join('').split('\n');
     return log.some((line) => line.includes(`"login":${login},`) && line.includes(word));
   }
+}
+
+/** Without passwords. */
+function inShort(answer: Pick<AccountAnswer, 'status' | 'body'> | undefined): string {
+  if (answer === undefined) return '';
+  const { type = '', login = '', operation_id = '' } = answer.body;
+  return ` ${answer.status} ${type}${login} ${operation_id}`.trimEnd();
 }

@@ -59,27 +59,6 @@ function violations(...calls: Change[][]): string[] {
 }
 
 describe('The watch of the ledger', () => {
-  it('counts the uses of the key of a registration, and finds one before the key has expired', () => {
-    const item = (state: string, expires_at = 100) =>
-      wireItem({ pk: 'key#1', lease: 'a', revision: 0, state, expires_at });
-    const uses = (expires: number) => {
-      const watch = new LedgerWatch((seconds) => seconds <= 100);
-      const states = [
-        undefined,
-        item('running'),
-        item('sent'),
-        item('finished', expires),
-        item('running'),
-        item('sent'),
-      ];
-      for (const [index, after] of states.entries())
-        watch.see([{ table: 'operations', before: states[index - 1], after }]);
-      return { violations: watch.violations, uses: watch.of(({ pk }) => pk === 'key#1').length };
-    };
-    expect(uses(100)).toEqual({ violations: [], uses: 2 });
-    expect(uses(101).violations.join()).toContain('replaced');
-  });
-
   it.each<[string, Change[][], string]>([
     ['a state that does not follow', [[written({ life: { at: 'claimed' } }, { life: OPEN })]], 'no transition'],
     ['an end after two commands', [[written({ life: { ...SENT, commands: 'many' } }, undefined)]], 'no transition'],

@@ -4,14 +4,13 @@ import type { Attributes, Change } from '../../../infra/local/dynamo.ts';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
 import { type Context, decide, type Fact, type FactName, LIFE, type Life } from '../../../lib/openings/life.ts';
 
-/** An operation as the database has it, or the key of a registration. Keys have a `state`, operations a `life`. */
+/** An operation as the database has it. */
 export interface WatchedOperation extends Item {
   pk: string;
   operation_id: string;
   lease: string;
   revision: number;
   expires_at?: number;
-  state?: string;
   life?: Life;
   plan?: { user_id: string; version: string; connection_id: string; keyed: boolean };
 }
@@ -33,8 +32,6 @@ export class LedgerWatch {
   readonly holders = new Map<string, string>();
   /** Operations that were deleted: certainly nothing was opened. */
   readonly gone = new Set<string>();
-  /** How often the key of each registration was used. */
-  readonly #uses = new Map<string, number>();
   readonly #isExpired: (seconds: number) => boolean;
 
   /** @param isExpired whether a worker's clock may have passed this time, in epoch seconds */
@@ -52,11 +49,10 @@ export class LedgerWatch {
     if (first !== undefined) throw new Error(first);
   }
 
-  /** The operations of a key or a client that may have done something, oldest first. */
+  /** The operations of a client that may have done something, oldest first. */
   of(matches: (one: WatchedOperation) => boolean): WatchedOperation[] {
-    const hasActed = ({ life, state }: WatchedOperation) => (life?.at ?? state) !== 'claimed' && state !== 'running';
     const all = [...this.operations.values()];
-    return all.filter((one) => hasActed(one) && !this.gone.has(one.operation_id) && matches(one));
+    return all.filter((one) => one.life?.at !== 'claimed' && !this.gone.has(one.operation_id) && matches(one));
   }
 
   /** All writes of one call. */
@@ -68,9 +64,8 @@ export class LedgerWatch {
       const [earlier, later] = [before && plain(before), after && plain(after)];
       if (table === TABLES.operations || table === TABLES.logins) this.writes += 1;
       if (table === TABLES.operations) {
-        const [from, to] = this.#identified(earlier as WatchedOperation, later as WatchedOperation);
-        this.#seeOperation(from, to);
-        operations.push((to ?? from) as WatchedOperation);
+        this.#seeOperation(earlier as WatchedOperation, later as WatchedOperation);
+        operations.push((later ?? earlier) as WatchedOperation);
       }
       if (table === TABLES.logins) this.#seeReservation(earlier, later);
     }
@@ -80,24 +75,8 @@ export class LedgerWatch {
     }
   }
 
-  /** The keys of registrations have no ids. A use begins when the key becomes `running`. */
-  #identified(before: WatchedOperation | undefined, after: WatchedOperation | undefined) {
-    const { pk = '', operation_id } = after ?? before ?? {};
-    if (operation_id !== undefined) return [before, after];
-    const uses = this.#uses.get(pk) ?? 0;
-    const isNew = after?.state === 'running' && before?.state !== 'running';
-    const now = isNew ? uses + 1 : uses;
-    this.#uses.set(pk, now);
-    return [
-      before && { ...before, operation_id: `${pk}/${uses}` },
-      after && { ...after, operation_id: `${pk}/${now}` },
-    ];
-  }
-
   #seeOperation(before: WatchedOperation | undefined, after: WatchedOperation | undefined): void {
     if (before !== undefined && before.operation_id !== after?.operation_id) {
-      if (before.state === 'finished' && after === undefined)
-        this.violations.push(`${before.operation_id}: deleted after it has finished`);
       if (after === undefined) this.gone.add(before.operation_id);
       else if (before.expires_at === undefined || !this.#isExpired(before.expires_at))
         this.violations.push(`${before.operation_id}: replaced before its key has expired`);

@@ -1,12 +1,10 @@
 import fc from 'fast-check';
 import type { AccountWorld } from '../account-world.ts';
 import { WorldPool } from '../world-pool.ts';
-import { KINDS, type Kind } from './circumstances.ts';
-import { History } from './history.ts';
+import { type Kind, SKEW_MS } from './circumstances.ts';
+import { type Counts, History } from './history.ts';
 import { LedgerWatch } from './ledger-watch.ts';
-import { Registrations } from './registrations.ts';
-import type { Counts } from './rounds.ts';
-import { registrationStoriesOf, type Step, type Story, storiesOf } from './steps.ts';
+import { type Story, storiesOf } from './steps.ts';
 
 /**
  * Random histories of requests, retries, kills, pauses, faults, edits and operators' commands, against the functions as
@@ -14,12 +12,10 @@ import { registrationStoriesOf, type Step, type Story, storiesOf } from './steps
  * and every write of an operation is a transition of `LIFE`.
  */
 
-type Told = Story | Step<boolean>[];
-
 export interface Violation {
   /** Which one of the seed's. */
   index: number;
-  story: Told;
+  story: Story;
   message: string;
 }
 export interface Summary {
@@ -53,23 +49,14 @@ export async function runHistories(options: HistoriesOptions): Promise<Summary> 
   const began = Date.now();
   const counts = noCounts();
   const violations: Violation[] = [];
-  const circumstances = KINDS[kind];
-  const skews = fc.sample(fc.integer({ min: -circumstances.skewMs, max: circumstances.skewMs }), {
-    numRuns: 997,
-    seed,
-  });
+  const skews = fc.sample(fc.integer({ min: -SKEW_MS, max: SKEW_MS }), { numRuns: 997, seed });
   let started = 0;
-  const pool = new WorldPool(lanes, {
-    bundles,
-    skewMs: () => skews[started++ % skews.length] ?? 0,
-  });
-  const stories: fc.Arbitrary<Told> =
-    kind === 'registrations' ? registrationStoriesOf(circumstances) : storiesOf(circumstances);
-  const one = (story: Told, index: number) =>
+  const pool = new WorldPool(lanes, { bundles, skewMs: () => skews[started++ % skews.length] ?? 0 });
+  const one = (story: Story, index: number) =>
     pool.use(async (world) => {
       if (only !== undefined && only !== index) return;
       try {
-        await playIn(world, kind, story, counts);
+        await playIn(world, story, counts);
       } catch (error) {
         const violation = { index, story, message: error instanceof Error ? error.message : String(error) };
         violations.push(violation);
@@ -78,7 +65,7 @@ export async function runHistories(options: HistoriesOptions): Promise<Summary> 
       progress?.(counts, violations.length);
     });
   try {
-    await Promise.all(fc.sample(stories, { numRuns: runs, seed }).map(one));
+    await Promise.all(fc.sample(storiesOf(kind), { numRuns: runs, seed }).map(one));
   } finally {
     counts.passwords = pool.worlds.reduce((sum, { passwords }) => sum + passwords.size, 0);
     await pool.close();
@@ -87,10 +74,10 @@ export async function runHistories(options: HistoriesOptions): Promise<Summary> 
 }
 
 const watches = new WeakMap<AccountWorld, LedgerWatch>();
-function watchOf(world: AccountWorld, skewMs: number): LedgerWatch {
+function watchOf(world: AccountWorld): LedgerWatch {
   let watch = watches.get(world);
   if (watch === undefined) {
-    watch = new LedgerWatch((seconds) => seconds * 1_000 <= world.clock.now() + skewMs);
+    watch = new LedgerWatch((seconds) => seconds * 1_000 <= world.clock.now() + SKEW_MS);
     watch.listenTo(world.database);
     watches.set(world, watch);
   }
@@ -98,19 +85,17 @@ function watchOf(world: AccountWorld, skewMs: number): LedgerWatch {
 }
 
 /** Plays one history. @throws Error if a promise was broken, with what happened */
-async function playIn(world: AccountWorld, kind: Kind, story: Told, counts = noCounts()): Promise<void> {
-  const watch = watchOf(world, KINDS[kind].skewMs);
+async function playIn(world: AccountWorld, story: Story, counts: Counts): Promise<void> {
+  const watch = watchOf(world);
   const before = watch.writes;
   try {
-    if (Array.isArray(story)) return await new Registrations(world, watch, counts).play(story);
-    const history = new History(world, watch, counts, story);
-    await history.play(story.steps).finally(() => history.end());
+    await new History(world, watch, counts, story).play(story.steps);
   } finally {
     counts.writes += watch.writes - before;
   }
 }
 
 function noCounts(): Counts {
-  const none = { histories: 0, requests: 0, kills: 0, stops: 0, faults: 0, accounts: 0, messages: 0 };
+  const none = { histories: 0, requests: 0, kills: 0, stops: 0, faults: 0, accounts: 0 };
   return { ...none, writes: 0, decided: 0, answers: {}, passwords: 0 };
 }

@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { ENDINGS, type Fault, type FaultKind } from '../../../infra/local/faults.ts';
 import type { Question } from '../../../infra/local/platforms/text-accounts.ts';
-import { CONNECTIONS, type ConnectionId, isKeyed as isKeyedConnection } from '../account-connections.ts';
+import { CONNECTIONS, type ConnectionId, isKeyed } from '../account-connections.ts';
 import type { Target } from '../account-world.ts';
 import type { Shape } from './checks.ts';
-import type { Circumstances } from './circumstances.ts';
-import { databaseFault, faultOf, lateFaultOf, platformFaultOf } from './circumstances.ts';
+import { databaseFault, faultOf, KINDS, type Kind, lateFault, platformFault, SKEW_MS } from './circumstances.ts';
 import { killed, type Moment, moment, noted } from './moments.ts';
 
 /** The parallel requests with their circumstances; then the elapsed time, in milliseconds, and the edits by people. */
@@ -34,9 +33,9 @@ const EDITS = [
 ] as const;
 export type Edit = (typeof EDITS)[number];
 
-export type Step<S = Shape> =
+export type Step =
   /** A new request, or two that want the same, with faults in its way, and its retries, one round after the other. */
-  | { kind: 'begin'; shape: S; rivals: boolean; faults: { target: Target; fault: Fault }[]; rounds: Round[] }
+  | { kind: 'begin'; shape: Shape; rivals: boolean; faults: { target: Target; fault: Fault }[]; rounds: Round[] }
   /** Retries of an earlier request. */
   | { kind: 'retry'; which: number; round: Round }
   | { kind: 'edit'; which: number; edit: Edit }
@@ -57,84 +56,35 @@ export interface Story {
   steps: Step[];
 }
 
-interface ServerFaults {
-  fault: fc.Arbitrary<Fault>;
-  /** Of a server that executes a command after its caller has stopped waiting. */
-  lateFault: fc.Arbitrary<Fault>;
+/** Anything that may happen to requests for accounts of a kind. */
+export function storiesOf(kind: Kind): fc.Arbitrary<Story> {
+  return fc.record({
+    passwordCheck: fc.constantFrom<Question[]>('known', 'known', 'refused', 'silent'),
+    personalData: fc.constantFrom<(boolean | 'names')[]>(true, true, false, 'names'),
+    steps: stepsOf(KINDS[kind]),
+  });
 }
 
-/** What histories of one sort of requests are made of. */
-interface Making<S> extends ServerFaults {
-  shapes: fc.Arbitrary<S>;
-  /** The same, with a deposit. */
-  paying(shape: S): S;
-  isKeyed(shape: S): boolean;
-  mayHaveRival(shape: S): boolean;
-  serverOf(shape: S): Target;
-  targets: Target[];
-  skewMs: number;
-  edits: readonly Edit[];
-}
-
-function stepsOf<S>(making: Making<S>): fc.Arbitrary<Step<S>[]> {
-  const begin = beginOf(making);
-  const { targets, fault, edits } = making;
-  const onServer = fc.record({ kind: fc.constant('fault' as const), target: fc.constantFrom(...targets), fault });
-  const others = [retry, onServer, onDatabase, onService, otherOf(making)];
+function stepsOf(connections: readonly ConnectionId[]): fc.Arbitrary<Step[]> {
+  // The plug-in can give a login that a restored server has forgotten to another client.
+  const edits = connections.some(isKeyed) ? EDITS : (['client renamed', 'operator decides'] as const);
+  const begin = beginOf(connections, edits);
+  const targets = [...new Set(connections.map((id) => CONNECTIONS[id].server))];
+  const onServer = fc.record({
+    kind: fc.constant('fault' as const),
+    target: fc.constantFrom(...targets),
+    fault: platformFault,
+  });
   const edited = edits.map((edit) =>
     fc.record({ kind: fc.constant('edit' as const), which: fc.nat(9), edit: fc.constant(edit) }),
   );
-  const anyEdit = edited.length === 0 ? [] : [fc.oneof(...edited), fc.oneof(...edited)];
-  const one = fc.oneof(begin, begin, begin, begin, begin, ...others, ...anyEdit);
+  const anyEdit = fc.oneof(...edited);
+  const others = [retry, onServer, onDatabase, onService, other, anyEdit, anyEdit];
+  const one = fc.oneof(begin, begin, begin, begin, begin, ...others);
   // Without a request there is nothing to see.
   return fc
     .tuple(begin, fc.array(one, { minLength: 2, maxLength: 4, size: 'max' }))
     .map(([first, rest]) => [first, ...rest]);
-}
-
-/** Anything that may happen to requests for accounts under these circumstances. */
-export function storiesOf(circumstances: Circumstances): fc.Arbitrary<Story> {
-  const { connections, skewMs } = circumstances;
-  return fc.record({
-    passwordCheck: fc.constantFrom<Question[]>('known', 'known', 'refused', 'silent'),
-    personalData: fc.constantFrom<(boolean | 'names')[]>(true, true, false, 'names'),
-    steps: stepsOf({
-      shapes: shapeOf(circumstances),
-      paying: (shape) => (shape.connection.startsWith('reg') ? shape : onDemo({ ...shape, connection: 'tp5-demo' })),
-      isKeyed: ({ keyed }) => keyed,
-      mayHaveRival: ({ login }) => login !== 'none',
-      serverOf: ({ connection }) => CONNECTIONS[connection].server,
-      targets: [...new Set(connections.map((id) => CONNECTIONS[id].server))],
-      fault: platformFaultOf(circumstances),
-      lateFault: lateFaultOf(circumstances),
-      skewMs,
-      // The plug-in can give a login that a restored server has forgotten to another client.
-      edits: connections.some(isKeyedConnection) ? EDITS : ['client renamed', 'operator decides'],
-    }),
-  });
-}
-
-/** The same of registrations by e-mail: with a key, or without. */
-export function registrationStoriesOf({ lateMs, skewMs }: Circumstances): fc.Arbitrary<Step<boolean>[]> {
-  const ses = (ms: readonly number[], ...kinds: FaultKind[]) =>
-    fc.record({
-      kind: fc.constantFrom(...kinds),
-      times: fc.constantFrom(1, 1, 2),
-      after: fc.constantFrom(0, 0, 1),
-      ms: fc.constantFrom(...ms),
-    });
-  return stepsOf({
-    shapes: fc.constantFrom(true, true, true, true, true, false),
-    paying: (keyed) => keyed,
-    isKeyed: (keyed) => keyed,
-    mayHaveRival: () => false,
-    serverOf: () => 'ses',
-    targets: ['ses'],
-    fault: ses(lateMs, 'throttled', 'refused', 'down', 'slow'),
-    lateFault: ses([20_000], 'slow'),
-    skewMs,
-    edits: [],
-  });
 }
 
 /**
@@ -144,7 +94,7 @@ function onDemo(shape: Shape): Shape {
   return shape.connection === 'tp5-demo' ? { ...shape, given: false } : shape;
 }
 
-function shapeOf({ connections }: Circumstances): fc.Arbitrary<Shape> {
+function shapeOf(connections: readonly ConnectionId[]): fc.Arbitrary<Shape> {
   return fc
     .record({
       connection: fc.constantFrom<ConnectionId[]>(...connections),
@@ -155,7 +105,7 @@ function shapeOf({ connections }: Circumstances): fc.Arbitrary<Shape> {
       readonly: fc.boolean(),
       notices: fc.constantFrom(false, false, true),
     })
-    .map((one) => (isKeyedConnection(one.connection) ? one : { ...one, login: 'none' as const, readonly: false }))
+    .map((one) => (isKeyed(one.connection) ? one : { ...one, login: 'none' as const, readonly: false }))
     .map(onDemo);
 }
 
@@ -212,53 +162,6 @@ const failingNotes = script(none, [afterMs(0, 6_900), fc.oneof(anyRound, calm), 
   pays: fc.boolean(),
 });
 
-function scriptsOf({ fault, lateFault }: ServerFaults): fc.Arbitrary<Script> {
-  const anything = script(fc.oneof(fault, fault, none), [anyRound, anyRound, fc.oneof(anyRound, calm)], {
-    databaseFault: fc.oneof(databaseFault, none, none),
-  });
-  /** Retried while a very late server may still execute the command. */
-  const late = script(lateFault, [afterMs(900, 12_000), afterMs(12_000, 25_000), calm]);
-  /** The answer is lost or undocumented. */
-  const failing = script(fault, [afterMs(0, 12_000), calm, calm]);
-  /** The function is killed when a command is sent or received. */
-  const died = script(fc.oneof(none, none, lateFault), [
-    struck(killed, 6_900, 14_000, 14_000, 130_000),
-    afterMs(12_000, 130_000),
-    anyRound,
-  ]);
-  /** The same, while a late server has yet to execute the command. */
-  const diedTooSoon = script(lateFault, [
-    struck(fc.constant({ of: 'command', count: 1 }), 14_000),
-    afterMs(12_000, 130_000),
-    calm,
-  ]);
-  /** The first command is executed late, and a repeated one is refused before. */
-  const refusedLater = script(lateFault, [
-    struck(fc.constant({ of: 'command', count: 1 }), 14_000),
-    fc.record({ tries: fc.constant([null]), passMs, fault: refusal }),
-    calm,
-  ]);
-  /** Something goes wrong with the command after the opening. */
-  const lostPayment = script(
-    fault.map((one) => ({ ...one, after: 1 })),
-    [afterMs(0, 12_000, 64_900), fc.oneof(anyRound, calm), calm],
-    { pays: fc.constant(true) },
-  );
-  return fc.oneof(
-    ...[anything, anything, failing, failing, late, late, takenOver, takenOver, died, died, died, diedTooSoon],
-    ...[
-      diedTooSoon,
-      atKeysEnd(fault),
-      atKeysEnd(none),
-      failingNotes,
-      failingNotes,
-      lostPayment,
-      overtaken,
-      refusedLater,
-    ],
-  );
-}
-
 const refusal = fc.record({
   kind: fc.constantFrom<FaultKind[]>('throttled', 'retcode'),
   // A refused password.
@@ -266,6 +169,43 @@ const refusal = fc.record({
   times: fc.constantFrom(1, 5),
   after: fc.constant(1),
 });
+
+const anything = script(fc.oneof(platformFault, platformFault, none), [anyRound, anyRound, fc.oneof(anyRound, calm)], {
+  databaseFault: fc.oneof(databaseFault, none, none),
+});
+/** Retried while a very late server may still execute the command. */
+const late = script(lateFault, [afterMs(900, 12_000), afterMs(12_000, 25_000), calm]);
+/** The answer is lost or undocumented. */
+const failing = script(platformFault, [afterMs(0, 12_000), calm, calm]);
+/** The function is killed when a command is sent or received. */
+const died = script(fc.oneof(none, none, lateFault), [
+  struck(killed, 6_900, 14_000, 14_000, 130_000),
+  afterMs(12_000, 130_000),
+  anyRound,
+]);
+/** The same, while a late server has yet to execute the command. */
+const diedTooSoon = script(lateFault, [
+  struck(fc.constant({ of: 'command', count: 1 }), 14_000),
+  afterMs(12_000, 130_000),
+  calm,
+]);
+/** The first command is executed late, and a repeated one is refused before. */
+const refusedLater = script(lateFault, [
+  struck(fc.constant({ of: 'command', count: 1 }), 14_000),
+  fc.record({ tries: fc.constant([null]), passMs, fault: refusal }),
+  calm,
+]);
+/** Something goes wrong with the command after the opening. */
+const lostPayment = script(
+  platformFault.map((one) => ({ ...one, after: 1 })),
+  [afterMs(0, 12_000, 64_900), fc.oneof(anyRound, calm), calm],
+  { pays: fc.constant(true) },
+);
+const scripts = fc.oneof(
+  ...[anything, anything, failing, failing, late, late, takenOver, takenOver, died, died, died, diedTooSoon],
+  ...[diedTooSoon, atKeysEnd(platformFault), atKeysEnd(none), failingNotes, failingNotes, lostPayment, overtaken],
+  refusedLater,
+);
 
 /** Retried right before its key expires, and right after. */
 function atKeysEnd(fault: fc.Arbitrary<Fault | null>): fc.Arbitrary<Script> {
@@ -277,38 +217,37 @@ function atKeysEnd(fault: fc.Arbitrary<Fault | null>): fc.Arbitrary<Script> {
   return script(fc.oneof(fault, none), [struck(fc.oneof(killed, moment, none, none), 0), second, calm]);
 }
 
-function beginOf<S>(making: Making<S>): fc.Arbitrary<Step<S>> {
-  const { shapes, paying, isKeyed, mayHaveRival, serverOf, edits } = making;
+function beginOf(connections: readonly ConnectionId[], edits: readonly Edit[]): fc.Arbitrary<Step> {
   const edit = fc.constantFrom(...edits.map((): undefined => undefined), undefined, ...edits);
-  const parts = fc.tuple(shapes, scriptsOf(making), fc.boolean(), fc.tuple(edit, edit, edit));
+  const parts = fc.tuple(shapeOf(connections), scripts, fc.boolean(), fc.tuple(edit, edit, edit));
   return parts.map(([asked, { fault, databaseFault, rounds, pays }, wanted, edited]) => {
-    const shape = pays === true ? paying(asked) : asked;
+    const isPaid = pays === true && !asked.connection.startsWith('reg');
+    const shape = isPaid ? onDemo({ ...asked, connection: 'tp5-demo' }) : asked;
     const all = rounds.map((round, index) => ({ ...round, edit: edited[index] }));
     return {
       kind: 'begin',
       shape,
-      rivals: wanted && mayHaveRival(shape),
+      rivals: wanted && shape.login !== 'none',
       faults: [
-        ...(fault === null ? [] : [{ target: serverOf(shape), fault }]),
+        ...(fault === null ? [] : [{ target: CONNECTIONS[shape.connection].server, fault }]),
         ...(databaseFault === null ? [] : [{ target: 'dynamodb' as const, fault: databaseFault }]),
       ],
-      rounds: isKeyed(shape) ? all : [{ tries: rounds[0]?.tries.slice(0, 1) ?? [null], passMs: 0, edit: edited[0] }],
+      rounds: shape.keyed ? all : [{ tries: rounds[0]?.tries.slice(0, 1) ?? [null], passMs: 0, edit: edited[0] }],
     };
   });
 }
 
-const retry: fc.Arbitrary<Step<never>> = fc.record({ kind: fc.constant('retry'), which: fc.nat(9), round: anyRound });
-const onDatabase = databaseFault.map((fault): Step<never> => ({ kind: 'fault', target: 'dynamodb', fault }));
-const onService: fc.Arbitrary<Step<never>> = fc.record({
+const retry: fc.Arbitrary<Step> = fc.record({ kind: fc.constant('retry'), which: fc.nat(9), round: anyRound });
+const onDatabase = databaseFault.map((fault): Step => ({ kind: 'fault', target: 'dynamodb', fault }));
+const onService: fc.Arbitrary<Step> = fc.record({
   kind: fc.constant('fault'),
   target: fc.constantFrom('secrets', 'ses'),
   fault: faultOf('throttled', 'refused', 'down', 'slow'),
 });
-const settle = fc.oneof(none, moment).map<Step<never>>((one) => ({ kind: 'settle', moment: one }));
+const settle = fc.oneof(none, moment).map<Step>((one) => ({ kind: 'settle', moment: one }));
 
-function otherOf({ skewMs, edits }: Pick<Making<unknown>, 'skewMs' | 'edits'>): fc.Arbitrary<Step<never>> {
-  const ever = fc.constantFrom<Step<never>[]>({ kind: 'heal' }, { kind: 'retire' });
-  const always = edits.length === 0 ? ever : fc.oneof(ever, settle, settle);
-  const jump = fc.integer({ min: -skewMs, max: skewMs }).map<Step<never>>((ms) => ({ kind: 'jump', ms }));
-  return skewMs === 0 ? always : fc.oneof(always, jump, jump);
-}
+const jump = fc.integer({ min: -SKEW_MS, max: SKEW_MS }).map<Step>((ms) => ({ kind: 'jump', ms }));
+const other = fc.oneof(
+  fc.oneof(fc.constantFrom<Step[]>({ kind: 'heal' }, { kind: 'retire' }), settle, settle),
+  ...[jump, jump],
+);

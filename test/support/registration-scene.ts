@@ -1,25 +1,30 @@
-import { ConditionFailed, type Table } from '../../lib/aws/dynamodb.ts';
-import { AwsFailure } from '../../lib/aws/failure.ts';
+import type { AwsFailure } from '../../lib/aws/failure.ts';
 import { dynamoLimits, type LimitDecision } from '../../lib/limits/limits.ts';
+import { DeliveryFailure, type Message } from '../../lib/messages/message.ts';
 import { Problem } from '../../lib/problem.ts';
 import { s3Documents } from '../../lib/records/documents.ts';
 import type { EventDetail } from '../../lib/records/event-schemas.ts';
 import { dynamoRegistrationDirectory } from '../../lib/records/registration-directory.ts';
+import { dynamoRegistrationKeys } from '../../lib/records/registration-keys.ts';
 import { type Delivery, dynamoRegistrations } from '../../lib/records/registrations.ts';
 import {
   type ConfirmationDependencies,
   confirmRegistration,
   publishPending,
 } from '../../lib/registration/confirmation.ts';
+import { requestRegistration } from '../../lib/registration/registration.ts';
+import type { RegistrationDependencies } from '../../lib/registration/work.ts';
 import { passwordSalt, sealSecrets } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import type { TestDatabase } from './database.ts';
+import { FILES } from './document-files.ts';
 import { checkEvent } from './events.ts';
-import { around } from './interleave.ts';
 import { forever } from './outcomes.ts';
+import { DEPLOYED, registrationRequest } from './registration-fakes.ts';
 import { registrationRecord } from './registration-record.ts';
+import { atOnce, type Step, stepping } from './step-faults.ts';
 
 export const NOW = Date.UTC(2026, 0, 1, 12);
 export const MINUTE = 60_000;
@@ -28,9 +33,11 @@ const KEYS = { 1: 'p'.repeat(32), 2: 'q'.repeat(32) };
 const PEPPER = parsePepper(JSON.stringify({ current: '1', 1: KEYS[1] }));
 /** While the pepper is rotated. */
 export const TWO_KEYS = parsePepper(JSON.stringify({ current: '2', ...KEYS }));
-
-/** Does a call of the use case to something outside, by its name; a test may have it go wrong. */
-export type Step = <T>(name: string, call: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+/** A form with documents, as the table has it. */
+export const FORM_ITEM = {
+  pk: 'form#FORM0001',
+  record: { id: 'FORM0001', fields: [{ key: 'd0cUpl', type: 'document' }] },
+};
 
 export interface Given {
   code?: string;
@@ -41,7 +48,7 @@ export interface Given {
 }
 
 interface Change {
-  table?: Table;
+  table?: ReturnType<typeof stepping>;
   isClient?: boolean;
   limit?: LimitDecision;
   /** Given, the directory and the limit are real too. */
@@ -49,14 +56,12 @@ interface Change {
   signal?: AbortSignal;
 }
 
-export const atOnce: Step = (_, call) => call();
-
 let serial = 0;
 
-/** The use case for a unique address, with fakes; its records are in a database. */
-export class FakeConfirmations {
+/** The use cases of a registration for a unique address, with fakes; its records are in a database. */
+export class RegistrationScene {
   readonly #database: TestDatabase;
-  readonly #source: string;
+  readonly source: string;
   readonly address: string;
   pepper: Pepper = PEPPER;
   /** Epoch milliseconds. */
@@ -64,6 +69,8 @@ export class FakeConfirmations {
   /** How many passwords were hashed. */
   hashes = 0;
   published: EventDetail<'RegistrationConfirmed'>[] = [];
+  /** The codes that were sent. */
+  readonly codes: (string | undefined)[] = [];
   readonly events: EventName[] = [];
   readonly fields: EventFields[] = [];
   /** The keys of documents that disappear after a day. */
@@ -74,9 +81,30 @@ export class FakeConfirmations {
   constructor(database: TestDatabase) {
     this.#database = database;
     serial += 1;
-    this.address = `ann${serial}@example.com`;
-    this.#source = `10.0.${serial >> 8}.${serial & 255}`;
+    this.address = `ann${serial}@example${serial}.com`;
+    this.source = `10.0.${serial >> 8}.${serial & 255}`;
     database.calls.length = 0;
+  }
+
+  /** Requests a registration by email with a key and two documents. @returns 204, or the type of the problem */
+  async request({ step, signal = forever }: Pick<Change, 'step' | 'signal'> = {}) {
+    const { address, now, source } = this;
+    const documents = ['png', 'pdf'].map((id) => ({ id, name: id, doc: FILES.png.toString('base64') }));
+    const body = {
+      email: address,
+      emailKey: address,
+      recipient: { channel: 'email', key: address, to: address },
+    } as const;
+    const more = { sentBody: { email: address }, idempotencyKey: `key of ${address}`, source, endsAt: now + 20_000 };
+    const request = registrationRequest({ ...body, password: 'right password', members: { d0cUpl: documents } }, more);
+    return this.#answer(() =>
+      requestRegistration(
+        this.#dependencies({ step: step ?? ((_, call) => call()) }),
+        request,
+        this.#telemetry,
+        signal,
+      ),
+    );
   }
 
   /** Keeps a registration as a request does. @returns its id */
@@ -88,7 +116,7 @@ export class FakeConfirmations {
     const record = registrationRecord(registrationId, address, {
       password_hash: hashOf(password, passwordSalt(this.pepper.keys[0], 'email', address)),
       referrer_user_id: 'CLIENT01',
-      source: this.#source,
+      source: this.source,
       documents: keys.map((key, index) => ({ ...DOCUMENT, index, key })),
       requested_at: new Date(now).toISOString(),
     });
@@ -113,24 +141,26 @@ export class FakeConfirmations {
   async confirm({ code = '012345', password = 'right password' }: Given = {}, change: Change = {}) {
     const body = { channel: 'email', address: this.address, code, password } as const;
     const request = { body, sentBody: {}, parameters: {}, idempotencyKey: undefined, caller: undefined };
-    const source = { source: this.#source, endsAt: this.now };
-    try {
-      await confirmRegistration(
-        this.#dependencies(change),
-        { ...request, ...source },
-        this.#telemetry,
-        change.signal ?? forever,
-      );
-      return 204;
-    } catch (error) {
-      if (error instanceof Problem) return error.type;
-      throw error;
-    }
+    const source = { source: this.source, endsAt: this.now };
+    const { signal = forever } = change;
+    return this.#answer(() =>
+      confirmRegistration(this.#dependencies(change), { ...request, ...source }, this.#telemetry, signal),
+    );
   }
 
   /** As the settler does each minute, for all registrations of the database. */
   async publishPending(): Promise<void> {
     await publishPending(this.#dependencies({}), this.#telemetry, forever);
+  }
+
+  async #answer(work: () => Promise<unknown>) {
+    try {
+      await work();
+      return 204;
+    } catch (error) {
+      if (error instanceof Problem) return error.type;
+      throw error;
+    }
   }
 
   get #telemetry(): Telemetry {
@@ -146,31 +176,48 @@ export class FakeConfirmations {
     isClient = false,
     limit = { kind: 'allowed', counted: [] },
     step = atOnce,
-  }: Change): ConfirmationDependencies {
+  }: Change): RegistrationDependencies & ConfirmationDependencies {
     const { tables } = this.#database;
     const now = () => this.now;
+    const directory = dynamoRegistrationDirectory(stepping('crm', tables.crm, step));
+    const counting = stepping('limits', tables.limits, step);
+    const limits = dynamoLimits(counting, () => tables.limits, DEFAULT_LIMITS, now);
     const walked = step !== atOnce;
     return {
-      directory: walked
-        ? dynamoRegistrationDirectory(stepping('crm', tables.crm, step))
-        : { isClient: async () => ({ email: isClient, phone: false }) },
+      settings: DEPLOYED,
+      directory: walked ? directory : { ...directory, isClient: async () => ({ email: isClient, phone: false }) },
+      keys: dynamoRegistrationKeys(stepping('operations', tables.operations, step), now),
       registrations: dynamoRegistrations(stepping('registrations', table ?? tables.registrations, step), now),
-      documents: s3Documents('documents', { open: async () => this.#objects(step) }),
+      documents: s3Documents('documents', { tagged: true, open: async () => this.#objects(step) }),
+      channel: async () => ({ send: (_, message, __, signal) => this.#send(message, signal, step) }),
       events: {
         prepare: () => {},
         publish: (type, detail, signal) =>
           step('bus', async () => this.#hear(type, detail as EventDetail<'RegistrationConfirmed'>), signal),
       },
       pepper: (signal) => step('secret', async () => this.pepper, signal),
-      limits: walked
-        ? dynamoLimits(stepping('limits', tables.limits, step), () => tables.limits, DEFAULT_LIMITS, now)
-        : { countConfirmation: async () => limit },
+      limits: walked ? limits : { ...limits, countConfirmation: async () => limit },
       hashPassword: async (password, salt) => {
         this.hashes += 1;
         return hashOf(password, salt);
       },
+      matchesPassword: async (hash, password) => hash?.startsWith(`hash of ${password} with `) ?? true,
+      makeCode: () => String(100_000 + ++serial),
       now,
     };
+  }
+
+  /** A service that refuses has certainly sent nothing. */
+  async #send(message: Message, signal: AbortSignal, step: Step) {
+    const { length } = this.codes;
+    try {
+      await step('send', async () => void this.codes.push(message.kind === 'code' ? message.code : undefined), signal);
+      return { messageId: 'message-1' };
+    } catch (error) {
+      const { reason } = error as AwsFailure;
+      const isRefused = reason === 'ServiceUnavailable' && this.codes.length === length;
+      throw new DeliveryFailure(isRefused ? 'retryable' : 'unknown_outcome', reason);
+    }
   }
 
   #hear(type: string, detail: EventDetail<'RegistrationConfirmed'>): void {
@@ -179,19 +226,21 @@ export class FakeConfirmations {
   }
 
   #objects(step: Step) {
+    const call = (change: (key: string) => void) => (key: string, signal: AbortSignal) =>
+      step(
+        'documents',
+        async () => {
+          this.objectCalls += 1;
+          change(key);
+        },
+        signal,
+      );
+    const put = call((key) => this.passing.add(key));
     return {
-      put: notAskedFor,
+      put: ({ key }: { key: string }, signal: AbortSignal) => put(key, signal),
       tags: notAskedFor,
       putTags: notAskedFor,
-      deleteTags: (key: string, signal: AbortSignal) =>
-        step(
-          'documents',
-          async () => {
-            this.objectCalls += 1;
-            this.passing.delete(key);
-          },
-          signal,
-        ),
+      deleteTags: call((key) => this.passing.delete(key)),
     };
   }
 }
@@ -210,46 +259,3 @@ const DOCUMENT = {
   bytes: 1,
   sha256: '',
 };
-
-/** A table whose calls are steps: `registrations.update`. */
-export function stepping(name: string, table: Table, step: Step): Table {
-  return around(table, (method, call, signal) => step(`${name}.${method}`, call, signal));
-}
-
-/** The fault of a step. `slow` and `unanswered`: it takes until the timeout. */
-export const FAULTS = ['refused', 'slow', 'answer lost', 'unanswered', 'killed before', 'killed after'] as const;
-export type StepFault = (typeof FAULTS)[number];
-
-const DONE: readonly StepFault[] = ['answer lost', 'unanswered', 'killed after'];
-
-/**
- * Steps of one confirmation, of which one goes wrong.
- * @param at the name of the step, with its number where others have the same: `registrations.update 2`
- */
-export function stepsWith(at?: string, fault?: StepFault) {
-  const names: string[] = [];
-  const time = new AbortController();
-  const death = Promise.withResolvers<'killed'>();
-  const step: Step = async (name, call, signal) => {
-    const number = names.filter((other) => other.startsWith(`${name} `)).length + 1;
-    names.push(`${name} ${number}`);
-    if (fault === undefined || `${name} ${number}` !== at) return call();
-    if (DONE.includes(fault)) await call().catch(orThrowUnlessRefused);
-    if (fault === 'refused' || fault === 'answer lost') throw new AwsFailure('ServiceUnavailable');
-    if (fault === 'killed before' || fault === 'killed after') {
-      death.resolve('killed');
-      return new Promise(() => {});
-    }
-    const over = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(new AwsFailure('TimeoutError')));
-    });
-    time.abort();
-    return over;
-  };
-  return { names, step, signal: time.signal, died: death.promise };
-}
-
-/** A condition may keep a write from being done. */
-function orThrowUnlessRefused(error: unknown): void {
-  if (!(error instanceof ConditionFailed)) throw error;
-}
