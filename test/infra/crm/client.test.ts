@@ -19,11 +19,4 @@ describe('npm run crm -- client', () => {
     const other = (await operators.local('client', 'CLIENT02')).out;
     expect(other).toMatch(/Accounts opened here: 0\n\nOpen operations: 0\n$/);
   });
-
-  it('escapes control characters', async () => {
-    const record = { id: 'CLIENT98', email: 'new@example.com', name: 'New\u001b[2J' };
-    await operators.table.write([{ put: { pk: 'client#CLIENT98', record } }]);
-    const { out } = await operators.local('client', 'CLIENT98');
-    expect(out).toContain('New\\u001b[2J');
-  });
 });

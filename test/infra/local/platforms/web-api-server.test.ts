@@ -219,18 +219,6 @@ describe('the commands of the simulated server', () => {
 });
 
 describe('a fault', () => {
-  it('counts commands, and waits while the steps before are taken', async () => {
-    const server = await testServer();
-    const { call, retcode, logIn } = client(server);
-    server.faults.set({ kind: 'throttled', times: 1 });
-    await logIn();
-    await call('/api/test/access');
-    expect([server.sessions, server.commands]).toEqual([1, 0]);
-    expect(await retcode('/api/user/get?login=1')).toBe('12 Too frequent requests');
-    expect(await retcode('/api/user/get?login=1')).toBe('13 Not found');
-    expect(server.commands).toBe(2);
-  });
-
   it('of authentication counts its calls, and waits while commands come', async () => {
     const { server, retcode, logIn } = await loggedIn();
     server.faults.set({ kind: 'retcode', code: 1012, times: 2, step: 'authentication' });
@@ -240,23 +228,6 @@ describe('a fault', () => {
     server.faults.set({ kind: 'refused', times: 1, step: 'authentication' });
     expect(await logIn()).toMatchObject(FORBIDDEN);
     expect(server.faults.list()).toEqual([]);
-  });
-
-  it('that loses a reply waits for a command that changes something', async () => {
-    const { call, server } = await loggedIn();
-    server.faults.set({ kind: 'reply_lost', times: 1 });
-    expect((await call('/api/user/logins?group=demo')).status).toBe(200);
-    await expect(call('/api/user/add', USER)).rejects.toThrow();
-    expect(server.accounts()).toHaveLength(1);
-  });
-
-  it('that loses the reply to the proof leaves an unused session', async () => {
-    const server = await testServer();
-    const { call, logIn } = client(server);
-    server.faults.set({ kind: 'reply_lost', times: 1, after: 1, step: 'authentication' });
-    await expect(logIn()).rejects.toThrow();
-    expect(server.sessions).toBe(1);
-    expect(await call('/api/test/access')).toMatchObject(FORBIDDEN);
   });
 
   it.each([
