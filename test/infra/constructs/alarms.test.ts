@@ -117,29 +117,6 @@ describe('Alarms', () => {
     expect(inFull.filter((row) => row.startsWith('page')).length).toBeLessThanOrEqual(15);
   });
 
-  it('are fewer without the settings of these', () => {
-    const inDefault = rows(template);
-    expect(rows(full).filter((row) => !inDefault.includes(row))).toMatchInlineSnapshot(`
-      [
-        "dashboard Crashes-confirm-registration: 1 Errors in 5",
-        "dashboard InternalErrors-confirm-registration: 1 InternalError in 5",
-        "dashboard NearDeadline-confirm-registration: 16000 Duration in 15 (2 of 3)",
-        "notice CaptchaUnavailable: 3 CaptchaUnavailable in 5",
-        "notice ClientNotWritten: 1 ClientNotWritten in 15",
-        "notice CodesNotSent-call: 5 OtpDeliveryFailed in 15",
-        "notice CodesNotSent-sms: 5 OtpDeliveryFailed in 15",
-        "notice CodesNotSent-whatsapp: 5 OtpDeliveryFailed in 15",
-        "notice CrmNotNotified: 3 CrmNotNotified in 15",
-        "notice LimitsUnchecked-confirm-registration: 1 LimitUncheckable in 5",
-        "notice Spend-call: 50 VoiceMessageMonthlySpend in 15",
-        "notice Spend-sms: 50 SMSMonthToDateSpentUSD in 15",
-        "notice Spend-whatsapp: 500 OtpSent in 1440",
-        "page CrmUndelivered: 1 ApproximateNumberOfMessagesVisible in 5",
-        "page RouteFails-confirm-registration: any other alarms in 0",
-      ]
-    `);
-  });
-
   it('publish their end on the same topic as their beginning, by email if the settings have an address', () => {
     for (const { actions, okActions } of all) expect(okActions).toEqual(actions);
     const mail = { Protocol: 'email', Endpoint: 'oncall@acme.example' };

@@ -42,14 +42,6 @@ describe('The generated types', () => {
     expectTypeOf<Extract<Problem, { type: 'account_outcome_unknown' }>['operation_id']>().toEqualTypeOf<string>();
     expectTypeOf<Extract<Problem, { type: 'user_not_found' }>['status']>().toEqualTypeOf<404>();
   });
-
-  it('fit the documented examples', () => {
-    type Example<Name extends OperationId> = (typeof REQUEST_EXAMPLES)[Name][string]['value'];
-    expectTypeOf<Example<'requestRegistration'>>().toExtend<Body<'requestRegistration'>>();
-    expectTypeOf<Example<'confirmRegistration'>>().toExtend<Body<'confirmRegistration'>>();
-    expectTypeOf<Example<'createTp5Account'>>().toExtend<Body<'createTp5Account'>>();
-    expectTypeOf<Example<'createTp4Account'>>().toExtend<Body<'createTp4Account'>>();
-  });
 });
 
 describe('Against the local service', () => {
