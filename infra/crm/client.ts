@@ -25,8 +25,8 @@ export async function showClient(target: Target, id: string, { print }: Terminal
 
 const ACCOUNT_HEADINGS = ['OPENED', 'VERSION', 'CONNECTION', 'LOGIN', 'GROUP', 'LEVERAGE', 'OPERATION'];
 
-async function listAccounts({ database, resource }: Target, id: string): Promise<string[][]> {
-  const client = databaseClient(database);
+async function listAccounts({ clientOf, resource }: Target, id: string): Promise<string[][]> {
+  const client = databaseClient(clientOf('DYNAMODB'));
   try {
     const found = await openedAccounts(
       dynamoTable(client, await resource('AccountsTable')),

@@ -1,8 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { BatchGetCommand, BatchWriteCommand, DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import {
+  BatchGetCommand,
+  BatchWriteCommand,
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  ScanCommand,
+} from '@aws-sdk/lib-dynamodb';
 import type { CrmItem } from './crm-items.ts';
-import { scanPages } from './table-items.ts';
+
+export type Item = Record<string, unknown>;
 
 /** A change of one item: the new item, or the key of a deleted one. */
 export type CrmWrite = { put: CrmItem } | { delete: string };
@@ -22,6 +31,19 @@ export interface CrmTable {
   close(): void;
 }
 
+/** One table, item by item, as the commands on whole tables need it. */
+export interface TableItems {
+  /** All items, a page at a time. */
+  pages(): AsyncGenerator<Item[]>;
+  /** Those of the keys that exist, in any order: a call for each 100. */
+  get(keys: readonly Item[]): Promise<Item[]>;
+  /** @returns false if an item with this key exists */
+  add(item: Item): Promise<boolean>;
+  delete(key: Item): Promise<void>;
+  /** The attributes of its key. */
+  itemKey(item: Item): Item;
+}
+
 /** The maximum of one batch, by DynamoDB. */
 const MAX_WRITES = 25;
 const MAX_READS = 100;
@@ -30,13 +52,12 @@ const AT_ONCE = 4;
 const MAX_ROUNDS = 12;
 
 export function crmTable(TableName: string, config: DynamoDBClientConfig = {}): CrmTable {
-  const client = new DynamoDBClient({ maxAttempts: 5, ...config });
-  const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
-
+  const documents = openDocuments(config);
+  const { pages, get } = tableItems(TableName, ['pk'], config, documents);
   return {
     async readAll() {
       const items: CrmItem[] = [];
-      for await (const page of scanPages(documents, TableName)) items.push(...(page as unknown as CrmItem[]));
+      for await (const page of pages()) items.push(...(page as unknown as CrmItem[]));
       return items;
     },
     async read(pk) {
@@ -44,28 +65,69 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}): 
       return answer.Item as CrmItem | undefined;
     },
     async readMany(keys) {
-      const items: CrmItem[] = [];
-      const wanted = [...new Set(keys)].map((pk) => ({ pk }));
-      await splitBatches(wanted, MAX_READS, async (Keys) => {
-        const RequestItems = { [TableName]: { Keys, ConsistentRead: true } };
-        const answer = await documents.send(new BatchGetCommand({ RequestItems }));
-        items.push(...((answer.Responses?.[TableName] ?? []) as CrmItem[]));
-        return (answer.UnprocessedKeys?.[TableName]?.Keys ?? []) as { pk: string }[];
-      });
-      return items;
+      return (await get([...new Set(keys)].map((pk) => ({ pk })))) as unknown as CrmItem[];
     },
     async write(writes, progress) {
-      const requests: Record<string, unknown>[] = writes.map((write) =>
+      const requests: Item[] = writes.map((write) =>
         'put' in write ? { PutRequest: { Item: write.put } } : { DeleteRequest: { Key: { pk: write.delete } } },
       );
-      const send = async (batch: Record<string, unknown>[]) => {
+      const send = async (batch: Item[]) => {
         const answer = await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: batch } }));
         return answer.UnprocessedItems?.[TableName] ?? [];
       };
       await splitBatches(requests, MAX_WRITES, send, progress);
     },
-    close: () => client.destroy(),
+    close: () => documents.destroy(),
   };
+}
+
+/** @param keys the attributes of its key */
+export function tableItems(
+  TableName: string,
+  keys: readonly string[],
+  config: DynamoDBClientConfig,
+  documents: DynamoDBDocumentClient = openDocuments(config),
+): TableItems {
+  return {
+    itemKey: (item) => Object.fromEntries(keys.map((name) => [name, item[name]])),
+    async *pages() {
+      let from: Item | undefined;
+      do {
+        const command = new ScanCommand({ TableName, ConsistentRead: true, ExclusiveStartKey: from });
+        const page = await documents.send(command);
+        yield page.Items ?? [];
+        from = page.LastEvaluatedKey;
+      } while (from !== undefined);
+    },
+    async get(wanted) {
+      const found: Item[] = [];
+      await splitBatches(wanted, MAX_READS, async (Keys) => {
+        const RequestItems = { [TableName]: { Keys, ConsistentRead: true } };
+        const answer = await documents.send(new BatchGetCommand({ RequestItems }));
+        found.push(...(answer.Responses?.[TableName] ?? []));
+        return answer.UnprocessedKeys?.[TableName]?.Keys ?? [];
+      });
+      return found;
+    },
+    async add(item) {
+      try {
+        const condition = `attribute_not_exists(${keys[0]})`;
+        await documents.send(new PutCommand({ TableName, Item: item, ConditionExpression: condition }));
+        return true;
+      } catch (error) {
+        if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return false;
+        throw error;
+      }
+    },
+    async delete(key) {
+      await documents.send(new DeleteCommand({ TableName, Key: key }));
+    },
+  };
+}
+
+function openDocuments(config: DynamoDBClientConfig): DynamoDBDocumentClient {
+  const client = new DynamoDBClient({ maxAttempts: 5, ...config });
+  return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 }
 
 /** @param send sends a batch, and returns what DynamoDB has left of it, which is sent again */

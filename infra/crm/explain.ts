@@ -50,3 +50,16 @@ export function missingRight(error: unknown): string | undefined {
   if (action !== undefined) return resource === undefined ? action : `${action} on ${resource}`;
   return missingRight(error.cause) ?? (DENIED.test(error.name) ? 'that AWS asks for here' : undefined);
 }
+
+/** How AWS names a thing that does not exist. CloudFormation has no specific name for it. */
+const ABSENT = /NotFound|NoSuch|does not exist/;
+
+/** @param names of errors that say so @returns undefined for a thing that does not exist */
+export async function orAbsent<T>(work: Promise<T>, names = ABSENT): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Error && names.test(`${error.name}: ${error.message}`)) return undefined;
+    throw error;
+  }
+}

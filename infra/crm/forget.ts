@@ -6,8 +6,8 @@ import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { logicalId } from '../tables.ts';
 import { removeRecords } from './change.ts';
 import { counted, type Terminal } from './command.ts';
+import { type Item, type TableItems, tableItems } from './crm-table.ts';
 import { findClientIds, listRecipients, type Person, parsePerson, readPepper } from './person.ts';
-import { type Item, type TableItems, tableItems } from './table-items.ts';
 import type { Target } from './target.ts';
 
 export interface ForgetOptions {
@@ -20,10 +20,10 @@ export interface ForgetOptions {
 export async function forget(target: Target, typed: string, options: ForgetOptions, terminal: Terminal): Promise<void> {
   const { resource } = target;
   const person = await parsePerson(typed);
-  const registrations = tableItems(await resource(logicalId('Registrations')), ['pk'], target.database);
+  const registrations = tableItems(await resource(logicalId('Registrations')), ['pk'], target.clientOf('DYNAMODB'));
   const found = await findRegistrations(registrations, person);
   const counters = await recipientKeys(target, person);
-  const limits = tableItems(await resource(logicalId('Limits')), ['pk'], target.database);
+  const limits = tableItems(await resource(logicalId('Limits')), ['pk'], target.clientOf('DYNAMODB'));
   const existing = await limits.get(counters.map((pk) => ({ pk })));
   if (options.dryRun !== true) {
     // The documents first: the registrations hold their keys.
@@ -79,9 +79,9 @@ async function recipientKeys(target: Target, person: Person): Promise<string[]> 
   return all.flatMap(({ recipient }) => recipient.map(({ pk }) => pk));
 }
 
-async function deleteDocuments({ objects }: Target, Bucket: string, keys: readonly string[]): Promise<void> {
+async function deleteDocuments({ clientOf }: Target, Bucket: string, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
-  const client = new S3Client(objects);
+  const client = new S3Client(clientOf('S3'));
   for (const Key of keys) await client.send(new DeleteObjectCommand({ Bucket, Key }));
   client.destroy();
 }

@@ -1,9 +1,19 @@
 import * as v from 'valibot';
 import { crmKey } from '../../lib/records/crm-table.ts';
-import { type Form, FormSchema } from '../../lib/validators/form.ts';
+import { COUNTRY_CODES } from '../../lib/validators/countries.ts';
+import { CUSTOM_FIELD_VALUES } from '../../lib/validators/custom-fields.ts';
+import {
+  FIXED_FIELDS,
+  type Form,
+  type FormField,
+  FormSchema as FormRecordSchema,
+  isRequired,
+} from '../../lib/validators/form.ts';
+import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
+import { jsonSchema } from '../openapi/json.ts';
+import { PHONE_OF_CHANNEL } from '../openapi/schemas.ts';
 import { CommandError, indented, type Terminal } from './command.ts';
 import type { CrmTable } from './crm-table.ts';
-import { formSchema } from './form-schema.ts';
 import { CrmFileError, describeRule, issuePath } from './record-errors.ts';
 import type { Target } from './target.ts';
 
@@ -18,8 +28,182 @@ export async function printForm({ name, table }: Target, id: string, terminal: T
 export async function readForm(table: Pick<CrmTable, 'read'>, id: string): Promise<Form | undefined> {
   const item = await table.read(crmKey.form(id));
   if (item === undefined) return undefined;
-  const result = v.safeParse(FormSchema, item.record);
+  const result = v.safeParse(FormRecordSchema, item.record);
   if (result.success) return result.output;
   const faults = result.issues.map((issue) => ({ path: issuePath(item.pk, issue), rule: describeRule(issue) }));
   throw new CommandError(`The record is not a form:\n${indented(new CrmFileError(faults))}`);
+}
+
+/** JSON Schema of draft 7, which form libraries read. */
+type Schema = Record<string, unknown>;
+type Schemas = Record<string, Schema>;
+
+/**
+ * The whole registration form as JSON Schema, with the hints that @rjsf/core reads: `<Form schema={form}
+ * uiSchema={form.uiSchema} />`.
+ */
+export interface FormSchema {
+  $schema: string;
+  title: string;
+  type: 'object';
+  /** In the order in which a page shows them. */
+  properties: Schemas;
+  required: string[];
+  additionalProperties: false;
+  allOf: Schema[];
+  uiSchema: Record<string, Schema | string[]>;
+}
+
+/** A property, how a page shows it, and whether a request needs it. */
+interface Property {
+  schema: Schema;
+  ui: Schema;
+  required: boolean;
+}
+
+type FixedField = (typeof FIXED_FIELDS)[number];
+
+/** How a page shows the fixed fields that need more than their name as a label. */
+const FIXED: Partial<Record<FixedField, { title?: string; ui: Schema }>> = {
+  email: { ui: { 'ui:widget': 'email', 'ui:autocomplete': 'email' } },
+  type: { ui: { 'ui:widget': 'hidden' } },
+  name: { ui: { 'ui:autocomplete': 'name' } },
+  phone: {
+    ui: {
+      country_code: { 'ui:autocomplete': 'tel-country-code', 'ui:options': { inputType: 'tel' } },
+      number: { 'ui:autocomplete': 'tel-national', 'ui:options': { inputType: 'tel' } },
+    },
+  },
+  otp_type: {
+    title: 'Send my code by',
+    ui: { 'ui:widget': 'radio', 'ui:enumNames': ['Email', 'SMS', 'Call', 'WhatsApp'] },
+  },
+  password: { ui: { 'ui:widget': 'password', 'ui:autocomplete': 'new-password' } },
+  repeat_password: { ui: { 'ui:widget': 'password', 'ui:autocomplete': 'new-password' } },
+  form_id: { ui: { 'ui:widget': 'hidden' } },
+  referrer_id: { title: 'Referral code', ui: {} },
+  language: { ui: { 'ui:widget': 'hidden' } },
+};
+
+/** The fixed fields before and after those of the form. */
+const BEFORE = ['name', 'email'] as const;
+const AFTER = FIXED_FIELDS.filter((name) => !BEFORE.some((one) => one === name));
+
+const COUNTRY_NAMES = new Intl.DisplayNames('en', { type: 'region' });
+/** Codes and names, in the order of the names. */
+const COUNTRIES = [...COUNTRY_CODES]
+  .map((code) => [code, COUNTRY_NAMES.of(code) ?? code] as const)
+  .sort(([, one], [, other]) => one.localeCompare(other, 'en'));
+const COUNTRY_WIDGET = { 'ui:widget': 'select', 'ui:enumNames': COUNTRIES.map(([, name]) => name) };
+
+/** How a page shows the types of form fields that have a widget of their own. */
+const WIDGETS: Partial<Record<FormField['type'], Schema>> = {
+  textarea: { 'ui:widget': 'textarea' },
+  description: { 'ui:widget': 'textarea' },
+  radio: { 'ui:widget': 'radio' },
+  checkbox: { 'ui:widget': 'checkboxes' },
+  date: { 'ui:widget': 'date' },
+  email: { 'ui:widget': 'email' },
+  country: COUNTRY_WIDGET,
+  nation: COUNTRY_WIDGET,
+  location: { country: { 'ui:autocomplete': 'country-name' } },
+};
+
+/** The JSON Schema of a registration with this form, made from the schemas of the validators. */
+export function formSchema(form: Form): FormSchema {
+  const fixed = fixedProperties(form.id);
+  const properties: (readonly [string, Property])[] = [
+    ...BEFORE.map((name) => [name, fixed[name]] as const),
+    ...form.fields.map((field) => [field.key, customProperty(field)] as const),
+    ...AFTER.map((name) => [name, fixed[name]] as const),
+  ];
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: form.name ?? form.id,
+    type: 'object',
+    properties: Object.fromEntries(properties.map(([name, { schema }]) => [name, schema])),
+    required: properties.filter(([, { required }]) => required).map(([name]) => name),
+    additionalProperties: false,
+    allOf: [PHONE_OF_CHANNEL],
+    uiSchema: {
+      'ui:order': properties.map(([name]) => name),
+      ...Object.fromEntries(properties.map(([name, { ui }]) => [name, ui])),
+    },
+  };
+}
+
+function fixedProperties(formId: string): Record<FixedField, Property> {
+  const { properties, required } = addTitles(jsonSchema(RegistrationBodySchema, 'draft-07')) as {
+    properties: Schemas;
+    required: string[];
+  };
+  const values: Schemas = { form_id: { const: formId, default: formId }, type: { default: 'trader' } };
+  const entries = FIXED_FIELDS.map((name) => {
+    const { title = fieldTitle(name), ui = {} } = FIXED[name] ?? {};
+    return [name, { schema: { ...properties[name], ...values[name], title }, ui, required: required.includes(name) }];
+  });
+  return Object.fromEntries(entries) as Record<FixedField, Property>;
+}
+
+function customProperty(field: FormField): Property {
+  const required = isRequired(field);
+  const { description: _, ...own } = addTitles(jsonSchema(CUSTOM_FIELD_VALUES[field.type], 'draft-07'));
+  const schema = {
+    title: field.label ?? field.key,
+    ...(field.version === undefined ? {} : { description: `Version ${field.version}` }),
+    ...own,
+    ...fieldRules(field, own),
+  };
+  return { schema: required ? { ...schema, ...requireContent(schema) } : schema, ui: fieldUi(field), required };
+}
+
+function fieldUi({ type, accept }: FormField): Schema {
+  if (type !== 'document') return WIDGETS[type] ?? {};
+  const options = accept === undefined ? {} : { 'ui:options': { accept: accept.join(',') } };
+  return { items: { doc: { 'ui:widget': 'file', ...options } } };
+}
+
+function fieldRules({ type, options = [], must }: FormField, own: Schema): Schema {
+  switch (type) {
+    case 'boolean':
+      return must === true ? { const: true } : {};
+    case 'radio':
+    case 'select':
+      return options.length === 0 ? {} : { enum: options };
+    case 'multiselect':
+    case 'checkbox':
+      return options.length === 0 ? {} : { items: { type: 'string', enum: options }, uniqueItems: true };
+    case 'country':
+    case 'nation':
+      return { enum: COUNTRIES.map(([code]) => code) };
+    case 'dynamicSelect':
+      return { type: ['string', 'number', 'boolean', 'object', 'array', 'null'] };
+    default:
+      return own;
+  }
+}
+
+function requireContent({ type }: Schema): Schema {
+  if (type === 'string') return { minLength: 1 };
+  return type === 'array' ? { minItems: 1 } : {};
+}
+
+/** A schema for people who fill in a form: its members have titles, and nothing is suggested as an example. */
+function addTitles({ examples: _, ...schema }: Schema): Schema {
+  const { properties, items } = schema as { properties?: Schemas; items?: Schema };
+  return {
+    ...schema,
+    ...(items === undefined ? {} : { items: addTitles(items) }),
+    ...(properties === undefined ? {} : { properties: Object.fromEntries(Object.entries(properties).map(titled)) }),
+  };
+}
+
+function titled([name, member]: [string, Schema]): [string, Schema] {
+  const { description: _, ...rest } = addTitles(member);
+  return [name, { title: fieldTitle(name), ...rest }];
+}
+
+/** `repeat_password` is labeled `Repeat password`. */
+function fieldTitle(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`;
 }

@@ -5,6 +5,10 @@ import {
   SESv2Client,
   type SESv2ClientConfig,
 } from '@aws-sdk/client-sesv2';
+import { orAbsent } from './explain.ts';
+
+/** SES refuses an id that is not one of its own, as other providers give them. */
+const NO_MAIL = /^(NotFound|BadRequest)Exception/;
 
 /** An address to which SES accepts emails and delivers none. */
 export interface SuppressedAddress {
@@ -41,7 +45,7 @@ export function mailAccount(config: SESv2ClientConfig) {
      * @returns undefined without Virtual Deliverability Manager, and in the first minutes with it
      */
     async events(messageId: string): Promise<string[] | undefined> {
-      const found = await orAbsent(client.send(new GetMessageInsightsCommand({ MessageId: messageId })));
+      const found = await orAbsent(client.send(new GetMessageInsightsCommand({ MessageId: messageId })), NO_MAIL);
       return found?.Insights?.flatMap(({ Events = [] }) =>
         Events.map(({ Type = '', Timestamp, Details }) =>
           [
@@ -57,15 +61,4 @@ export function mailAccount(config: SESv2ClientConfig) {
 
     close: () => client.destroy(),
   };
-}
-
-/** @returns undefined if SES has no data */
-async function orAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    // `BadRequestException`: an id that is not one of SES, as other providers give them.
-    if (error instanceof Error && /^(NotFound|BadRequest)Exception$/.test(error.name)) return undefined;
-    throw error;
-  }
 }

@@ -26,8 +26,8 @@ interface Store {
 }
 
 /** The ledger of a deployment or of the local service. @throws CommandError if only a table of CRM records is named */
-export async function openLedger({ database, resource }: Target): Promise<Store> {
-  const client = databaseClient(database);
+export async function openLedger({ clientOf, resource }: Target): Promise<Store> {
+  const client = databaseClient(clientOf('DYNAMODB'));
   const names = { operations: await resource('OperationsTable'), logins: await resource('LoginsTable') };
   const [operations, logins] = [dynamoTable(client, names.operations), dynamoTable(client, names.logins)];
   return {
@@ -171,7 +171,10 @@ async function ask<T>(
   if (connection === undefined) return undefined;
   const signal = AbortSignal.timeout(ASK_MS);
   try {
-    const platform = await platformConnections({ readSecret: secretReader(target.client) })(connection, signal);
+    const platform = await platformConnections({ readSecret: secretReader(target.clientOf('SECRETS_MANAGER')) })(
+      connection,
+      signal,
+    );
     return await question(platform, signal).finally(() => platform.close().catch(() => {}));
   } catch (error) {
     if (error instanceof PlatformFailure) return undefined;

@@ -42,6 +42,6 @@ export async function findClientIds({ table }: Target, { address, isEmail }: Per
 }
 
 /** The key that names the counters of limits: their table holds no address. */
-export async function readPepper({ client, pepperSecret = '' }: Target): Promise<Pepper> {
-  return parsePepper(await secretReader(client)(pepperSecret, AbortSignal.timeout(10_000)));
+export async function readPepper({ clientOf, pepperSecret = '' }: Target): Promise<Pepper> {
+  return parsePepper(await secretReader(clientOf('SECRETS_MANAGER'))(pepperSecret, AbortSignal.timeout(10_000)));
 }

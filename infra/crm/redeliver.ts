@@ -5,9 +5,9 @@ import type { Target } from './target.ts';
 const ATTRIBUTES = ['QueueArn', 'ApproximateNumberOfMessages'] as const;
 
 /** Has the events that the CRM did not accept for a day delivered again. They keep their ids. */
-export async function redeliver({ resource, queues }: Target, { print }: Terminal): Promise<void> {
+export async function redeliver({ resource, clientOf }: Target, { print }: Terminal): Promise<void> {
   const QueueUrl = await resource('CrmUndeliveredQueue');
-  const client = new SQSClient({ maxAttempts: 5, useQueueUrlAsEndpoint: false, ...queues });
+  const client = new SQSClient({ maxAttempts: 5, useQueueUrlAsEndpoint: false, ...clientOf('SQS') });
   try {
     const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...ATTRIBUTES] });
     const { QueueArn, ApproximateNumberOfMessages = '0' } = (await client.send(command)).Attributes ?? {};

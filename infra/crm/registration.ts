@@ -34,7 +34,7 @@ export async function showRegistrations(
   const person = await parsePerson(typed);
   if (unsuppress && !person.isEmail) throw wrong('--unsuppress takes an email address off the list of SES.');
   const tables = await openTables(target);
-  const mail = mailAccount(target.mail);
+  const mail = mailAccount(target.clientOf('SESV2'));
   try {
     const found = await findRegistrations(tables.registrations, person);
     terminal.print(`${counted(found.length, 'registration')} of ${person.address} in the last 25 hours.\n`);
@@ -54,8 +54,8 @@ export async function showRegistrations(
   }
 }
 
-async function openTables({ resource, database }: Target) {
-  const client = databaseClient(database);
+async function openTables({ resource, clientOf }: Target) {
+  const client = databaseClient(clientOf('DYNAMODB'));
   const open = async (name: TableName) => dynamoTable(client, await resource(logicalId(name)));
   const [registrations, limits] = [dynamoRegistrations(await open('Registrations')), await open('Limits')];
   return { registrations, limits, close: () => client.destroy() };

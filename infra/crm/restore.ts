@@ -5,9 +5,8 @@ import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, type TableName } from '../t
 import { addRecords, readTable } from './change.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
 import { parseItems } from './crm-items.ts';
-import { crmTable } from './crm-table.ts';
+import { crmTable, type Item, type TableItems, tableItems } from './crm-table.ts';
 import { CRM_KINDS, type CrmRecords, emptyRecords, place, put } from './kinds.ts';
-import { type Item, type TableItems, tableItems } from './table-items.ts';
 import type { Target } from './target.ts';
 
 export interface RestoreOptions {
@@ -112,18 +111,18 @@ export async function restore(
   const rule = RULES[name];
   if (rule === undefined) throw wrong(`TABLE is crm, ${Object.keys(RULES).join(', ')}.`);
   const open = async (table: TableName, physical?: string) =>
-    tableItems(physical ?? (await target.resource(logicalId(table))), keyAttributes(table), target.database);
+    tableItems(
+      physical ?? (await target.resource(logicalId(table))),
+      keyAttributes(table),
+      target.clientOf('DYNAMODB'),
+    );
   const [live, restored, logins] = [await open(rule.table), await open(rule.table, options.from), await open('Logins')];
   const report = new Report();
   const run = { live, logins, rule, report, dryRun: options.dryRun === true };
-  for await (const page of restored.pages())
-    for (let at = 0; at < page.length; at += BATCH) await copy(page.slice(at, at + BATCH), run);
+  for await (const page of restored.pages()) await copy(page, run);
   terminal.print(report.text(name, run.dryRun));
   if (report.conflicts.length > 0) throw new CommandError(report.conflictText());
 }
-
-/** The keys that DynamoDB reads in one call. */
-const BATCH = 100;
 
 interface Run {
   live: TableItems;
@@ -200,7 +199,7 @@ async function restoreCrm(
   { from, dryRun = false, overwrite = false }: RestoreOptions,
   terminal: Terminal,
 ) {
-  const restored = crmTable(from, target.database);
+  const restored = crmTable(from, target.clientOf('DYNAMODB'));
   const { records } = parseItems(await restored.readAll().finally(() => restored.close()));
   const current = await readTable(target, terminal);
   const wanted = emptyRecords();

@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { text as readAll } from 'node:stream/consumers';
+import {
+  CreateSecretCommand,
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  SecretsManagerClient,
+  type SecretsManagerClientConfig,
+} from '@aws-sdk/client-secrets-manager';
 import * as v from 'valibot';
 import { FRESH_MS } from '../../lib/aws/secrets.ts';
 import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
@@ -9,7 +16,7 @@ import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { findConnection } from './connections.ts';
 import { parseItems } from './crm-items.ts';
-import { type SecretStore, secretStore } from './secret-store.ts';
+import { orAbsent } from './explain.ts';
 import { readContext, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
 import type { Target } from './target.ts';
 
@@ -19,7 +26,7 @@ import type { Target } from './target.ts';
  */
 export async function putSecret(target: Target, name: string, terminal: Terminal): Promise<void> {
   const { secret, text } = await readSecret(target, name, terminal);
-  const done = await secretStore(target.client).write(secret, text);
+  const done = await secretStore(target.clientOf('SECRETS_MANAGER')).write(secret, text);
   terminal.print(`The secret ${secret} is ${done}; functions use it within ${FRESH_MS / 60_000} minutes.\n`);
 }
 
@@ -85,7 +92,7 @@ export async function rotateSigningKey(target: Target, name: string, terminal: T
     const names = secrets.map(({ purpose }) => purpose).join(', ') || 'none';
     throw new CommandError(`No request is signed with a secret ${name}. There are: ${names}.`);
   }
-  const store = secretStore(target.client);
+  const store = secretStore(target.clientOf('SECRETS_MANAGER'));
   const before = await store.read(found.name);
   const [previous] = before === undefined ? [] : parseSigningSecret(before.text);
   const current = `whsec_${randomBytes(SIGNING_KEY_BYTES).toString('base64')}`;
@@ -110,7 +117,7 @@ const FORGOTTEN_MS = FRESH_MS + CODE_VALID_MINUTES * 60_000;
 export async function rotatePepper(target: Target, terminal: Terminal): Promise<void> {
   const name = target.pepperSecret;
   if (name === undefined) throw new CommandError('The pepper is found by --stack NAME or --local.');
-  const store = secretStore(target.client);
+  const store = secretStore(target.clientOf('SECRETS_MANAGER'));
   const began = await readPepper(store, name);
   if (began.versions.length === 1) {
     const next = String(Math.max(...began.versions.map(Number)) + 1);
@@ -148,4 +155,30 @@ async function waitUntil(time: number, until: string, { report, wait }: Terminal
   if (left <= 0) return;
   report(`Waiting ${Math.ceil(left / 60_000)} minutes until ${until}; when this is stopped, call it again later.\n`);
   await wait(left);
+}
+
+/** Secrets Manager, as operators use it. */
+export interface SecretStore {
+  /** The text and its date; undefined if there is no such secret. */
+  read(name: string): Promise<{ text: string; since: Date } | undefined>;
+  /** Replaces the text of a secret, or makes the secret. */
+  write(name: string, text: string): Promise<'replaced' | 'made'>;
+}
+
+export function secretStore(config: SecretsManagerClientConfig): SecretStore {
+  const client = new SecretsManagerClient(config);
+  return {
+    async read(name) {
+      const answer = await orAbsent(client.send(new GetSecretValueCommand({ SecretId: name })));
+      if (answer?.SecretString === undefined || answer.CreatedDate === undefined) return undefined;
+      return { text: answer.SecretString, since: answer.CreatedDate };
+    },
+    async write(name, text) {
+      const value = { SecretString: text };
+      const answer = await orAbsent(client.send(new PutSecretValueCommand({ SecretId: name, ...value })));
+      if (answer !== undefined) return 'replaced';
+      await client.send(new CreateSecretCommand({ Name: name, ...value }));
+      return 'made';
+    },
+  };
 }

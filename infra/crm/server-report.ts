@@ -29,7 +29,7 @@ const SAMPLES = 20;
 
 /** Inspects trading servers. It throws PlatformFailure if the server does not let us in. */
 export function serverReporter(target: Target): (connection: Connection) => Promise<ServerReport> {
-  const platforms = platformConnections({ readSecret: secretReader(target.client) });
+  const platforms = platformConnections({ readSecret: secretReader(target.clientOf('SECRETS_MANAGER')) });
   return async (connection) => {
     const signal = AbortSignal.timeout(INSPECTION_MS);
     const server = await platforms(connection, signal);
@@ -88,7 +88,10 @@ function sampleLogins({ from, to }: LoginRange): number[] {
 /** The highest login of a server, to choose a range above it; undefined if the protocol cannot list logins. */
 export async function highestLogin(target: Target, connection: Connection): Promise<number | undefined> {
   const signal = AbortSignal.timeout(INSPECTION_MS);
-  const server = await platformConnections({ readSecret: secretReader(target.client) })(connection, signal);
+  const server = await platformConnections({ readSecret: secretReader(target.clientOf('SECRETS_MANAGER')) })(
+    connection,
+    signal,
+  );
   try {
     const logins = await server.logins(signal);
     return logins?.reduce((highest, login) => Math.max(highest, login), 0);

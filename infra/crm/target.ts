@@ -4,6 +4,7 @@ import {
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
 import * as v from 'valibot';
+import { localClient } from '../local/listen.ts';
 import { CommandError, wrong } from './command.ts';
 import { type CrmTable, crmTable } from './crm-table.ts';
 
@@ -15,18 +16,10 @@ export interface Target {
   stack?: string;
   /** Of CRM records. */
   table: CrmTable;
-  /** Of the client that reads the secrets. */
-  client: ClientConfig;
+  /** The settings of the clients of a service; empty: the environment has them. */
+  clientOf(service: Service): ClientConfig;
   /** The base address of the API; absent if only a table is named. */
   apiUrl?: string | undefined;
-  /** Of the client of the other tables. */
-  database: ClientConfig;
-  /** Of the client of the queues; absent: as the environment says. */
-  queues?: ClientConfig;
-  /** Of the client of the bucket of documents. */
-  objects: ClientConfig & { forcePathStyle?: boolean };
-  /** Of the client of SES v2. */
-  mail: ClientConfig;
   /** Whether only a table is named: then there is nothing else. */
   isTable?: true;
   /**
@@ -37,6 +30,9 @@ export interface Target {
   /** The secret that codes are sealed with; absent if only a table is named. */
   pepperSecret?: string | undefined;
 }
+
+/** In the name of the variable that holds an endpoint. */
+type Service = 'DYNAMODB' | 'S3' | 'SECRETS_MANAGER' | 'SESV2' | 'SQS';
 
 interface ClientConfig {
   region?: string;
@@ -63,27 +59,13 @@ export async function openTarget({ stack, table, local }: Where): Promise<Target
       const resource = async () => {
         throw new CommandError('This is found by --stack NAME or --local, not by --table.');
       };
-      return { name: `the table ${table}`, table: crmTable(table), isTable: true, resource, ...ENVIRONMENT };
+      return { name: `the table ${table}`, table: crmTable(table), isTable: true, resource, clientOf: () => ({}) };
     }
   }
   throw wrong('Say where the records are: --stack NAME, --table NAME or --local.');
 }
 
-/** The clients are set up by the environment. */
-const ENVIRONMENT = { client: {}, database: {}, objects: {}, mail: {} };
-
-const EnvironmentSchema = v.looseObject({
-  CRM_TABLE: v.string(),
-  AWS_REGION: v.string(),
-  AWS_ACCESS_KEY_ID: v.string(),
-  AWS_SECRET_ACCESS_KEY: v.string(),
-  AWS_ENDPOINT_URL_DYNAMODB: v.string(),
-  AWS_ENDPOINT_URL_SECRETS_MANAGER: v.string(),
-  AWS_ENDPOINT_URL_S3: v.string(),
-  AWS_ENDPOINT_URL_SESV2: v.string(),
-  AWS_ENDPOINT_URL_SQS: v.string(),
-  PEPPER_SECRET: v.string(),
-});
+const EnvironmentSchema = v.record(v.string(), v.string());
 
 async function openLocal(address: string): Promise<Target> {
   if (!/^https?:/.test(address))
@@ -96,26 +78,18 @@ async function openLocal(address: string): Promise<Target> {
   const environment = v.safeParse(EnvironmentSchema, answer);
   if (!environment.success) throw new CommandError(`No local service answers at ${url}. npm start starts it.`);
   const { output } = environment;
-  const client = {
-    region: output.AWS_REGION,
-    credentials: { accessKeyId: output.AWS_ACCESS_KEY_ID, secretAccessKey: output.AWS_SECRET_ACCESS_KEY },
-  };
-  const database = { ...client, endpoint: output.AWS_ENDPOINT_URL_DYNAMODB };
+  const clientOf = (service: Service) => localClient(output, `AWS_ENDPOINT_URL_${service}`);
   /** The variable of a resource: `OPERATIONS_TABLE` of `OperationsTable`. */
   const resource = async (logicalId: string) => {
     const name = output[logicalId.replaceAll(/\B[A-Z]/g, (letter) => `_${letter}`).toUpperCase()];
-    if (typeof name !== 'string') throw new CommandError(`The local service has no ${logicalId}.`);
+    if (name === undefined) throw new CommandError(`The local service has no ${logicalId}.`);
     return name;
   };
   return {
     name: 'the local service',
-    table: crmTable(output.CRM_TABLE, database),
-    database,
+    table: crmTable(await resource('CrmTable'), clientOf('DYNAMODB')),
+    clientOf,
     resource,
-    queues: { ...client, endpoint: output.AWS_ENDPOINT_URL_SQS },
-    objects: { ...client, endpoint: output.AWS_ENDPOINT_URL_S3, forcePathStyle: true },
-    mail: { ...client, endpoint: output.AWS_ENDPOINT_URL_SESV2 },
-    client: { ...client, endpoint: output.AWS_ENDPOINT_URL_SECRETS_MANAGER },
     apiUrl: url,
     pepperSecret: output.PEPPER_SECRET,
   };
@@ -133,7 +107,7 @@ async function openStack(stack: string): Promise<Target> {
       name: `the table ${table}`,
       stack,
       table: crmTable(table),
-      ...ENVIRONMENT,
+      clientOf: () => ({}),
       resource: (logicalId) => physicalName(stack, logicalId),
       apiUrl: output('ApiUrl'),
       pepperSecret: output('PepperSecretArn'),

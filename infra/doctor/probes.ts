@@ -21,6 +21,7 @@ import {
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { parseItems } from '../crm/crm-items.ts';
+import { orAbsent } from '../crm/explain.ts';
 import { openLedger, openOperations } from '../crm/operations.ts';
 import { resolveHost } from '../crm/public-address.ts';
 import { serverReporter } from '../crm/server-report.ts';
@@ -189,13 +190,13 @@ function stackProbes() {
  * @param place the option of `npm run crm` that leads there: `--stack broker-api-prod`
  */
 export function serverProbes(target: Target, place: string) {
-  const { table, client } = target;
+  const { table, clientOf } = target;
   return {
     place,
     /** A secret's text. */
     async secret(name: string) {
       const command = new GetSecretValueCommand({ SecretId: name });
-      return (await orAbsent(new SecretsManagerClient(client).send(command)))?.SecretString;
+      return (await orAbsent(new SecretsManagerClient(clientOf('SECRETS_MANAGER')).send(command)))?.SecretString;
     },
     /** Those of the CRM records. */
     connections: async () => parseItems(await table.readAll()).records.connections,
@@ -204,7 +205,7 @@ export function serverProbes(target: Target, place: string) {
     /** How a table of the stack is kept. */
     async table(name: TableName) {
       const TableName = await target.resource(logicalId(name));
-      const client = new DynamoDBClient(target.database);
+      const client = new DynamoDBClient(target.clientOf('DYNAMODB'));
       const { ContinuousBackupsDescription: backups } = await client.send(
         new DescribeContinuousBackupsCommand({ TableName }),
       );
@@ -219,21 +220,6 @@ export function serverProbes(target: Target, place: string) {
     /** The unfinished openings of accounts, each with the time when it is due, in epoch milliseconds. */
     openOperations: async (): Promise<{ dueAt: number }[]> => openOperations(await openLedger(target)),
   };
-}
-
-/** How AWS names a thing that does not exist. */
-const ABSENT = /NotFound|NoSuch/;
-
-/** @returns undefined for a thing that does not exist */
-async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    // CloudFormation has no specific name for it.
-    const absent = error instanceof Error && (ABSENT.test(error.name) || /does not exist/.test(error.message));
-    if (absent) return undefined;
-    throw error;
-  }
 }
 
 /** @returns an empty list for a name without such records */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { Form } from '../../lib/validators/form.ts';
-import { formSchema } from '../crm/form-schema.ts';
+import { formSchema } from '../crm/form.ts';
 import { docsRoutes } from './docs.ts';
 import { type FaultTargets, faultRoutes, listFaults } from './fault-routes.ts';
 import type { FirstCalls } from './first-calls.ts';

@@ -1,8 +1,8 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { crmTable } from '../../infra/crm/crm-table.ts';
-import { localClient } from '../../infra/local/aws.ts';
 import { TABLES } from '../../infra/local/database.ts';
+import { localClient } from '../../infra/local/listen.ts';
 import type { Certificate } from '../../infra/local/platforms/certificate.ts';
 import type { Stage } from './stage.ts';
 

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { localClient } from '../../infra/local/aws.ts';
+import { localClient } from '../../infra/local/listen.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { DEPLOYED_FUNCTIONS, type DeployedFunction } from '../../infra/routes.ts';
 import { gather, SETTING_NAMES } from '../../infra/settings.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
-import { localClient } from '../../infra/local/aws.ts';
+import { localClient } from '../../infra/local/listen.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
 import { databaseClient, dynamoTable, type Item } from '../../lib/aws/dynamodb.ts';
 import { dynamoRegistrations } from '../../lib/records/registrations.ts';

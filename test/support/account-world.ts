@@ -2,9 +2,10 @@ import { DeleteCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { parseCrmFile } from '../../infra/crm/crm-file.ts';
 import { serializeItems } from '../../infra/crm/crm-items.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
-import { localClient, startAws } from '../../infra/local/aws.ts';
+import { startAws } from '../../infra/local/aws.ts';
 import { type Database, TABLES } from '../../infra/local/database.ts';
 import type { Faults } from '../../infra/local/faults.ts';
+import { localClient } from '../../infra/local/listen.ts';
 import type { Outbox } from '../../infra/local/outbox.ts';
 import type { SimulatedServer } from '../../infra/local/platforms/simulated-server.ts';
 import type { TextServerOptions } from '../../infra/local/platforms/text-accounts.ts';

@@ -14,10 +14,7 @@ const names: Record<string, string> = {
 const target: Target = {
   name: 'the tables of a test',
   table: crmTable(records),
-  client: {},
-  objects: {},
-  mail: {},
-  database: {},
+  clientOf: () => ({}),
   resource: async (logicalId) => names[logicalId] ?? '',
 };
 const terminal: Terminal = {

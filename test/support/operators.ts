@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { runCrm } from '../../infra/crm/crm.ts';
 import { serializeItems } from '../../infra/crm/crm-items.ts';
 import { type CrmTable, crmTable } from '../../infra/crm/crm-table.ts';
-import { secretStore } from '../../infra/crm/secret-store.ts';
+import { secretStore } from '../../infra/crm/secrets.ts';
 import { CDK_JSON } from '../../infra/crm/service-secrets.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';

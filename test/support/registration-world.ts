@@ -1,6 +1,6 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { localClient } from '../../infra/local/aws.ts';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
+import { localClient } from '../../infra/local/listen.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type ServiceOptions, startService } from '../../infra/local/service.ts';
 import { NOTIFIER } from '../../infra/routes.ts';

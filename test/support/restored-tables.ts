@@ -1,5 +1,5 @@
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { type Item, tableItems } from '../../infra/crm/table-items.ts';
+import { type Item, tableItems } from '../../infra/crm/crm-table.ts';
 import { keyAttributes, RESTORABLE } from '../../infra/tables.ts';
 import type { Operators } from './operators.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Item } from '../../../infra/crm/table-items.ts';
+import type { Item } from '../../../infra/crm/crm-table.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { call } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo, Server as TcpServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { localClient } from '../../../infra/local/aws.ts';
+import { localClient } from '../../../infra/local/listen.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { databaseClient, dynamoTable } from '../../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../../lib/aws/secrets.ts';
