@@ -26,7 +26,7 @@ export function Crm({ crm: { clients, deliveries, received, events }, call, faul
   `;
 }
 
-/** So many calls fail, unless somebody mends the CRM before. */
+/** The number of calls that fail, unless the CRM is repaired before. */
 const OUTAGE_CALLS = 1_000;
 
 /** A button that makes the CRM refuse everything, or accept again what waits. @param {{ isOn: boolean }} props */
@@ -34,12 +34,12 @@ function Outage({ isOn }) {
   const set = (/** @type {object} */ body) =>
     fetch('/_local/faults/crm', { method: 'PUT', body: JSON.stringify(body) }).catch(() => {});
   const fail = () => set({ kind: 'refused', times: OUTAGE_CALLS });
-  const mend = async () => {
+  const repair = async () => {
     await set({ times: 0 });
     await fetch('/_local/deliveries', { method: 'POST' }).catch(() => {});
   };
   if (!isOn) return html`<button type="button" class="secondary outline" onClick=${fail}>Make it fail</button>`;
-  return html`<button type="button" class="outline" onClick=${mend}>Repair it, and deliver now</button>`;
+  return html`<button type="button" class="outline" onClick=${repair}>Repair it, and deliver now</button>`;
 }
 
 /** @param {{ clients: CrmState['clients']; call: FirstCall | undefined }} props */
@@ -72,6 +72,7 @@ function Deliveries({ deliveries, received, events }) {
     <ul class="panel" aria-labelledby="deliveries-title">
       ${deliveries.map((delivery) => {
         const { id, type, at, state } = delivery;
+        const data = JSON.stringify(eventData(id), null, 2);
         return html`
           <li key=${id}>
             <details aria-label=${type}>
@@ -79,9 +80,7 @@ function Deliveries({ deliveries, received, events }) {
                 <strong class="mono">${type}</strong> <small><${Ago} at=${at} /></small>${' '}
                 <small class=${state === 'delivered' ? 'good' : 'alert'}>${outcome(delivery)}</small>
               </summary>
-              <pre tabindex="0" aria-label="Data of ${type}">
-${JSON.stringify(eventData(id), null, 2)}</pre
-              >
+              <pre tabindex="0" aria-label="Data of ${type}">${data}</pre>
             </details>
           </li>
         `;

@@ -7,9 +7,7 @@ import { announce, findElement, Section } from './parts.js';
 /** @typedef {TargetFaults['waiting'][number]} Fault */
 /** @typedef {Fault['kind']} FaultKind */
 
-/**
- * The embedded services and their descriptions. Every other target is a trading server. @type {Record<string, string>}
- */
+/** What the embedded services do. Every other target is a trading server. @type {Record<string, string>} */
 const SERVICES = {
   ses: 'sends emails',
   sns: 'sends SMS and pop-ups',
@@ -56,7 +54,7 @@ const NUMBERS = [
 /** @param {{ faults: FaultsState }} props */
 export function Faults({ faults }) {
   const targets = Object.entries(faults);
-  const isService = (/** @type {string} */ name) => Object.hasOwn(SERVICES, name);
+  const groups = Object.groupBy(targets, ([name]) => (Object.hasOwn(SERVICES, name) ? 'Services' : 'Trading servers'));
   const clear = async () => {
     await fetch('/_local/faults', { method: 'DELETE' });
     announce('All faults were cleared');
@@ -64,22 +62,16 @@ export function Faults({ faults }) {
   };
   const button = html`<button type="button" class="secondary outline" onClick=${clear}>Clear all</button>`;
   const action = targets.some(([, { waiting }]) => waiting.length > 0) && button;
-  const list = (/** @type {string} */ title, /** @type {typeof targets} */ some) => html`
-    <h3>${title}</h3>
-    <ul class="panel" aria-label=${title}>
-      ${some.map(([name, state]) => html`<${Target} key=${name} name=${name} ...${state} />`)}
-    </ul>
-  `;
   const about = 'Make the next calls fail, and see what the API answers.';
   return html`
     <${Section} id="faults" title="Faults" about=${about} action=${action}>
-      ${list(
-        'Services',
-        targets.filter(([name]) => isService(name)),
-      )}
-      ${list(
-        'Trading servers',
-        targets.filter(([name]) => !isService(name)),
+      ${Object.entries(groups).map(
+        ([title, some]) => html`
+          <h3>${title}</h3>
+          <ul class="panel" aria-label=${title}>
+            ${some.map(([name, state]) => html`<${Target} key=${name} name=${name} ...${state} />`)}
+          </ul>
+        `,
       )}
     <//>
   `;
