@@ -5,16 +5,18 @@ import { CONNECTIONS, type ConnectionId, type KeyedConnectionId } from '../suppo
 import type { AccountWorld, WorldClient } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
 import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
-import { OTHERS_ID } from '../support/never-twice/history.ts';
 import { runHistories } from '../support/never-twice/run.ts';
 
 import { newClient, WorldPool } from '../support/world-pool.ts';
 
-/** Never a second account, a second deposit or a stranger's account: directed cases, and a few random histories. */
+/**
+ * Never a second account, a second deposit or a stranger's account: directed cases, and a few random histories. The
+ * consequence of each fact is in `test/lib/openings/drive.test.ts`, every order of them in `test/model`, and what operators
+ * decide in `test/infra/crm/operations.test.ts`.
+ */
 
 /** Longer than the lease of a function that was killed, in milliseconds. */
 const LEASE_OVER_MS = 31_000;
-const DAY_MS = 24 * 60 * 60_000;
 const DEPOSITS: Partial<Record<ConnectionId, number>> = { 'tp5-demo': 10_000, 'gw-demo': 5_000, 'reg-demo': 5_000 };
 const GIVEN = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
 const WORLDS = 6;
@@ -61,15 +63,12 @@ class Request {
     return this.world.ask(this.call);
   }
 
-  /** The server does not answer. @param isExecuted it executes the commands. @returns the operation */
-  async loseAnswer(isExecuted: boolean): Promise<string> {
-    // A login of the caller is looked up first.
-    const after = 'login' in (this.call.body as object) ? 1 : 0;
-    this.faults.set({ kind: isExecuted ? 'garbage' : 'silence', times: 1_000, after });
+  /** The server executes the commands, and its answers cannot be read. */
+  async loseAnswer(): Promise<void> {
+    this.faults.set({ kind: 'garbage', times: 1_000 });
     const answer = await this.world.ask({ ...this.call, ms: 9_000 });
     expect(answer).toMatchObject({ status: 504, body: { type: 'account_outcome_unknown' } });
     this.faults.clear();
-    return String(answer.body.operation_id);
   }
 
   /** The function is killed when this command arrives. */
@@ -94,17 +93,6 @@ class Request {
     await pending.kill();
     expect((await pending.outcome).kind).toBe('killed');
     await this.world.clock.pass(LEASE_OVER_MS);
-  }
-
-  async settle(): Promise<void> {
-    await this.world.clock.pass(61_000);
-    expect((await this.world.settle().outcome).kind).toBe('answer');
-  }
-
-  async operate(operationId: string, login?: number): Promise<unknown> {
-    const outcome = await this.world.operate({ operationId, ...(login === undefined ? {} : { login }) }).outcome;
-    expect(outcome.kind).toBe('answer');
-    return outcome.kind === 'answer' ? outcome.answer : undefined;
   }
 
   /** A retry is answered with the one account, which is recorded, paid and published once. */
@@ -162,27 +150,6 @@ describe.concurrent('A function that is killed', () => {
       await one.world.clock.pass(200_000);
       expect(await one.checkOpened()).toBe(login);
     }));
-
-  it('and is not retried leaves an account that the settler completes', () =>
-    request('tp5-demo', {}, async (one) => {
-      await one.dieAtCommand();
-      await one.settle();
-      expect(await one.world.records(one.client.id)).toMatchObject([{ login: one.accounts()[0]?.login }]);
-      expect(one.accounts()).toMatchObject([{ balance: 10_000 }]);
-    }));
-
-  it('at the command of the registration plug-in leaves its operation to the operators, which does not send again', () =>
-    request('reg-demo', {}, async (one) => {
-      await one.dieAtCommand();
-      const { commands } = one.server;
-      const { status, body } = await one.ask();
-      expect([status, body.type]).toEqual([504, 'account_outcome_unknown']);
-      expect((await one.ask()).status).toBe(409);
-      expect(one.server.commands).toBe(commands);
-      expect(await one.operate(String(body.operation_id), one.accounts()[0]?.login)).toBeUndefined();
-      await one.settle();
-      await one.checkOpened();
-    }));
 });
 
 describe.concurrent('After a lost answer the ledger decides whose the account is', () => {
@@ -215,7 +182,7 @@ describe.concurrent('After a lost answer the ledger decides whose the account is
   describe.concurrent.each(['tp5-demo', 'gw-demo'] as const)('on %s', (on) => {
     it.each(EDITS)('although %s, a retry gets the one account with one deposit', (_, change) =>
       request(on, on === 'gw-demo' ? GIVEN : {}, async (one) => {
-        await one.loseAnswer(true);
+        await one.loseAnswer();
         await change(one);
         await one.checkOpened();
         await one.world.writeLogins(on, {
@@ -226,117 +193,15 @@ describe.concurrent('After a lost answer the ledger decides whose the account is
     );
   });
 
-  it('and the settler completes the account of a renamed client, whose password the caller gave', () =>
-    request('tp5-demo', GIVEN, async (one) => {
-      await one.loseAnswer(true);
-      await one.world.writeClients([{ ...one.client, name: 'Renatina Featherstone' }]);
-      one.world.rights.personalData = false;
-      await one.settle();
-      expect(await one.world.records(one.client.id)).toHaveLength(1);
-      await one.checkOpened();
-    }));
-
-  it('although the clock of the settler is a day ahead, a late command and a retry open one account', () =>
-    request('tp5-live', {}, async (one) => {
-      one.faults.set({ kind: 'late', times: 1, ms: 200_000 });
-      await one.dieAtCommand();
-      one.world.environments.jump(DAY_MS + LEASE_OVER_MS);
-      await one.settle();
-      one.world.environments.jump(0);
-      await one.world.clock.pass(LEASE_OVER_MS + 200_000);
-      await one.checkOpened();
-    }));
-
-  it.each(['tp5-live', 'tp5-list'] as const)(
-    'so a login that another client names on %s, with the same passwords, is taken',
-    (second) =>
-      request('tp5-live', { login: second === 'tp5-live' ? 700_001 : 504_777, ...GIVEN }, async (one) => {
-        const other = new Request(one.world, await newClient(one.world), second, {
-          ...(one.call.body as object),
-          connection_id: second,
-        });
-        await one.loseAnswer(false);
-        expect(await other.ask()).toMatchObject({ status: 409, body: { type: 'login_taken' } });
-        await one.checkOpened();
-        expect(await other.ask()).toMatchObject({ status: 409, body: { type: 'login_taken' } });
-        expect(other.accounts()).toEqual([]);
-      }),
-  );
-
-  it('so the login of a lost claim is not taken', () =>
-    request('tp5-live', { login: 700_002 }, async (one) => {
-      await one.dieAtCall(2);
-      const other = new Request(one.world, await newClient(one.world), 'tp5-live', { login: 700_002 });
-      await other.checkOpened();
-      expect(await one.ask()).toMatchObject({ status: 409, body: { type: 'login_taken' } });
-    }));
-
-  it('unless the server shows another operation’s id: then an operator decides, and nothing is sent', () =>
-    request('tp5-live', {}, async (one) => {
-      const operation = await one.loseAnswer(true);
-      const [account = expect.fail()] = one.accounts();
-      one.server.edit(account.login, { comment: OTHERS_ID });
-      const { status, headers } = await one.ask();
-      expect([status, headers['retry-after']]).toEqual([504, undefined]);
-      expect((await one.ask()).status).toBe(504);
-      expect(one.accounts()).toHaveLength(1);
-      expect(await one.operate(operation, account.login + 1)).toContain('only asked for');
-      expect(await one.operate(operation, account.login)).toBeUndefined();
-      await one.settle();
-      await one.checkOpened();
-    }));
-
-  it('so an account that the ledger has lost is never given to another client', () =>
-    request('tp5-live', { login: 700_003 }, async (one) => {
-      await one.checkOpened();
-      await one.world.lose('operations', 'logins');
-      const other = new Request(one.world, await newClient(one.world), 'tp5-live', { login: 700_003 });
+  it('so a login that another client names by another connection, with the same passwords, is taken', () =>
+    request('tp5-live', { login: 504_777, ...GIVEN }, async (one) => {
+      const body = { ...(one.call.body as object), connection_id: 'tp5-list' };
+      const other = new Request(one.world, await newClient(one.world), 'tp5-list', body);
+      // After the look-up.
+      await one.dieAtCommand(2);
       expect(await other.ask()).toMatchObject({ status: 409, body: { type: 'login_taken' } });
-    }));
-});
-
-describe.concurrent('One table decides what happens next', () => {
-  it('an operator who finds no account while a retry may open it is refused', () =>
-    request('tp5-live', {}, async (one) => {
-      const operation = await one.loseAnswer(false);
-      const [answer, said] = await Promise.all([one.ask(), one.operate(operation)]);
-      expect(String(said)).not.toBe('undefined');
-      expect([200, 409]).toContain(answer.status);
       await one.checkOpened();
-    }));
-
-  it('a login of another client is not accepted from an operator', () =>
-    request('reg-live', {}, async (one) => {
-      const other = new Request(one.world, await newClient(one.world), 'reg-live');
-      const login = await other.checkOpened();
-      one.faults.set({ kind: 'reply_lost', times: 1 });
-      const operation = String((await one.ask()).body.operation_id);
-      expect(await one.operate(operation, login)).toContain('belongs to another operation');
-      expect(await one.world.records(one.client.id)).toEqual([]);
-      expect(await one.operate(operation, one.accounts()[0]?.login)).toBeUndefined();
-      await one.settle();
-      expect(await one.checkOpened()).not.toBe(login);
-    }));
-
-  it('an operator who finds no account frees the key', () =>
-    request('reg-live', {}, async (one) => {
-      one.faults.set({ kind: 'session_dropped', times: 1 });
-      const operation = String((await one.ask()).body.operation_id);
-      expect(await one.operate(operation)).toBeUndefined();
-      await one.checkOpened();
-    }));
-
-  it('a refusal after a lost command keeps the login: its account is recorded when the first command is executed', () =>
-    request('tp5-live', {}, async (one) => {
-      one.faults.set({ kind: 'late', times: 1, ms: 200_000 });
-      await one.dieAtCommand();
-      one.faults.set({ kind: 'retcode', code: 3006, times: 1, after: 1 });
-      expect(await one.ask()).toMatchObject({ status: 400, body: { type: 'password_rejected' } });
-      await one.world.clock.pass(200_000);
-      const [account = expect.fail()] = one.accounts();
-      await one.settle();
-      expect(await one.world.records(one.client.id)).toMatchObject([{ login: account.login }]);
-      expect(await one.checkOpened()).toBe(account.login);
+      expect(other.accounts()).toEqual([]);
     }));
 });
 

@@ -1,4 +1,4 @@
-import { DeleteCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { parseCrmFile } from '../../infra/crm/crm-file.ts';
 import { serializeItems } from '../../infra/crm/crm-items.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
@@ -194,14 +194,6 @@ export async function startAccountWorld({ bundles, clients = [], skewMs }: World
       return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
     },
     items: (table: keyof typeof TABLES) => itemsOf(reader, TABLES[table]),
-    /** Deletes all items of these tables, as losing them does. */
-    async lose(...tables: (keyof typeof TABLES)[]): Promise<void> {
-      for (const table of tables) {
-        for (const { pk } of await itemsOf(reader, TABLES[table])) {
-          await reader.send(new DeleteCommand({ TableName: TABLES[table], Key: { pk } }));
-        }
-      }
-    },
     /** The operations whose accounts were published. */
     published: () => new Set(bus.list().map(({ detail }) => (detail as { id?: unknown }).id)),
     written,

@@ -36,7 +36,7 @@ const INCOMPLETE_SECONDS = 30;
 /** Return codes that do not say whether the command was executed. */
 const UNDECIDED = [2, 7, 9, 14, 16, 17, UNDOCUMENTED_CODE];
 /** The comment of an operation that is none of these. */
-export const OTHERS_ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000000';
+const OTHERS_ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000000';
 /** Strangers' accounts in the range of `tp5-demo`. */
 const STRANGERS = { group: 'real\\standard', from: 502_000, count: 1_000 };
 
