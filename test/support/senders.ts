@@ -9,6 +9,17 @@ import { listening } from './servers.ts';
 
 export const BRAND = { name: 'Example Markets', supportEmail: 'help@example.com', color: '#0b5cad' };
 
+/** For the mailer of SES. */
+export const MAIL = {
+  from: { name: 'Example Markets', address: 'no-reply@example.com' },
+  replyTo: 'help@example.com',
+  to: 'ann@example.com',
+  subject: 'Your code',
+  text: '123456',
+  html: '<b>123456</b>',
+  kind: 'code',
+};
+
 /** The SDK client settings for a local server. */
 export function clientOf(server: { url: string }) {
   return {

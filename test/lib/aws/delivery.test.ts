@@ -5,18 +5,9 @@ import { Worker } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { deliver } from '../../../lib/aws/delivery.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
-import { answering, clientOf, failureOf, patient } from '../../support/senders.ts';
+import { answering, clientOf, failureOf, MAIL, patient } from '../../support/senders.ts';
 import { closedPort, listening } from '../../support/servers.ts';
 
-const MAIL = {
-  from: { name: 'Example Markets', address: 'no-reply@example.com' },
-  replyTo: 'help@example.com',
-  to: 'ann@example.com',
-  subject: 'Your code',
-  text: '123456',
-  html: '<b>123456</b>',
-  kind: 'code',
-};
 const SENT =
   '<SendEmailResponse xmlns="http://ses.amazonaws.com/doc/2010-12-01/"><SendEmailResult><MessageId>m-1</MessageId></SendEmailResult></SendEmailResponse>';
 

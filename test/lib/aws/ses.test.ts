@@ -3,52 +3,8 @@ import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mailbox, sesMailer } from '../../../lib/aws/ses.ts';
-import { answering, clientOf, failureOf, patient } from '../../support/senders.ts';
+import { clientOf, failureOf, MAIL, patient } from '../../support/senders.ts';
 import { listening } from '../../support/servers.ts';
-
-const MAIL = {
-  from: { name: 'Example Markets', address: 'no-reply@example.com' },
-  replyTo: 'help@example.com',
-  to: 'ann@example.com',
-  subject: 'Your code',
-  text: '123456',
-  html: '<b>123456</b>',
-  kind: 'code',
-};
-
-describe('A failure of SES', () => {
-  it.each([
-    ['Throttling', 'Maximum sending rate exceeded.', 'retryable', 'Throttling'],
-    ['Throttling', 'Daily message quota exceeded.', 'over_budget', 'Throttling'],
-    ['ThrottlingException', 'Maximum sending rate exceeded.', 'retryable', 'ThrottlingException'],
-    ['MessageRejected', 'Email address is not verified. The following …', 'misconfigured', 'MessageRejected'],
-    ['MessageRejected', 'Address blacklisted.', 'refused_recipient', 'MessageRejected'],
-    [
-      'InvalidParameterValue',
-      'Local address contains control or whitespace',
-      'refused_recipient',
-      'InvalidParameterValue',
-    ],
-    ['InvalidParameterValue', "Missing final '@domain'", 'refused_recipient', 'InvalidParameterValue'],
-    ['InvalidParameterValue', 'Invalid tag name', 'misconfigured', 'InvalidParameterValue'],
-    ['MailFromDomainNotVerifiedException', '', 'misconfigured', 'MailFromDomainNotVerifiedException'],
-    ['ConfigurationSetDoesNotExist', '', 'misconfigured', 'ConfigurationSetDoesNotExistException'],
-    ['ConfigurationSetSendingPausedException', '', 'misconfigured', 'ConfigurationSetSendingPausedException'],
-    ['AccountSendingPausedException', '', 'misconfigured', 'AccountSendingPausedException'],
-    ['AccessDenied', '', 'misconfigured', 'AccessDenied'],
-    ['ValidationError', '', 'misconfigured', 'ValidationError'],
-  ])('%s "%s" is %s', async (code, message, kind, reason) => {
-    const server = await answering((_, response) =>
-      response
-        .writeHead(400, { 'content-type': 'text/xml' })
-        .end(
-          `<ErrorResponse xmlns="http://ses.amazonaws.com/doc/2010-12-01/"><Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error><RequestId>1</RequestId></ErrorResponse>`,
-        ),
-    );
-    expect(await failureOf(sesMailer(clientOf(server))(MAIL, patient()))).toMatchObject({ kind, reason });
-    expect(server.seen.requests).toBe(1);
-  });
-});
 
 it('A mail names its configuration set, and has its kind as a tag', async () => {
   const sent: URLSearchParams[] = [];

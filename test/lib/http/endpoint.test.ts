@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { describe, expect, expectTypeOf, it } from 'vitest';
-import { endpoint, type Handler, type Request } from '../../../lib/http/endpoint.ts';
+import { describe, expect, it } from 'vitest';
+import { endpoint } from '../../../lib/http/endpoint.ts';
 import { closedObject, openObject } from '../../../lib/validators/primitives.ts';
 import { answerTo, anything, event } from '../../support/endpoint.ts';
 
@@ -146,51 +146,6 @@ describe('The captcha of a request', () => {
     request.headers['captcha-token'] = 'token-1';
     expect(await answerTo(handler, request)).toMatchObject({ statusCode: 204 });
     expect(captchas).toEqual([undefined]);
-  });
-});
-
-describe('The types of an endpoint', () => {
-  const UserSchema = v.object({ name: v.string() });
-  const IdSchema = v.pipe(v.string(), v.length(8));
-  const common = { body: UserSchema, maxBodyBytes: 1_000, telemetry: anything().telemetry };
-
-  it('hand over the body, and the path parameters that it names', () => {
-    const handler = endpoint({
-      ...common,
-      parameters: { user_id: IdSchema },
-      handle: async (request) => {
-        expectTypeOf(request.body).toEqualTypeOf<{ name: string }>();
-        expectTypeOf(request.parameters).toEqualTypeOf<{ user_id: string }>();
-        // @ts-expect-error The parameter does not exist.
-        expect(request.parameters.account_id).toBeUndefined();
-        return { body: undefined };
-      },
-    });
-    expectTypeOf(handler).toEqualTypeOf<Handler>();
-  });
-
-  it('refuse a use case that needs a path parameter which the endpoint does not name', () => {
-    const useCase = async (_: Request<{ name: string }, { user_id: string }>) => ({ body: undefined });
-    expect(endpoint({ ...common, parameters: { user_id: IdSchema }, handle: useCase })).toBeTypeOf('function');
-    // @ts-expect-error It is called user_id.
-    expect(endpoint({ ...common, parameters: { id: IdSchema }, handle: useCase })).toBeTypeOf('function');
-    // @ts-expect-error There is none.
-    expect(endpoint({ ...common, handle: useCase })).toBeTypeOf('function');
-  });
-
-  it('refuse a use case that answers with another body than the rules of the answer describe', () => {
-    const answer = v.object({ login: v.number() });
-    const right = async () => ({ body: { login: 1 } });
-    const wrong = async () => ({ body: { login: '1' } });
-    const none = async () => ({ body: undefined });
-    expect(endpoint({ ...common, answer, handle: right })).toBeTypeOf('function');
-    // @ts-expect-error The login is a number.
-    expect(endpoint({ ...common, answer, handle: wrong })).toBeTypeOf('function');
-    // @ts-expect-error There must be a body.
-    expect(endpoint({ ...common, answer, handle: none })).toBeTypeOf('function');
-    // @ts-expect-error There is no body without rules.
-    expect(endpoint({ ...common, handle: right })).toBeTypeOf('function');
-    expect(endpoint({ ...common, handle: none })).toBeTypeOf('function');
   });
 });
 

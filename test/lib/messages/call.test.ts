@@ -28,21 +28,12 @@ async function call() {
 }
 
 describe('The channel call', () => {
-  it.each(LANGUAGES)('speaks the code twice, or the notice to an owner, in the language %s', async (language) => {
+  it.each(WORDS)('speaks the code twice, or the notice to an owner, in $language or else in English', async (words) => {
     const { channel, outbox } = await call();
-    await channel.send(TO, CODE, language, patient());
-    await channel.send(TO, { kind: 'owner_notice' }, language, patient());
-    expect(outbox).toMatchObject([
-      { kind: 'call', to: TO },
-      { kind: 'call', to: TO },
-    ]);
+    for (const message of [CODE, NOTICE]) await channel.send(TO, message, words.language, patient());
+    expect(outbox).toMatchObject([CODE, NOTICE].map(() => ({ kind: 'call', to: TO })));
     expect(outbox[0]?.text.match(/\b\d{6}\b/g)).toEqual(['012345', '012345']);
     expect(outbox[1]?.text).not.toMatch(/\d{6}/);
-  });
-
-  it.each(WORDS)('is in $language, or else in English, by a voice of that language', async (words) => {
-    const { channel, outbox } = await call();
-    await channel.send(TO, CODE, words.language, patient());
     const spoken = words.call === undefined ? 'en' : words.language;
     expect(new Intl.Locale(outbox[0]?.language ?? '').language).toBe(spoken);
   });

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
+import { sesMailer } from '../../../lib/aws/ses.ts';
+import { snsPublisher } from '../../../lib/aws/sns.ts';
+import { whatsAppSender } from '../../../lib/aws/social.ts';
+import { voiceCaller } from '../../../lib/aws/voice.ts';
+import type { DeliveryFailureKind } from '../../../lib/messages/message.ts';
+import { answering, clientOf, failureOf, MAIL, patient } from '../../support/senders.ts';
+
+const TO = '+447400123456';
+const TEMPLATE = { name: 'one_time_password', language: 'en_US', components: [] };
+const CALL = { from: '+441234567890', ssml: '<speak>1</speak>', voiceId: 'JOANNA', timeToLiveSeconds: 600 } as const;
+
+/** Sends something by each service. */
+const SERVICES = {
+  SES: (server: { url: string }) => sesMailer(clientOf(server))(MAIL, patient()),
+  SNS: (server: { url: string }) =>
+    snsPublisher(clientOf(server))({ phoneNumber: TO, message: '123456', attributes: {} }, patient()),
+  voice: (server: { url: string }) => voiceCaller(clientOf(server))({ to: TO, ...CALL }, patient()),
+  WhatsApp: (server: { url: string }) =>
+    whatsAppSender(clientOf(server))(
+      { to: TO, phoneNumberId: 'phone-number-id-0a1b2c', template: TEMPLATE },
+      patient(),
+    ),
+};
+type Service = keyof typeof SERVICES;
+
+/** An error as the service writes it; of `voice`, the text is the reason. */
+function errorOf(service: Service, code: string, text: string): [type: string, body: string] {
+  const xml = `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${text}</Message></Error></ErrorResponse>`;
+  const reason = text === '' ? {} : { Reason: text };
+  if (service === 'voice') {
+    const __type = `com.amazonaws.pinpointsmsvoicev2#${code}`;
+    return ['application/x-amz-json-1.0', JSON.stringify({ __type, Message: 'text', ...reason })];
+  }
+  if (service === 'WhatsApp') return ['application/json', JSON.stringify({ __type: code, message: 'text' })];
+  return ['text/xml', xml];
+}
+
+async function failureWith(service: Service, status: number, [type, body]: readonly [type: string, body: string]) {
+  const server = await answering((_, response) => response.writeHead(status, { 'content-type': type }).end(body));
+  const failure = await failureOf(SERVICES[service](server));
+  expect(server.seen.requests).toBe(1);
+  return failure;
+}
+
+type Row = readonly [status: number, code: string, text: string, kind: DeliveryFailureKind, reason?: string];
+
+const ROWS: Readonly<Record<Service, readonly Row[]>> = {
+  SES: [
+    [400, 'Throttling', 'Maximum sending rate exceeded.', 'retryable'],
+    [400, 'Throttling', 'Daily message quota exceeded.', 'over_budget'],
+    [400, 'ThrottlingException', 'Maximum sending rate exceeded.', 'retryable'],
+    [400, 'MessageRejected', 'Email address is not verified. The following …', 'misconfigured'],
+    [400, 'MessageRejected', 'Address blacklisted.', 'refused_recipient'],
+    [400, 'InvalidParameterValue', 'Local address contains control or whitespace', 'refused_recipient'],
+    [400, 'InvalidParameterValue', "Missing final '@domain'", 'refused_recipient'],
+    [400, 'InvalidParameterValue', 'Invalid tag name', 'misconfigured'],
+    [400, 'MailFromDomainNotVerifiedException', '', 'misconfigured'],
+    [400, 'ConfigurationSetDoesNotExist', '', 'misconfigured', 'ConfigurationSetDoesNotExistException'],
+    [400, 'ConfigurationSetSendingPausedException', '', 'misconfigured'],
+    [400, 'AccountSendingPausedException', '', 'misconfigured'],
+    [400, 'AccessDenied', '', 'misconfigured'],
+    [400, 'ValidationError', '', 'misconfigured'],
+  ],
+  SNS: [
+    [400, 'OptedOut', '', 'opted_out', 'OptedOutException'],
+    [
+      ...([400, 'InvalidParameter', 'Invalid parameter: PhoneNumber Reason: +44 is not valid to publish to'] as const),
+      ...(['refused_recipient', 'InvalidParameterException'] as const),
+    ],
+    [400, 'InvalidParameter', 'Invalid parameter: Message too long', 'misconfigured', 'InvalidParameterException'],
+    [400, 'ParameterValueInvalid', '', 'misconfigured', 'InvalidParameterValueException'],
+    [400, 'UserError', '', 'misconfigured', 'UserErrorException'],
+    [403, 'AuthorizationError', '', 'misconfigured', 'AuthorizationErrorException'],
+    [404, 'NotFound', 'Topic does not exist', 'misconfigured', 'NotFoundException'],
+    [400, 'KMSAccessDenied', '', 'misconfigured', 'KMSAccessDeniedException'],
+    [400, 'KMSThrottling', '', 'retryable', 'KMSThrottlingException'],
+    [429, 'Throttled', 'Rate exceeded', 'retryable', 'ThrottledException'],
+    [400, 'Throttling', 'Rate exceeded', 'retryable'],
+    [500, 'InternalError', '', 'unknown_outcome', 'InternalErrorException'],
+  ],
+  voice: [
+    [400, 'ConflictException', 'DESTINATION_PHONE_NUMBER_OPTED_OUT', 'opted_out'],
+    [400, 'ConflictException', 'DESTINATION_PHONE_NUMBER_BLOCKED_BY_PROTECT_NUMBER_OVERRIDE', 'refused_recipient'],
+    [400, 'ConflictException', 'DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION', 'blocked_country'],
+    [400, 'ConflictException', 'DESTINATION_PHONE_NUMBER_NOT_VERIFIED', 'misconfigured'],
+    [400, 'ConflictException', 'NUMBER_CAPABILITIES_MISMATCH', 'misconfigured'],
+    [400, 'ServiceQuotaExceededException', 'MONTHLY_SPEND_LIMIT_REACHED_FOR_VOICE', 'over_budget'],
+    [400, 'ServiceQuotaExceededException', 'DAILY_DESTINATION_CALL_LIMIT', 'over_budget'],
+    [400, 'ValidationException', 'PRICE_OVER_THRESHOLD', 'over_budget'],
+    [400, 'ValidationException', 'DESTINATION_COUNTRY_BLOCKED', 'blocked_country'],
+    [400, 'ValidationException', 'COUNTRY_NOT_ENABLED', 'blocked_country'],
+    [400, 'ValidationException', 'VOICE_CAPABILITY_NOT_AVAILABLE', 'misconfigured'],
+    [400, 'AccessDeniedException', 'ACCOUNT_DISABLED', 'misconfigured'],
+    [400, 'ResourceNotFoundException', '', 'misconfigured'],
+    [400, 'ThrottlingException', '', 'retryable'],
+    [400, 'UnrecognizedClientException', '', 'misconfigured'],
+    [500, 'InternalServerException', '', 'unknown_outcome'],
+  ],
+  WhatsApp: [
+    [429, 'ThrottledRequestException', '', 'retryable'],
+    [400, 'LimitExceededException', '', 'over_budget'],
+    [400, 'InvalidParametersException', '', 'misconfigured'],
+    [400, 'ValidationException', '', 'misconfigured'],
+    [403, 'AccessDeniedException', '', 'misconfigured'],
+    [403, 'AccessDeniedByMetaException', '', 'misconfigured'],
+    [404, 'ResourceNotFoundException', '', 'misconfigured'],
+    [500, 'InternalServiceException', '', 'unknown_outcome'],
+    [502, 'DependencyException', '', 'unknown_outcome'],
+  ],
+};
+
+describe.each(Object.keys(ROWS) as Service[])('A failure of %s', (service) => {
+  it.each(ROWS[service].map((row) => [row.slice(0, 4).join(' '), row] as const))('%s', async (_, row) => {
+    const [status, code, text, kind, reason = code] = row;
+    const named = service === 'voice' && text !== '' ? `${code}.${text}` : reason;
+    expect(await failureWith(service, status, errorOf(service, code, text))).toMatchObject({ kind, reason: named });
+  });
+});
+
+it('A failure of the voice service about the number itself is a refused recipient', async () => {
+  const Fields = [{ Name: 'DestinationPhoneNumber', Message: 'text' }];
+  const body = { __type: 'ValidationException', Message: 'text', Reason: 'FIELD_VALIDATION_FAILED', Fields };
+  const failure = await failureWith('voice', 400, ['application/x-amz-json-1.0', JSON.stringify(body)]);
+  expect(failure.kind).toBe('refused_recipient');
+});
+
+it.each([
+  [new AwsFailure('NoSecretString'), 'NoSecretString'],
+  [Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }), 'ECONNRESET'],
+  [Object.assign(new Error('no'), { name: 'ThrottlingException' }), 'ThrottlingException'],
+  ['hunter2', 'unknown'],
+])('A failure of %s has the reason %s and no other message', (error, reason) => {
+  expect(AwsFailure.from(error)).toMatchObject({ reason, message: reason });
+});
