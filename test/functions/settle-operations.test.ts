@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
 import { checkEvent } from '../support/events.ts';
+import { call, openAccount, register } from '../support/local-service.ts';
 
 let service: LocalService;
 beforeAll(async () => {
@@ -11,18 +12,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 beforeEach(() => service.bus.clear());
 
-const LIVE = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
-const DEMO = { connection_id: 'tp5-demo-1', group: 'demo\\standard', leverage: 100, account_type_id: 'ATDEMO01' };
-
-async function post(path: string, body: object) {
-  const answer = await fetch(`${service.url}/public/v1/${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const text = await answer.text();
-  return { status: answer.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> };
-}
+const LIVE = { connection_id: 'tp5-live-1', group: 'real\\standard' };
 
 /** The published events, each compared with `infra/events.json`. */
 function published(): unknown[] {
@@ -45,28 +35,11 @@ async function makeDue(name: 'operations' | 'registrations'): Promise<void> {
 }
 
 describe('The settler publishes', () => {
-  it('an account whose event was refused, once', async () => {
-    service.faults('events').set({ kind: 'refused', times: 9 });
-    const { status, body } = await post('users/CLIENT01/tp5/accounts', DEMO);
-    expect(status).toBe(200);
-    service.faults('events').clear();
-    await service.tick();
-    expect(published()).toEqual([]);
-    await makeDue('operations');
-    await service.tick();
-    await service.tick();
-    expect(published()).toEqual([expect.objectContaining({ type: 'AccountOpened', login: body.login })]);
-  });
-
   it('an account that could not be recorded, and sends its notices', async () => {
     // From the write on that follows the answer of the server.
     service.faults('dynamodb').set({ kind: 'refused', after: 3, times: 99 });
     service.outbox.clear();
-    const { status, body } = await post('users/CLIENT01/tp5/accounts', {
-      ...LIVE,
-      send_email: true,
-      send_pop_up: true,
-    });
+    const { status, body } = await openAccount(service, 'tp5', { ...LIVE, send_email: true, send_pop_up: true });
     service.faults('dynamodb').clear();
     expect([status, service.outbox.list()]).toEqual([200, []]);
     await makeDue('operations');
@@ -77,11 +50,15 @@ describe('The settler publishes', () => {
 
   it('a confirmed registration whose event was refused, once', async () => {
     const person = { email: 'told.later@example.com', password: 'correct horse' };
-    const request = { type: 'trader', name: 'Tom', form_id: 'FORM0002', repeat_password: person.password, ...person };
-    expect((await post('account/register/request', request)).status).toBe(204);
+    expect((await register(service, { ...person, repeat_password: person.password })).status).toBe(204);
     const code = /\d{6}/.exec(service.outbox.list().at(-1)?.text ?? '')?.[0];
     service.faults('events').set({ kind: 'refused', times: 9 });
-    expect((await post('account/register/confirm', { otp_type: 'email', code, ...person })).status).toBe(204);
+    const confirmed = await call(service, '/public/v1/account/register/confirm', {
+      otp_type: 'email',
+      code,
+      ...person,
+    });
+    expect(confirmed.status).toBe(204);
     service.faults('events').clear();
     await service.tick();
     expect(published()).toEqual([]);

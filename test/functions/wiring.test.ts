@@ -1,6 +1,3 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { localClient } from '../../infra/local/listen.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
@@ -21,6 +18,8 @@ import { WITH_SETTINGS } from '../specification/settings-cases.ts';
 import { PHONE_CHANNELS } from '../specification/table.ts';
 import { PATIENT } from '../support/database.ts';
 import { FRONT_PROOF } from '../support/front.ts';
+import { call, openAccount as requestAccount, register as requestRegistration } from '../support/local-service.ts';
+import { loudService } from '../support/loud-service.ts';
 import { OTHERS } from '../support/other-settings.ts';
 
 /**
@@ -54,49 +53,18 @@ let people = 0;
 /** Different for each request, so that no limit is reached by chance. */
 function newPerson() {
   people += 1;
-  return {
-    email: `person${people}@company${people}.example`,
-    phone: { country_code: '44', number: `7400${String(100_000 + people * 10_001).slice(-6)}` },
-    source: `198.51.${people >> 8}.${people & 255}`,
-  };
-}
-
-const PASSWORD = 'correct horse battery';
-
-async function post({ url }: { url: string }, path: string, body: object, headers: Record<string, string>) {
-  const answer = await fetch(`${url}/public/v1/${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
-  return { status: answer.status, body: (await answer.text()) || undefined };
+  const phone = { country_code: '44', number: `7400${String(100_000 + people * 10_001).slice(-6)}` };
+  return { email: `person${people}@company${people}.example`, phone };
 }
 
 /** A registration of a new person, but for these members and headers. @returns the status */
-async function register(
-  running: { url: string },
-  change: object = {},
-  headers: Record<string, string> = {},
-): Promise<number> {
-  const { email, phone, source } = newPerson();
-  const body = {
-    email,
-    phone,
-    type: 'trader',
-    name: 'New Trader',
-    password: PASSWORD,
-    repeat_password: PASSWORD,
-    form_id: 'FORM0002',
-    ...change,
-  };
-  const sent = { 'x-forwarded-for': source, ...headers };
-  return (await post(running, 'account/register/request', body, sent)).status;
-}
+const register = async (running: { url: string }, change: object = {}, headers: Record<string, string> = {}) =>
+  (await requestRegistration(running, { ...newPerson(), ...change }, headers)).status;
 
-function confirm(running: { url: string }, change: object, headers: Record<string, string> = {}) {
-  const { email, source } = newPerson();
-  const body = { otp_type: 'email', email, code: '000000', password: PASSWORD, ...change };
-  return post(running, 'account/register/confirm', body, { 'x-forwarded-for': source, ...headers });
+async function confirm(running: { url: string }, change: object = {}, headers: Record<string, string> = {}) {
+  const { email } = newPerson();
+  const body = { otp_type: 'email', email, code: '000000', password: 'correct horse battery', ...change };
+  return (await call(running, '/public/v1/account/register/confirm', body, headers)).status;
 }
 
 const PLACES = {
@@ -104,14 +72,8 @@ const PLACES = {
   tp4: { connection_id: 'tp4-gw-2', group: 'standard' },
 };
 
-async function openAccount(
-  running: { url: string },
-  version: keyof typeof PLACES,
-  change: object = {},
-): Promise<number> {
-  const body = { ...PLACES[version], leverage: 100, ...change };
-  return (await post(running, `users/CLIENT01/${version}/accounts`, body, {})).status;
-}
+const openAccount = async (running: { url: string }, version: keyof typeof PLACES, change: object = {}) =>
+  (await requestAccount(running, version, { ...PLACES[version], ...change })).status;
 
 /** The last call to an AWS service, decoded. */
 function lastAsked({ service }: Running, name: 'ses' | 'sns' | 'voice' | 'whatsapp'): string {
@@ -217,14 +179,14 @@ const HCAPTCHA: Deployment = {
 const behindFront =
   (count: number, send: (running: Running, headers: Record<string, string>) => Promise<number>): Row[2] =>
   async (running) => {
-    const { source } = newPerson();
     for (let index = 0; index < count; index += 1) {
-      const headers = { 'x-forwarded-for': source, 'x-wiring': newPerson().source, 'x-front-secret': FRONT_PROOF };
+      const front = { 'x-wiring': `203.0.113.${++people}`, 'x-front-secret': FRONT_PROOF };
+      const headers = { 'x-forwarded-for': '192.0.2.1', ...front };
       expect(await send(running, headers)).not.toBe(429);
     }
   };
 const registersBehindFront = behindFront(2, (running, headers) => register(running, {}, headers));
-const confirmsBehindFront = behindFront(2, async (running, headers) => (await confirm(running, {}, headers)).status);
+const confirmsBehindFront = behindFront(2, (running, headers) => confirm(running, {}, headers));
 
 const FRONT: Deployment = {
   settings: {
@@ -250,7 +212,7 @@ const FRONT_ALONE: Deployment = {
       'confirm-registration',
       'front.only',
       async (running) => {
-        expect((await confirm(running, {})).status).toBe(403);
+        expect(await confirm(running)).toBe(403);
       },
     ],
   ],
@@ -284,7 +246,7 @@ async function keptForNineDays(running: Running): Promise<void> {
   expect(await register(running, { email })).toBe(204);
   const { text = '' } = running.service.outbox.list().findLast(({ to }) => to === email) ?? {};
   const code = /^\d{6}$/m.exec(text)?.[0];
-  expect((await confirm(running, { email, code })).status).toBe(204);
+  expect(await confirm(running, { email, code })).toBe(204);
   const client = databaseClient({
     ...localClient(running.service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'),
     ...PATIENT,
@@ -352,7 +314,7 @@ async function confirmWithDocument(running: Running, scanned = true) {
   await expect.poll(tags).toMatchObject(VERDICT);
   if (!scanned) delete tags().GuardDutyMalwareScanStatus;
   const code = /\d{6}/.exec(outbox.list().at(-1)?.text ?? '')?.[0];
-  expect(await confirm(running, { email, code })).toMatchObject({ status: 204 });
+  expect(await confirm(running, { email, code })).toBe(204);
   return { key, tags };
 }
 
@@ -407,7 +369,7 @@ const confirmsOnce =
   (...sources: [string, string]): Row[2] =>
   async (running) => {
     const statuses: number[] = [];
-    for (const source of sources) statuses.push((await confirm(running, {}, { 'x-forwarded-for': source })).status);
+    for (const source of sources) statuses.push(await confirm(running, {}, { 'x-forwarded-for': source }));
     expect(statuses).toEqual([400, 429]);
   };
 
@@ -426,14 +388,14 @@ const OF_LIMITS = [
   ),
 ];
 
+type Loud = Awaited<ReturnType<typeof loudService>>;
 /** What makes each function log an event, whose line names the stage. */
-const LOGGED: Readonly<Record<DeployedFunction, (running: { url: string }) => Promise<unknown>>> = {
+const LOGGED: Readonly<Record<DeployedFunction, (running: Loud) => unknown>> = {
   'request-registration': (running) => register(running),
-  'confirm-registration': (running) => confirm(running, {}),
+  'confirm-registration': (running) => confirm(running),
   'create-tp5-account': (running) => openAccount(running, 'tp5'),
   'create-tp4-account': (running) => openAccount(running, 'tp4'),
-  // It calls the settler, whose database is down.
-  'settle-operations': async () => child?.send('tick'),
+  'settle-operations': ({ tick }) => tick(),
   'notify-crm': (running) => openAccount(running, 'tp5'),
 };
 
@@ -474,25 +436,16 @@ describe.each(DEPLOYMENTS)('With the settings of a deployment', ({ settings, row
   });
 });
 
-let child: ChildProcess | undefined;
-
 describe('With a stage', () => {
-  const lines: string[] = [];
-  let url = '';
+  let loud: Loud;
   beforeAll(async () => {
-    const script = new URL('../support/loud-service.ts', import.meta.url);
-    child = fork(script, [JSON.stringify({ STAGE: 'wiring' })], {
-      execArgv: [],
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    });
-    if (child.stdout !== null) createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-    [url] = (await once(child, 'message')) as [string];
+    loud = await loudService({ STAGE: 'wiring' });
   });
-  afterAll(() => child?.kill());
+  afterAll(() => loud.stop());
 
   it.each(DEPLOYED_FUNCTIONS)('%s logs it', async (name) => {
-    await LOGGED[name]({ url });
-    const own = () => lines.filter((line) => line.includes(`"service":"${name}"`));
+    await LOGGED[name](loud);
+    const own = () => loud.lines.filter((line) => line.includes(`"service":"${name}"`));
     await expect.poll(() => own().length).toBeGreaterThan(0);
     for (const line of own()) expect(line).toContain('"stage":"wiring"');
   });

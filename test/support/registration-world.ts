@@ -57,7 +57,7 @@ export async function coldStart(name: string): Promise<LambdaHandler> {
 }
 
 /** Loads a function whose requests may be short of time. */
-async function loadForTests(name: string): Promise<LambdaHandler> {
+export async function loadForTests(name: string): Promise<LambdaHandler> {
   const warm = await coldStart(name);
   if (name === NOTIFIER.name) return warm;
   return async (event, context) => {
