@@ -192,21 +192,6 @@ describe.each(LIVE)('An opening on %s', (on) => {
   });
 });
 
-it('A retry after a killed function makes three round trips before its command', async () => {
-  const call = { body: accountBody('tp5-live'), key: 'died' };
-  const calls = world.database.calls.length;
-  const pending = world.send(call);
-  while (world.database.calls.length < calls + 2) await sleep(1);
-  await pending.kill();
-  await world.clock.pass(31_000);
-  // Another process, with a session.
-  await ask('tp5-live');
-  const { first, answer, isCommandNext } = await inRounds('tp5-live', { key: 'died' }, [2, 1, 1]);
-  expect(answer?.status).toBe(200);
-  expect(isCommandNext).toBe(true);
-  expect(first.slice(2)).toEqual(['UpdateItem operations', 'TransactWriteItems operations,logins']);
-});
-
 it('In the end no password and no secret is in a table, a log line, a message or a refusal, and no client’s data in a log line or a refusal', async () => {
   await ask('tp5-live', { send_email: true, send_pop_up: true });
   await ask('tp5-live', { leverage: 0 });

@@ -59,10 +59,6 @@ describe('A confirmed registration', () => {
   });
 
   it.each([
-    ['throttled', 1],
-    ['refused', 1],
-    ['down', 1],
-    ['garbage', 1],
     ['reply_lost', 1],
     ['refused', 3],
   ] as const)('still reaches a CRM that is %s (%i times), and becomes one client', async (kind, times) => {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PROBLEM_TYPES, problemStatuses } from '../../infra/openapi/problems.ts';
 import { CUSTOM_FIELD_TYPES } from '../../lib/validators/form.ts';
 import { RULES } from '../../lib/validators/primitives.ts';
@@ -7,7 +7,7 @@ import { FIELDS } from './fields.ts';
 import { MANY_FAULTS } from './many-faults.ts';
 import { PARTS } from './parts.ts';
 import { FIELD_STANDS, ROWS } from './rows.ts';
-import { gaps, tally } from './table.ts';
+import { gaps } from './table.ts';
 
 const cases = Object.values(PARTS).flatMap((parts) =>
   parts.flatMap(({ sections }) => sections.flatMap((section) => section.cases)),
@@ -16,10 +16,6 @@ const values = Object.values(FIELDS).flat();
 const stands = [...cases.flatMap((one) => one.stands), ...FIELD_STANDS];
 
 describe('Nothing of the specification is missing', () => {
-  afterAll(() => {
-    console.log(tally(ROWS, stands));
-  });
-
   it('every case is walked by a test file', () => {
     const walked = readdirSync(import.meta.dirname)
       .filter((name) => name.endsWith('.test.ts'))

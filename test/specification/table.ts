@@ -226,14 +226,3 @@ export function gaps(rows: readonly Row[], stands: readonly Stand[]): string[] {
   }
   return [...found];
 }
-
-/** The number of cases for each row, in three columns. */
-export function tally(rows: readonly Row[], stands: readonly Stand[]): string {
-  const cells = [...new Set(rows.map(({ id }) => id))].map((id) => {
-    const good = stands.filter(({ row, kept }) => row === id && kept).length;
-    const bad = stands.filter(({ row, kept }) => row === id && !kept).length;
-    return `${id.padEnd(40)}${String(good).padStart(4)} good${String(bad).padStart(5)} bad`.padEnd(60);
-  });
-  const lines = Array.from({ length: Math.ceil(cells.length / 3) }, (_, line) => cells.slice(3 * line, 3 * line + 3));
-  return lines.map((line) => line.join('').trimEnd()).join('\n');
-}

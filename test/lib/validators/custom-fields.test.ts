@@ -18,12 +18,6 @@ describe('the fields of a form', () => {
     expect(await checkCustomFields(form, { c: ['x'], a: 'A' })).toMatchObject({ fields: { a: 'A', c: ['x'] } });
   });
 
-  it('are not kept if they were left empty', async () => {
-    expect(await checkCustomFields(form, { c: ['x'], a: 'A', b: '' })).toMatchObject({
-      fields: { a: 'A', c: ['x'] },
-    });
-  });
-
   it('keep the version of each consent that was given', async () => {
     const consents = formOf(
       { key: 'terms', type: 'boolean', must: true, version: '2026-11' },
@@ -67,17 +61,6 @@ describe('the fields of a form', () => {
   it('of open shape have no member named __proto__', async () => {
     const open = formOf({ key: 'd', type: 'dynamicSelect' });
     expect(await rulesOf(open, { d: JSON.parse('{"a":{"__proto__":1}}') })).toEqual(['#/d unknown_field']);
-  });
-
-  it('are together at most 200 kB of JSON, else the request is too large', async () => {
-    const fields = Array.from({ length: 21 }, (_, index): Field => ({ key: `k${index}`, type: 'text' }));
-    const values = (count: number) =>
-      Object.fromEntries(fields.slice(0, count).map(({ key }) => [key, 'x'.repeat(9_900)]));
-    expect((await checkCustomFields(formOf(...fields), values(20))).ok).toBe(true);
-    expect(await checkCustomFields(formOf(...fields), values(21))).toMatchObject({
-      tooLarge: true,
-      violations: [{ pointer: '#', rule: 'size' }],
-    });
   });
 });
 
@@ -165,15 +148,6 @@ describe('documents', () => {
       }),
       { numRuns: 500 },
     );
-  });
-
-  it('have at most 3 MB each, else the request is too large', async () => {
-    expect((await check({ m0re: [document(3 * MB)] })).ok).toBe(true);
-    expect(await check({ m0re: [document(1), document(3 * MB + 1)] })).toEqual({
-      ok: false,
-      tooLarge: true,
-      violations: [{ pointer: '#/m0re/1/doc', rule: 'size', detail: 'must be at most 3 MB' }],
-    });
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failureOf, outcome } from '../../../support/outcomes.ts';
-import { answering, aScript, aServer, DIALECTS, GROUPS, HASTY, opening } from '../../../support/text-protocol.ts';
+import { answering, aScript, aServer, DIALECTS, HASTY, opening } from '../../../support/text-protocol.ts';
 
 /** Longer than a test may take. */
 const PATIENT = { answerTimeoutMs: 600_000 };
@@ -93,17 +93,6 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
   ])('with the error "%s" says more', async (text, options) => {
     const server = await answering(`ERROR\r\n${text}\r\nend\r\n`);
     expect(await failureOf(opening(protocol, server))).toMatchObject({ options });
-  });
-
-  it('to a wrong master password is an operator’s matter', async () => {
-    const server = await aServer({ dialect: protocol });
-    expect((await failureOf(opening(protocol, server, {}, { master: 'wrong' }))).kind).toBe('platform_refused');
-  });
-
-  it('has the group’s own password rule', async () => {
-    const groups = GROUPS.map((name) => ({ name, minPasswordLength: 9 }));
-    const server = await aServer({ dialect: protocol, groups });
-    expect((await failureOf(opening(protocol, server))).kind).toBe('password_rejected');
   });
 
   it('to an unknown group opens nothing', async () => {

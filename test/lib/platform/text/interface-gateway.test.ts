@@ -49,17 +49,6 @@ describe('an opening with a login', () => {
     expect(server.commands).toBe(2);
   });
 
-  it('the same order with a login, sent again, opens no second account', async () => {
-    const server = await aServer({ dialect: gateway });
-    const platform = textPlatform(gateway, server.port);
-    const order = anOrder({ login: 777 });
-    await platform.open(order, ANY_TIME, forever);
-    for (let time = 0; time < 3; time += 1) {
-      expect((await failureOf(platform.open(order, ANY_TIME, forever))).kind).toBe('login_taken');
-    }
-    expect(server.accounts()).toHaveLength(1);
-  });
-
   it('a login in use is distinguished from other failures by a look-up', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);

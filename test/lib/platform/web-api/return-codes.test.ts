@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PlatformFailure } from '../../../../lib/platform/platform.ts';
-import { ANY_TIME, failureOf, forever, outcome } from '../../../support/outcomes.ts';
-import { anOrder, opening, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
+import { failureOf, outcome } from '../../../support/outcomes.ts';
+import { opening, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 /** The result of an opening by return code. */
 const OUTCOMES = [
@@ -95,14 +95,5 @@ describe('return codes about the login', () => {
     const failed = await failureOf(opening(server, { login: 9, loginGiven }));
     expect(failed).toMatchObject(expected);
     expect(server.commands).toBe(1);
-  });
-
-  it('the same order sent again opens no second account', async () => {
-    const server = await testServer();
-    const platform = platformOn(server);
-    const order = anOrder({ login: 9 });
-    expect(await platform.open(order, ANY_TIME, forever)).toEqual({ login: 9 });
-    expect((await failureOf(platform.open(order, ANY_TIME, forever))).kind).toBe('login_taken');
-    expect(server.accounts()).toHaveLength(1);
   });
 });

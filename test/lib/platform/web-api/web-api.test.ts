@@ -34,13 +34,6 @@ describe('opening an account over the Web API', () => {
     },
   );
 
-  it('a read-only account has trading disabled, and every other right', async () => {
-    const server = await testServer();
-    const platform = platformOn(server);
-    await platform.open(anOrder({ readonly: true }), ANY_TIME, forever);
-    expect(server.accounts()[0]?.readonly).toBe(true);
-  });
-
   it('the command carries strings only, passwords in the body, and the documented rights', async () => {
     const server = await scriptedServer((_request, response) => response.end('{"retcode":"0 Done","login":"1"}'));
     const platform = platformOn(server);
@@ -78,15 +71,6 @@ describe('opening an account over the Web API', () => {
     await platform.open(anOrder({ name: `${'a'.repeat(120)}👩‍👩‍👧‍👦!` }), ANY_TIME, forever);
     await platform.open(anOrder({ name: 'Ann\r\nLeverage: 500' }), ANY_TIME, forever);
     expect(server.accounts().map(({ name }) => name)).toEqual(['a'.repeat(120), 'Ann Leverage: 500']);
-  });
-
-  it('a warm session opens an account with one round trip', async () => {
-    const server = await testServer();
-    const platform = platformOn(server);
-    await platform.check(forever);
-    await platform.open(anOrder(), ANY_TIME, forever);
-    await platform.open(anOrder(), ANY_TIME, forever);
-    expect({ sessions: server.sessions, commands: server.commands }).toEqual({ sessions: 1, commands: 2 });
   });
 });
 
