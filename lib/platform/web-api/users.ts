@@ -87,7 +87,8 @@ export function userRecord(order: AccountOrder): Record<string, string> {
     PassMain: order.masterPassword,
     PassInvestor: order.investorPassword,
     Group: order.group,
-    Name: cut(order.name.replace(/\p{Cc}+/gu, ' '), NAME_UNITS),
+    // A letter with more marks than that is one grapheme.
+    Name: cut(order.name.replace(/\p{Cc}+/gu, ' '), NAME_UNITS) || 'Client',
     Leverage: String(order.leverage),
     Rights: String(order.readonly ? RIGHTS | TRADE_DISABLED : RIGHTS),
     Email: order.email,

@@ -65,12 +65,13 @@ describe('opening an account over the Web API', () => {
     ]);
   });
 
-  it('a name is cut at 127 units, between characters, and has no control characters', async () => {
+  it('a name is cut at 127 units, between characters, has no control characters, and is never empty', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     await platform.open(anOrder({ name: `${'a'.repeat(120)}👩‍👩‍👧‍👦!` }), ANY_TIME, forever);
     await platform.open(anOrder({ name: 'Ann\r\nLeverage: 500' }), ANY_TIME, forever);
-    expect(server.accounts().map(({ name }) => name)).toEqual(['a'.repeat(120), 'Ann Leverage: 500']);
+    await platform.open(anOrder({ name: `a${'\u0301'.repeat(127)}` }), ANY_TIME, forever);
+    expect(server.accounts().map(({ name }) => name)).toEqual(['a'.repeat(120), 'Ann Leverage: 500', 'Client']);
   });
 });
 
