@@ -1,6 +1,6 @@
 import codes from 'countries-list/minimal/countries.2to3.min.json' with { type: 'json' };
 import * as v from 'valibot';
-import { rule, shortString } from './primitives.ts';
+import { rule } from './primitives.ts';
 
 /** In the list, but not of the standard, which reserves them: Ascension, and Tristan da Cunha. Kosovo's code is in use though it is user-assigned. */
 const NOT_ISO = new Set(['AC', 'TA']);
@@ -16,8 +16,9 @@ const NO_COUNTRY = rule('country', 'must be an ISO 3166-1 alpha-2 code such as G
 
 /** An ISO 3166-1 alpha-2 code in any case, which is read in capitals. */
 export const CountrySchema = v.pipe(
-  shortString(2, NO_COUNTRY),
+  v.string(),
+  // `ß` becomes `SS` in capitals, which is South Sudan.
+  v.regex(/^[A-Za-z]{2}$/, NO_COUNTRY),
   v.toUpperCase(),
   v.check((code) => COUNTRY_CODES.has(code), NO_COUNTRY),
-  v.metadata({ pattern: '^[A-Za-z]{2}$' }),
 );

@@ -239,7 +239,7 @@ function countUntilMax(item: v.GenericSchema, elements: readonly unknown[]): num
 }
 
 /** A string of at most `max` UTF-16 units. A longer one is refused before any other rule is applied to it. */
-export function shortString(max: number, message: string) {
+function shortString(max: number, message: string) {
   return limitSize(v.string(), (value) => typeof value === 'string' && value.length > max, message);
 }
 
