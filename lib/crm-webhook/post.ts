@@ -35,7 +35,8 @@ export function signedPost(
     try {
       const answer = await fetch(url, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
+        // A kept connection may have ended while the function was frozen.
+        headers: { connection: 'close', 'content-type': 'application/json', ...headers },
         body,
         redirect: 'manual',
         signal,

@@ -54,7 +54,9 @@ export function captchaVerifier(settings: CaptchaSettings, options: CaptchaOptio
     const signal = within(timeoutMs, outer);
     try {
       const form = new URLSearchParams({ secret: await readSecret(secret, signal), response: token });
-      const answer = await fetch(url, { method: 'POST', body: form, redirect: 'error', signal });
+      // A kept connection may have ended while the function was frozen.
+      const headers = { connection: 'close' };
+      const answer = await fetch(url, { method: 'POST', headers, body: form, redirect: 'error', signal });
       return judge(settings, answer.status, await answer.text());
     } catch (error) {
       return { kind: 'unavailable', reason: error instanceof Error ? error.name : 'unknown' };

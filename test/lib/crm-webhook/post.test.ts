@@ -31,14 +31,14 @@ async function reasonOf(posting: Promise<unknown>): Promise<string> {
 }
 
 describe('A message to the CRM', () => {
-  it('is JSON, signed with its id', async () => {
+  it('is JSON, signed with its id, on a connection of its own', async () => {
     const seen: unknown[] = [];
     const url = await crm(async ({ method, url: path, headers }, response) => {
-      seen.push(method, path, headers['content-type'], headers['webhook-id']);
+      seen.push(method, path, headers['content-type'], headers['webhook-id'], headers.connection);
       response.end();
     });
     await postTo(url);
-    expect(seen).toEqual(['POST', '/hook', 'application/json', 'r-1']);
+    expect(seen).toEqual(['POST', '/hook', 'application/json', 'r-1', 'close']);
   });
 
   it('is verified by the library of Standard Webhooks', async () => {

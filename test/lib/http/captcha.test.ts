@@ -11,7 +11,8 @@ const SETTINGS = { provider: 'turnstile', secret: 'captcha' } as const satisfies
 async function provider(status: number, answer: unknown) {
   const forms: string[] = [];
   const server = createServer(async (request, response) => {
-    forms.push(`${request.method} ${request.headers['content-type']} ${await text(request)}`);
+    const { 'content-type': type, connection } = request.headers;
+    forms.push(`${request.method} ${type} ${connection} ${await text(request)}`);
     if (answer === undefined) return;
     response.writeHead(status, { location: '/' }).end(typeof answer === 'string' ? answer : JSON.stringify(answer));
   });
@@ -30,11 +31,11 @@ const successWith = (settings: Partial<CaptchaSettings>, answer: object) =>
   outcomeOf(200, { success: true, ...answer }, 5_000, { ...SETTINGS, ...settings });
 
 describe('A captcha token', () => {
-  it('is checked by the provider with the secret key, without anything about the person', async () => {
+  it('is checked by the provider with the secret key, on a connection of its own, without anything about the person', async () => {
     const { url, forms } = await provider(200, { success: true });
     expect(await captchaVerifier(SETTINGS, { readSecret, url })('a token&more', signal)).toEqual({ kind: 'passed' });
     expect(forms).toEqual([
-      'POST application/x-www-form-urlencoded;charset=UTF-8 secret=the+secret+key+in+captcha&response=a+token%26more',
+      'POST application/x-www-form-urlencoded;charset=UTF-8 close secret=the+secret+key+in+captcha&response=a+token%26more',
     ]);
   });
 
