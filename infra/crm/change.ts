@@ -162,7 +162,7 @@ function difference(now: ReadonlyMap<string, CrmItem>, plan: readonly CrmWrite[]
 
 function recordDifference({ pk, record }: CrmItem, before: unknown): string[] {
   if (before === undefined) return [`+ ${pk}`];
-  const [old, next] = [before, record] as [Record<string, unknown>, Record<string, unknown>];
+  const [old, next] = [before ?? {}, record] as [Record<string, unknown>, Record<string, unknown>];
   const members = [...new Set([...Object.keys(old), ...Object.keys(next)])];
   const changed = members.filter((member) => !isDeepStrictEqual(old[member], next[member]));
   return [`~ ${pk}`, ...changed.map((member) => `    ${member}: ${short(old[member])} → ${short(next[member])}`)];

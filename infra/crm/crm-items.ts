@@ -56,9 +56,9 @@ export function isUnique(key: string): boolean {
   return pointerKind(key)?.attribute === 'client_id';
 }
 
-/** The ids of the records that a pointer leads to. */
+/** The ids of the records that a pointer leads to; none if another writer gave it another type. */
 export function ownerIds({ client_id, client_ids, connection_ids }: CrmItem): string[] {
-  return client_ids ?? connection_ids ?? (client_id === undefined ? [] : [client_id]);
+  return [client_ids ?? connection_ids ?? client_id].flat().filter((id) => typeof id === 'string');
 }
 
 /** The item of a pointer. @param ids one, if the pointer is unique */

@@ -146,12 +146,22 @@ describe('npm run crm -- import', () => {
     expect((await operators.local('import', { clients: [NEW_CLIENT] })).code).toBe(0);
   });
 
-  it('fixes a damaged record', async () => {
-    await operators.table.write([{ put: { pk: 'client#CLIENT01', record: { id: 'CLIENT01' } } }]);
-    const { code, reported } = await operators.local('import', { clients: [DEMO_RECORDS.clients[0]] });
+  it.each([
+    [{ id: 'CLIENT01' }, '.email: is required'],
+    [null, ': must be an object'],
+  ])('fixes the damaged record %j, and its pointers', async (record, fault) => {
+    await operators.table.write([
+      { put: { pk: 'client#CLIENT01', record } },
+      // Many programs write a list as a set.
+      { put: { pk: 'phone#+447400123456', client_ids: new Set(['CLIENT01']) as never } },
+    ]);
+    const file = await operators.fileOf({ clients: [DEMO_RECORDS.clients[0]] });
+    expect(await operators.local('import', file, '--dry-run')).toMatchObject({ code: 0 });
+    const { code, reported } = await operators.local('import', file);
     expect(code).toBe(0);
-    expect(reported).toContain('Damaged in the local service, and skipped: client#CLIENT01.email: is required');
+    expect(reported).toContain(`Damaged in the local service, and skipped: client#CLIENT01${fault}`);
     expect(await operators.table.read('client#CLIENT01')).toMatchObject({ record: DEMO_RECORDS.clients[0] });
+    expect(await operators.table.read('phone#+447400123456')).toMatchObject({ client_ids: ['CLIENT01'] });
   });
 });
 
@@ -265,7 +275,8 @@ describe('npm run crm -- check, without an id', () => {
       { put: { pk: 'client#CLIENT53', record: { ...NEW_CLIENT, id: 'CLIENT53', language: 'no language' } } },
       { put: { pk: 'client#CLIENT01', record: ann } },
       { put: { pk: 'referral#REFGONE1', client_id: 'CLIENT77' } },
-      { delete: 'phone#+447400123456' },
+      { put: { pk: 'phone#+447400999999', client_ids: new Set(['CLIENT77']) as never } },
+      { put: { pk: 'phone#+447400123456', client_ids: new Set(['CLIENT01']) as never } },
       { put: { pk: 'hat#1' } },
     ]);
     const broken = [
@@ -279,16 +290,17 @@ describe('npm run crm -- check, without an id', () => {
       'phone#+447400123456: is missing, or does not lead to the right records',
       'referral#REFNEW99: is missing, or does not lead to the right records',
       'referral#REFGONE1: leads to no such record',
+      'phone#+447400999999: leads to no such record',
     ];
     const listed = await operators.local('check');
     expect(listed.out.trimEnd().split('\n').toSorted()).toEqual(
       [...broken, ...derived, 'hat#1: is not a key of this table'].toSorted(),
     );
-    expect([listed.code, listed.reported]).toEqual([1, '9 errors in the local service.\n']);
+    expect([listed.code, listed.reported]).toEqual([1, '10 errors in the local service.\n']);
 
     const fixed = await operators.local('check', '--fix');
     expect(fixed.out.split('\n')).toEqual([
-      '5 items fixed in the local service.',
+      '6 items fixed in the local service.',
       ...broken,
       'hat#1: is not a key of this table',
       '',
