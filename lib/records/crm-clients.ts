@@ -48,7 +48,9 @@ export function dynamoCrmClients(table: Table, name: string, transact: Transact)
         if (owner !== client.id) return 'refused';
         const writes = [
           put({ ...item }, 'attribute_not_exists(pk)'),
-          put({ pk: email, client_id: client.id }, 'attribute_not_exists(pk) OR client_id = :id', { ':id': client.id }),
+          put({ pk: email, client_id: client.id }, 'attribute_not_exists(client_id) OR client_id = :id', {
+            ':id': client.id,
+          }),
           ...(phone ? [sharePhone(phone, found.get(phone)?.client_ids, client.id)] : []),
         ];
         try {
@@ -64,7 +66,8 @@ export function dynamoCrmClients(table: Table, name: string, transact: Transact)
 
   /** The pointer of a phone, for all clients who share it, unless it was changed since. */
   function sharePhone(pk: string, before: unknown, id: string): Write {
-    if (!Array.isArray(before)) return put({ pk, client_ids: [id] }, 'attribute_not_exists(pk)');
+    if (!Array.isArray(before))
+      return put({ pk, client_ids: [id] }, 'NOT attribute_type(client_ids, :list)', { ':list': 'L' });
     const compared = before.slice(0, MAX_COMPARED).map((one, index): [string, unknown] => [`:id${index}`, one]);
     const condition = ['size(client_ids) = :size', ...compared.map(([name]) => `contains(client_ids, ${name})`)];
     const client_ids = [...new Set([...before, id])].toSorted();

@@ -54,6 +54,14 @@ describe('A client that is added', () => {
     expect(await items()).toEqual(await itemsOf(ANN, second));
   });
 
+  it('replaces pointers of its addresses that another writer got wrong', async () => {
+    const { crm } = database.tables;
+    await crm.put({ pk: 'email#ann@example.com', client: 'CLIENT09' }, signal);
+    await crm.put({ pk: 'phone#+447400123456', client_ids: new Set(['CLIENT10']) }, signal);
+    expect(await add(ANN)).toBe('written');
+    expect(await items()).toEqual(await itemsOf(ANN));
+  });
+
   it('keeps the clients of a shared phone that change between its read and its write', async () => {
     await add(ANN);
     const { crm } = database.tables;
