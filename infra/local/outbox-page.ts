@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type LiveSources, LiveState } from './live-state.ts';
+import { type LiveSources, watchState } from './live-state.ts';
 import { nameParameter } from './local-answers.ts';
 import type { Outbox } from './outbox.ts';
 import { sendPage, sendText } from './pages.ts';
@@ -50,10 +50,10 @@ function prefersHtml({ headers }: FastifyRequest): boolean {
  * gets the latest state only. A page that lost its connection opens another one.
  */
 async function* liveEvents(sources: LiveSources): AsyncGenerator<string> {
-  const state = new LiveState(sources);
+  const changes = watchState(sources);
   yield 'retry: 1000\n\n';
   for (let quiet = 0; ; quiet += 1) {
-    const changed = state.next();
+    const changed = changes();
     if (changed.length > 0) quiet = 0;
     for (const [name, json] of changed) yield `event: ${name}\ndata: ${json}\n\n`;
     if (quiet % QUIET_TICKS === QUIET_TICKS - 1) yield ':\n\n';

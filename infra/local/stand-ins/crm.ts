@@ -13,7 +13,7 @@ export interface LocalClient extends Pick<Client, 'id' | 'name' | 'email'> {
 }
 
 /** A message that the CRM accepted. */
-export interface ReceivedMessage {
+interface ReceivedMessage {
   /** The `webhook-id`. */
   id: string;
   type: string;

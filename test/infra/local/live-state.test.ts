@@ -4,7 +4,7 @@ import { DeliveryQueue } from '../../../infra/local/delivery-queue.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { Faults } from '../../../infra/local/faults.ts';
 import { firstCalls } from '../../../infra/local/first-calls.ts';
-import { type LiveSources, LiveState, type PageState, SHOWN_PER_KIND } from '../../../infra/local/live-state.ts';
+import { type LiveSources, type PageState, SHOWN_PER_KIND, watchState } from '../../../infra/local/live-state.ts';
 import { Outbox } from '../../../infra/local/outbox.ts';
 import type { SimulatedAccount } from '../../../infra/local/platforms/account-store.ts';
 import type { LocalClient } from '../../../infra/local/stand-ins/crm.ts';
@@ -27,7 +27,7 @@ function world(more: Partial<LiveSources> = {}) {
   const outbox = new Outbox();
   const accounts: SimulatedAccount[] = [];
   const faults: ReturnType<LiveSources['faults']> = { ses: { kinds: ['down'], waiting: [], version: 1 } };
-  const state = new LiveState({
+  const state = watchState({
     outbox,
     bus: new Bus(),
     deliveries: new DeliveryQueue(),
@@ -41,8 +41,8 @@ function world(more: Partial<LiveSources> = {}) {
 }
 
 /** The parts that have changed. */
-function changes(state: LiveState): Partial<PageState> {
-  return Object.fromEntries(state.next().map(([name, json]) => [name, JSON.parse(json)]));
+function changes(state: ReturnType<typeof watchState>): Partial<PageState> {
+  return Object.fromEntries(state().map(([name, json]) => [name, JSON.parse(json)]));
 }
 
 describe('the state of the outbox page', () => {
