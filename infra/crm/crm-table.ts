@@ -16,33 +16,8 @@ export type Item = Record<string, unknown>;
 /** A change of one item: the new item, or the key of a deleted one. */
 export type CrmWrite = { put: CrmItem } | { delete: string };
 
-/** The table of CRM records, as its operators see it. */
-export interface CrmTable {
-  /** Reads the whole table: a call for each megabyte. */
-  readAll(): Promise<CrmItem[]>;
-  read(key: string): Promise<CrmItem | undefined>;
-  /** The items of these keys that exist, in any order: a call for each 100. */
-  readMany(keys: readonly string[]): Promise<CrmItem[]>;
-  /**
-   * Writes in batches, in any order; an item may have only one write. @param progress gets the number of items of each
-   * batch
-   */
-  write(writes: readonly CrmWrite[], progress?: (count: number) => void): Promise<void>;
-  close(): void;
-}
-
-/** One table, item by item, as the commands on whole tables need it. */
-export interface TableItems {
-  /** All items, a page at a time. */
-  pages(): AsyncGenerator<Item[]>;
-  /** Those of the keys that exist, in any order: a call for each 100. */
-  get(keys: readonly Item[]): Promise<Item[]>;
-  /** @returns false if an item with this key exists */
-  add(item: Item): Promise<boolean>;
-  delete(key: Item): Promise<void>;
-  /** The attributes of its key. */
-  itemKey(item: Item): Item;
-}
+export type CrmTable = ReturnType<typeof crmTable>;
+export type TableItems = ReturnType<typeof tableItems>;
 
 /** The maximum of one batch, by DynamoDB. */
 const MAX_WRITES = 25;
@@ -51,23 +26,30 @@ const MAX_READS = 100;
 const AT_ONCE = 4;
 const MAX_ROUNDS = 12;
 
-export function crmTable(TableName: string, config: DynamoDBClientConfig = {}): CrmTable {
+/** The table of CRM records, as its operators see it. */
+export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
   const documents = openDocuments(config);
   const { pages, get } = tableItems(TableName, ['pk'], config, documents);
   return {
+    /** Reads the whole table: a call for each megabyte. */
     async readAll() {
       const items: CrmItem[] = [];
       for await (const page of pages()) items.push(...(page as unknown as CrmItem[]));
       return items;
     },
-    async read(pk) {
+    async read(pk: string) {
       const answer = await documents.send(new GetCommand({ TableName, Key: { pk }, ConsistentRead: true }));
       return answer.Item as CrmItem | undefined;
     },
-    async readMany(keys) {
+    /** The items of these keys that exist, in any order: a call for each 100. */
+    async readMany(keys: readonly string[]) {
       return (await get([...new Set(keys)].map((pk) => ({ pk })))) as unknown as CrmItem[];
     },
-    async write(writes, progress) {
+    /**
+     * Writes in batches, in any order; an item may have only one write. @param progress gets the number of items of each
+     * batch
+     */
+    async write(writes: readonly CrmWrite[], progress?: (count: number) => void) {
       const requests: Item[] = writes.map((write) =>
         'put' in write ? { PutRequest: { Item: write.put } } : { DeleteRequest: { Key: { pk: write.delete } } },
       );
@@ -81,16 +63,18 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}): 
   };
 }
 
-/** @param keys the attributes of its key */
+/** One table, item by item, as the commands on whole tables need it. @param keys the attributes of its key */
 export function tableItems(
   TableName: string,
   keys: readonly string[],
   config: DynamoDBClientConfig,
   documents: DynamoDBDocumentClient = openDocuments(config),
-): TableItems {
+) {
   return {
-    itemKey: (item) => Object.fromEntries(keys.map((name) => [name, item[name]])),
-    async *pages() {
+    /** The attributes of an item's key. */
+    itemKey: (item: Item): Item => Object.fromEntries(keys.map((name) => [name, item[name]])),
+    /** All items, a page at a time. */
+    async *pages(): AsyncGenerator<Item[]> {
       let from: Item | undefined;
       do {
         const command = new ScanCommand({ TableName, ConsistentRead: true, ExclusiveStartKey: from });
@@ -99,7 +83,8 @@ export function tableItems(
         from = page.LastEvaluatedKey;
       } while (from !== undefined);
     },
-    async get(wanted) {
+    /** Those of the keys that exist, in any order: a call for each 100. */
+    async get(wanted: readonly Item[]) {
       const found: Item[] = [];
       await splitBatches(wanted, MAX_READS, async (Keys) => {
         const RequestItems = { [TableName]: { Keys, ConsistentRead: true } };
@@ -109,7 +94,8 @@ export function tableItems(
       });
       return found;
     },
-    async add(item) {
+    /** @returns false if an item with this key exists */
+    async add(item: Item) {
       try {
         const condition = `attribute_not_exists(${keys[0]})`;
         await documents.send(new PutCommand({ TableName, Item: item, ConditionExpression: condition }));
@@ -119,7 +105,7 @@ export function tableItems(
         throw error;
       }
     },
-    async delete(key) {
+    async delete(key: Item) {
       await documents.send(new DeleteCommand({ TableName, Key: key }));
     },
   };

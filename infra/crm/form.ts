@@ -38,21 +38,7 @@ export async function readForm(table: Pick<CrmTable, 'read'>, id: string): Promi
 type Schema = Record<string, unknown>;
 type Schemas = Record<string, Schema>;
 
-/**
- * The whole registration form as JSON Schema, with the hints that @rjsf/core reads: `<Form schema={form}
- * uiSchema={form.uiSchema} />`.
- */
-export interface FormSchema {
-  $schema: string;
-  title: string;
-  type: 'object';
-  /** In the order in which a page shows them. */
-  properties: Schemas;
-  required: string[];
-  additionalProperties: false;
-  allOf: Schema[];
-  uiSchema: Record<string, Schema | string[]>;
-}
+export type FormSchema = ReturnType<typeof formSchema>;
 
 /** A property, how a page shows it, and whether a request needs it. */
 interface Property {
@@ -109,8 +95,11 @@ const WIDGETS: Partial<Record<FormField['type'], Schema>> = {
   location: { country: { 'ui:autocomplete': 'country-name' } },
 };
 
-/** The JSON Schema of a registration with this form, made from the schemas of the validators. */
-export function formSchema(form: Form): FormSchema {
+/**
+ * The whole registration with this form as JSON Schema, made from the schemas of the validators, with the hints that
+ * @rjsf/core reads: `<Form schema={form} uiSchema={form.uiSchema} />`. Properties are in the order of a page.
+ */
+export function formSchema(form: Form) {
   const fixed = fixedProperties(form.id);
   const properties: (readonly [string, Property])[] = [
     ...BEFORE.map((name) => [name, fixed[name]] as const),
@@ -125,10 +114,10 @@ export function formSchema(form: Form): FormSchema {
     required: properties.filter(([, { required }]) => required).map(([name]) => name),
     additionalProperties: false,
     allOf: [PHONE_OF_CHANNEL],
-    uiSchema: {
-      'ui:order': properties.map(([name]) => name),
-      ...Object.fromEntries(properties.map(([name, { ui }]) => [name, ui])),
-    },
+    uiSchema: Object.fromEntries<Schema | string[]>([
+      ['ui:order', properties.map(([name]) => name)],
+      ...properties.map(([name, { ui }]) => [name, ui] as const),
+    ]),
   };
 }
 

@@ -137,7 +137,7 @@ export async function rotatePepper(target: Target, terminal: Terminal): Promise<
   terminal.print(`The pepper is rotated: codes are sealed with the key ${newest}, and no other is left.\n`);
 }
 
-async function readPepper(store: SecretStore, name: string) {
+async function readPepper(store: ReturnType<typeof secretStore>, name: string) {
   const found = await store.read(name);
   if (found === undefined) throw new CommandError(`There is no secret ${name}.`);
   // @throws PepperMalformed
@@ -158,22 +158,17 @@ async function waitUntil(time: number, until: string, { report, wait }: Terminal
 }
 
 /** Secrets Manager, as operators use it. */
-export interface SecretStore {
-  /** The text and its date; undefined if there is no such secret. */
-  read(name: string): Promise<{ text: string; since: Date } | undefined>;
-  /** Replaces the text of a secret, or makes the secret. */
-  write(name: string, text: string): Promise<'replaced' | 'made'>;
-}
-
-export function secretStore(config: SecretsManagerClientConfig): SecretStore {
+export function secretStore(config: SecretsManagerClientConfig) {
   const client = new SecretsManagerClient(config);
   return {
-    async read(name) {
+    /** The text and its date; undefined if there is no such secret. */
+    async read(name: string) {
       const answer = await orAbsent(client.send(new GetSecretValueCommand({ SecretId: name })));
       if (answer?.SecretString === undefined || answer.CreatedDate === undefined) return undefined;
       return { text: answer.SecretString, since: answer.CreatedDate };
     },
-    async write(name, text) {
+    /** Replaces the text of a secret, or makes the secret. */
+    async write(name: string, text: string) {
       const value = { SecretString: text };
       const answer = await orAbsent(client.send(new PutSecretValueCommand({ SecretId: name, ...value })));
       if (answer !== undefined) return 'replaced';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { registrationConfig } from '../../lib/config.ts';
 import { emailDomain } from '../../lib/validators/deployment.ts';
 import { Bus } from './bus.ts';
-import { type Database, startDatabase } from './database.ts';
+import { startDatabase } from './database.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { type Faults, serviceFaults } from './faults.ts';
 import { Outbox } from './outbox.ts';
@@ -10,40 +10,20 @@ import { REGION } from './rights/arn.ts';
 import { type Caller, newAccessKeyId } from './rights/callers.ts';
 import { functionRights } from './rights/stack-rights.ts';
 import { startEvents } from './stand-ins/events.ts';
-import { type S3StandIn, startS3 } from './stand-ins/s3.ts';
+import { startS3 } from './stand-ins/s3.ts';
 import { startSecrets } from './stand-ins/secrets.ts';
 import { startSes } from './stand-ins/ses.ts';
 import { startSns } from './stand-ins/sns.ts';
 import { startSocial } from './stand-ins/social.ts';
 import { startSqs } from './stand-ins/sqs.ts';
-import type { StandIn } from './stand-ins/stand-in.ts';
 import { startVoice } from './stand-ins/voice.ts';
 
 /** The services of AWS that run inside; each is a target of faults. */
 const SERVICES = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets', 'events', 'sqs'] as const;
 type ServiceName = (typeof SERVICES)[number];
 
-type StandIns = Readonly<Record<Exclude<ServiceName, 'dynamodb' | 's3'>, StandIn> & { s3: S3StandIn }>;
-
 /** The embedded services. */
-export interface LocalAws {
-  outbox: Outbox;
-  /** The published events. */
-  bus: Bus;
-  /** The events on their way to the CRM. */
-  deliveries: DeliveryQueue;
-  faults: Readonly<Record<ServiceName, Faults>>;
-  database: Database;
-  /** The other embedded services, with their requests and data. */
-  standIns: StandIns;
-  /**
-   * Points an AWS client to them: region, an administrator's credentials made for this start, and an endpoint for each.
-   */
-  environment: Readonly<Record<string, string>>;
-  /** The access key of a function: with it a client has the rights that the stack gives to that function. */
-  findAccessKey(functionName: string): string;
-  close(): Promise<void>;
-}
+export type LocalAws = Awaited<ReturnType<typeof startAws>>;
 
 /**
  * Starts every service of AWS that a function calls, empty. Calls must be signed with a key of this start, and are
@@ -51,10 +31,7 @@ export interface LocalAws {
  * @param settings the variables of all functions. They name the resources, and a deployment's rights follow from them
  * @param secretValues by the secret's name
  */
-export async function startAws(
-  settings: Readonly<Record<string, string>>,
-  secretValues: Map<string, string>,
-): Promise<LocalAws> {
+export async function startAws(settings: Readonly<Record<string, string>>, secretValues: Map<string, string>) {
   const { email, call, whatsapp: linked } = registrationConfig(settings);
   const [outbox, bus, deliveries] = [new Outbox(), new Bus(), new DeliveryQueue()];
   bus.rule((event) => deliveries.send(event));
@@ -92,7 +69,8 @@ export async function startAws(
     startSqs({ ...standInOptions('sqs'), queue: deliveries, name: settings.WEBHOOK_QUEUE ?? '' }),
   ]);
   const standIns = { ses, sns, voice, whatsapp, s3, secrets, events, sqs };
-  const environment = {
+  /** Points an AWS client to them, as an administrator. */
+  const environment: Readonly<Record<string, string>> = {
     AWS_REGION: REGION,
     AWS_ACCESS_KEY_ID: administrator,
     AWS_SECRET_ACCESS_KEY: randomBytes(20).toString('base64url'),
@@ -123,6 +101,6 @@ async function identities(settings: Readonly<Record<string, string>>) {
     keys.set(name, key);
     callers.set(key, { name, rights });
   }
-  // A function outside the deployment gets an unknown key.
+  // The key with which a client has the rights of a function. One outside the deployment gets an unknown key.
   return { administrator, callers, findAccessKey: (name: string) => keys.get(name) ?? newAccessKeyId() };
 }

@@ -36,18 +36,7 @@ export const TABLES = {
 export type DatabaseTables = typeof TABLES;
 
 /** DynamoDB on 127.0.0.1, in memory. */
-export interface Database {
-  readonly url: string;
-  readonly faults: Faults;
-  /** Every call so far, oldest first; a test may empty it. */
-  readonly calls: DatabaseCall[];
-  createTables(names: DatabaseTables): Promise<void>;
-  /** Called after each call that has written, with all its writes, before it is answered. */
-  onWritten(listener: (changes: readonly Change[]) => void): void;
-  /** The same tables for observers: their calls meet no fault and are not counted. @returns the address */
-  observe(): Promise<string>;
-  close(): Promise<void>;
-}
+export type Database = Awaited<ReturnType<typeof startDatabase>>;
 
 /** The tables by the keys they have; all but the accounts' have a partition key alone. */
 const SORT_KEYS: Partial<Record<keyof DatabaseTables, string>> = { accounts: 'sk' };
@@ -59,7 +48,7 @@ const ERRORS = {
 };
 
 /** The stand-in of DynamoDB: dynalite, in front of which calls are counted and faults happen. */
-export async function startDatabase({ faults = new Faults(), callers }: DatabaseOptions = {}): Promise<Database> {
+export async function startDatabase({ faults = new Faults(), callers }: DatabaseOptions = {}) {
   const dynamo = new Dynamo(SORT_KEYS);
   const calls: DatabaseCall[] = [];
   const run = ({ method, path: url, headers, bytes }: Call) => dynamo.run({ method, url, headers }, bytes);
@@ -90,11 +79,14 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
   return {
     url: served.url,
     faults,
+    /** Every call so far, oldest first; a test may empty it. */
     calls,
-    createTables: (names) => createTables(observed.url, names),
-    onWritten(listener) {
+    createTables: (names: DatabaseTables) => createTables(observed.url, names),
+    /** Called after each call that has written, with all its writes, before it is answered. */
+    onWritten(listener: (changes: readonly Change[]) => void) {
       dynamo.onWritten = listener;
     },
+    /** The same tables for observers: their calls meet no fault and are not counted. @returns the address */
     observe: async () => observed.url,
     close: async () => void (await Promise.all([served.close(), observed.close()])),
   };

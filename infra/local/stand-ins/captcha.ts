@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { CaptchaSettings } from '../../../lib/validators/deployment.ts';
-import { type Answer, type Call, json, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { type Answer, type Call, json, ServiceError, type StandInOptions, serve } from './stand-in.ts';
 
 export interface CaptchaOptions extends Pick<StandInOptions, 'faults'> {
   /** The secret key that the deployment shows. */
@@ -16,21 +16,13 @@ interface Solved {
   score?: number | undefined;
 }
 
-export interface Captcha extends StandIn {
-  /** Where tokens are checked. */
-  readonly siteverify: string;
-  /**
-   * The token that a provider's widget gives a page whose visitor has solved the captcha. @param solved if it was not a
-   * person on a page of the broker
-   */
-  solve(solved?: Partial<Solved>): string;
-}
+export type Captcha = Awaited<ReturnType<typeof startCaptcha>>;
 
 /** How long a token can be shown; every provider takes it once. */
 const TOKEN_MS = 120_000;
 
 /** The check of tokens that Turnstile, hCaptcha and reCAPTCHA share: a form in, JSON out. */
-export async function startCaptcha({ secret, settings, faults }: CaptchaOptions): Promise<Captcha> {
+export async function startCaptcha({ secret, settings, faults }: CaptchaOptions) {
   const { provider, hostnames = ['localhost'], minScore } = settings;
   const [hostname = ''] = hostnames;
   const person = { hostname, score: minScore === undefined ? undefined : provider === 'hcaptcha' ? 0 : 1 };
@@ -61,6 +53,10 @@ export async function startCaptcha({ secret, settings, faults }: CaptchaOptions)
   );
   return Object.assign(running, {
     siteverify: `${running.url}/siteverify`,
+    /**
+     * The token that a widget gives a page whose visitor has solved the captcha. @param solved if it was not a person on
+     * a page of the broker
+     */
     solve(solved: Partial<Solved> = {}) {
       const token = `local.${randomBytes(24).toString('base64url')}`;
       tokens.set(token, { ...person, ...solved, givenAt: Date.now() });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import type { Client } from '../../../lib/records/crm-records.ts';
 import type { SigningKeys } from '../../../lib/secrets/webhook-signature.ts';
-import { type Answer, type Call, json, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { type Answer, type Call, json, ServiceError, type StandInOptions, serve } from './stand-in.ts';
 
 /** A client that the CRM made, as its page shows it. */
 export interface LocalClient extends Pick<Client, 'id' | 'name' | 'email'> {
@@ -27,20 +27,13 @@ export interface CrmOptions extends Pick<StandInOptions, 'faults'> {
   keys: () => SigningKeys;
 }
 
-export interface CrmStandIn extends StandIn {
-  /** Where events are posted to. */
-  readonly webhook: string;
-  /** Those that were made since the start, oldest first. */
-  clients(): LocalClient[];
-  /** The accepted messages, oldest first; a duplicate counts once. */
-  received(): ReceivedMessage[];
-}
+export type CrmStandIn = Awaited<ReturnType<typeof startCrm>>;
 
 /**
  * The broker's CRM: accepts signed events, and makes a client of each confirmed registration whose email address is not
  * a client's yet. A message that comes again gets the same answer.
  */
-export async function startCrm({ keys, faults }: CrmOptions): Promise<CrmStandIn> {
+export async function startCrm({ keys, faults }: CrmOptions) {
   const messages = new Map<string, ReceivedMessage>();
   const clients = new Map<string, LocalClient>();
 
@@ -73,7 +66,9 @@ export async function startCrm({ keys, faults }: CrmOptions): Promise<CrmStandIn
   );
   return Object.assign(running, {
     webhook: `${running.url}/events`,
+    /** Those that were made since the start, oldest first. */
     clients: () => [...clients.values()],
+    /** The accepted messages, oldest first; a duplicate counts once. */
     received: () => [...messages.values()],
   });
 }

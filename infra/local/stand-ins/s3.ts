@@ -3,7 +3,7 @@ import { CLEAN_VERDICT, SCAN_TAG } from '../../../lib/validators/deployment.ts';
 import { bucketArn } from '../rights/arn.ts';
 import type { Need } from '../rights/policy.ts';
 import { element, xml } from './protocols.ts';
-import { type Answer, type Call, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { type Answer, type Call, ServiceError, type StandInOptions, serve } from './stand-in.ts';
 
 export interface S3Options extends Omit<StandInOptions, 'record'> {
   /** Buckets that there are. */
@@ -21,12 +21,7 @@ interface S3Object {
   tags: Record<string, string>;
 }
 
-export interface S3StandIn extends StandIn {
-  /** Everything that is stored, by `<bucket>/<key>`. */
-  readonly objects: ReadonlyMap<string, S3Object>;
-  /** Scans an object for malware, by `<bucket>/<key>`. */
-  scan(name: string): void;
-}
+export type S3StandIn = Awaited<ReturnType<typeof startS3>>;
 
 const MAX_METADATA_BYTES = 2_048;
 /** How long a scan takes, in milliseconds. */
@@ -39,7 +34,8 @@ const TAG_VALUE = /^[\p{L}\p{N}\p{Z}+\-=._:/@]{0,256}$/u;
 const DONE: Answer = { status: 204, headers: {}, body: '' };
 
 /** S3 with path-style addresses, as the SDK uses them with an endpoint that is an IP address: objects and their tags. */
-export async function startS3({ buckets, scanned = false, ...options }: S3Options): Promise<S3StandIn> {
+export async function startS3({ buckets, scanned = false, ...options }: S3Options) {
+  /** Everything that is stored, by `<bucket>/<key>`. */
   const objects = new Map<string, S3Object>();
 
   function answer(call: Call): Answer {
