@@ -16,18 +16,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** The file that Lambda loads; its export is `handler`. */
 export const ENTRY_FILE = 'index.mjs';
 
-export interface Bundle {
-  /** What Lambda loads at cold start: the entry and every chunk that it imports outright. */
-  startUpFiles: string[];
-  /** Their bytes, minified, without source maps. */
-  startUpBytes: number;
-  /** The bytes of every file, minified, without source maps. */
-  totalBytes: number;
-  /** Every bundled file of ours or of a package, by its path in the project. */
-  inputs: string[];
-  /** The files that are loaded at cold start. */
-  startUpInputs: string[];
-}
+export type Bundle = ReturnType<typeof describe>;
 
 /**
  * Bundles a function with all its packages, the SDK's clients included, as ES modules for Node 24 on Lambda. Code that
@@ -145,7 +134,7 @@ const sdkOnLambda: Plugin = {
   },
 };
 
-function describe({ outputs }: Metafile): Bundle {
+function describe({ outputs }: Metafile) {
   const startUp = new Set<string>();
   const follow = (path: string) => {
     if (startUp.has(path)) return;
@@ -159,9 +148,12 @@ function describe({ outputs }: Metafile): Bundle {
   const inputsOf = (paths: Iterable<string>) =>
     [...new Set([...paths].flatMap((path) => Object.keys(outputs[path]?.inputs ?? {})))].sort();
   return {
+    /** What Lambda loads at cold start: the entry and every chunk that it imports outright. */
     startUpFiles: [...startUp].sort(),
+    /** Their bytes, minified, without source maps. */
     startUpBytes: bytesOf([...startUp]),
     totalBytes: bytesOf(Object.keys(outputs).filter((path) => !path.endsWith('.map'))),
+    /** Every bundled file of ours or of a package, by its path in the project. */
     inputs: inputsOf(Object.keys(outputs)),
     startUpInputs: inputsOf(startUp),
   };

@@ -222,11 +222,9 @@ function placed(group: unknown, [name = '', ...below]: readonly string[], value:
 
 function withoutEmpty(group: Record<string, unknown>): Record<string, unknown> {
   const members = Object.entries(group).map(([name, value]) => [name, isObject(value) ? withoutEmpty(value) : value]);
-  return Object.fromEntries(members.filter(([, value]) => value !== '' && !(isObject(value) && isEmpty(value))));
-}
-
-function isEmpty(group: object): boolean {
-  return Object.keys(group).length === 0;
+  return Object.fromEntries(
+    members.filter(([, value]) => value !== '' && !(isObject(value) && Object.keys(value).length === 0)),
+  );
 }
 
 /** The settings that name receivers of signed requests, and the ends of their secrets' names. */

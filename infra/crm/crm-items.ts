@@ -68,10 +68,6 @@ export function pointer(pk: string, ids: readonly string[]): CrmItem {
   return attribute === undefined ? { pk } : { pk, [attribute]: ids.toSorted() };
 }
 
-async function recordItem({ kind, record }: LocatedRecord): Promise<CrmItem> {
-  return kind === 'clients' ? clientItem(record) : { pk: itemKey(kind, record.id), record };
-}
-
 /** The keys of the pointers that lead to a record. @param item that of the record */
 function pointerKeys({ kind, record }: LocatedRecord, { e164 }: CrmItem): string[] {
   if (kind === 'connections') return 'logins' in record ? [crmKey.server(record.platform, record.host)] : [];
@@ -83,7 +79,8 @@ export async function serializeRecords(placed: readonly LocatedRecord[]) {
   const items: CrmItem[] = [];
   const owners = new Map<string, string[]>();
   for (const one of placed) {
-    const item = await recordItem(one);
+    const { kind, record } = one;
+    const item: CrmItem = kind === 'clients' ? await clientItem(record) : { pk: itemKey(kind, record.id), record };
     items.push(item);
     for (const key of pointerKeys(one, item)) owners.set(key, [...(owners.get(key) ?? []), one.record.id]);
   }

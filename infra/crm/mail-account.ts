@@ -10,15 +10,6 @@ import { orAbsent } from './explain.ts';
 /** SES refuses an id that is not one of its own, as other providers give them. */
 const NO_MAIL = /^(NotFound|BadRequest)Exception/;
 
-/** An address to which SES accepts emails and delivers none. */
-export interface SuppressedAddress {
-  address: string;
-  /** `BOUNCE` or `COMPLAINT`. */
-  reason: string;
-  /** ISO 8601, UTC. */
-  since: string;
-}
-
 /** What SES knows about addresses and emails. */
 export type MailAccount = ReturnType<typeof mailAccount>;
 
@@ -27,8 +18,11 @@ export function mailAccount(config: SESv2ClientConfig) {
   const client = new SESv2Client({ maxAttempts: 8, ...config });
 
   return {
-    /** @param address SES compares its local part exactly: the list may have another spelling */
-    async suppressed(address: string): Promise<SuppressedAddress | undefined> {
+    /**
+     * An address to which SES accepts emails and delivers none: its reason, `BOUNCE` or `COMPLAINT`, and since when.
+     * @param address SES compares its local part exactly: the list may have another spelling
+     */
+    async suppressed(address: string) {
       const command = new GetSuppressedDestinationCommand({ EmailAddress: address });
       const found = (await orAbsent(client.send(command)))?.SuppressedDestination;
       if (found === undefined) return undefined;

@@ -1,14 +1,6 @@
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { type Counter, waitMs } from '../../lib/limits/counter.ts';
 
-/** A limit that holds the next request. */
-export interface ReachedLimit {
-  /** The setting that sets it. */
-  setting: string;
-  /** Epoch milliseconds. */
-  until: number;
-}
-
 /** The settings of limits, by the kind of counter and its window. A pause has no window. */
 const SETTINGS: Readonly<Record<string, string>> = {
   'recipient pause': 'limits.resendSeconds',
@@ -25,10 +17,10 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The limits that hold the next request, the longest first.
+ * The limits that hold the next request, each with its setting and its end (epoch ms), the longest first.
  * @param items of the counters, as the table has them
  */
-export function reachedLimits(counters: readonly Counter[], items: readonly Item[], now: number): ReachedLimit[] {
+export function reachedLimits(counters: readonly Counter[], items: readonly Item[], now: number) {
   const reached = counters.flatMap((counter) => {
     const { pk, windows } = counter;
     const kind = pk.split('#', 1)[0];

@@ -5,13 +5,13 @@ import { dynamoRegistrations, type StoredRegistration } from '../../lib/records/
 import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { asciiEmail } from '../../lib/validators/email.ts';
-import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { readSettings } from '../settings.ts';
 import { logicalId, type TableName } from '../tables.ts';
 import { counted, type Terminal, wrong } from './command.ts';
 import { type MailAccount, mailAccount } from './mail-account.ts';
 import { findClientIds, listRecipients, type Person, parsePerson, readPepper } from './person.ts';
-import { type ReachedLimit, reachedLimits } from './reached-limits.ts';
+import { reachedLimits } from './reached-limits.ts';
 import { readContext } from './service-secrets.ts';
 import type { Target } from './target.ts';
 
@@ -138,7 +138,9 @@ async function showLimits(
   source: string | undefined,
   { print, cdkJson }: Terminal,
 ): Promise<void> {
-  const deployed = deployedSettings(target, cdkJson);
+  // The limits of a stack are those of `cdk.json`; the local service has the defaults.
+  const local = { limits: DEFAULT_LIMITS, channels: OTP_TYPES };
+  const deployed = target.stack === undefined ? local : readSettings(readContext(cdkJson));
   const pepper = await readPepper(target);
   const counters = limitCounters(deployed.limits);
   const now = Date.now();
@@ -164,15 +166,7 @@ async function showLimits(
     ]);
 }
 
-/** The limits of a stack are those of `cdk.json`; the local service has the defaults. */
-function deployedSettings(
-  { stack }: Target,
-  cdkJson: string,
-): { limits: typeof DEFAULT_LIMITS; channels: readonly Channel[] } {
-  return stack === undefined ? { limits: DEFAULT_LIMITS, channels: OTP_TYPES } : readSettings(readContext(cdkJson));
-}
-
-function describeLimits(reached: readonly ReachedLimit[]): string {
+function describeLimits(reached: ReturnType<typeof reachedLimits>): string {
   if (reached.length === 0) return 'no limit holds it.';
   const limits = reached.map(({ setting, until }) => `${setting} until ${new Date(until).toISOString()}`);
   return `held by ${limits.join(', ')}.`;

@@ -166,14 +166,13 @@ function serverCheck(connection: Connection): Check<ServerProbes> {
     try {
       const found = remarks(connection, await probes.report(connection));
       const entered = works(knowsPassword(connection.protocol) ? 'lets us in' : 'can be reached');
-      return [entered, ...found.map((remark) => remarkOutcome(id, remark))];
+      return [
+        entered,
+        ...found.map(({ about, says, ...rest }) => ({ subject: `${id} ${about}`, detail: says, ...rest })),
+      ];
     } catch (error) {
       if (!(error instanceof PlatformFailure)) throw error;
       return missing(`${error.kind} (${error.reason})`, `npm run crm -- check ${id} ${probes.place}`);
     }
   });
-}
-
-function remarkOutcome(id: string, { about, state, says, fix }: ReturnType<typeof remarks>[number]): CheckOutcome {
-  return { subject: `${id} ${about}`, state, detail: says, ...(fix === undefined ? {} : { fix }) };
 }

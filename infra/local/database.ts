@@ -60,7 +60,8 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
       name(call) {
         const operation = readOperation(call);
         const table = readParts(call).map((one) => one.table);
-        calls.push({ operation, table: table.join(','), ...(isRepeated(call) ? { repeated: true } : {}) });
+        const isRepeated = /attempt=(?!1;)/.test(String(call.headers['amz-sdk-request']));
+        calls.push({ operation, table: table.join(','), ...(isRepeated ? { repeated: true } : {}) });
         return operation;
       },
       async answer(call) {
@@ -122,11 +123,6 @@ function tableInput(kind: keyof DatabaseTables, TableName: string) {
     KeySchema: [key('HASH', 'pk'), ...(sortKey === undefined ? [] : [key('RANGE', sortKey)])],
     ...(isDue ? { GlobalSecondaryIndexes: [OVER_WHAT_IS_DUE] } : {}),
   };
-}
-
-/** Its client made it before. */
-function isRepeated({ headers }: Call): boolean {
-  return /attempt=(?!1;)/.test(String(headers['amz-sdk-request']));
 }
 
 function readOperation({ headers }: Call): string {

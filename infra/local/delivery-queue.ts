@@ -5,24 +5,11 @@ import type { BusEvent } from './stand-ins/events.ts';
 
 type Consumer = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 
-/** A pending event for the CRM. */
-export interface Delivery {
-  /** Of the thing that it is about. */
-  id: string;
-  type: string;
-  /** ISO 8601, of the event. */
-  at: string;
-  state: 'delivering' | 'waiting' | 'delivered' | 'undelivered';
-  /** How often it was delivered so far. */
-  deliveries: number;
-  /** Of one that waits, ISO 8601. */
-  next_at?: string;
-}
-
 interface Message {
   event: BusEvent;
-  state: Delivery['state'];
+  state: 'delivering' | 'waiting' | 'delivered' | 'undelivered';
   receiptHandle: string;
+  /** How often it was delivered so far. */
   deliveries: number;
   /** Epoch milliseconds. */
   visibleAt: number;
@@ -75,14 +62,15 @@ export class DeliveryQueue {
   }
 
   /** Oldest first. */
-  list(): Delivery[] {
+  list() {
     return this.#messages.map(({ event, state, deliveries, visibleAt }) => ({
+      /** Of the thing that it is about. */
       id: String(event.detail.id),
       type: event['detail-type'],
       at: event.time,
       state,
       deliveries,
-      ...(state === 'waiting' ? { next_at: new Date(visibleAt).toISOString() } : {}),
+      next_at: state === 'waiting' ? new Date(visibleAt).toISOString() : undefined,
     }));
   }
 

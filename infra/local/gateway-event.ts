@@ -24,7 +24,8 @@ export function gatewayEvent({ id, request, body, method, path, parameters }: Re
   const url = new URL(`http://localhost${request.url}`);
   const { cookie, connection, expect, 'transfer-encoding': _, ...kept } = request.headersDistinct;
   const headers = Object.fromEntries(Object.entries(kept).map(([name, values = []]) => [name, values.join(',')]));
-  const isText = isTextType(headers['content-type']);
+  // Of these media types the gateway passes the body on as text, else in base64.
+  const isText = /^\s*(text\/|application\/(json|xml|javascript)\s*(;|$))/i.test(headers['content-type'] ?? '');
   const cookies = cookie?.flatMap((value) => value.split(/;\s*/));
   const socketAddress = plainAddress(request.socket.remoteAddress ?? '');
 
@@ -70,11 +71,6 @@ function queryParameters({ searchParams }: URL): Record<string, string> {
   const query: Record<string, string> = {};
   for (const [name, value] of searchParams) query[name] = name in query ? `${query[name]},${value}` : value;
   return query;
-}
-
-/** The media types whose body the gateway passes on as text; every other one is passed in base64. */
-function isTextType(contentType = ''): boolean {
-  return /^\s*(text\/|application\/(json|xml|javascript)\s*(;|$))/i.test(contentType);
 }
 
 /** Locally the first address of `X-Forwarded-For`, without a port, is the caller's, so that one machine can be many. */

@@ -34,14 +34,6 @@ export interface GatewayOptions {
   integrationTimeoutMs?: number;
 }
 
-export interface Gateway {
-  /** Such as `http://localhost:3000`, on IPv4 and, if the machine has it, IPv6. */
-  url: string;
-  port: number;
-  /** Ends every connection at once. */
-  close(): Promise<void>;
-}
-
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Other origins whose pages may call the route. */
@@ -91,7 +83,7 @@ class GatewayAnswer extends Error {
  * timeouts and own answers of gateway and Lambda. It does not simulate IAM and JWT authorization: every caller of this
  * machine is admitted, and `requestContext.authorizer` is absent. It refuses pages of origins that are not allowed.
  */
-export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+export async function startGateway(options: GatewayOptions) {
   const app = fastify({
     genReqId: () => `${randomBytes(11).toString('base64url')}=`,
     frameworkErrors: (_error, _request, reply) => sendMessage(reply, 400, 'Bad Request'),
@@ -118,9 +110,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await app.ready();
 
   const { servers, port } = await listenOnLoopback((request, response) => app.routing(request, response), options.port);
+  /** Ends every connection at once. */
   const close = async () => {
     await Promise.all([...servers.map(closed), app.close()]);
   };
+  // On IPv4 and, if the machine has it, IPv6.
   return { url: `http://localhost:${port}`, port, close };
 }
 
@@ -194,17 +188,14 @@ async function invoke(route: Route, event: GatewayEvent, integrationTimeoutMs: n
     timer = setTimeout(() => reject(new GatewayAnswer(status, message)), ms);
   });
   try {
-    return structuredResult(await Promise.race([callHandler(route, event, endsAt), timeout]));
+    // A handler may throw before it returns a promise.
+    const result = (async () => route.handler(event, lambdaContext(route.functionName, endsAt)))();
+    return structuredResult(await Promise.race([result, timeout]));
   } catch (error) {
     throw error instanceof GatewayAnswer ? error : new GatewayAnswer(500, 'Internal Server Error');
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Asynchronous in any case: a handler may throw before it returns a promise. */
-async function callHandler({ handler, functionName }: Route, event: GatewayEvent, endsAt: number): Promise<unknown> {
-  return handler(event, lambdaContext(functionName, endsAt));
 }
 
 /** @throws Error if it has no status: the functions name it */

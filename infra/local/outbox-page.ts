@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { type LiveSources, watchState } from './live-state.ts';
 import { nameParameter } from './local-answers.ts';
 import type { Outbox } from './outbox.ts';
@@ -22,7 +22,8 @@ export function outboxRoutes(app: FastifyInstance, sources: LiveSources & { outb
   const { outbox } = sources;
   app.get('/outbox', (request, reply) => {
     reply.header('vary', 'accept');
-    return prefersHtml(request) ? sendPage(reply, 'outbox') : reply.send(outbox.list());
+    // Browsers ask for HTML; curl and other programs get JSON.
+    return /\btext\/html\b/i.test(request.headers.accept ?? '') ? sendPage(reply, 'outbox') : reply.send(outbox.list());
   });
   app.delete('/outbox', (_request, reply) => {
     outbox.clear();
@@ -38,11 +39,6 @@ export function outboxRoutes(app: FastifyInstance, sources: LiveSources & { outb
   app.get('/live', { exposeHeadRoute: false }, (_request, reply) =>
     reply.header('content-type', 'text/event-stream; charset=utf-8').send(Readable.from(liveEvents(sources))),
   );
-}
-
-/** True for a browser; curl and other programs get JSON. */
-function prefersHtml({ headers }: FastifyRequest): boolean {
-  return /\btext\/html\b/i.test(headers.accept ?? '');
 }
 
 /**

@@ -29,13 +29,15 @@ class UsageError extends Error {
  */
 export async function startOptions(environment: NodeJS.ProcessEnv): Promise<ServiceOptions> {
   const { CRM_FILE: crmFile } = environment;
+  // npm changes to the project's directory.
+  const folder = (isNpmStart(environment) && environment.INIT_CWD) || '.';
   return {
     port: parsePort(environment.PORT ?? DEFAULT_PORT),
     environment: { ...readSettings(environment), ...readProvider(environment) },
     ...crmWebhook(environment),
     ...readProviderKey(environment),
     allowedOrigins: parseOrigins(environment.ALLOWED_ORIGINS),
-    ...(crmFile ? { records: await readCrmFile(resolve(folderOfCaller(environment), crmFile)) } : {}),
+    ...(crmFile ? { records: await readCrmFile(resolve(folder, crmFile)) } : {}),
   };
 }
 
@@ -131,11 +133,6 @@ function parseOrigins(given: string | undefined): string[] {
   if (values === undefined)
     throw new UsageError(`A setting is not valid: ${faults.join('; ').replace(/^\w+/, 'ALLOWED_ORIGINS')}`);
   return values.allowedOrigins;
-}
-
-/** The person's directory: npm changes to the project's. */
-function folderOfCaller(environment: NodeJS.ProcessEnv): string {
-  return (isNpmStart(environment) && environment.INIT_CWD) || '.';
 }
 
 async function readCrmFile(path: string): Promise<CrmFile> {

@@ -22,14 +22,11 @@ export async function readParameters(
   const query = new URLSearchParams(search.replaceAll('+', '%2B'));
   const parameters: Parameters = {};
   for (const [name, value] of query) {
-    parameters[JSON_NAMES[name] ?? name.charAt(0).toUpperCase() + name.slice(1)] = unescaped(value);
+    // A backslash before `=`, `|`, linefeed or itself goes away; before anything else it stays.
+    const unescaped = value.replace(/\\([\\=|\n])/g, '$1');
+    parameters[JSON_NAMES[name] ?? name.charAt(0).toUpperCase() + name.slice(1)] = unescaped;
   }
   return { path, query, parameters: { ...parameters, ...flat(await text(request)) } };
-}
-
-/** A backslash before `=`, `|`, linefeed or itself goes away; before anything else it stays. */
-function unescaped(value: string): string {
-  return value.replace(/\\([\\=|\n])/g, '$1');
 }
 
 function flat(body: string): Parameters {

@@ -47,7 +47,8 @@ export async function startCrm({ keys, faults }: CrmOptions) {
     const at = new Date().toISOString();
     if (!messages.has(id)) messages.set(id, { id, type, at, data });
     if (type === 'RegistrationConfirmed' && data.email_taken !== true && !clients.has(id)) {
-      const client = { id: newClientId(), name: String(data.name), email: String(data.email) };
+      const newId = `C${randomBytes(4).toString('hex').slice(1).toUpperCase()}`;
+      const client = { id: newId, name: String(data.name), email: String(data.email) };
       clients.set(id, { ...client, registration_id: id, at });
     }
     if (fault?.kind === 'reply_lost') throw new Error('The connection breaks.');
@@ -71,10 +72,6 @@ export async function startCrm({ keys, faults }: CrmOptions) {
     /** The accepted messages, oldest first; a duplicate counts once. */
     received: () => [...messages.values()],
   });
-}
-
-function newClientId(): string {
-  return `C${randomBytes(4).toString('hex').slice(1).toUpperCase()}`;
 }
 
 /** @throws ServiceError 401 if a call of the service is signed with none of the keys */

@@ -52,8 +52,6 @@ const ATTRIBUTES: Record<string, { type: string; rule: RegExp }> = {
   'AWS.SNS.SMS.SenderID': { type: 'String', rule: /^(?=.*[A-Za-z])[A-Za-z0-9]([A-Za-z0-9-]{0,9}[A-Za-z0-9])?$/ },
   'AWS.SNS.SMS.MaxPrice': { type: 'Number', rule: /^\d+(\.\d+)?$/ },
   'AWS.MM.SMS.OriginationNumber': { type: 'String', rule: /^\+?\d{5,15}$/ },
-  'AWS.MM.SMS.EntityId': { type: 'String', rule: /^.{1,50}$/ },
-  'AWS.MM.SMS.TemplateId': { type: 'String', rule: /^.{1,50}$/ },
 };
 const ANY_ATTRIBUTE = { type: 'String', rule: /./ };
 

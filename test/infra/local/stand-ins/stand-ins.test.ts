@@ -117,7 +117,6 @@ const SNS: Contract = {
     ['a sender id', attribute('AWS.SNS.SMS.SenderID', 'EXMARKETS'), RECORDED_TEXT],
     ['a price', attribute('AWS.SNS.SMS.MaxPrice', '0.50', 'Number'), RECORDED_TEXT],
     ['an origination number', attribute('AWS.MM.SMS.OriginationNumber', '+441234567890'), RECORDED_TEXT],
-    ['an entity of India', attribute('AWS.MM.SMS.EntityId', '1101234567890'), RECORDED_TEXT],
     [
       'a message to the topic',
       toTopic(TOPIC, JSON.stringify(POPUP)),
@@ -134,7 +133,7 @@ const SNS: Contract = {
     ['a sender id of 12 characters', attribute('AWS.SNS.SMS.SenderID', 'ABCDEFGHIJKL'), INVALID_TEXT],
     ['a price as a string', attribute('AWS.SNS.SMS.MaxPrice', '0.50'), INVALID_TEXT],
     ['an origination number with letters', attribute('AWS.MM.SMS.OriginationNumber', 'EXAMPLE'), INVALID_TEXT],
-    ['an empty attribute', attribute('AWS.MM.SMS.EntityId', ''), INVALID_TEXT],
+    ['an empty attribute', attribute('AWS.MM.SMS.Other', ''), INVALID_TEXT],
   ],
 };
 
