@@ -1,207 +1,252 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type AccountAnswer, type AccountCall, accountBody, CALLER } from '../support/account-calls.ts';
-import { CONNECTIONS, type ConnectionId, firstRange, isKeyed } from '../support/account-connections.ts';
-import { type AccountWorld, startAccountWorld } from '../support/account-world.ts';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import type { Fault } from '../../infra/local/faults.ts';
+import { type AccountAnswer, accountBody } from '../support/account-calls.ts';
+import { CONNECTIONS, type ConnectionId } from '../support/account-connections.ts';
+import type { AccountWorld, Target } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
 import { marksOf } from '../support/secret-search.ts';
-
-const ANN = {
-  id: 'CLIENT01',
-  email: 'annegret@mailbox.example',
-  name: 'Annegret Leewarden',
-  phone: { country_code: '44', number: '7400123456' },
-  country: 'GB',
-  language: 'de',
-};
-const CLIENTS = [ANN, { id: 'CLIENT02', email: 'ignatius@mailbox.example', name: 'Ignatius Pérezmarín' }];
-const ALL = Object.keys(CONNECTIONS) as ConnectionId[];
-const KEYED = ALL.filter(isKeyed);
-/** One connection of each protocol. */
-const LIVE = ['tp5-live', 'reg-live', 'gw-live'] as const;
-const GIVEN = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
-
-let world: AccountWorld;
-beforeAll(async () => {
-  world = await startAccountWorld({ bundles: await bundleInto(inject('bundles')), clients: CLIENTS });
-});
-afterAll(async () => {
-  await world.close();
-});
-
-const ask = (on: ConnectionId, more: Record<string, unknown> = {}, call: Partial<AccountCall> = {}) =>
-  world.ask({ body: accountBody(on, more), ...call });
-const serverOf = (on: ConnectionId) => world.servers[CONNECTIONS[on].server];
-const accountOf = (on: ConnectionId, { body }: AccountAnswer) =>
-  serverOf(on)
-    .accounts()
-    .find(({ login }) => login === body.login);
-/** The rights of the two passwords of an answer. */
-const access = (on: ConnectionId, { body }: AccountAnswer) =>
-  (['master_password', 'investor_password'] as const).map((name) =>
-    serverOf(on).access(Number(body.login), String(body[name])),
-  );
-
-describe.each(ALL)('An account on %s', (on) => {
-  const { version, group, account_type_id } = CONNECTIONS[on];
-
-  it('is opened with the data of the request and its client, and is recorded', async () => {
-    const answer = await ask(on, { leverage: 500, enable_rebate: true, rebate_user_id: 'CLIENT02' });
-    expect(answer).toMatchObject({
-      status: 200,
-      headers: {
-        'content-type': 'application/json',
-        'cache-control': 'no-store',
-        'x-content-type-options': 'nosniff',
-        'x-request-id': expect.stringMatching(/./),
-      },
-    });
-    expect(answer.headers).not.toHaveProperty('idempotent-replayed');
-    expect(answer.body).toEqual({
-      login: expect.any(Number),
-      master_password: expect.stringMatching(/^[\x21-\x7e]{12}$/),
-      investor_password: expect.stringMatching(/^[\x21-\x7e]{12}$/),
-    });
-    expect(access(on, answer)).toEqual(['master', 'investor']);
-    const account = accountOf(on, answer);
-    const balance = { 'tp5-demo': 10_000, 'reg-demo': 5_000, 'gw-demo': 5_000 }[on as string] ?? 0;
-    const { name, email } = ANN;
-    expect(account).toMatchObject({ group, leverage: 500, name, email, readonly: false, balance });
-    const { login } = answer.body;
-    if (isKeyed(on)) {
-      const { from, to } = firstRange(on);
-      expect(login).toBeGreaterThanOrEqual(from);
-      expect(login).toBeLessThanOrEqual(to);
-    }
-    const record = (await world.records('CLIENT01')).find((one) => one.login === login && one.connection_id === on);
-    expect(record).toEqual({
-      pk: 'CLIENT01',
-      sk: `${version}#${on}#${login}`,
-      user_id: 'CLIENT01',
-      version,
-      connection_id: on,
-      login,
-      group,
-      leverage: 500,
-      ...(account_type_id === undefined ? {} : { account_type_id }),
-      enable_readonly: false,
-      enable_rebate: true,
-      rebate_user_id: 'CLIENT02',
-      operation_id: account?.comment,
-      caller: CALLER,
-      opened_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-    });
-  });
-});
-
-describe.each(KEYED)('On %s', (on) => {
-  it('the caller may choose the login and disable trading', async () => {
-    const login = 700_123 + KEYED.indexOf(on);
-    const answer = await ask(on, { login, enable_readonly: true });
-    expect(answer).toMatchObject({ status: 200, body: { login } });
-    expect(accountOf(on, answer)).toMatchObject({ readonly: true });
-    expect(await ask(on, { login })).toMatchObject({ status: 409, body: { type: 'login_taken' } });
-  });
-
-  it('the login of a stranger’s account is taken, and nothing is sent', async () => {
-    serverOf(on).populate({ group: 'standard', from: 800_000, count: 10 });
-    const { commands } = serverOf(on);
-    expect(await ask(on, { login: 800_005 })).toMatchObject({ status: 409, body: { type: 'login_taken' } });
-    expect(
-      serverOf(on)
-        .accounts()
-        .map(({ login }) => login),
-    ).not.toContain(800_005);
-    // One look-up; a gateway is also asked for the password.
-    expect(serverOf(on).commands - commands).toBeLessThanOrEqual(2);
-  });
-});
-
-it('A key belongs to its caller and its client', async () => {
-  const call = { body: accountBody('tp5-live'), key: randomUUID() };
-  const calls = [call, { ...call, caller: 'arn:aws:iam::000000000000:user/other' }, { ...call, userId: 'CLIENT02' }];
-  const logins: unknown[] = [];
-  for (const one of [...calls, ...calls]) logins.push((await world.ask(one)).body.login);
-  expect(new Set(logins.slice(0, 3)).size).toBe(3);
-  expect(logins.slice(3)).toEqual(logins.slice(0, 3));
-});
+import { newClient, WorldPool } from '../support/world-pool.ts';
 
 /**
- * Holds the calls to the database until this many wait, round after round: a call that waits for another one of its
- * round would never come.
- * @returns the calls, and whether the command came before any further call
+ * Every step of an opening, with faults: the answer follows the contract and comes in time, the next request works, and
+ * a retry gets the one account. The meaning of each answer is tested at the platforms, and its consequence in
+ * `drive.test.ts`; here each kind occurs once where its effect differs.
  */
-async function inRounds(on: ConnectionId, call: Partial<AccountCall>, sizes: readonly number[]) {
-  const server = serverOf(on);
-  const [commands, calls] = [server.commands, world.database.calls.length];
-  const newCalls = () => world.database.calls.slice(calls).filter(({ repeated }) => repeated !== true);
-  const held: (() => void)[] = [];
-  let isHolding = true;
-  let commandsThen: number | undefined;
-  world.faults.dynamodb.onCall = () => {
-    // On a busy machine a client repeats a call.
-    if (world.database.calls.at(-1)?.repeated === true) return undefined;
-    if (isHolding) return new Promise<void>((resolve) => void held.push(resolve));
-    commandsThen ??= server.commands;
-    return undefined;
-  };
-  const pending = world.send({ body: accountBody(on), ...call });
-  let passed = 0;
-  for (const [index, size] of sizes.entries()) {
-    while (held.length < size) await sleep(1);
-    passed += size;
-    isHolding = index < sizes.length - 1;
-    for (const release of held.splice(0)) release();
-  }
-  const answer = await pending.answer;
-  world.faults.dynamodb.onCall = () => undefined;
-  const all = newCalls().map(({ operation, table }) => `${operation} ${table}`);
-  const rest = all.slice(passed);
-  return { first: all.slice(0, passed), rest, answer, isCommandNext: (commandsThen ?? 0) > commands };
+
+type AnyFault = Omit<Fault, 'times'> & { times?: number };
+interface Step {
+  on?: ConnectionId;
+  target: Target;
+  /** More fields of the request. */
+  more?: Record<string, unknown>;
+  /** The first call of this step, counted from 0. */
+  after?: number;
+  /** Starts without a session and without secrets in memory; or with a session that the server has forgotten. */
+  session?: 'none' | 'forgotten';
+  /** With all the time that a deployed function has. */
+  isSlow?: true;
+  /** The step that the log of the failure names. */
+  logs?: string;
 }
+/** The first answer; how many accounts the client has then; the answer to a retry. */
+type Outcome = [first: string, accounts: number, retry: string];
+type Row = [title: string, Step, AnyFault, Outcome];
 
-describe.each(LIVE)('An opening on %s', (on) => {
-  it('that is answered again makes three calls, and none to the server; its key is its client’s alone', async () => {
-    const call = { body: accountBody(on, GIVEN), key: `again-${on}` };
-    const first = await world.ask(call);
-    expect(first.body).toMatchObject(GIVEN);
-    const [commands, calls] = [serverOf(on).commands, world.database.calls.length];
-    expect(await world.ask(call)).toMatchObject({ body: first.body, headers: { 'idempotent-replayed': 'true' } });
-    expect(serverOf(on).commands).toBe(commands);
-    expect(world.database.calls.slice(calls)).toHaveLength(3);
-    const other = await world.ask({ ...call, userId: 'CLIENT02' });
-    expect(accountOf(on, other)).toMatchObject({ name: 'Ignatius Pérezmarín' });
-  });
+const UNAVAILABLE = '503 platform_unavailable';
+const UNKNOWN = '504 account_outcome_unknown';
+const opened: Outcome = ['200', 1, '200'];
+const unavailable: Outcome = [UNAVAILABLE, 0, '200'];
+const platformRefused: Outcome = ['502 platform_refused', 0, '200'];
+const internalError: Outcome = ['500 internal_error', 0, '200'];
+const unknown: Outcome = [UNKNOWN, 0, '200'];
+const forOperators = (accounts: number): Outcome => [UNKNOWN, accounts, '409 account_outcome_unknown'];
 
-  it.each([undefined, 'once'])('makes two trips to the database before its one command, key: %s', async (key) => {
-    await ask(on);
-    const [commands, sessions] = [serverOf(on).commands, world.servers.tp5.sessions];
-    const call = key === undefined ? {} : { key: `${key}-${on}-trips` };
-    const { first, rest, answer, isCommandNext } = await inRounds(on, call, [2, 1]);
-    expect(answer?.status).toBe(200);
-    expect(isCommandNext).toBe(true);
-    expect(first.slice(0, 2).toSorted()).toEqual(['BatchGetItem crm', 'PutItem operations']);
-    const reservation = 'TransactWriteItems operations,logins';
-    const state = 'UpdateItem operations';
-    expect(first.slice(2)).toEqual([isKeyed(on) ? reservation : state]);
-    // The plug-in chooses the login: it is reserved with the answer.
-    expect(rest.toSorted()).toEqual(['PutItem accounts', isKeyed(on) ? state : reservation, state].toSorted());
-    expect(serverOf(on).commands - commands).toBe(1);
-    expect(world.servers.tp5.sessions).toBe(sessions);
-  });
+const ALWAYS = 1_000;
+/** The time of a function whose server does not answer, in milliseconds. It stops working four seconds earlier. */
+const SHORT_MS = 9_000;
+const DEPLOYED_MS = 29_000;
+const ANSWER_SECONDS = 25;
+const NOTICES = { send_email: true, send_pop_up: true };
+
+const refused: AnyFault = { kind: 'refused' };
+const lost: AnyFault = { kind: 'reply_lost' };
+const silent: AnyFault = { kind: 'silence' };
+const hanging: AnyFault = { kind: 'slow', ms: 60_000, times: ALWAYS };
+const code = (number: number): AnyFault => ({ kind: 'retcode', code: number });
+const always = (fault: AnyFault): AnyFault => ({ ...fault, times: ALWAYS });
+
+const SERVICES: Row[] = [
+  ['the claim', { target: 'dynamodb' }, refused, internalError],
+  ['the claim and the records, which hang', { target: 'dynamodb' }, hanging, internalError],
+  ['the reservation', { target: 'dynamodb', after: 2 }, refused, internalError],
+  ['the reservation, which hangs', { target: 'dynamodb', after: 2 }, hanging, internalError],
+  ['the record and the state', { target: 'dynamodb', after: 3 }, { ...refused, times: 2 }, opened],
+  ['the record and the state, which hang', { target: 'dynamodb', after: 3 }, hanging, opened],
+  ['the last state', { target: 'dynamodb', after: 5 }, refused, opened],
+  ['both secrets', { target: 'secrets', session: 'none' }, { ...refused, times: 2 }, internalError],
+  ['the secret of the platform, which hangs', { target: 'secrets', after: 1, session: 'none' }, hanging, unavailable],
+  ...(['ses', 'sns', 'events'] as const).flatMap((target): Row[] => [
+    [target, { target, more: NOTICES }, always(refused), opened],
+    [`${target}, which hangs`, { target, more: NOTICES }, hanging, opened],
+  ]),
+];
+
+let logins = 820_000;
+/** A login of the caller is looked up first. */
+const withLogin = (on: ConnectionId): Step => {
+  logins += 1;
+  return { on, target: CONNECTIONS[on].server, more: { login: logins }, after: 1 };
+};
+/** The commands of a platform. If one names the login, a lost answer is resolved within the request. */
+const COMMANDS: Row[] = [
+  ...(['tp5-live', 'gw-live', 'reg-live'] as const).map(
+    (on): Row => [`the connection to ${on}`, { on, target: CONNECTIONS[on].server }, { kind: 'down' }, unavailable],
+  ),
+  [
+    'the authentication',
+    { target: 'tp5', session: 'forgotten' },
+    { kind: 'session_dropped', step: 'authentication' },
+    unavailable,
+  ],
+  ['the opening, throttled', { target: 'tp5' }, { kind: 'throttled' }, unavailable],
+  ['the opening, refused', { target: 'tp5' }, refused, platformRefused],
+  ['the opening, with a lost answer', { target: 'tp5' }, { ...lost, times: 2 }, opened],
+  ['the opening, executed late', { target: 'tp5' }, { kind: 'late', ms: 1_500 }, opened],
+  ['the opening, with a silent server', { target: 'tp5' }, silent, opened],
+  ['the opening, with a server that is silent for good', { target: 'tp5' }, always(silent), unknown],
+  ['the opening, with an unreadable answer', { target: 'tp5' }, { kind: 'garbage' }, opened],
+  ['the opening, with a login that exists', { target: 'tp5' }, code(3004), opened],
+  ['the opening, with a password', { target: 'tp5' }, code(3006), ['400 password_rejected', 0, '200']],
+  ['the opening of a caller’s login, with a lost answer', withLogin('tp5-live'), lost, opened],
+  ['the opening of a caller’s login, which exists', withLogin('tp5-live'), code(3004), ['409 login_taken', 0, '200']],
+  ['the opening on a gateway, with a lost answer', { on: 'gw-live', target: 'gw' }, lost, opened],
+  ['the opening of a caller’s login on a gateway', withLogin('gw-live'), lost, opened],
+  ['the opening on a plug-in, with a lost answer', { on: 'reg-live', target: 'reg' }, lost, forOperators(1)],
+  [
+    'the opening on a plug-in, dropped',
+    { on: 'reg-live', target: 'reg' },
+    { kind: 'session_dropped' },
+    forOperators(0),
+  ],
+  ...[refused, lost, silent].map(
+    (fault): Row => [
+      `the deposit, ${fault.kind}`,
+      { on: 'tp5-demo', target: 'tp5', after: 1, logs: 'deposit' },
+      fault,
+      opened,
+    ],
+  ),
+];
+/** With all the time that a deployed function has. */
+const DEPLOYED: Row[] = [
+  ['a server that is silent for good', { target: 'tp5', isSlow: true }, always(silent), unknown],
+  ['a plug-in that is silent', { on: 'reg-live', target: 'reg', isSlow: true }, silent, forOperators(0)],
+  [
+    'an opening and a deposit that take long',
+    { on: 'tp5-demo', target: 'tp5', isSlow: true },
+    { kind: 'slow', ms: 5_000, times: 2 },
+    opened,
+  ],
+  ['a database that hangs', { target: 'dynamodb', isSlow: true }, hanging, internalError],
+];
+
+const WORLDS = 6;
+vi.setConfig({ maxConcurrency: WORLDS });
+const ANN = { id: 'CLIENT01', email: 'annegret@mailbox.example', name: 'Annegret Leewarden' };
+let pool: WorldPool;
+beforeAll(async () => {
+  const bundles = await bundleInto(inject('bundles'), 'settle-operations');
+  pool = new WorldPool(WORLDS, { bundles, clients: [ANN] });
+});
+afterAll(async () => {
+  await pool.close();
 });
 
-it('In the end no password and no secret is in a table, a log line, a message or a refusal, and no client’s data in a log line or a refusal', async () => {
-  await ask('tp5-live', { send_email: true, send_pop_up: true });
-  await ask('tp5-live', { leverage: 0 });
-  // There is something to find.
-  const { tables, log, messages, refusals } = await world.written();
-  expect(tables).toContain('"done"');
-  expect(log).toMatch(/AccountOpened[\s\S]*CloudWatchMetrics/);
-  for (const mark of marksOf(ANN)) expect(tables).toContain(mark);
-  expect(messages).toContain('annegret@mailbox.example');
-  expect(refusals).toContain('validation_failed');
-  expect(world.passwords.size).toBeGreaterThan(30);
-  expect(await world.leaks()).toEqual([]);
+describe.concurrent('A fault at', () => {
+  it.each([...DEPLOYED, ...SERVICES, ...COMMANDS])('%s', (_, step, fault, outcome) =>
+    pool.use((world) => walk(world, step, fault, outcome)),
+  );
+});
+
+const wordOf = ({ status, body }: AccountAnswer) => (status === 200 ? '200' : `${status} ${body.type}`);
+
+async function walk(world: AccountWorld, step: Step, fault: AnyFault, [first, count, retry]: Outcome) {
+  const { on = 'tp5-live', target, after = 0, more, session, isSlow, logs } = step;
+  const server = world.servers[CONNECTIONS[on].server];
+  const client = await newClient(world);
+  const call = { userId: client.id, body: accountBody(on, more), key: `key-${client.id}` };
+  const accounts = () => server.accounts().filter(({ email }) => email === client.email);
+  // A process with a session.
+  expect(wordOf(await world.ask({ body: accountBody(on) }))).toBe('200');
+  if (session === 'none') await world.environments.retire();
+  if (session === 'forgotten') world.servers.tp5.forgetSessions();
+  world.faults[target].set({ times: 1, after, ...fault });
+
+  const began = performance.now();
+  const answer = await world.ask({ ...call, ms: isSlow ? DEPLOYED_MS : SHORT_MS });
+  if (isSlow) expect((performance.now() - began) / 1_000).toBeLessThan(ANSWER_SECONDS);
+  expect(wordOf(answer)).toBe(first);
+  expect(accounts()).toHaveLength(count);
+  if (first === UNKNOWN) expect(answer.body.operation_id).toMatch(/^[0-9a-f-]{36}$/);
+  const isRetried = first === UNAVAILABLE || (first === UNKNOWN && retry === '200');
+  expect(Number(answer.headers['retry-after'] ?? 0) > 0).toBe(isRetried);
+
+  if (fault.times === ALWAYS || session === 'none') world.faults[target].clear();
+  expect(wordOf(await world.ask({ body: accountBody(on) }))).toBe('200');
+  let last = await world.ask(call);
+  while (wordOf(last) === '409 request_in_progress') {
+    await sleep(1_000);
+    last = await world.ask(call);
+  }
+  expect(wordOf(last)).toBe(retry);
+  if (retry !== '200') return;
+  if (first === '200') expect(last.body).toEqual(answer.body);
+  const { login, master_password, investor_password } = last.body;
+  const failure = new RegExp(`"OperationNotSettled".*"step":"${logs}".*"login":${login}\\b`);
+  if (logs !== undefined) expect(world.environments.log.join('')).toMatch(failure);
+  expect(accounts()).toMatchObject([{ login }]);
+  expect(server.access(Number(login), String(master_password))).toBe('master');
+  expect(server.access(Number(login), String(investor_password))).toBe('investor');
+  await complete(world, client.id, () => accounts()[0]?.balance === (on === 'tp5-demo' ? 10_000 : 0));
+}
+
+/** The settler completes the account; a payment that may have been lost is reported after a day instead. */
+async function complete(world: AccountWorld, userId: string, isPaid: () => boolean) {
+  await world.clock.pass(61_000);
+  expect((await world.settle().outcome).kind).toBe('answer');
+  if (!isPaid()) {
+    await world.clock.pass(25 * 60 * 60_000);
+    await world.settle().outcome;
+    expect(world.environments.log.some((line) => line.includes('DepositFailed') && line.includes(userId))).toBe(true);
+  }
+  const [record, ...others] = await world.records(userId);
+  expect(others).toEqual([]);
+  expect(world.published()).toContain(record?.operation_id);
+}
+
+describe.concurrent('An account', () => {
+  it.each(['tp5-live', 'gw-live'] as const)('on %s at the login of a stranger is refused, and nothing is sent', (on) =>
+    pool.use(async (world) => {
+      const server = world.servers[CONNECTIONS[on].server];
+      server.populate({ group: 'standard', from: 800_000, count: 10 });
+      const [commands, { length }] = [server.commands, server.accounts()];
+      expect(wordOf(await world.ask({ body: accountBody(on, { login: 800_005 }) }))).toBe('409 login_taken');
+      expect(server.accounts()).toHaveLength(length);
+      // One look-up; a gateway is also asked for the password.
+      expect(server.commands - commands).toBeLessThanOrEqual(2);
+    }),
+  );
+
+  it('is that of its key, caller and client: a repeat makes three calls to the database, and none to the server', () =>
+    pool.use(async (world) => {
+      const [one, other] = [await newClient(world), await newClient(world)];
+      const call = { userId: one.id, body: accountBody('tp5-live'), key: randomUUID() };
+      const calls = [call, { ...call, caller: 'arn:aws:iam::000000000000:user/other' }, { ...call, userId: other.id }];
+      const answers: AccountAnswer[] = [];
+      for (const first of calls) answers.push(await world.ask(first));
+      expect(new Set(answers.map(({ body }) => body.login)).size).toBe(3);
+      const [commands, made] = [world.servers.tp5.commands, world.database.calls.length];
+      for (const [index, again] of calls.entries()) {
+        const replayed = { 'idempotent-replayed': 'true' };
+        expect(await world.ask(again)).toMatchObject({ body: answers[index]?.body, headers: replayed });
+      }
+      expect([world.servers.tp5.commands, world.database.calls.length]).toEqual([commands, made + 9]);
+    }));
+
+  it('leaves no password and no secret in a table, a log line, a message or a refusal, and no client’s data in the last', () =>
+    pool.use(async (world) => {
+      await world.ask({ body: accountBody('tp5-live', NOTICES) });
+      await world.ask({ body: accountBody('tp5-live', { leverage: 0 }) });
+      // There is something to find; each world is searched again when it ends.
+      const { tables, log, messages, refusals } = await world.written();
+      expect(tables).toContain('"done"');
+      expect(log).toMatch(/AccountOpened[\s\S]*CloudWatchMetrics/);
+      for (const mark of marksOf(ANN)) expect(tables).toContain(mark);
+      expect(messages).toContain(ANN.email);
+      expect(refusals).toContain('validation_failed');
+      expect(world.passwords.size).toBeGreaterThan(1);
+      expect(await world.leaks()).toEqual([]);
+    }));
 });

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
-import { callerName } from '../../lib/http/caller.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { CONNECTIONS, type ConnectionId } from './account-connections.ts';
 import type { Outcome } from './environments.ts';
@@ -23,9 +22,8 @@ export interface AccountAnswer {
   body: Record<string, unknown>;
 }
 
-const CRM_ARN = 'arn:aws:iam::000000000000:user/crm';
 /** The default caller. */
-export const CALLER = callerName({ iam: { userArn: CRM_ARN } }) ?? 'unknown';
+const CRM_ARN = 'arn:aws:iam::000000000000:user/crm';
 
 /** A minimal request for an account. */
 export function accountBody(connection: ConnectionId, more: Record<string, unknown> = {}): Record<string, unknown> {

@@ -1,24 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { retryAfterRule } from '../../infra/openapi/problems.ts';
+import { PROBLEM_TYPES, retryAfterRule } from '../../infra/openapi/problems.ts';
 import type { ProblemType } from '../../lib/problem.ts';
 
 /** The parts of the OpenAPI document that are read here. */
-interface Document {
-  paths: Record<string, Record<string, OperationDocument>>;
-  components: { schemas: Record<string, unknown>; headers: Record<string, HeaderDocument> };
+interface AnswerDocument {
+  headers?: Record<string, Reference>;
+  content?: Record<string, { schema: object }>;
 }
 interface OperationDocument {
   operationId: string;
-  requestBody?: { content: Record<string, { schema: unknown }> };
+  requestBody?: { content: Record<string, { schema: object }> };
   responses: Record<string, AnswerDocument>;
 }
-interface AnswerDocument {
-  headers?: Record<string, Reference>;
-  content?: Record<string, { schema: unknown }>;
-}
-interface HeaderDocument {
-  schema: { type: string };
+interface Document {
+  paths: Record<string, Record<string, OperationDocument>>;
+  components: { schemas: Record<string, object>; headers: Record<string, { schema: { type: string } }> };
 }
 interface Reference {
   $ref: string;
@@ -32,9 +29,7 @@ const STANDARD = ['cache-control', 'x-request-id', 'x-content-type-options', 'st
 /** Headers of the service: each sent one must be documented. */
 const OURS = [...STANDARD, 'retry-after', 'idempotent-replayed'];
 
-const document = JSON.parse(
-  readFileSync(new URL('../../infra/openapi.json', import.meta.url), 'utf8'),
-) as unknown as Document;
+const document: Document = JSON.parse(readFileSync(new URL('../../infra/openapi.json', import.meta.url), 'utf8'));
 const FORMATS = {
   uuid: /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/,
   'idn-email': /@/,
@@ -114,82 +109,68 @@ function answerDifferences(
 ): string[] {
   const documented = operation.responses[status];
   if (documented === undefined) return [`status ${status} is not documented for ${operation.operationId}`];
-  const { differences, type } = bodyDifferences(documented, status, headers, bodyText);
-  return [...differences, ...headerDifferences(documented, status, headers, type)];
-}
-
-/** @returns the differences of the body, and its problem type if it is a problem */
-function bodyDifferences(
-  { content }: AnswerDocument,
-  status: number,
-  headers: AnswerHeaders,
-  bodyText: string,
-): { differences: string[]; type?: ProblemType } {
+  const { content } = documented;
   const contentType = headerValue(headers, 'content-type');
   if (content === undefined) {
-    const differences = bodyText === '' ? [] : ['has a body, and none is documented'];
-    return {
-      differences: contentType === undefined ? differences : [...differences, 'has a content type without a body'],
-    };
+    return [
+      ...(bodyText === '' ? [] : ['has a body, and none is documented']),
+      ...(contentType === undefined ? [] : ['has a content type without a body']),
+      ...headerDifferences(documented, status, headers),
+    ];
   }
   const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? 'no content type';
-  const media = content[mediaType];
-  if (media === undefined) return { differences: [`${mediaType} is not documented`] };
-  let body: unknown;
-  try {
-    body = JSON.parse(bodyText);
-  } catch {
-    return { differences: ['the body is not JSON'] };
-  }
-  if (mediaType !== PROBLEM) {
-    const isGateways = status >= 400;
-    return {
-      differences: schemaDifferences(isGateways ? { $ref: '#/components/schemas/GatewayMessage' } : media.schema, body),
-    };
-  }
-  return problemDifferences(media.schema, status, headerValue(headers, 'x-request-id'), body);
+  const schema = content[mediaType]?.schema;
+  const body = parsed(bodyText);
+  const type = mediaType === PROBLEM ? String(Object(body).type) : undefined;
+  const differences = (() => {
+    if (schema === undefined) return [`${mediaType} is not documented`];
+    if (body === undefined) return ['the body is not JSON'];
+    if (type !== undefined) return problemDifferences(schema, type, status, headerValue(headers, 'x-request-id'), body);
+    return schemaDifferences(status >= 400 ? { $ref: '#/components/schemas/GatewayMessage' } : schema, body);
+  })();
+  return [...differences, ...headerDifferences(documented, status, headers, type as ProblemType | undefined)];
 }
 
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** By the schema of its type: of all that may be answered, an error would list those of every type. */
 function problemDifferences(
-  schema: unknown,
+  schema: { oneOf?: Reference[] },
+  type: string,
   status: number,
   requestId: string | undefined,
   body: unknown,
-): { differences: string[]; type?: ProblemType } {
-  const { type, ...members } = Object(body) as Record<string, unknown>;
-  const types = problemSchemas(schema);
-  const own = types.get(String(type));
-  if (own === undefined) {
-    return {
-      differences: [`problem type ${String(type)} is not documented; documented are ${[...types.keys()].join(', ')}`],
-    };
-  }
-  const differences = schemaDifferences(own, body);
-  if (members.status !== status) differences.push(`the member status is ${String(members.status)}`);
-  if (members.request_id !== requestId) differences.push('the member request_id differs from the header x-request-id');
-  return { differences, type: type as ProblemType };
-}
-
-/** The schemas of an answer's problems, by their problem type. */
-function problemSchemas(schema: unknown): Map<string, Reference> {
-  const { oneOf = [schema] } = schema as { oneOf?: unknown[] };
-  return new Map(
-    (oneOf as Reference[]).map((reference) => {
-      const name = reference.$ref.split('/').at(-1) ?? '';
-      const { properties } = document.components.schemas[name] as { properties: { type: { const: string } } };
+): string[] {
+  const types = new Map(
+    (schema.oneOf ?? [schema as Reference]).map((reference) => {
+      const { properties } = component('schemas', reference) as { properties: { type: { const: string } } };
       return [properties.type.const, reference];
     }),
   );
+  const own = types.get(type);
+  if (own === undefined)
+    return [`problem type ${type} is not documented; documented are ${[...types.keys()].join(', ')}`];
+  const members = body as Record<string, unknown>;
+  return [
+    ...schemaDifferences(own, body),
+    ...(members.status === status ? [] : [`the member status is ${String(members.status)}`]),
+    ...(members.request_id === requestId ? [] : ['the member request_id differs from the header x-request-id']),
+  ];
 }
 
 /** Compiled once for each schema: compiling takes a thousand times as long as validating. */
 const validators = new Map<string, ValidateFunction>();
 
-function schemaDifferences(schema: unknown, value: unknown): string[] {
+function schemaDifferences(schema: object, value: unknown): string[] {
   const { $ref } = schema as Partial<Reference>;
   const key = JSON.stringify(schema);
-  const validate =
-    validators.get(key) ?? ajv.compile($ref === undefined ? (schema as object) : { $ref: `openapi${$ref}` });
+  const validate = validators.get(key) ?? ajv.compile($ref === undefined ? schema : { $ref: `openapi${$ref}` });
   validators.set(key, validate);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(
@@ -205,7 +186,8 @@ function headerDifferences(
   headers: AnswerHeaders,
   type?: ProblemType,
 ): string[] {
-  const retries = type === undefined ? undefined : retryAfterRule(type, status);
+  const isKnown = type !== undefined && (PROBLEM_TYPES as readonly string[]).includes(type);
+  const retries = isKnown ? retryAfterRule(type, status) : undefined;
   const isOurs = status < 400 || type !== undefined;
   return OURS.flatMap((name) => {
     const value = headerValue(headers, name);
@@ -216,16 +198,17 @@ function headerDifferences(
     if (!isOurs || (name === 'retry-after' && retries === undefined)) {
       return [`the header ${name} does not come with ${type ?? "the gateway's own answer"}`];
     }
-    const { schema } = headerOf(reference);
-    const parsed = schema.type === 'integer' ? Number(value) : value;
-    return schemaDifferences(schema, parsed).map((one) => `the header ${name}: ${one}`);
+    const { schema } = component('headers', reference) as Document['components']['headers'][string];
+    return schemaDifferences(schema, schema.type === 'integer' ? Number(value) : value).map(
+      (one) => `the header ${name}: ${one}`,
+    );
   });
 }
 
-function headerOf({ $ref }: Reference): HeaderDocument {
-  const header = document.components.headers[$ref.split('/').at(-1) ?? ''];
-  if (header === undefined) throw new Error(`There is no ${$ref}.`);
-  return header;
+function component(kind: keyof Document['components'], { $ref }: Reference): object {
+  const found = document.components[kind][$ref.split('/').at(-1) ?? ''];
+  if (found === undefined) throw new Error(`There is no ${$ref}.`);
+  return found;
 }
 
 function headerValue(headers: AnswerHeaders, name: string): string | undefined {

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { startSes } from '../../../infra/local/stand-ins/ses.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
-import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { deploymentEntries } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { BRAND, clientOf, patient, started } from '../../support/senders.ts';
@@ -50,14 +49,6 @@ describe('The channel email', () => {
     expect(outbox).toEqual([]);
     await channel.send('ann@example.org', CODE, 'es', patient());
     expect(outbox).toHaveLength(1);
-  });
-
-  it.each(LANGUAGES)('can send every message in the language %s', async (language) => {
-    const { channel, outbox } = await email();
-    await channel.send('ann@example.org', CODE, language, patient());
-    await channel.send('ann@example.org', { kind: 'owner_notice' }, language, patient());
-    expect(outbox.map((entry) => entry.language)).toEqual([language, language]);
-    expect(outbox[1]?.text).not.toMatch(/\d{6}/);
   });
 
   it('sends to an international domain as punycode, the local part as typed', async () => {

@@ -22,17 +22,6 @@ async function sms(given: Partial<SmsSettings> = {}) {
 }
 
 describe('The channel sms', () => {
-  it.each(LANGUAGES)('sends every message in one part in the language %s', async (language) => {
-    const { channel, outbox } = await sms({ webOtpDomain: 'example.com' });
-    await channel.send(TO, CODE, language, patient());
-    await channel.send(TO, { kind: 'owner_notice' }, language, patient());
-    expect(outbox).toMatchObject([
-      { kind: 'sms', to: TO, text: expect.stringContaining('012345') },
-      { kind: 'sms', to: TO, text: expect.not.stringContaining('012345') },
-    ]);
-    for (const { text } of outbox) expect(smsParts(text)).toBe(1);
-  });
-
   it('lets browsers fill in the code if the deployment has a site', async () => {
     const { channel, outbox } = await sms({ webOtpDomain: 'example.com' });
     await channel.send(TO, CODE, 'en', patient());

@@ -1,16 +1,9 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
-import { afterAll, describe, expect, it } from 'vitest';
-import type { SimulatedServer } from '../../../infra/local/platforms/simulated-server.ts';
-import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
-import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
+import { describe, expect, it } from 'vitest';
 import { derivePasswords, type PasswordOrigin, parsePasswordKey } from '../../../lib/platform/passwords.ts';
-import type { PasswordRole, TradingPlatform } from '../../../lib/platform/platform.ts';
-import { WebApiPlatform } from '../../../lib/platform/web-api/web-api.ts';
+import type { PasswordRole } from '../../../lib/platform/platform.ts';
 import { CHARACTER_CLASSES, tradingPasswordSchema } from '../../../lib/validators/passwords.ts';
-import { ANY_TIME, forever } from '../../support/outcomes.ts';
-import { GROUPS, MASTER, textPlatform } from '../../support/text-protocol.ts';
-import { anOrder, connectionTo, localCertificate, MANAGER } from '../../support/web-api.ts';
 
 const VERSIONS = ['tp5', 'tp4'] as const;
 const ROLES = ['master', 'investor'] as const;
@@ -64,50 +57,6 @@ describe('a generated password', () => {
         "?Mp.iwQ{6o.X",
       ]
     `);
-  });
-});
-
-describe.each(['web-api', 'web-registration', 'interface-gateway'] as const)('a simulated server of %s', (protocol) => {
-  let started: Promise<{ server: SimulatedServer; platform: TradingPlatform }> | undefined;
-  afterAll(async () => {
-    const { server, platform } = (await started) ?? {};
-    await platform?.close();
-    await server?.close();
-  });
-
-  async function start(): Promise<{ server: SimulatedServer; platform: TradingPlatform }> {
-    if (protocol === 'web-api') {
-      const groups = [{ name: 'standard' }];
-      const server = await startWebApiServer({ manager: MANAGER, groups, certificate: await localCertificate() });
-      return { server, platform: new WebApiPlatform(connectionTo(server), MANAGER) };
-    }
-    const groups = GROUPS.map((name) => ({ name }));
-    // Packets of one byte are another test's matter; two operations may come to one visitor's address.
-    const server = await startTextServer({
-      dialect: protocol,
-      master: MASTER,
-      groups,
-      packetBytes: 99,
-      floodSeconds: 0,
-    });
-    return { server, platform: textPlatform(protocol, server.port) };
-  }
-
-  it('opens an account with any generated passwords, and lets in with each of them', async () => {
-    started = start();
-    const { server, platform } = await started;
-    const version = protocol === 'web-api' ? 'tp5' : 'tp4';
-    await fc.assert(
-      fc.asyncProperty(origins, async ({ key, nonce }) => {
-        const { master: masterPassword, investor: investorPassword } = derivePasswords({ key, nonce, version });
-        const order = anOrder({ group: 'standard', masterPassword, investorPassword });
-        const { login } = await platform.open(order, ANY_TIME, forever);
-        expect(server.access(login, masterPassword)).toBe('master');
-        expect(server.access(login, investorPassword)).toBe('investor');
-      }),
-      { numRuns: 100 },
-    );
-    expect(server.accounts().length).toBeGreaterThanOrEqual(100);
   });
 });
 

@@ -80,12 +80,6 @@ describe('A request with an Idempotency-Key', () => {
     expect(await keys.claim(scope, ['new', 'f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
   });
 
-  it('whose first worker failed before anything was sent starts again', async () => {
-    const { keys, claim, fresh } = world();
-    await keys.release(await fresh(), signal());
-    expect(await claim('g')).toMatchObject({ kind: 'fresh' });
-  });
-
   it('whose first worker died before anything was sent is acquired after its lease', async () => {
     const { clock, fresh, send } = world();
     const first = await fresh();
@@ -93,15 +87,6 @@ describe('A request with an Idempotency-Key', () => {
     const second = await fresh();
     await expect(send(first)).rejects.toThrow(LeaseLost);
     await send(second);
-  });
-
-  it('whose first worker died after it may have sent is only finished', async () => {
-    const { clock, claim, fresh, send } = world();
-    const first = await fresh();
-    await send(first);
-    clock.now += 1_001;
-    expect(await claim()).toMatchObject({ kind: 'undecided', registrationId: ID });
-    expect(await claim()).toMatchObject({ kind: 'in_progress' });
   });
 
   it('whose first worker was only frozen and still sends is never started again, in any order', async () => {

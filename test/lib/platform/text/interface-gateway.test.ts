@@ -31,13 +31,6 @@ describe('interface-gateway', () => {
     expect(textPlatform(gateway, 1).unsupported(order)).toEqual([]);
     expect(textPlatform(gateway, 1).unsupported(anOrder({ login: 2 ** 31 }))).toMatchObject([{ pointer: '#/login' }]);
   });
-
-  it('login, read-only and deposit take effect', async () => {
-    const server = await aServer({ dialect: gateway });
-    const order = anOrder({ login: 777, readonly: true, deposit: 2_500 });
-    await expect(textPlatform(gateway, server.port).open(order, ANY_TIME, forever)).resolves.toEqual({ login: 777 });
-    expect(server.accounts()).toMatchObject([{ login: 777, readonly: true, balance: 2_500 }]);
-  });
 });
 
 describe('an opening with a login', () => {

@@ -1,30 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ANY_TIME, failureOf, forever, outcome } from '../../../support/outcomes.ts';
 import { scriptedTcp } from '../../../support/scripted-tcp.ts';
-import { anOrder, answering, aServer, DIALECTS, opening, textPlatform } from '../../../support/text-protocol.ts';
+import { anOrder, aServer, DIALECTS, opening, textPlatform } from '../../../support/text-protocol.ts';
 
 describe.each(DIALECTS)('%s', (protocol) => {
-  it('an account is opened with group, leverage, names, passwords and the operation id in the comment', async () => {
-    const server = await aServer({ dialect: protocol, firstLogin: 5_001 });
-    const order = anOrder({ leverage: 500, group: 'standard', name: 'Zoë Ærø', phone: '+447400123456', country: 'GB' });
-    await expect(textPlatform(protocol, server.port).open(order, ANY_TIME, forever)).resolves.toEqual({ login: 5_001 });
-    expect(server.accounts()).toEqual([
-      {
-        login: 5_001,
-        group: 'standard',
-        leverage: 500,
-        name: 'Zoë Ærø',
-        email: 'ann@example.com',
-        readonly: false,
-        balance: 0,
-        comment: order.operationId,
-      },
-    ]);
-    expect(server.details(5_001)).toMatchObject({ country: 'GB', phone: '+447400123456', send_reports: '1' });
-    expect(server.access(5_001, 'Master77')).toBe('master');
-    expect(server.access(5_001, 'Invest88')).toBe('investor');
-  });
-
   it('a demo account is funded by the command that opens it, and funding it again does nothing', async () => {
     const server = await aServer({ dialect: protocol });
     const platform = textPlatform(protocol, server.port);
@@ -35,18 +14,6 @@ describe.each(DIALECTS)('%s', (protocol) => {
     expect(server.commands).toBe(1);
   });
 
-  it('every key occurs once, and before each key that ends with it', async () => {
-    const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
-    const login = protocol === 'interface-gateway' ? { login: 7_777, readonly: true } : {};
-    await opening(protocol, server, { deposit: 5, ...login });
-    expect(server.received).toHaveLength(1);
-    for (const line of server.received) {
-      const keys = [...line.matchAll(/[ |]([A-Z_]+)=/g)].map((match) => match[1] ?? '');
-      expect(new Set(keys).size).toBe(keys.length);
-      for (const key of keys) expect(line.indexOf(`${key}=`)).toBe(line.search(new RegExp(`[ |]${key}=`)) + 1);
-    }
-  });
-
   it('a command whose deadline has passed on the wall clock is not sent', async () => {
     const server = await aServer({ dialect: protocol });
     const platform = textPlatform(protocol, server.port, { now: () => 1_000 });
@@ -54,19 +21,6 @@ describe.each(DIALECTS)('%s', (protocol) => {
     expect(server.commands).toBe(0);
     await platform.open(anOrder(), 1_000, forever);
     expect(server.accounts()).toHaveLength(1);
-  });
-
-  it('twenty accounts are opened at once', async () => {
-    const server = await aServer({ dialect: protocol });
-    const platform = textPlatform(protocol, server.port);
-    const logins = await Promise.all(
-      Array.from({ length: 20 }, async (_, index) => {
-        const { login } = await platform.open(anOrder({ leverage: index + 1 }), ANY_TIME, forever);
-        expect(server.accounts().find((account) => account.login === login)?.leverage).toBe(index + 1);
-        return login;
-      }),
-    );
-    expect(new Set(logins).size).toBe(20);
   });
 });
 

@@ -3,29 +3,6 @@ import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
 import { anOrder, opening, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 describe('opening an account over the Web API', () => {
-  it('the account on the server has all data of the order', async () => {
-    const server = await testServer();
-    const order = anOrder({ leverage: 500, name: 'Zoë Müller', email: 'zoe@example.com', phone: '+447400123456' });
-    const { login } = await platformOn(server).open(order, ANY_TIME, forever);
-
-    expect(login).toBe(5_001);
-    expect(server.accounts()).toEqual([
-      {
-        login: 5_001,
-        group: 'real\\standard',
-        leverage: 500,
-        name: 'Zoë Müller',
-        email: 'zoe@example.com',
-        readonly: false,
-        balance: 0,
-        comment: order.operationId,
-      },
-    ]);
-    expect(server.access(login, order.masterPassword)).toBe('master');
-    expect(server.access(login, order.investorPassword)).toBe('investor');
-    expect(server.access(login, 'another')).toBe('none');
-  });
-
   it.each(['answer', 'root', 'both'] as const)(
     'the new login is read from either place: %s',
     async (loginPlacement) => {
