@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { AwsClient } from 'aws4fetch';
-import { CommandError, type Terminal } from './command.ts';
+import { CommandError, type Terminal, wrong } from './command.ts';
 import type { Target } from './target.ts';
 
 export interface CallOptions {
@@ -24,6 +24,7 @@ export async function call(
   terminal: Terminal,
 ): Promise<void> {
   if (apiUrl === undefined) throw new CommandError('The API is found by --stack NAME or --local.');
+  if (!path.startsWith('/')) throw wrong('PATH begins with a slash, such as /public/v1/users/CLIENT01/tp5/accounts.');
   const body = file === '-' ? await readAll(terminal.input) : await readFile(file, 'utf8');
   const headers = {
     'content-type': 'application/json',

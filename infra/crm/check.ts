@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import { PlatformFailure, type PlatformFailureKind } from '../../lib/platform/platform.ts';
 import { ConnectionSchema } from '../../lib/records/crm-records.ts';
+import { isObject } from '../../lib/validators/primitives.ts';
 import { CommandError, counted, type Terminal } from './command.ts';
 import { connectionWarnings, findConnection } from './connections.ts';
+import { parseJson } from './crm-file.ts';
 import { missingRight } from './explain.ts';
 import { highestLogin, knowsPassword, type Remark, remarks, serverReporter } from './server-report.ts';
 import type { Target } from './target.ts';
@@ -51,8 +53,9 @@ export async function showHighestLogin(
   [file, id]: [string, string],
   terminal: Terminal,
 ): Promise<void> {
-  const { connections = [] } = JSON.parse(await readFile(file, 'utf8')) as { connections?: { id?: unknown }[] };
-  const found = connections.find((one) => one.id === id);
+  const content = parseJson(await readFile(file, 'utf8'));
+  const connections: unknown[] = isObject(content) && Array.isArray(content.connections) ? content.connections : [];
+  const found = connections.filter(isObject).find((one) => one.id === id);
   const connection = v.safeParse(ConnectionSchema, { ...found, logins: NO_RANGE });
   if (!connection.success) throw new CommandError(`${file} has no connection ${id} that can be called.`);
   const highest = await highestLogin(target, connection.output);

@@ -78,7 +78,8 @@ const CHOOSE_RANGE =
   'choose a range such as { "from": 500000, "to": 599999 } that only this service uses on that server; ' +
   '`npm run crm -- highest-login FILE ID` shows the highest login that the server has';
 
-function parseJson(text: string): unknown {
+/** @throws CrmFileError that quotes nothing of the text */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {

@@ -113,6 +113,9 @@ describe('The command', () => {
     [['forget', '123'], 2, ADDRESS],
     [['registration', 'nobody'], 2, ADDRESS],
     [['registration', '+447400123488', '--unsuppress'], 2, '--unsuppress takes an email address'],
+    [['call', 'public/v1/users', {}], 2, 'PATH begins with a slash'],
+    [['highest-login', { connections: {} }, 'x'], 1, 'has no connection x that can be called.\n'],
+    [['highest-login', [null], 'x'], 1, 'has no connection x that can be called.\n'],
   ])('finds nothing to do for %j, and says so', async (args, code, sentence) => {
     const refused = await operators.local(...args);
     expect(refused.reported).toContain(sentence);
