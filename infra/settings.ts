@@ -285,7 +285,6 @@ function variablesOf(
 const NAME_BYTES = 64;
 const ARN_BYTES = 130;
 
-/** Settings that need another one. */
 const BELONGS_TO: readonly (readonly [string, string])[] = [
   ['jwtIssuer', 'jwtAudience'],
   ['jwtAudience', 'jwtIssuer'],
@@ -296,7 +295,6 @@ const BELONGS_TO: readonly (readonly [string, string])[] = [
   ['scanDocuments', 'crmWebhook'],
 ];
 
-/** Ways to say who may open accounts, of which there can be one. */
 const ONE_OF = ['jwtIssuer', 'machineClients', 'callerRoles'];
 
 function contradictions(given: Record<string, unknown>): string[] {
@@ -320,7 +318,6 @@ function contradictions(given: Record<string, unknown>): string[] {
   return [...new Set(faults)];
 }
 
-/** AWS refuses to keep more environments warm than may run. */
 function tooManyWarm({ provisioned, concurrency }: v.InferOutput<typeof SettingsSchema>): string[] {
   return (['registration', 'accounts'] as const)
     .filter((kind) => (provisioned[kind] ?? 0) > (concurrency[kind] ?? Number.POSITIVE_INFINITY))
@@ -337,7 +334,6 @@ export function usesAws(settings: Pick<Settings, 'channels' | 'provider'>, chann
   return settings.channels.includes(channel) && !hasProvider(settings, channel);
 }
 
-/** Settings of channels that are not installed. */
 function givenInVain(given: Record<string, unknown>, channels: readonly Channel[]): string[] {
   const faults = OTP_TYPES.filter(isPhoneChannel)
     .filter((channel) => !channels.includes(channel))

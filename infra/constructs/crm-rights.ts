@@ -15,7 +15,6 @@ const ACTIONS = [
   'BatchWriteItem',
 ];
 
-/** The items of clients, by their keys. */
 const CLIENTS = ['client#*', 'email#*', 'phone#*', 'referral#*'];
 
 /** The rights with which the broker's CRM writes its records itself: those of clients, or all. */

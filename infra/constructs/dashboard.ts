@@ -104,7 +104,6 @@ function accountGraph(functions: readonly MonitoredFunction[], stage: string): G
   return graph('Accounts', metrics);
 }
 
-/** The reputation of the sender, over both kinds of mail. */
 function mailGraph(configurationSet: string): GraphWidget {
   const rate = (metricName: string, label: string) =>
     new Metric({

@@ -5,7 +5,6 @@ import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { DOCUMENTS_FOLDER } from '../../lib/validators/deployment.ts';
 
-/** The service that scans. */
 const SCANNER = 'malware-protection-plan.guardduty.amazonaws.com';
 /** Of the rule that it makes for itself. */
 const MANAGED_RULE = 'DO-NOT-DELETE-AmazonGuardDutyMalwareProtectionS3*';

@@ -7,7 +7,6 @@ import { output } from './stack-names.ts';
 
 /** How long an event can be replayed to a system that missed it. */
 const REPLAY_DAYS = 7;
-/** The longest time that SQS keeps a message. */
 const KEPT_DAYS = 14;
 
 /** An encrypted queue that keeps its messages for two weeks. */

@@ -106,7 +106,6 @@ function redeliver({ queue, undelivered }: CrmWebhook): PolicyStatement[] {
   return [onQueue(undelivered, 'RedeliverEvents', move), onQueue(queue, 'QueueEvents', ['SendMessage'])];
 }
 
-/** The state of the account, as the doctor reads it. */
 const READ_ACCOUNT = [
   'acm:DescribeCertificate',
   'cloudwatch:DescribeAlarms',

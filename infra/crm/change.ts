@@ -44,7 +44,6 @@ export async function removeRecords(where: ItemLocation, kind: CrmKind, ids: rea
   await change(where, { add: [], gone: [...known] });
 }
 
-/** Writes the change, and the pointers to the changed records. */
 async function change({ target, dryRun, terminal }: ItemLocation, { add, gone }: Change): Promise<void> {
   const content = await readConcerned(target, { add, gone }, terminal);
   const faults = [
@@ -148,7 +147,6 @@ async function write(table: CrmTable, plan: readonly CrmWrite[][], { report }: T
   }
 }
 
-/** The change of each record, member by member. */
 function difference(now: ReadonlyMap<string, CrmItem>, plan: readonly CrmWrite[][]): string {
   return plan
     .flat()

@@ -51,7 +51,6 @@ function secretWarning(
   return `Warning: ${path}: the functions of ${stack} cannot read the secret ${secret}: its name must begin with ${prefix} (setting platformSecrets).`;
 }
 
-/** Of an unencrypted connection over a public network. */
 async function publicTextWarning(
   { protocol, host }: Connection,
   path: string,

@@ -82,7 +82,6 @@ const COUNTRIES = [...COUNTRY_CODES]
   .sort(([, one], [, other]) => one.localeCompare(other, 'en'));
 const COUNTRY_WIDGET = { 'ui:widget': 'select', 'ui:enumNames': COUNTRIES.map(([, name]) => name) };
 
-/** How a page shows the types of form fields that have a widget of their own. */
 const WIDGETS: Partial<Record<FormField['type'], Schema>> = {
   textarea: { 'ui:widget': 'textarea' },
   description: { 'ui:widget': 'textarea' },

@@ -29,7 +29,6 @@ export function mailAccount(config: SESv2ClientConfig) {
       return { address, reason: String(found.Reason), since: found.LastUpdateTime?.toISOString() ?? '' };
     },
 
-    /** Takes an address off the list. */
     async unsuppress(address: string): Promise<void> {
       await orAbsent(client.send(new DeleteSuppressedDestinationCommand({ EmailAddress: address })));
     },

@@ -63,7 +63,6 @@ async function read(file: string, { input }: Terminal): Promise<string> {
   return file === '-' ? await readAll(input) : await readFile(file, 'utf8');
 }
 
-/** Adds the file's name to the errors. */
 async function naming<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

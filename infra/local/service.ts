@@ -68,7 +68,6 @@ export interface LocalService extends Omit<LocalAws, 'faults' | 'findAccessKey'>
   close(): Promise<void>;
 }
 
-/** Keeps the functions from logging. */
 const QUIET = { LOG_LEVEL: 'SILENT' };
 
 let running = false;
@@ -179,7 +178,6 @@ function grantSecrets(records: CrmFile): CrmFile {
   };
 }
 
-/** Starts all that the functions call, with the CRM's records written. */
 async function startEnvironment(
   records: CrmFile,
   settings: Record<string, string>,

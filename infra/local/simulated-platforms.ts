@@ -29,7 +29,6 @@ export function startPlatform(connection: Connection, secrets: ReadonlyMap<strin
   });
 }
 
-/** The groups of a simulated server: those of its connection, at their index if it has one. */
 function simulatedGroups({ groups }: Connection, standard: string[]): SimulatedGroup[] {
   let names = groups ?? standard;
   if (!Array.isArray(names)) {

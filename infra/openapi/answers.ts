@@ -61,7 +61,6 @@ interface GatewayAnswer {
   likely?: true;
 }
 
-/** The gateway's own answers, by status. */
 const GATEWAY_ANSWERS: readonly GatewayAnswer[] = [
   { status: 400, message: 'Bad Request', when: 'the path is not well encoded', of: ACCOUNTS },
   { status: 401, message: 'Unauthorized', when: 'the token is absent, expired or not valid', of: ACCOUNTS },
@@ -99,7 +98,6 @@ export function errors(operation: OperationId): JsonObject {
   return Object.fromEntries(statuses.map((status) => [String(status), errorAnswer(operation, status)]));
 }
 
-/** The answers of one status: problems of the service, a message of the gateway, or either. */
 function errorAnswer(operation: OperationId, status: number): JsonObject {
   const types = typesAnswered(operation, status);
   const gateway = GATEWAY_ANSWERS.find((answer) => answer.status === status && answer.of.includes(operation));

@@ -28,7 +28,6 @@ export type WebApiServer = SimulatedServer & {
   forgetSessions(): void;
 };
 
-/** Commands that change something. */
 const ACTING = ['/api/user/add', '/api/trade/balance'];
 const UNCOUNTED = ['/api/test/access', '/api/quit'];
 const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';

@@ -24,7 +24,6 @@ interface S3Object {
 export type S3StandIn = Awaited<ReturnType<typeof startS3>>;
 
 const MAX_METADATA_BYTES = 2_048;
-/** How long a scan takes, in milliseconds. */
 const SCAN_MS = 100;
 /** The text of the test file that every scanner takes for malware. */
 const EICAR = 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE';

@@ -86,7 +86,6 @@ function listed(address: string): string {
   return address.slice(0, at) + address.slice(at).toLowerCase();
 }
 
-/** Epoch seconds, as JSON of AWS has times. */
 function now(): number {
   return Date.now() / 1_000;
 }
