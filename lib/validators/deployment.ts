@@ -138,7 +138,8 @@ export const DEFAULT_LIMITS: Limits = /* @__PURE__ */ v.parse(LimitsSchema, {});
 
 const LEGAL_MUST =
   'must be a text, or texts by language such as {"en": "…"}, English among them; each of 1 to 3,000 characters';
-const legalText = v.pipe(v.string(LEGAL_MUST), v.regex(/^[^\x00-\x09\x0b-\x1f\x7f]{1,3000}$/, LEGAL_MUST));
+/** No text begins like an object: JSON with a mistake would end every mail. */
+const legalText = v.pipe(v.string(LEGAL_MUST), v.regex(/^(?!\s*\{)[^\x00-\x09\x0b-\x1f\x7f]{1,3000}$/, LEGAL_MUST));
 const legalTexts = v.pipe(
   v.record(text(/^[a-z]{2}$/, LEGAL_MUST), legalText, LEGAL_MUST),
   v.check((texts) => Object.hasOwn(texts, 'en'), LEGAL_MUST),

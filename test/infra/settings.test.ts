@@ -209,6 +209,7 @@ describe('Faulty settings', () => {
     [{ 'brand.color': 'blue' }, 'brand.color: must be a color'],
     [{ brand: { legal: { de: 'Acme GmbH' } } }, 'brand.legal: must be a text, or texts'],
     [{ 'brand.legal': 'x'.repeat(3_001) }, 'brand.legal: must be a text, or texts'],
+    [{ 'brand.legal': '{"en": "Acme Ltd",}' }, 'brand.legal: must be a text, or texts'],
     [
       { brand: { logo: { url: 'http://acme.example/logo.png', alt: 'Acme' } } },
       'brand.logo.url: must be an https address',
