@@ -7,7 +7,7 @@ import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
 import { type CrmFile, localSecretErrors, parseCrmFile } from '../crm/crm-file.ts';
 import { CrmFileError } from '../crm/record-errors.ts';
-import { allowedOrigins } from '../settings.ts';
+import { allowedOrigins, SettingsError } from '../settings.ts';
 import { errorCode } from './gateway.ts';
 import type { ServiceOptions } from './service.ts';
 
@@ -49,6 +49,7 @@ export function isNpmStart(environment: NodeJS.ProcessEnv): boolean {
 /** The message of a failed start. */
 export function explain(error: unknown): string {
   if (error instanceof UsageError) return error.message;
+  if (error instanceof SettingsError) return error.message;
   if (errorCode(error) === 'EADDRINUSE') return 'The port is in use. PORT=0 npm start picks a free one.';
   if (error instanceof Error && error.name === 'ConfigurationError') return `A setting is not valid: ${error.message}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

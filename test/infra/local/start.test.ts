@@ -10,6 +10,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { explain, startOptions } from '../../../infra/local/start-options.ts';
+import { SettingsError } from '../../../infra/settings.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { checked } from '../../support/openapi.ts';
 
@@ -149,6 +150,7 @@ describe('npm start', () => {
     expect(await exited).toBe(1);
     expect(output.text).toContain('CHANNELS: must list email, sms, call or whatsapp');
     expect(output.text).not.toContain('    at ');
+    expect(explain(new SettingsError(['confirmedDays: must be']))).not.toContain('    at ');
   });
 });
 
