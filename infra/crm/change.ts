@@ -1,9 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CommandError, counted, type Terminal } from './command.ts';
 import { connectionWarnings } from './connections.ts';
-import { type CrmItem, isUnique, ownerIds, parseItems, pointer, pointerKind, serializeRecords } from './crm-items.ts';
+import {
+  type CrmItem,
+  type CrmKind,
+  type CrmRecords,
+  isUnique,
+  itemKey,
+  type LocatedRecord,
+  ownerIds,
+  parseItems,
+  place,
+  pointer,
+  pointerKind,
+  serializeRecords,
+} from './crm-items.ts';
 import type { CrmTable, CrmWrite } from './crm-table.ts';
-import { type CrmKind, type CrmRecords, itemKey, type LocatedRecord, place } from './kinds.ts';
 import { CrmFileError, type RecordError } from './record-errors.ts';
 import { duplicateErrors, localHostErrors, overlapErrors } from './record-rules.ts';
 import type { Target } from './target.ts';

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { type Connection, ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { defaultPlatformSecrets, gather } from '../settings.ts';
 import { CommandError, type Terminal } from './command.ts';
-import { itemKey } from './kinds.ts';
+import { itemKey } from './crm-items.ts';
 import { isPublic } from './public-address.ts';
 import { deployedStage, readContext } from './service-secrets.ts';
 import type { Target } from './target.ts';

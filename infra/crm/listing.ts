@@ -1,5 +1,5 @@
 import { printableLine } from './command.ts';
-import type { CrmKind, CrmRecords } from './kinds.ts';
+import type { CrmKind, CrmRecords } from './crm-items.ts';
 
 /** The columns of each record in a list, after a line of headings. */
 export function listRows(records: CrmRecords): Record<CrmKind, string[][]> {

@@ -5,11 +5,12 @@ import { accountRecord } from '../../lib/openings/effects.ts';
 import { dynamoLedger, type Held, type Ledger, type Listed } from '../../lib/openings/ledger.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import { PlatformFailure, type PlatformInspector, type TradingPlatform } from '../../lib/platform/platform.ts';
-import { type Accounts, dynamoAccounts } from '../../lib/records/accounts.ts';
+import { type Accounts, dynamoAccounts, openedAccounts } from '../../lib/records/accounts.ts';
 import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
 import { findConnection } from './connections.ts';
+import { itemKey } from './crm-items.ts';
 import { table } from './listing.ts';
 import type { Target } from './target.ts';
 
@@ -49,7 +50,7 @@ export async function listOperations(target: Target, { json }: { json?: boolean 
 }
 
 /** The columns of operations in a list, after a line of headings. */
-export function operationRows(open: readonly Listed[]): string[][] {
+function operationRows(open: readonly Listed[]): string[][] {
   const rows = open.map((one) => {
     const { held } = one;
     const { user_id = '', connection_id = '', group = '' } = held.plan ?? {};
@@ -241,4 +242,33 @@ function facts({ held, dueAt }: Listed): object {
     since: since === undefined ? undefined : new Date(since).toISOString(),
     due_at: dueAt === OPERATOR_ONLY ? 'operator' : new Date(dueAt).toISOString(),
   };
+}
+
+/** Shows the data about a client: the record, the accounts opened here, and the operations that have not ended. */
+export async function showClient(target: Target, id: string, { print }: Terminal): Promise<void> {
+  const store = await openLedger(target);
+  const item = await target.table.read(itemKey('clients', id));
+  const accounts = await listAccounts(target, id);
+  const open = (await openOperations(store)).filter(({ held }) => held.plan?.user_id === id);
+  if (item === undefined && accounts.length === 0 && open.length === 0)
+    throw new CommandError(`There is no client ${id} in ${target.name}, and no account was opened for this id.`);
+  print(`Record: ${item === undefined ? 'none' : JSON.stringify(item.record, null, 2)}\n`);
+  print(`\nAccounts opened here: ${accounts.length}\n`);
+  if (accounts.length > 0) print(table([ACCOUNT_HEADINGS, ...accounts]));
+  print(`\nOpen operations: ${open.length}\n`);
+  if (open.length > 0) print(table(operationRows(open)));
+}
+
+const ACCOUNT_HEADINGS = ['OPENED', 'VERSION', 'CONNECTION', 'LOGIN', 'GROUP', 'LEVERAGE', 'OPERATION'];
+
+async function listAccounts({ clientOf, resource }: Target, id: string): Promise<string[][]> {
+  const client = databaseClient(clientOf('DYNAMODB'));
+  try {
+    const found = await openedAccounts(dynamoTable(client, await resource('AccountsTable')), id, callSignal());
+    return found.map(({ opened_at, version, connection_id, login, group, leverage, operation_id }) => [
+      ...[opened_at, version, connection_id, String(login), group, String(leverage), operation_id],
+    ]);
+  } finally {
+    client.destroy();
+  }
 }

@@ -7,7 +7,7 @@ import { crmKey } from '../../lib/records/crm-table.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { parsePhone } from '../../lib/validators/phone.ts';
 import { LanguageSchema } from '../../lib/validators/primitives.ts';
-import { KINDS, type LocatedRecord, type LocatedRecordMap } from './kinds.ts';
+import { KINDS, type LocatedRecord, type LocatedRecordMap } from './crm-items.ts';
 import { member, type RecordError } from './record-errors.ts';
 
 /** The host of a connection to a simulated server of the local service. */

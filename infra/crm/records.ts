@@ -3,7 +3,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { addRecords, readTable, removeRecords } from './change.ts';
 import { CommandError, counted, indented, type Terminal, wrong } from './command.ts';
 import { parseCrmFile, parseCrmRecord } from './crm-file.ts';
-import { CRM_KINDS, type CrmKind } from './kinds.ts';
+import { CRM_KINDS, type CrmKind } from './crm-items.ts';
 import { listRows, table } from './listing.ts';
 import { CrmFileError } from './record-errors.ts';
 import type { Target } from './target.ts';

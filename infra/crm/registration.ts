@@ -1,5 +1,12 @@
-import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
-import type { Counter } from '../../lib/limits/counter.ts';
+import {
+  DeleteSuppressedDestinationCommand,
+  GetMessageInsightsCommand,
+  GetSuppressedDestinationCommand,
+  SESv2Client,
+  type SESv2ClientConfig,
+} from '@aws-sdk/client-sesv2';
+import { databaseClient, dynamoTable, type Item } from '../../lib/aws/dynamodb.ts';
+import { type Counter, waitMs } from '../../lib/limits/counter.ts';
 import { limitCounters } from '../../lib/limits/counters.ts';
 import { dynamoRegistrations, type StoredRegistration } from '../../lib/records/registrations.ts';
 import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
@@ -8,10 +15,8 @@ import { asciiEmail } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { readSettings } from '../settings.ts';
 import { logicalId, type TableName } from '../tables.ts';
-import { counted, type Terminal, wrong } from './command.ts';
-import { type MailAccount, mailAccount } from './mail-account.ts';
+import { counted, orAbsent, type Terminal, wrong } from './command.ts';
 import { findClientIds, listRecipients, type Person, parsePerson, readPepper } from './person.ts';
-import { reachedLimits } from './reached-limits.ts';
 import { readContext } from './service-secrets.ts';
 import type { Target } from './target.ts';
 
@@ -170,4 +175,86 @@ function describeLimits(reached: ReturnType<typeof reachedLimits>): string {
   if (reached.length === 0) return 'no limit holds it.';
   const limits = reached.map(({ setting, until }) => `${setting} until ${new Date(until).toISOString()}`);
   return `held by ${limits.join(', ')}.`;
+}
+
+/** SES refuses an id that is not one of its own, as other providers give them. */
+const NO_MAIL = /^(NotFound|BadRequest)Exception/;
+
+/** What SES knows about addresses and emails. */
+type MailAccount = ReturnType<typeof mailAccount>;
+
+function mailAccount(config: SESv2ClientConfig) {
+  // Insights may be asked for once a second: the client waits and asks again.
+  const client = new SESv2Client({ maxAttempts: 8, ...config });
+
+  return {
+    /**
+     * An address to which SES accepts emails and delivers none: its reason, `BOUNCE` or `COMPLAINT`, and since when.
+     * @param address SES compares its local part exactly: the list may have another spelling
+     */
+    async suppressed(address: string) {
+      const command = new GetSuppressedDestinationCommand({ EmailAddress: address });
+      const found = (await orAbsent(client.send(command)))?.SuppressedDestination;
+      if (found === undefined) return undefined;
+      return { address, reason: String(found.Reason), since: found.LastUpdateTime?.toISOString() ?? '' };
+    },
+
+    async unsuppress(address: string): Promise<void> {
+      await orAbsent(client.send(new DeleteSuppressedDestinationCommand({ EmailAddress: address })));
+    },
+
+    /**
+     * The events of an email, oldest first, such as `delivery 2026-11-23T10:15:00.000Z`.
+     * @returns undefined without Virtual Deliverability Manager, and in the first minutes with it
+     */
+    async events(messageId: string): Promise<string[] | undefined> {
+      const found = await orAbsent(client.send(new GetMessageInsightsCommand({ MessageId: messageId })), NO_MAIL);
+      return found?.Insights?.flatMap(({ Events = [] }) =>
+        Events.map(({ Type = '', Timestamp, Details }) =>
+          [
+            Type.toLowerCase().replaceAll('_', ' '),
+            Timestamp?.toISOString(),
+            Details?.Bounce?.BounceSubType ?? Details?.Complaint?.ComplaintSubType,
+          ]
+            .filter((one) => one !== undefined)
+            .join(' '),
+        ),
+      );
+    },
+
+    close: () => client.destroy(),
+  };
+}
+
+/** The settings of limits, by the kind of counter and its window. A pause has no window. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  'recipient pause': 'limits.resendSeconds',
+  'recipient hour': 'limits.recipientPerHour',
+  'recipient day': 'limits.recipientPerDay',
+  'source ten_minutes': 'limits.sourcePer10Minutes',
+  'source hour': 'limits.sourcePerHour',
+  'network hour': 'limits.networkSourcesPerHour',
+  'wrong ten_minutes': 'limits.wrongIdsPer10Minutes',
+  'prefix hour': 'limits.prefixPerHour',
+  'country hour': 'limits.countryPerHour',
+  'channel day': 'limits.channelPerDay',
+  'domain hour': 'limits.mailDomainPerHour',
+};
+
+/**
+ * The limits that hold the next request, each with its setting and its end (epoch ms), the longest first.
+ * @param items of the counters, as the table has them
+ */
+export function reachedLimits(counters: readonly Counter[], items: readonly Item[], now: number) {
+  const reached = counters.flatMap((counter) => {
+    const { pk, windows } = counter;
+    const kind = pk.split('#', 1)[0];
+    const { paused_until, ...counts } = items.find((item) => item.pk === pk) ?? {};
+    const pause = { name: 'pause', waitMs: waitMs({ ...counter, windows: [] }, { paused_until }, now) };
+    const full = windows.map((one) => ({ name: one[0], waitMs: waitMs({ ...counter, windows: [one] }, counts, now) }));
+    return [pause, ...full]
+      .filter((one) => one.waitMs > 0)
+      .map((one) => ({ setting: SETTINGS[`${kind} ${one.name}`] ?? `${kind} ${one.name}`, until: now + one.waitMs }));
+  });
+  return reached.sort((a, b) => b.until - a.until);
 }

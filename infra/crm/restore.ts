@@ -4,9 +4,8 @@ import { due, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, type TableName } from '../tables.ts';
 import { addRecords, readTable } from './change.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
-import { parseItems } from './crm-items.ts';
+import { CRM_KINDS, type CrmRecords, emptyRecords, parseItems, place, put } from './crm-items.ts';
 import { crmTable, type Item, type TableItems, tableItems } from './crm-table.ts';
-import { CRM_KINDS, type CrmRecords, emptyRecords, place, put } from './kinds.ts';
 import type { Target } from './target.ts';
 
 export interface RestoreOptions {

@@ -13,10 +13,9 @@ import { type Connection, platformSecretSchema } from '../../lib/records/crm-rec
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
-import { CommandError, type Terminal } from './command.ts';
+import { CommandError, orAbsent, type Terminal } from './command.ts';
 import { findConnection } from './connections.ts';
 import { parseItems } from './crm-items.ts';
-import { orAbsent } from './explain.ts';
 import { readContext, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
 import type { Target } from './target.ts';
 

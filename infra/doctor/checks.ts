@@ -1,4 +1,4 @@
-import { explain, missingRight, OPERATORS_POLICY } from '../crm/explain.ts';
+import { explain, missingRight, OPERATORS_POLICY } from '../crm/command.ts';
 import type { AwsProbes } from './probes.ts';
 
 /** `unknown`: the probe failed, mostly because a right is missing. */

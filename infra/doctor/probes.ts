@@ -20,8 +20,8 @@ import {
 } from '@aws-sdk/client-socialmessaging';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
+import { orAbsent } from '../crm/command.ts';
 import { parseItems } from '../crm/crm-items.ts';
-import { orAbsent } from '../crm/explain.ts';
 import { openLedger, openOperations } from '../crm/operations.ts';
 import { resolveHost } from '../crm/public-address.ts';
 import { serverReporter } from '../crm/server-report.ts';

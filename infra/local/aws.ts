@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { registrationConfig } from '../../lib/config.ts';
 import { emailDomain } from '../../lib/validators/deployment.ts';
-import { Bus } from './bus.ts';
 import { startDatabase } from './database.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { type Faults, serviceFaults } from './faults.ts';
-import { Outbox } from './outbox.ts';
+import { Bus, Outbox } from './outbox.ts';
 import { REGION } from './rights/arn.ts';
 import { type Caller, newAccessKeyId } from './rights/callers.ts';
 import { functionRights } from './rights/stack-rights.ts';

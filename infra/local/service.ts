@@ -19,7 +19,7 @@ import { localRoutes } from './local-routes.ts';
 import { makeSecrets, providerKeys, SETTINGS, setEnvironment, webhookKeys } from './local-settings.ts';
 import type { OutboxEntry } from './outbox.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
-import { runAsFunction } from './rights/identity.ts';
+import { runAsFunction } from './rights/callers.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 import { resolveAddress, startPlatform } from './simulated-platforms.ts';
 import { type Captcha, startCaptcha } from './stand-ins/captcha.ts';

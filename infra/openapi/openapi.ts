@@ -2,12 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { HEADERS } from './answers.ts';
 import { crmItemsDocument } from './crm-items.ts';
 import { description } from './description.ts';
-import { eventsDocument } from './events.ts';
 import type { JsonObject } from './json.ts';
 import { PARAMETERS, paths } from './operations.ts';
 import { problemTable } from './problems.ts';
 import { schemas } from './schemas.ts';
-import { webhookSchemas, webhooks } from './webhooks.ts';
+import { eventsDocument, webhookSchemas, webhooks } from './webhooks.ts';
 
 /**
  * The OpenAPI document of the service. It is made from the validators and the table of public errors, so it cannot

@@ -5,8 +5,7 @@ import { type Fault, STEP_FAULT_KINDS } from '../faults.ts';
 import { refuseForeign } from '../listen.ts';
 import { type Certificate, certificate } from './certificate.ts';
 import { SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
-import { type Reply, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
-import { readParameters } from './web-api-parameters.ts';
+import { type Reply, readParameters, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
 import { type Session, type SessionOptions, WebApiSessions } from './web-api-sessions.ts';
 
 export interface WebApiServerOptions extends WebApiAccountsOptions, SessionOptions {

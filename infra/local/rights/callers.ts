@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import { ACCOUNT } from './arn.ts';
 import { allowing, type Need, type Right } from './policy.ts';
@@ -46,4 +47,19 @@ function sentence(name: string, { action, resource }: Need): string {
     `User: arn:aws:sts::${ACCOUNT}:assumed-role/${name}/${name} is not authorized to perform: ${action} ` +
     `on resource: ${resource} because no identity-based policy allows the ${action} action`
   );
+}
+
+const running = new AsyncLocalStorage<string>();
+
+/**
+ * Does work as a function of this name. Lambda gives each function an environment of its own; here all functions share
+ * one process, so its credentials depend on the function that asks for them.
+ */
+export function runAsFunction<T>(name: string, work: () => T): T {
+  return running.run(name, work);
+}
+
+/** The name of the function whose work this is; undefined outside of all functions. */
+export function runningFunction(): string | undefined {
+  return running.getStore();
 }

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { call } from '../../../infra/crm/call.ts';
-import { explain } from '../../../infra/crm/explain.ts';
+import { explain } from '../../../infra/crm/command.ts';
 import { openTarget, type Target } from '../../../infra/crm/target.ts';
 import { crm, Operators } from '../../support/operators.ts';
 

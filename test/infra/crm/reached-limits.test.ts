@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { reachedLimits } from '../../../infra/crm/reached-limits.ts';
+import { reachedLimits } from '../../../infra/crm/registration.ts';
 import { SettingsSchema } from '../../../infra/settings.ts';
 import type { Counter } from '../../../lib/limits/counter.ts';
 import { limitCounters } from '../../../lib/limits/counters.ts';

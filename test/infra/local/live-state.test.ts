@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { Bus } from '../../../infra/local/bus.ts';
 import { DeliveryQueue } from '../../../infra/local/delivery-queue.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { Faults } from '../../../infra/local/faults.ts';
 import { firstCalls } from '../../../infra/local/first-calls.ts';
 import { type LiveSources, type PageState, SHOWN_PER_KIND, watchState } from '../../../infra/local/live-state.ts';
-import { Outbox } from '../../../infra/local/outbox.ts';
+import { Bus, Outbox } from '../../../infra/local/outbox.ts';
 import type { SimulatedAccount } from '../../../infra/local/platforms/account-store.ts';
 import type { LocalClient } from '../../../infra/local/stand-ins/crm.ts';
 import type { BusEvent } from '../../../infra/local/stand-ins/events.ts';

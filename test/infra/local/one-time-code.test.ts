@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findCode } from '../../../infra/local/one-time-code.ts';
-import { spokenText } from '../../../infra/local/stand-ins/ssml.ts';
+import { spokenText } from '../../../infra/local/stand-ins/voice.ts';
 import { speech } from '../../../lib/messages/call.ts';
 import { otpMails } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';

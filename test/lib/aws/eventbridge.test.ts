@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { Bus } from '../../../infra/local/bus.ts';
 import { Faults } from '../../../infra/local/faults.ts';
+import { Bus } from '../../../infra/local/outbox.ts';
 import { startEvents } from '../../../infra/local/stand-ins/events.ts';
 import { eventBus, type PutEvent } from '../../../lib/aws/eventbridge.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';

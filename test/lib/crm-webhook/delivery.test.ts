@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serializeItems } from '../../../infra/crm/crm-items.ts';
-import { emptyRecords } from '../../../infra/crm/kinds.ts';
+import { emptyRecords, serializeItems } from '../../../infra/crm/crm-items.ts';
 import { type Item, transactions } from '../../../lib/aws/dynamodb.ts';
 import { notifyCrm, secondsUntilNext, type WebhookDependencies } from '../../../lib/crm-webhook/delivery.ts';
 import { MESSAGE_SCHEMAS } from '../../../lib/crm-webhook/messages.ts';

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { serializeItems } from '../../../infra/crm/crm-items.ts';
-import { emptyRecords } from '../../../infra/crm/kinds.ts';
+import { emptyRecords, serializeItems } from '../../../infra/crm/crm-items.ts';
 import { transactions } from '../../../lib/aws/dynamodb.ts';
 import { dynamoCrmClients } from '../../../lib/records/crm-clients.ts';
 import type { Client } from '../../../lib/records/crm-records.ts';

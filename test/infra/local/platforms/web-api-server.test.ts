@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import Metatrader from 'mt5-sdk';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readParameters } from '../../../../infra/local/platforms/web-api-parameters.ts';
+import { readParameters } from '../../../../infra/local/platforms/web-api-accounts.ts';
 import type { WebApiServer } from '../../../../infra/local/platforms/web-api-server.ts';
 import { buildPath } from '../../../../lib/platform/web-api/exchange.ts';
 import { MANAGER, testServer } from '../../../support/web-api.ts';

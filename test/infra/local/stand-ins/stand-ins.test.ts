@@ -15,9 +15,8 @@ import { startSes } from '../../../../infra/local/stand-ins/ses.ts';
 import { sesAccount } from '../../../../infra/local/stand-ins/ses-account.ts';
 import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
 import { startSocial } from '../../../../infra/local/stand-ins/social.ts';
-import { spokenText } from '../../../../infra/local/stand-ins/ssml.ts';
 import type { StandIn, StandInOptions } from '../../../../infra/local/stand-ins/stand-in.ts';
-import { startVoice, VOICES } from '../../../../infra/local/stand-ins/voice.ts';
+import { spokenText, startVoice, VOICES } from '../../../../infra/local/stand-ins/voice.ts';
 import { clientOf } from '../../../support/senders.ts';
 
 /**
