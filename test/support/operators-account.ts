@@ -14,7 +14,7 @@ export const SETTINGS = {
   ...EVERYTHING,
   senderAddress: 'no-reply@acme.example',
   senderIdentity: 'address',
-  stage: 'prod',
+  stage: 'test',
   platformSecrets: 'platform/',
 };
 const TOPIC = `arn:aws:sns:${REGION_AND_ACCOUNT}`;
