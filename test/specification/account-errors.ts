@@ -1,4 +1,4 @@
-import { type ErrorCase, error, MANY_TIMES, type Wrong } from './errors.ts';
+import { type ErrorCase, error, MANY_TIMES, type Wrong } from './cases.ts';
 import { CLIENT, DEMO_PLACES, PLACES } from './records.ts';
 import { listed, VERSIONS, type Version } from './table.ts';
 

@@ -1,11 +1,46 @@
 import { expect } from 'vitest';
 import type { Fault as LocalFault } from '../../infra/local/faults.ts';
+import type { ProblemType } from '../../lib/problem.ts';
 import { call } from './caller.ts';
 import { accountsSoFar, checkFaults, doneSoFar, place } from './checks.ts';
-import type { ErrorCase } from './errors.ts';
 import { accepted } from './promises.ts';
-import type { FieldCase, Stand } from './table.ts';
+import type { Change, Fault, FieldCase, Operation, Stand } from './table.ts';
 import type { World } from './world.ts';
+
+/** A service or a connection, and its fault. */
+export type Wrong = [target: string, fault: LocalFault];
+
+/** One case of the table of errors: a request, and its fault. */
+export interface ErrorCase extends Change {
+  /** A row of the specification that it covers, next to the contract's table of errors. */
+  stands?: { row: string; rule: string };
+  says: string;
+  status: number;
+  type: ProblemType;
+  /** The whole body. */
+  raw?: string;
+  /** The fault of the local service. */
+  goesWrong?: Wrong;
+  /** More members of the problem. */
+  members?: Record<string, unknown>;
+  /** All faults that are to be listed. */
+  faults?: readonly Fault[];
+  retryAfter?: boolean;
+}
+
+/** Enough calls fail that every retry fails too. */
+export const MANY_TIMES = 1_000;
+
+/** @param answer status and type, as `404 user_not_found` */
+export function error(
+  operation: Operation,
+  answer: `${number} ${ProblemType}`,
+  says: string,
+  more: Partial<ErrorCase> = {},
+): ErrorCase {
+  const [status = '', type = ''] = answer.split(' ');
+  return { operation, says, status: Number(status), type: type as ProblemType, ...more };
+}
 
 /** One case of the walk, with its rows. */
 export interface Case {
@@ -37,10 +72,10 @@ export function decided(title: string, run: Run): Case {
 
 /** It is answered with an error of the contract's table. */
 export function meets(
-  error: Pick<ErrorCase, 'status' | 'type' | 'says' | 'operation' | 'stands' | 'faults'>,
+  problem: Pick<ErrorCase, 'status' | 'type' | 'says' | 'operation' | 'stands' | 'faults'>,
   run: Run,
 ): Case {
-  const { status, type, says, operation, stands, faults = [] } = error;
+  const { status, type, says, operation, stands, faults = [] } = problem;
   const row = stands === undefined ? '' : `${stands.row}: ${stands.rule} — `;
   return {
     title: `${row}${operation}: ${says} is answered with ${status} ${type}`,
@@ -64,8 +99,8 @@ export function ofField({ row, rule, says, faults, ...change }: FieldCase): Case
 }
 
 /** A case of the table of errors: answered as it says, and nothing is sent or opened. */
-export function ofError(error: ErrorCase): Case {
-  const { raw, goesWrong, members = {}, faults = [], retryAfter = false, status, type, ...change } = error;
+export function ofError(problem: ErrorCase): Case {
+  const { raw, goesWrong, members = {}, faults = [], retryAfter = false, status, type, ...change } = problem;
   const run = async (world: World) => {
     world.service.outbox.clear();
     const before = accountsSoFar(world);
@@ -76,7 +111,7 @@ export function ofError(error: ErrorCase): Case {
     if (retryAfter) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(world.service.outbox.list()).toEqual([]);
   };
-  return meets(error, goesWrong === undefined ? run : (world) => whileWrong(world, ...goesWrong, () => run(world)));
+  return meets(problem, goesWrong === undefined ? run : (world) => whileWrong(world, ...goesWrong, () => run(world)));
 }
 
 /** Makes the next calls to a service or a connection go wrong, for as long as this takes. */

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { bodyOf, call, JSON_TYPE, newSource, PATHS, request } from './caller.ts';
 import { breaks, type Case, decided, keeps } from './cases.ts';
 import { checkFaults, checkNotFound, checkProblem } from './checks.ts';
-import { accepted } from './promises.ts';
+import { accepted, openAccount, register } from './promises.ts';
 import { CLIENT } from './records.ts';
 import { OPERATIONS, type Operation, PHONE_CHANNELS, VERSIONS, type Version } from './table.ts';
 import type { Section } from './walk.ts';
@@ -92,6 +92,25 @@ const NOWHERE = decided('no route but the three answers, and the gateway says so
   }
 });
 
+const OF_SIZES: readonly Case[] = [
+  ...VERSIONS.map((operation) =>
+    keeps(
+      '8 size limits',
+      `decided: a ${operation} account of 64 KB`,
+      'a body of 65,536 bytes is accepted',
+      (world) => {
+        const body = bodyOf({ operation });
+        return openAccount(world, { operation, body }, { raw: JSON.stringify(body).padEnd(65_536) });
+      },
+    ),
+  ),
+  keeps('8 size limits', 'decided: a registration of 5.9 MB', 'a body of 5,900,000 bytes is accepted', (world) => {
+    const operation = 'registration';
+    const body = bodyOf({ operation });
+    return register(world, { operation, body }, { raw: JSON.stringify(body).padEnd(5_900_000) });
+  }),
+];
+
 export const ENDPOINT_SECTIONS: readonly Section[] = [
   {
     title: '4: the endpoints',
@@ -102,4 +121,5 @@ export const ENDPOINT_SECTIONS: readonly Section[] = [
       NOWHERE,
     ],
   },
+  { title: '8: the sizes of bodies', cases: OF_SIZES },
 ];

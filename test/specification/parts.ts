@@ -2,10 +2,8 @@ import { ACCOUNT_SECTIONS } from './account-cases.ts';
 import { ENDPOINT_SECTIONS } from './endpoint-cases.ts';
 import { choosyPlatform, ERROR_SECTIONS } from './error-cases.ts';
 import { KEY_SECTIONS } from './key-cases.ts';
-import { LIMIT_SECTIONS } from './limit-cases.ts';
 import { REGISTRATION_SECTIONS } from './registration-cases.ts';
-import { SENDING_SECTIONS } from './sending-cases.ts';
-import { WITH_SETTINGS } from './settings-cases.ts';
+import { SENDING_SECTIONS, WITH_SETTINGS } from './settings-cases.ts';
 import type { Part, Section } from './walk.ts';
 
 const installed = (sections: readonly Section[]): Part => ({
@@ -17,6 +15,6 @@ const installed = (sections: readonly Section[]): Part => ({
 export const PARTS: Readonly<Record<'registration' | 'accounts' | 'answers' | 'sending', readonly Part[]>> = {
   registration: [installed(REGISTRATION_SECTIONS)],
   accounts: [installed(ACCOUNT_SECTIONS), choosyPlatform()],
-  answers: [installed([...ENDPOINT_SECTIONS, ...LIMIT_SECTIONS, ...ERROR_SECTIONS, ...KEY_SECTIONS])],
+  answers: [installed([...ENDPOINT_SECTIONS, ...ERROR_SECTIONS, ...KEY_SECTIONS])],
   sending: [installed(SENDING_SECTIONS), ...WITH_SETTINGS],
 };

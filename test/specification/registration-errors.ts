@@ -1,4 +1,4 @@
-import { type ErrorCase, error, MANY_TIMES, type Wrong } from './errors.ts';
+import { type ErrorCase, error, MANY_TIMES, type Wrong } from './cases.ts';
 import { CLIENT, keyOf } from './records.ts';
 import { choicesOf, textFile } from './samples.ts';
 import { listed, OPERATIONS, type Operation } from './table.ts';

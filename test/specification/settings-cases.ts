@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 import { FRONT_SETTINGS } from '../support/front.ts';
 import { call } from './caller.ts';
-import { decided, keeps, ofError } from './cases.ts';
-import { error } from './errors.ts';
+import { decided, error, keeps, meets, ofError } from './cases.ts';
+import { checkProblem } from './checks.ts';
 import { accepted } from './promises.ts';
 import { listed, PHONE_CHANNELS } from './table.ts';
-import type { Part } from './walk.ts';
+import type { Part, Section } from './walk.ts';
 
 /** A part whose service has settings of its own. */
 interface PartWithSettings extends Part {
@@ -100,3 +100,24 @@ const WITH_FRONT: PartWithSettings = {
 
 /** Those that need settings of their own. */
 export const WITH_SETTINGS: readonly PartWithSettings[] = [EMAIL_ALONE, WITH_CAPTCHA, WITH_FRONT];
+
+/** `test/lib/limits` has every limit, and `test/functions/wiring.test.ts` shows that each reaches the function. */
+const TO_A_RECIPIENT = meets(
+  {
+    operation,
+    says: 'a second mail within 60 s to the same address in another spelling',
+    status: 429,
+    type: 'too_many_requests',
+  },
+  async (world) => {
+    await call(world, { operation, body: { email: 'someone@gmail.com' } });
+    const again = await call(world, { operation, body: { email: 'S.o.m.e.One+tag@googlemail.com' } });
+    checkProblem(again, 429, 'too_many_requests');
+    const seconds = Number(again.headers.get('retry-after'));
+    expect([seconds >= 1, seconds <= 60]).toEqual([true, true]);
+  },
+);
+
+export const SENDING_SECTIONS: readonly Section[] = [
+  { title: 'Limits of sending, where the specification is silent', cases: [TO_A_RECIPIENT] },
+];

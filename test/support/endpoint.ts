@@ -1,8 +1,9 @@
 import type { Context } from 'aws-lambda';
 import type * as v from 'valibot';
-import { endpoint, type Handler } from '../../lib/http/endpoint.ts';
-import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
+import { endpoint, type Handler, type Request } from '../../lib/http/endpoint.ts';
+import type { EventFields, EventName } from '../../lib/telemetry.ts';
 import { openObject } from '../../lib/validators/primitives.ts';
+import { recordingTelemetry } from './openings.ts';
 
 const context = { getRemainingTimeInMillis: () => 20_000 } as Context;
 
@@ -23,28 +24,19 @@ export function event(
 
 /** An endpoint that accepts any object, and records its request. */
 export function anything(schema: v.GenericSchema = openObject({}), maxBodyBytes = 1_000) {
-  const seen: unknown[] = [];
-  const callers: (string | undefined)[] = [];
-  const captchas: unknown[] = [];
-  const browsers: (string | undefined)[] = [];
+  const requests: Request<unknown>[] = [];
   const events: { name: EventName; fields: EventFields }[] = [];
-  const telemetry: Telemetry = {
-    event: (name, fields = {}) => events.push({ name, fields }),
-    with: () => telemetry,
-  };
+  const telemetry = recordingTelemetry(events);
   const handler = endpoint({
     body: schema,
     maxBodyBytes,
     telemetry,
-    handle: async ({ sentBody, caller, captcha, userAgent }) => {
-      seen.push(sentBody);
-      callers.push(caller);
-      captchas.push(captcha);
-      browsers.push(userAgent);
+    handle: async (request) => {
+      requests.push(request);
       return { body: undefined };
     },
   });
-  return { handler, seen, callers, captchas, browsers, events, telemetry };
+  return { handler, requests, events, telemetry };
 }
 
 export async function answerTo(handler: Handler, request: Parameters<Handler>[0]) {

@@ -103,13 +103,12 @@ interface Notes {
 
 type NotedStep = <T>(name: Step, result: T) => Promise<T>;
 
-function fakeRegistrations(
+function fakeRecords(
   step: NotedStep,
   settings: FakeSettings,
-  kept: Notes['kept'],
-): RegistrationDependencies['registrations'] {
-  const notAskedFor = () => Promise.reject(new Error('not asked for here'));
-  return {
+  { kept, asked }: Notes,
+): Pick<RegistrationDependencies, 'directory' | 'keys' | 'registrations' | 'documents'> {
+  const registrations: Partial<RegistrationDependencies['registrations']> = {
     put: async (record, seals) => {
       await step('record', undefined);
       Object.assign(kept, { record, seals });
@@ -124,19 +123,7 @@ function fakeRegistrations(
       const { keptHash } = settings;
       return keptHash === undefined ? undefined : registrationRecord(id, undefined, { password_hash: keptHash });
     },
-    list: notAskedFor,
-    countGuesses: notAskedFor,
-    confirm: notAskedFor,
-    notePublished: notAskedFor,
-    unpublished: notAskedFor,
   };
-}
-
-function fakeRecords(
-  step: NotedStep,
-  settings: FakeSettings,
-  { kept, asked }: Notes,
-): Pick<RegistrationDependencies, 'directory' | 'keys' | 'registrations' | 'documents'> {
   return {
     directory: {
       readRegistrationRecords: () =>
@@ -155,12 +142,11 @@ function fakeRecords(
       finish: () => step('finish', undefined),
       release: () => step('release', undefined),
     },
-    registrations: fakeRegistrations(step, settings, kept),
+    registrations: registrations as RegistrationDependencies['registrations'],
     documents: {
       inspect: () => step('inspect', settings.wrongDocuments ?? []),
       store: () => step('documents', []),
-      keep: () => Promise.reject(new Error('not asked for here')),
-    },
+    } as Partial<RegistrationDependencies['documents']> as RegistrationDependencies['documents'],
   };
 }
 

@@ -13,16 +13,16 @@ describe('The body of a request', () => {
     'application/vnd.api+json',
     'application/merge-patch+json;v=1',
   ])('may be of the type %j', async (type) => {
-    const { handler, seen } = anything();
+    const { handler, requests } = anything();
     expect(await answerTo(handler, event('{"a":1}', type))).toMatchObject({ statusCode: 204 });
-    expect(seen).toEqual([{ a: 1 }]);
+    expect(requests).toMatchObject([{ sentBody: { a: 1 } }]);
   });
 
   it('may come in base64, as the gateway passes on other types than application/json', async () => {
-    const { handler, seen } = anything();
+    const { handler, requests } = anything();
     const body = Buffer.from('{"a":"Zoë"}').toString('base64');
     expect(await answerTo(handler, event(body, 'application/vnd.api+json', true))).toMatchObject({ statusCode: 204 });
-    expect(seen).toEqual([{ a: 'Zoë' }]);
+    expect(requests).toMatchObject([{ sentBody: { a: 'Zoë' } }]);
   });
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'application/jsonx', 'json', ''])(
@@ -141,21 +141,21 @@ describe('The captcha of a request', () => {
   });
 
   it('is absent if the deployment needs none', async () => {
-    const { handler, captchas } = anything();
+    const { handler, requests } = anything();
     const request = event('{}');
     request.headers['captcha-token'] = 'token-1';
     expect(await answerTo(handler, request)).toMatchObject({ statusCode: 204 });
-    expect(captchas).toEqual([undefined]);
+    expect(requests.map(({ captcha }) => captcha)).toEqual([undefined]);
   });
 });
 
 describe('The caller of a request', () => {
   async function callerOf(authorizer: object | undefined): Promise<string | undefined> {
-    const { handler, callers } = anything();
+    const { handler, requests } = anything();
     const request = event('{}');
     Object.assign(request.requestContext, { authorizer });
     await answerTo(handler, request);
-    return callers[0];
+    return requests[0]?.caller;
   }
   const ofArn = (userArn: string) => callerOf({ iam: { userArn } });
 
@@ -180,7 +180,7 @@ describe('The caller of a request', () => {
   });
 
   it('that the token does not name cannot use an Idempotency-Key, and may call without one', async () => {
-    const { handler, seen } = anything();
+    const { handler, requests } = anything();
     const authorizer = { jwt: { claims: { scope: 'accounts:create', sub: '' } } };
     const keyed = event('{}');
     keyed.headers['idempotency-key'] = 'k1';
@@ -192,7 +192,7 @@ describe('The caller of a request', () => {
     const plain = event('{}');
     Object.assign(plain.requestContext, { authorizer });
     expect(await answerTo(handler, plain)).toMatchObject({ statusCode: 204 });
-    expect(seen).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   it('is undefined on an open route', async () => {
@@ -201,8 +201,8 @@ describe('The caller of a request', () => {
 });
 
 it('A request has the name of its browser', async () => {
-  const { handler, browsers } = anything();
+  const { handler, requests } = anything();
   const { headers, ...rest } = event('{}');
   await answerTo(handler, { ...rest, headers: { ...headers, 'user-agent': 'Browser/1.0' } });
-  expect(browsers).toEqual(['Browser/1.0']);
+  expect(requests).toMatchObject([{ userAgent: 'Browser/1.0' }]);
 });

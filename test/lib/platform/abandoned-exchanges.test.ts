@@ -1,10 +1,8 @@
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
+import { describe, expect, it } from 'vitest';
 import { platformConnections } from '../../../lib/platform/connections.ts';
 import { ANY_TIME, failureOf, forever, outcome } from '../../support/outcomes.ts';
-import { scriptedTcp } from '../../support/scripted-tcp.ts';
 import { type TcpRelay, tcpRelay } from '../../support/tcp-relay.ts';
-import * as text from '../../support/text-protocol.ts';
+import { aServer, anOrder as aTextOrder, DIALECTS, textPlatform } from '../../support/text-protocol.ts';
 import {
   anOrder,
   connectionTo,
@@ -137,68 +135,10 @@ describe('a Web API session ends in order', () => {
   });
 });
 
-describe.each(['web-registration', 'interface-gateway'] as const)('a command to %s', (protocol) => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    await Promise.all(closing.splice(0).map((close) => close()));
-  });
-
-  async function answering(answer: string, { close = false, onCommand = () => {} } = {}) {
-    const server = await scriptedTcp((socket) => {
-      onCommand();
-      if (close) socket.end(answer);
-      else socket.write(answer);
-    });
-    closing.push(() => server.close());
-    return tcpRelay(server.port);
-  }
-
-  it.each([
-    ['the answer does not come in time', '', { close: false, limits: text.HASTY }, 'no_answer'],
-    ['the answer is cut', 'OK\r\nLOGIN=12', { close: false, limits: text.HASTY }, 'answer_not_understood'],
-    [
-      'the answer is of another protocol',
-      'HTTP/1.1 400 Bad Request\r\n',
-      { close: false, limits: {} },
-      'answer_not_understood',
-    ],
-    ['the server ends it without an answer', '', { close: true, limits: {} }, 'closed_without_answer'],
-  ])('that is given up resets the connection: %s', async (_, answer, { close, limits }, reason) => {
-    const relay = await answering(answer, { close });
-    const opening = text.textPlatform(protocol, relay.port, limits).open(text.anOrder(), ANY_TIME, forever);
-    expect(await failureOf(opening)).toMatchObject({ options: { reason } });
-    await endingsOf(relay).toEqual(['reset']);
-  });
-
-  it('whose caller has no more time resets the connection', async () => {
-    const caller = new AbortController();
-    const relay = await answering('', { onCommand: () => caller.abort() });
-    const opening = text.textPlatform(protocol, relay.port).open(text.anOrder(), ANY_TIME, caller.signal);
-    expect(await failureOf(opening)).toMatchObject({ options: { reason: 'no_answer' } });
-    await endingsOf(relay).toEqual(['reset']);
-  });
-
-  it.each([
-    ['OK\r\nLOGIN=7\r\nend\r\n', false],
-    ['OK\r\nLOGIN=7\r\n', false],
-    ['OK\r\nLOGIN=7\r\n', true],
-    ['ERROR\r\ninvalid data\r\nend\r\n', false],
-    ['OK\r\nend\r\n', false],
-  ])('that was answered with %j ends in order', async (answer, close) => {
-    const relay = await answering(answer, { close });
-    await text
-      .textPlatform(protocol, relay.port)
-      .open(text.anOrder(), ANY_TIME, forever)
-      .catch(() => {});
-    await endingsOf(relay).toEqual(['orderly']);
-  });
-
-  it('that was never sent ends in order', async () => {
-    const server = await startTextServer({ dialect: protocol, master: text.MASTER, groups: [{ name: 'demoforex' }] });
-    onTestFinished(() => server.close());
-    const relay = await tcpRelay(server.port);
-    await failureOf(text.textPlatform(protocol, relay.port).open(text.anOrder(), 0, forever));
-    expect(server.commands).toBe(0);
-    await endingsOf(relay).toEqual(['orderly']);
-  });
+it.each(DIALECTS)('a command to %s that was never sent ends in order', async (dialect) => {
+  const server = await aServer({ dialect });
+  const { relay, to } = await relayed(server);
+  await failureOf(textPlatform(dialect, to.port).open(aTextOrder(), 0, forever));
+  expect(server.commands).toBe(0);
+  await endingsOf(relay).toEqual(['orderly']);
 });

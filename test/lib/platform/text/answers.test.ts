@@ -1,10 +1,39 @@
+import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { failureOf, outcome } from '../../../support/outcomes.ts';
+import { failureOf, forever, outcome } from '../../../support/outcomes.ts';
+import { tcpRelay } from '../../../support/tcp-relay.ts';
 import { answering, aScript, aServer, DIALECTS, HASTY, opening } from '../../../support/text-protocol.ts';
 
 /** Longer than a test may take. */
 const PATIENT = { answerTimeoutMs: 600_000 };
-const UNKNOWN = expect.stringMatching(/^account_outcome_unknown /);
+const NOT_UNDERSTOOD = 'account_outcome_unknown answer_not_understood';
+const CLOSED = 'account_outcome_unknown closed_without_answer';
+const NONE = 'account_outcome_unknown no_answer';
+
+/**
+ * Opens an account on a server with this script, over a relay. If packets are lost, the kernel sends them again for
+ * minutes, also after an orderly end of the connection. Only a reset stops it: without one a server may execute a
+ * command minutes later. @returns the outcome, and how the connection was ended
+ */
+async function exchange(
+  protocol: (typeof DIALECTS)[number],
+  script: Parameters<typeof aScript>[0],
+  limits = {},
+  signal = forever,
+): Promise<unknown[]> {
+  const relay = await tcpRelay((await aScript(script)).port);
+  const result = await outcome(opening(protocol, relay, {}, limits, signal));
+  await expect.poll(() => relay.endings, { timeout: 5_000 }).toHaveLength(1);
+  return [result, ...relay.endings];
+}
+
+/** Answers with this text, byte by byte, and ends the connection or leaves it open. */
+const saying =
+  (text: string, close = true) =>
+  (socket: Socket): void => {
+    for (const byte of text) socket.write(byte, 'latin1');
+    if (close) socket.end();
+  };
 
 describe.each(DIALECTS)('an answer of %s', (protocol) => {
   it.each([
@@ -14,51 +43,47 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
     ['of a partial success', 'OK\r\nLOGIN=123\r\nmiss BNSCODE\r\nend'],
     ['with a line before the login', 'OK\r\nwelcome\r\nLOGIN=123\r\nend\r\n'],
     ['without end, closed', 'OK\r\nLOGIN=123\r\n'],
-  ])('%s: the account is open', async (_, text) => {
-    expect(await opening(protocol, await answering(text))).toEqual({ login: 123 });
+    ['without end, on a connection that stays open', 'OK\r\nLOGIN=123\r\n', false],
+  ])('%s: the account is open, and the connection ends in order', async (_, text, close = true) => {
+    expect(await exchange(protocol, saying(text, close), PATIENT)).toEqual([{ login: 123 }, 'orderly']);
   });
 
-  it('without end, on a connection that stays open: the account is open, without waiting for the end', async () => {
-    const server = await answering('OK\r\nLOGIN=123\r\n', { close: false });
-    expect(await opening(protocol, server, {}, PATIENT)).toEqual({ login: 123 });
-  });
-
-  it.each([
-    ['a login that may be cut', 'OK\r\nLOGIN=123'],
-    ['a login without its line feed', 'OK\r\nLOGIN=123\r'],
-    ['OK alone', 'OK\r\nend\r\n'],
-    ['OK and something else', 'OK\r\nmiss BNSCODE\r\nend\r\n'],
-    ['a login that is no number', 'OK\r\nLOGIN=12x\r\nend\r\n'],
-    ['login 0', 'OK\r\nLOGIN=0\r\nend\r\n'],
-    ['half a word', 'O'],
-    ['a reason that may be cut', 'ERROR\r\nsimple pass'],
-    ['nothing', ''],
-    ['end alone', 'end\r\n'],
-    ['another protocol', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
-    ['more than any answer', 'A'.repeat(20_000)],
-  ])('that is %s leaves the outcome unknown', async (_, text) => {
-    expect(await outcome(opening(protocol, await answering(text)))).toEqual(UNKNOWN);
+  it.each<[string, Parameters<typeof aScript>[0], string, 'orderly' | 'reset', limits?: object]>([
+    ['a login that may be cut', saying('OK\r\nLOGIN=123'), NOT_UNDERSTOOD, 'reset'],
+    ['a login without its line feed', saying('OK\r\nLOGIN=123\r'), NOT_UNDERSTOOD, 'reset'],
+    ['a login that may be cut, and stays open', saying('OK\r\nLOGIN=12', false), NOT_UNDERSTOOD, 'reset', HASTY],
+    ['OK alone', saying('OK\r\nend\r\n', false), NOT_UNDERSTOOD, 'orderly'],
+    ['OK and something else', saying('OK\r\nmiss BNSCODE\r\nend\r\n'), NOT_UNDERSTOOD, 'orderly'],
+    ['a login that is no number', saying('OK\r\nLOGIN=12x\r\nend\r\n'), NOT_UNDERSTOOD, 'orderly'],
+    ['login 0', saying('OK\r\nLOGIN=0\r\nend\r\n'), NOT_UNDERSTOOD, 'orderly'],
+    ['half a word', saying('O'), CLOSED, 'reset'],
+    ['a reason that may be cut', saying('ERROR\r\nsimple pass'), NOT_UNDERSTOOD, 'reset'],
+    ['nothing', saying(''), CLOSED, 'reset'],
+    ['end alone', saying('end\r\n'), NONE, 'orderly'],
+    ['another protocol', saying('HTTP/1.1 400 Bad Request\r\n\r\n', false), NOT_UNDERSTOOD, 'reset'],
+    ['more than any answer', saying('A'.repeat(20_000)), NONE, 'reset'],
+    ['silence', () => {}, NONE, 'reset', HASTY],
+  ])('that is %s leaves the outcome unknown', async (_, script, reason, ending, limits) => {
+    expect(await exchange(protocol, script, limits)).toEqual([reason, ending]);
   });
 
   it('that never ends is not read to the end', async () => {
-    const server = await aScript((socket) => {
+    const pouring = (socket: Socket) => {
       const pour = () => {
         while (socket.writable && socket.write('x'.repeat(65_536)));
       };
       socket.on('drain', pour);
       pour();
-    });
-    expect(await outcome(opening(protocol, server))).toEqual(UNKNOWN);
+    };
+    expect(await exchange(protocol, pouring)).toEqual([NONE, 'reset']);
   });
 
-  it('that does not come leaves the outcome unknown: silence, a reset, the end of the caller’s time', async () => {
-    const silent = await aScript(() => {});
-    expect(await outcome(opening(protocol, silent, {}, HASTY))).toBe('account_outcome_unknown no_answer');
-    const reset = await aScript((socket) => socket.resetAndDestroy());
-    expect(await outcome(opening(protocol, reset))).toEqual(UNKNOWN);
+  it('that does not come in the time of the caller, or is a reset, leaves the outcome unknown', async () => {
     const caller = new AbortController();
-    const late = await aScript(() => caller.abort());
-    expect(await outcome(opening(protocol, late, {}, PATIENT, caller.signal))).toEqual(UNKNOWN);
+    const late = () => caller.abort();
+    expect(await exchange(protocol, late, PATIENT, caller.signal)).toEqual([NONE, 'reset']);
+    const reset = await aScript((socket) => socket.resetAndDestroy());
+    expect(await outcome(opening(protocol, reset))).toMatch(/^account_outcome_unknown /);
   });
 
   it.each([
