@@ -119,82 +119,6 @@ describe('A first request', () => {
     expect(scene.events.map(({ name }) => name)).toEqual(['AccountOpened']);
   });
 
-  const COMPLETED = 'record, notify, complete';
-  /** With the login that the first command names. */
-  type Script = Partial<Pick<Scene, 'sends' | 'looks' | 'hasNext' | 'prepared'>>;
-
-  it.each<[string, (login: number) => Script, end: string, at: Life['at'] | undefined, calls: string]>([
-    ['is refused before anything is sent', () => ({ prepared: { fails: new Error('no') } }), 'failed', undefined, ''],
-    ['is refused by the platform', () => ({ sends: [refusal('refused')] }), 'failed', undefined, 'send 0'],
-    ['is refused for its content', () => ({ sends: [refusal('rejected')] }), 'failed', undefined, 'send 0'],
-    [
-      'finds its login taken, and chooses the next',
-      (login) => ({ sends: [{ on: 'exists' }, { on: 'opened', login: login + 1 }], looks: [{ on: 'foreign' }] }),
-      'opened',
-      'done',
-      `send 0, look 0, send 1, ${COMPLETED}`,
-    ],
-    [
-      'finds its login taken, and has no other',
-      () => ({ hasNext: false, sends: [{ on: 'exists' }], looks: [{ on: 'unmarked' }] }),
-      'failed',
-      undefined,
-      'send 0, look 0',
-    ],
-    [
-      'hears that its login exists, and finds its own mark there',
-      () => ({ sends: [{ on: 'exists' }], looks: [{ on: 'ours' }] }),
-      'opened',
-      'done',
-      `send 0, look 0, ${COMPLETED}`,
-    ],
-    [
-      'loses the answer, and finds the account at its login, whatever the server shows',
-      () => ({ sends: [lost], looks: [{ on: 'unmarked' }] }),
-      'opened',
-      'done',
-      `send 0, look 0, ${COMPLETED}`,
-    ],
-    [
-      'loses the answer, finds nothing, and sends the same login again',
-      (login) => ({ sends: [lost, { on: 'opened', login }] }),
-      'opened',
-      'done',
-      `send 0, look 0, send 0, ${COMPLETED}`,
-    ],
-    [
-      "loses the answer, and finds another operation's mark",
-      () => ({ sends: [lost], looks: [{ on: 'foreign' }] }),
-      'undecided',
-      'undecided',
-      'send 0, look 0',
-    ],
-    [
-      'loses the answer of a protocol that cannot name logins',
-      () => ({ sends: [lost], prepared: { plan: { keyed: false } } }),
-      'undecided',
-      'undecided',
-      'send ',
-    ],
-    [
-      'is refused for the content when it repeats a lost command: it keeps its login',
-      () => ({ sends: [lost, refusal('rejected')] }),
-      'failed',
-      'sent',
-      'send 0, look 0, send 0',
-    ],
-  ])('%s', async (_, scriptOf, end, at, calls) => {
-    const scene = new Scene();
-    Object.assign(scene, scriptOf(scene.login));
-    const held = await world.claimed();
-    expect((await scene.run(held)).kind).toBe(end);
-    const relative = scene.calls.map((call) => call.replace(/\d+/, (login) => String(Number(login) - scene.login)));
-    expect(relative.join(', ')).toBe(calls);
-    expect(await world.state(held)).toBe(at);
-    // A login that was given up is free for others.
-    if (at === undefined) expect(await world.holder(`tp5#${scene.login}`)).toBeUndefined();
-  });
-
   it.each<[string, Learned, Learned, number]>([
     ['loses every answer at once', lost, { on: 'absent' }, 21],
     ['refuses every repeat at once', refusal('refused'), { on: 'absent' }, 11],
@@ -206,19 +130,12 @@ describe('A first request', () => {
     expect(scene.calls.filter((call) => call.startsWith('send'))).toHaveLength(commands);
   });
 
-  it.each([
-    ['of the platform', { sends: [refusal('refused')] }, 'platform_refused'],
-    ['of its content', { sends: [refusal('rejected')] }, 'platform_refused'],
-    ['of a login that exists', { sends: [{ on: 'exists' }], looks: [{ on: 'foreign' }] }, 'login_range_exhausted'],
-    ['of a login that another operation holds', { held: true }, 'login_range_exhausted'],
-  ])(
-    'ends with the reason of a refusal %s',
-    async (_, { held = false, ...scripted }: object & { held?: boolean }, kind) => {
-      const scene = Object.assign(new Scene(), { hasNext: false, ...scripted });
-      if (held) await reserve(scene.login);
-      expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'failed', failure: { kind } });
-    },
-  );
+  it('has no login left if another operation holds the only one', async () => {
+    const scene = Object.assign(new Scene(), { hasNext: false });
+    await reserve(scene.login);
+    const failure = { kind: 'login_range_exhausted' };
+    expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'failed', failure });
+  });
 
   it('chooses the next login if another operation holds the first', async () => {
     const scene = new Scene();
@@ -235,6 +152,72 @@ describe('A first request', () => {
     scene.looks = [{ on: 'absent' }];
     await scene.run(await world.claimed());
     expect(scene.events[0]).toEqual({ name: 'LoginNotOurs', fields: { login: scene.login } });
+  });
+});
+
+describe('An opening', () => {
+  const platformRefusal = new PlatformFailure('platform_refused', { reason: 'retcode_8' });
+  /** What the platform's answer or a look-up says. */
+  const learned = (on: string, login: number): Learned => {
+    if (on === 'lost') return lost;
+    if (on === 'opened') return { on, login };
+    return (on === 'refused' || on === 'rejected' ? { on, failure: platformRefusal } : { on }) as Learned;
+  };
+  /** An account is recorded, its client notified, and the rest completed. */
+  const COMPLETED = ['record', 'notify', 'complete'];
+  interface Circumstances extends Partial<Pick<Scene, 'hasNext' | 'prepared'>> {
+    /** It acquires what an earlier worker has sent. */
+    later?: Context['worker'];
+  }
+  const ofPlugIn = { prepared: { plan: { keyed: false } } };
+
+  /** Commands and look-ups with what they say, by the distance from the first login; the end; the state, if any. */
+  it.each<[string, string, end: string, at: Life['at'], Circumstances?]>([
+    ['is refused before anything is sent', '', 'failed', 'gone', { prepared: { fails: new Error('no') } }],
+    ['is refused by the platform', 'send 0 refused', 'failed platform_refused', 'gone'],
+    ['is refused for its content', 'send 0 rejected', 'failed platform_refused', 'gone'],
+    ['finds its login taken, and chooses the next', 'send 0 exists, look 0 foreign, send 1 opened', 'opened', 'done'],
+    [
+      ...(['finds its login taken, and has no other', 'send 0 exists, look 0 unmarked'] as const),
+      ...(['failed login_range_exhausted', 'gone', { hasNext: false }] as const),
+    ],
+    ['hears that its login exists, and finds its own mark', 'send 0 exists, look 0 ours', 'opened', 'done'],
+    ['loses the answer, and finds the account, whatever it shows', 'send 0 lost, look 0 unmarked', 'opened', 'done'],
+    ['loses the answer, and finds nothing', 'send 0 lost, look 0 absent, send 0 opened', 'opened', 'done'],
+    ["loses the answer, and finds another's mark", 'send 0 lost, look 0 foreign', 'undecided', 'undecided'],
+    ['loses the answer of a plug-in', 'send - lost', 'undecided', 'undecided', ofPlugIn],
+    [
+      ...(['keeps its login if a repeated command is refused', 'send 0 lost, look 0 absent, send 0 rejected'] as const),
+      ...(['failed platform_refused', 'sent'] as const),
+    ],
+    ['of a retry finds nothing', 'look 0 absent, send 0 opened', 'opened', 'done', { later: 'request' }],
+    ['of a retry finds the account', 'look 0 ours', 'opened replayed', 'done', { later: 'request' }],
+    ['of the settler finds nothing, and sends nothing', 'look 0 absent', 'unknown', 'sent', { later: 'settler' }],
+    ['of the settler finds the account', 'look 0 unmarked', 'opened replayed', 'done', { later: 'settler' }],
+    ["of the settler finds another's account", 'look 0 foreign', 'undecided', 'undecided', { later: 'settler' }],
+    ['of the settler, whose server is away', 'look 0 unclear', 'unknown', 'sent', { later: 'settler' }],
+  ])('%s', async (_, transcript, end, at, { later, ...circumstances } = {}) => {
+    const scene = Object.assign(new Scene(), circumstances);
+    const steps =
+      transcript === '' ? [] : transcript.split(', ').map((step) => step.split(' ') as [string, string, string]);
+    const ofKind = (kind: string) =>
+      steps.filter(([call]) => call === kind).map(([, from, on]) => learned(on, scene.login + Number(from)));
+    Object.assign(scene, { sends: ofKind('send'), looks: ofKind('look') });
+    const held =
+      later === undefined
+        ? await world.claimed()
+        : await left(scene, { at: 'sent', login: scene.login, commands: 'one' });
+    const ended = await scene.run(held, later);
+    const more = ended.kind === 'failed' && ended.failure instanceof PlatformFailure ? ` ${ended.failure.kind}` : '';
+    // An account that its own command has opened is not a replay.
+    const replayed = ended.kind === 'opened' && ended.replayed ? ' replayed' : '';
+    expect(`${ended.kind}${more}${replayed}`).toBe(end);
+    const calls = scene.calls.map((call) => call.replace(/\d+/, (login) => String(Number(login) - scene.login)));
+    const expected = steps.map(([call, from]) => `${call} ${from === '-' ? '' : from}`);
+    expect(calls).toEqual([...expected, ...(ended.kind === 'opened' ? COMPLETED : [])]);
+    expect((await world.state(held)) ?? 'gone').toBe(at);
+    // A login that was given up is free for others.
+    if (at === 'gone') expect(await world.holder(`tp5#${scene.login}`)).toBeUndefined();
   });
 });
 
@@ -297,24 +280,6 @@ describe('A database that fails', () => {
 });
 
 describe('A later worker', () => {
-  it.each<[string, Context['worker'], Learned, string, string[]]>([
-    ['request that finds nothing sends the same login again', 'request', { on: 'absent' }, 'opened', ['look', 'send']],
-    ['request that finds the account completes it', 'request', { on: 'ours' }, 'opened', ['look']],
-    ['settler that finds nothing sends nothing', 'settler', { on: 'absent' }, 'unknown', ['look']],
-    ['settler that finds the account completes it', 'settler', { on: 'unmarked' }, 'opened', ['look']],
-    ["settler that finds another operation's account escalates", 'settler', { on: 'foreign' }, 'undecided', ['look']],
-    ['settler whose server is away waits', 'settler', { on: 'unclear' }, 'unknown', ['look']],
-  ])('%s', async (_, worker, sighting, end, calls) => {
-    const scene = new Scene();
-    scene.looks = [sighting];
-    const held = await left(scene, { at: 'sent', login: scene.login, commands: 'one' });
-    // An account that its own command has opened is not a replay.
-    const replayed = end === 'opened' ? { replayed: !calls.includes('send') } : {};
-    expect(await scene.run(held, worker)).toMatchObject({ kind: end, ...replayed });
-    expect(scene.calls.map((call) => call.split(' ')[0]).slice(0, calls.length)).toEqual(calls);
-    expect(scene.calls.filter((call) => call.startsWith('send'))).toHaveLength(calls.includes('send') ? 1 : 0);
-  });
-
   it.each<[string, Learned, number | undefined, EventName[]]>([
     ['a login that is still free waits for a retry', { on: 'absent' }, undefined, []],
     ['a server that is away is reported, and looked at again', { on: 'unclear' }, HOUR_MS, ['AccountOutcomeUnknown']],
