@@ -11,42 +11,30 @@ export const STOP_BEFORE_END_MS = 4_000;
  * may remove the timeout, and then the signal never aborts.
  */
 export function within(ms: number, signal?: AbortSignal): AbortSignal {
-  return stoppable(ms, signal).signal;
-}
-
-/** Like `within`, and the remaining time can be shortened later. */
-export function stoppable(ms: number, signal?: AbortSignal): { signal: AbortSignal; stopIn(ms: number): void } {
+  if (signal?.aborted === true) return signal;
   const controller = new AbortController();
-  let endsAt = Number.POSITIVE_INFINITY;
-  let timer: NodeJS.Timeout | undefined;
-  const end = (reason: unknown) => {
-    clearTimeout(timer);
+  const timeIsUp = () => {
     signal?.removeEventListener('abort', follow);
-    controller.abort(reason);
+    controller.abort(new DOMException('The time is up.', 'TimeoutError'));
   };
-  const follow = () => end(signal?.reason);
-  const timeIsUp = () => end(new DOMException('The time is up.', 'TimeoutError'));
-  const stopIn = (left: number) => {
-    const at = performance.now() + left;
-    if (at >= endsAt || controller.signal.aborted) return;
-    endsAt = at;
+  const follow = () => {
     clearTimeout(timer);
-    if (left <= 0) timeIsUp();
-    else timer = setTimeout(timeIsUp, left).unref();
+    controller.abort(signal?.reason);
   };
-  if (signal?.aborted === true) {
-    controller.abort(signal.reason);
-  } else {
-    signal?.addEventListener('abort', follow, { once: true });
-    stopIn(ms);
-  }
-  return { signal: controller.signal, stopIn };
+  const timer = ms > 0 ? setTimeout(timeIsUp, ms).unref() : undefined;
+  if (timer === undefined) timeIsUp();
+  else signal?.addEventListener('abort', follow, { once: true });
+  return controller.signal;
 }
 
 /** Like `Promise.all`, but it also waits for the others when one fails: no work continues after an answer. */
 export async function awaitAll<const T extends readonly unknown[]>(
   work: T,
 ): Promise<{ -readonly [I in keyof T]: Awaited<T[I]> }> {
-  await Promise.allSettled(work);
-  return Promise.all(work);
+  try {
+    return await Promise.all(work);
+  } catch {
+    const ends = await Promise.allSettled(work);
+    throw ends.find((end) => end.status === 'rejected')?.reason;
+  }
 }

@@ -9,14 +9,13 @@ import { within } from './deadline.ts';
  * the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
-  /** A request for a registration that no earlier one with its key has made. */
-  RegistrationRequested: 'INFO',
+  // A request for a registration ends with one of the first three, unless an earlier one with its key has.
+  OtpSent: 'INFO',
+  OtpOutcomeUnknown: 'ERROR',
   /** It was answered with an error, and sent nothing. */
   RegistrationRefused: 'INFO',
-  RegistrationConfirmed: 'INFO',
-  OtpSent: 'INFO',
   OtpDeliveryFailed: 'ERROR',
-  OtpOutcomeUnknown: 'ERROR',
+  RegistrationConfirmed: 'INFO',
   LimitReached: 'WARN',
   LimitUncheckable: 'ERROR',
   /** The captcha's provider could not be asked. */
@@ -93,27 +92,27 @@ export interface Telemetry {
 export function telemetry(service: string, stage: string): Telemetry {
   const isLogged = logFilter();
 
-  function scoped(base: EventFields): Telemetry {
+  function scoped(base: AllowedFields): Telemetry {
     return {
       event(name, fields = {}) {
         const level = EVENTS[name];
         if (!isLogged(level)) return;
         const now = new Date();
-        const kept = allowed({ ...base, ...fields });
-        const line = {
+        const line: Record<string, unknown> = {
           level,
           message: name,
           timestamp: now.toISOString(),
           service,
           xray_trace_id: traceId(),
-          ...kept,
+          ...base,
+          ...allowed(fields),
           stage,
           [name]: 1,
-          _aws: metric(name, now.getTime(), kept),
         };
+        line._aws = metric(name, now.getTime(), line);
         process.stdout.write(`${JSON.stringify(line)}\n`);
       },
-      with: (fields) => scoped({ ...base, ...fields }),
+      with: (fields) => scoped({ ...base, ...allowed(fields) }),
     };
   }
   return scoped({});
@@ -131,9 +130,11 @@ function metric(name: EventName, Timestamp: number, fields: object) {
   return { Timestamp, CloudWatchMetrics: [{ Namespace: 'BrokerApi', Dimensions, Metrics }] };
 }
 
+type AllowedFields = Record<string, string | number | string[]>;
+
 /** Keeps the allow-listed fields, and of their values only numbers, plain words, and places. */
-export function allowed(fields: EventFields): Record<string, string | number | string[]> {
-  const kept: Record<string, string | number | string[]> = {};
+export function allowed(fields: EventFields): AllowedFields {
+  const kept: AllowedFields = {};
   for (const name of Object.keys(fields) as (keyof EventFields)[]) {
     const kind = KINDS.get(name);
     const value = fields[name];

@@ -37,7 +37,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   [
     /^lib\/platform\//,
     `lib/platform/ lib/once.ts node: valibot iconv-lite any-ascii lib/validators/ lib/records/crm-records.ts lib/deadline.ts
-      lib/aws/secrets.ts`,
+      lib/aws/secrets.ts lib/secrets/keyed-hash.ts`,
   ],
   [
     /^lib\/records\//,
@@ -47,7 +47,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   [
     /^lib\/limits\//,
     `lib/limits/ lib/once.ts node:crypto node:net email-providers tldts-icann lib/validators/ lib/secrets/pepper.ts
-      lib/deadline.ts lib/aws/dynamodb.ts`,
+      lib/secrets/keyed-hash.ts lib/deadline.ts lib/aws/dynamodb.ts`,
   ],
   [/^lib\/openings\/life\.ts$/, ''],
   [/^lib\/(openings|registration|crm-webhook)\/([\w-]+-)?dependencies\.ts$/, 'node:crypto lib/'],

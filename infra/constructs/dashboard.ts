@@ -4,6 +4,7 @@ import {
   Dashboard as CloudWatchDashboard,
   GraphWidget,
   type IMetric,
+  MathExpression,
   Metric,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
@@ -68,12 +69,21 @@ function conversion(channel: Channel, { stage, channels, confirmation }: Setting
   const counted = (event: string, label: string, service: DeployedFunction = SENDER) =>
     eventCount(stage, event, 5, { service, channel }).with({ label });
   const confirming = 'confirm-registration';
+  const sent = counted('OtpSent', 'sent');
+  const refused = counted('RegistrationRefused', 'refused');
+  const unknown = counted('OtpOutcomeUnknown', 'unknown');
+  const requested = new MathExpression({
+    expression: 'FILL(sent, 0) + FILL(refused, 0) + FILL(unknown, 0)',
+    usingMetrics: { sent, refused, unknown },
+    label: 'requested',
+    period: PERIOD,
+  });
   return new GraphWidget({
     title: `Registrations by ${channel}`,
     left: [
-      counted('RegistrationRequested', 'requested'),
-      counted('OtpSent', 'sent'),
-      counted('RegistrationRefused', 'refused'),
+      requested,
+      sent,
+      refused,
       ...(confirmation ? [counted('RegistrationConfirmed', 'confirmed', confirming)] : []),
     ],
     right: confirmation

@@ -164,11 +164,9 @@ async function showLimits(
     const { recipient: own, shared } = await counters.message(pepper, recipient);
     await show(`Next message by ${recipient.channel}`, [...own, ...shared]);
   }
-  if (source !== undefined)
-    await show('Next request from the same source', [
-      ...counters.source(pepper, source),
-      ...counters.wrong(pepper, source),
-    ]);
+  if (source === undefined) return;
+  const own = counters.source(pepper, source);
+  await show('Next request from the same source', [...own.source, ...own.wrong]);
 }
 
 function describeLimits(reached: ReturnType<typeof reachedLimits>): string {

@@ -140,7 +140,7 @@ async function readPepper(store: ReturnType<typeof secretStore>, name: string) {
   const found = await store.read(name);
   if (found === undefined) throw new CommandError(`There is no secret ${name}.`);
   // @throws PepperMalformed
-  const { version: current } = parsePepper(found.text);
+  const { version: current } = parsePepper(found.text).current;
   const keys = JSON.parse(found.text) as Record<string, string>;
   const versions = Object.keys(keys).filter((key) => key !== 'current');
   if (versions.some((version) => !/^\d+$/.test(version)))

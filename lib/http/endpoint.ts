@@ -55,8 +55,7 @@ export function endpoint<
       const { headers, requestContext } = event;
       return options.front?.admit({ headers, sourceIp: requestContext.http.sourceIp }, requestDeadline(context));
     })
-    .before(({ event }) => refuseLargeBody(event, options.maxBodyBytes))
-    .use(jsonMediaType())
+    .use(jsonMediaType(options.maxBodyBytes))
     .handler(async (event, context) => {
       const endsAt = Date.now() + context.getRemainingTimeInMillis();
       const deadline = requestDeadline(context);
@@ -72,14 +71,16 @@ function requestDeadline(context: Context): AbortSignal {
 }
 
 /**
- * Answers 415 to a media type that is not JSON. Middy's parser checks it, with an empty object as the body. It would
- * call a function for every value of the body, which costs up to a hundred times as much as parsing.
+ * Answers 413 to a body that is too large, and 415 to a media type that is not JSON. Middy's parser checks the type, with
+ * an empty object as the body. It would call a function for every value of the body, which costs up to a hundred times as
+ * much as parsing.
  */
-function jsonMediaType(): middy.MiddlewareObj<Event, Response> {
+function jsonMediaType(maxBytes: number): middy.MiddlewareObj<Event, Response> {
   const { before: parse } = httpJsonBodyParser<Event>();
   return {
     before: (request) => {
       const { event } = request;
+      refuseLargeBody(event, maxBytes);
       // The parser accepts no white space before the parameters; RFC 9110 does.
       const [type = '', ...parameters] = (event.headers['content-type'] ?? '').split(';');
       const headers = { 'content-type': [type.trim().toLowerCase(), ...parameters].join(';') };

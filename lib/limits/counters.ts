@@ -1,11 +1,11 @@
-import { hash } from 'node:crypto';
+import { keyedHash } from '../secrets/keyed-hash.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import type { Limits } from '../validators/deployment.ts';
 import { foldedEmail } from '../validators/email.ts';
 import type { Recipient } from '../validators/registration.ts';
 import type { Counter, Window } from './counter.ts';
 import { countedDomain } from './mail-domains.ts';
-import { countedSource } from './source.ts';
+import { type CountedSource, countedSource } from './source.ts';
 
 /** The counters of a deployment's limits. A disabled limit has none. */
 export function limitCounters(limits: Limits) {
@@ -26,23 +26,29 @@ export function limitCounters(limits: Limits) {
   };
   type Kind = keyof typeof windows;
 
-  /**
-   * Named by a keyed hash: the table holds no address. SHA-3 needs no HMAC, which costs five times as much. When the
-   * pepper is rotated, all counts start again.
-   */
+  /** Named by a keyed hash: the table holds no address. When the pepper is rotated, all counts start again. */
   function counter(pepper: Pepper, kind: Kind, value: string, { pauses, member }: Partial<Counter> = {}): Counter[] {
     if (windows[kind].length === 0) return [];
-    const name = hash('sha3-256', `${pepper.nameKey}\n${kind}\n${value}`, 'base64url');
+    const name = keyedHash(pepper.current.hashKey, `${kind}\n${value}`);
     return [{ pk: `${kind}#${name}`, windows: windows[kind], pauses, member }];
   }
 
+  /** The counters of an address and of its network. */
+  function sourceCounters(pepper: Pepper, { name, network }: CountedSource, own: Kind, shared: Kind): Counter[] {
+    return [...counter(pepper, own, name), ...(network ? counter(pepper, shared, network.name, network) : [])];
+  }
+
   return {
-    /** The counters of an address and of its network. */
-    source(pepper: Pepper, address: string, own: Kind = 'source', shared: Kind = 'network'): Counter[] {
-      const { name, network } = countedSource(address);
-      return [...counter(pepper, own, name), ...(network ? counter(pepper, shared, network.name, network) : [])];
+    /** The counters of a person who registers, and of that person's wrong ids. */
+    source(pepper: Pepper, address: string): Record<'source' | 'wrong', Counter[]> {
+      const counted = countedSource(address);
+      return {
+        source: sourceCounters(pepper, counted, 'source', 'network'),
+        wrong: counter(pepper, 'wrong', counted.name),
+      };
     },
-    wrong: (pepper: Pepper, address: string) => counter(pepper, 'wrong', countedSource(address).name),
+    confirmation: (pepper: Pepper, address: string) =>
+      sourceCounters(pepper, countedSource(address), 'confirmation', 'confirmation_network'),
     replay: (pepper: Pepper, key: readonly string[]) => counter(pepper, 'replay', JSON.stringify(key)),
     /** The counters of a message's recipient, and those that recipients share. */
     async message(pepper: Pepper, to: Recipient): Promise<Record<'recipient' | 'shared', Counter[]>> {

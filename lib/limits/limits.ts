@@ -28,8 +28,7 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
   return {
     /** Counts a request for a registration for its source, and next to it reads the other counters. */
     async admit(asked: { source: string; recipient: Recipient }, pepper: Pepper, signal: AbortSignal) {
-      const source = counters.source(pepper, asked.source);
-      const wrong = counters.wrong(pepper, asked.source);
+      const { source, wrong } = counters.source(pepper, asked.source);
       const messages = counters.message(pepper, asked.recipient);
       const read = async (): Promise<SeenItems> => {
         const { recipient, shared } = await messages;
@@ -39,7 +38,7 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
       const reading = read().catch(() => undefined);
       const early = (one: Counter) => async () => (await reading)?.get(one.pk);
       const counts = source.map((one) => count({ table, now, signal }, one, undefined, early(one)));
-      const [{ recipient, shared }, seen, counted] = await Promise.all([messages, reading, Promise.all(counts)]);
+      const [{ recipient, shared }, seen, ...counted] = await Promise.all([messages, reading, ...counts]);
       const look = (all: readonly Counter[]): Count[] =>
         all.map((one) => ({ waitMs: seen && waitMs(one, seen.get(one.pk), now()) }));
 
@@ -63,7 +62,7 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
       countAll(counters.replay(pepper, key), signal),
 
     countConfirmation: (source: string, pepper: Pepper, signal: AbortSignal) =>
-      countAll(counters.source(pepper, source, 'confirmation', 'confirmation_network'), signal),
+      countAll(counters.confirmation(pepper, source), signal),
 
     /** Releases the counts of a request that certainly sent nothing. @throws AwsFailure */
     async release(counted: readonly Counted[], signal: AbortSignal): Promise<void> {
@@ -73,8 +72,15 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
 }
 
 function decide(counts: readonly Count[]): LimitDecision {
-  const counted = counts.flatMap((one) => one.counted ?? []);
-  const wait = Math.max(0, ...counts.map((one) => one.waitMs ?? 0));
-  if (wait > 0) return { kind: 'reached', retryAfterSeconds: Math.ceil(wait / 1_000), counted };
-  return { kind: counts.some((one) => one.waitMs === undefined) ? 'unchecked' : 'allowed', counted };
+  const counted: Counted[] = [];
+  let kind: 'allowed' | 'unchecked' = 'allowed';
+  let longestMs = 0;
+  for (const one of counts) {
+    if (one.counted !== undefined) counted.push(one.counted);
+    if (one.waitMs === undefined) kind = 'unchecked';
+    else longestMs = Math.max(longestMs, one.waitMs);
+  }
+  return longestMs > 0
+    ? { kind: 'reached', retryAfterSeconds: Math.ceil(longestMs / 1_000), counted }
+    : { kind, counted };
 }

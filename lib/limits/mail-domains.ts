@@ -20,6 +20,8 @@ const suffixes = once(() => import('tldts-icann'));
  */
 export async function countedDomain(domain: string): Promise<string | undefined> {
   if (MORE.includes(domain) || (!EXAMPLES.includes(domain) && (await providers).has(domain))) return undefined;
+  // With one dot it is registrable, or a suffix itself, such as co.uk: it counts for itself.
+  if (/^[^.]+\.[^.]+$/.test(domain)) return domain;
   const { getDomain } = await suffixes();
   return getDomain(domain) ?? domain;
 }

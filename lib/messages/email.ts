@@ -39,13 +39,17 @@ const CODE_PLACE = '\x01';
  * and at the same time: how long a request takes does not show whose address it is.
  */
 export function otpMails(translation: Translation, brand: Brand): OtpMails {
-  const withPlace = codeMail(translation, brand);
+  const { subject, text, html } = codeMail(translation, brand);
+  const [[textBefore, textAfter], [htmlBefore, htmlAfter]] = [text.split(CODE_PLACE), html.split(CODE_PLACE)];
   const notice = ownerMail(translation, brand);
-  return (message) => {
-    if (message.kind === 'owner_notice') return notice;
-    const { subject, text, html } = withPlace;
-    return { subject, text: text.replace(CODE_PLACE, message.code), html: html.replace(CODE_PLACE, message.code) };
-  };
+  return (message) =>
+    message.kind === 'owner_notice'
+      ? notice
+      : {
+          subject,
+          text: `${textBefore}${message.code}${textAfter}`,
+          html: `${htmlBefore}${message.code}${htmlAfter}`,
+        };
 }
 
 /** Subject and preheader do not have the code: lock screens show them. */

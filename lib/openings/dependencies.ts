@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { databaseClient, dynamoTable, transactions } from '../aws/dynamodb.ts';
 import { parsedSecret, secretReader } from '../aws/secrets.ts';
 import type { AccountConfig } from '../config.ts';
-import { stoppable, within } from '../deadline.ts';
+import { within } from '../deadline.ts';
 import { fingerprintKey } from '../http/idempotency.ts';
 import type { AccountNotices, NoticeSettings } from '../messages/notices.ts';
 import { once } from '../once.ts';
@@ -13,13 +13,14 @@ import { type AccountDirectory, dynamoAccountDirectory } from '../records/accoun
 import { type Accounts, dynamoAccounts } from '../records/accounts.ts';
 import type { Connection } from '../records/crm-records.ts';
 import { type Events, lazyEvents } from '../records/events.ts';
+import { hashKey } from '../secrets/keyed-hash.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
 import { dynamoLedger, type Ledger } from './ledger.ts';
 
 /** Keys made of the deployment's password secret. */
 export interface AccountKeys {
   /** Generated passwords are derived from it. */
-  passwords: KeyObject;
+  passwords: string;
   /** For the fingerprints of requests. */
   fingerprints: KeyObject;
 }
@@ -33,7 +34,7 @@ export interface AccountDependencies {
   events: Events;
   platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
   keys(signal: AbortSignal): Promise<AccountKeys>;
-  passwords(from: { key: KeyObject; nonce: string; version: PlatformVersion }): Record<PasswordRole, string>;
+  passwords(from: { key: string; nonce: string; version: PlatformVersion }): Record<PasswordRole, string>;
   now(): number;
 }
 
@@ -47,6 +48,7 @@ export interface Times {
   /** Ends what still runs on the platform. */
   leavePlatform(): void;
   /** Everything but the last write. */
+  workEndsAt: number;
   signal: AbortSignal;
 }
 
@@ -57,14 +59,16 @@ const WORK_ENDS_MS = 22_500;
 
 /** @param stopsAt when the caller stops waiting, in epoch milliseconds; all signals abort then */
 export function planTimes(startedAt: number, stopsAt: number): Times {
-  const leftMs = stopsAt - startedAt;
-  const platform = stoppable(Math.min(PLATFORM_ENDS_MS, leftMs));
+  const platform = new AbortController();
+  const platformEndsAt = Math.min(startedAt + PLATFORM_ENDS_MS, stopsAt);
+  const workEndsAt = Math.min(startedAt + WORK_ENDS_MS, stopsAt);
   return {
     openingEndsAt: Math.min(startedAt + OPENING_ENDS_MS, stopsAt),
-    platformEndsAt: Math.min(startedAt + PLATFORM_ENDS_MS, stopsAt),
-    platformSignal: platform.signal,
-    leavePlatform: () => platform.stopIn(0),
-    signal: within(Math.min(WORK_ENDS_MS, leftMs)),
+    platformEndsAt,
+    platformSignal: within(platformEndsAt - startedAt, platform.signal),
+    leavePlatform: () => platform.abort(),
+    workEndsAt,
+    signal: within(workEndsAt - startedAt),
   };
 }
 
@@ -88,7 +92,7 @@ export function accountNotices(settings: NoticeSettings): AccountNotices {
 /** @throws Error if the secret is malformed; the message holds none of it */
 export function accountKeys(secret: string): AccountKeys {
   const key = parsePasswordKey(secret);
-  return { passwords: key, fingerprints: fingerprintKey(key) };
+  return { passwords: hashKey(key), fingerprints: fingerprintKey(key) };
 }
 
 /** The production dependencies of the functions that open accounts; created once, at cold start. */

@@ -161,13 +161,12 @@ class Loop {
     const isBeforeCommand = to.at === 'sent' && to.commands === 'one';
     const isOpening = to.at === 'open' && life.at !== 'open';
     try {
-      const [, recorded] = await Promise.all([
-        ledger.write(this.#held, to, isBeforeCommand ? signal : within(LAST_WRITE_MS)),
-        // While the login is reserved, the record may be written at the same time as the state.
-        isOpening && 'login' in life && life.login === to.login && effects.record(to),
-      ]);
+      const written = ledger.write(this.#held, to, isBeforeCommand ? signal : within(LAST_WRITE_MS));
+      // While the login is reserved, the record may be written at the same time as the state.
+      const recorded = isOpening && 'login' in life && life.login === to.login && effects.record(to);
+      await written;
       if (isOpening) {
-        this.#held.life = { ...to, recorded };
+        this.#held.life = { ...to, recorded: await recorded };
         this.#notice = effects.notify(to.login);
       }
       this.#reserved = undefined;

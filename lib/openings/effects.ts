@@ -125,7 +125,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
       const leftMs = times.platformEndsAt - dependencies.now();
       const answerMs = held.plan?.keyed === true ? Math.min(ANSWER_MS, leftMs / 2) : leftMs;
       try {
-        const opened = await server.platform.open(order, times.openingEndsAt, within(answerMs, times.platformSignal));
+        const opened = await server.platform.open(order, times.openingEndsAt, within(answerMs));
         if (login !== undefined && opened.login !== login) return { on: 'lost' };
         return { on: 'opened', login: opened.login };
       } catch (failure) {
@@ -229,7 +229,7 @@ async function payment(work: Work, life: OpenLife, pay: boolean): Promise<Paymen
 
 async function publish({ dependencies, held, times, telemetry }: Work, life: OpenLife): Promise<boolean> {
   try {
-    const signal = within(PUBLISH_MS, times.signal);
+    const signal = within(Math.min(PUBLISH_MS, times.workEndsAt - dependencies.now()));
     await dependencies.events.publish('AccountOpened', accountOpened(accountRecord(held, life)), signal);
     return true;
   } catch (error) {

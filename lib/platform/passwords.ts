@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
+import { keyedHash } from '../secrets/keyed-hash.ts';
 import { CHARACTER_CLASSES, isMixed } from '../validators/passwords.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
 import type { PasswordRole } from './platform.ts';
@@ -14,8 +15,8 @@ const ALPHABET = Object.values(CHARACTER_CLASSES)
 const USABLE_BYTES = 256 - (256 % ALPHABET.length);
 
 export interface PasswordOrigin {
-  /** The deployment's secret. */
-  key: string | Uint8Array | KeyObject;
+  /** Made of the deployment's secret. */
+  key: string;
   /** The operation's random nonce. After its deletion, the password cannot be derived again. */
   nonce: string;
   version: PlatformVersion;
@@ -32,8 +33,8 @@ export function derivePasswords(origin: PasswordOrigin): Record<PasswordRole, st
 }
 
 /**
- * Uniform characters: HMAC-SHA-256 in counter mode (NIST SP 800-108), with rejected bytes that would cause bias.
- * A candidate that breaks the rules is dropped: fixing it would cause bias.
+ * Uniform characters: a keyed hash in counter mode (as NIST SP 800-108), with rejected bytes that would cause bias. A
+ * candidate that breaks the rules is dropped: fixing it would cause bias.
  */
 function firstMixed(
   { key, nonce, version }: PasswordOrigin,
@@ -43,7 +44,7 @@ function firstMixed(
   let candidate = '';
   for (let counter = 0; ; counter += 1) {
     const text = `account-password\n${version}\n${role}\n${counter}\n${nonce}`;
-    for (const byte of createHmac('sha256', key).update(text).digest()) {
+    for (const byte of Buffer.from(keyedHash(key, text), 'base64url')) {
       if (byte >= USABLE_BYTES) continue;
       candidate += ALPHABET[byte % ALPHABET.length];
       if (candidate.length < LENGTH) continue;

@@ -64,6 +64,7 @@ export function s3Documents(
 
   return {
     async inspect(documents) {
+      if (documents.length === 0) return [];
       const violations = documents.map(async (document): Promise<Violation[]> => {
         if ((await mediaType(document)) !== undefined) return [];
         return [

@@ -89,7 +89,7 @@ async function findRegistration(
   const guesses = listed.flatMap((one) => {
     const binding = { registrationId: one.registration_id, channel, address };
     const guess = sealGuess(code, binding, one, pepper);
-    const digest = digests[pepper.versions.indexOf(one.pepper_version)] ?? '';
+    const digest = digests[pepper.keys.findIndex(({ version }) => version === one.pepper_version)] ?? '';
     return guess !== undefined && isSameSeal(one.password, digest) ? [{ ...binding, guess, seals: one }] : [];
   });
   const counted = await registrations.countGuesses(place, guesses, listed, signal);

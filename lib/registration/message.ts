@@ -3,11 +3,12 @@ import { awaitAll } from '../deadline.ts';
 import type { Request } from '../http/endpoint.ts';
 import { DeliveryFailure, type Message, type OtpChannel } from '../messages/message.ts';
 import { Problem } from '../problem.ts';
+import type { StoredDocument } from '../records/documents.ts';
 import type { Delivery, PendingRegistration } from '../records/registrations.ts';
-import { passwordSalt, type Seals, sealSecrets } from '../secrets/one-time-code.ts';
+import { passwordSalt, sealSecrets } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError } from '../telemetry.ts';
 import type { CheckedCustomFields, RegistrationRequest } from '../validators/registration.ts';
-import { type AdmittedWork, countAndNote, finish, passLimit, type Work } from './work.ts';
+import { type AdmittedWork, finish, passCounted, type Work } from './work.ts';
 
 /**
  * Stores the registration and sends its message: the code, or the notice to the owner of the address.
@@ -22,7 +23,7 @@ export async function keepAndSend(
   const { recipient, emailKey, phoneE164, password } = request.body;
   const registrationId = randomUUID();
   const [passwordHash, documents, channel] = await awaitAll([
-    dependencies.hashPassword(password, passwordSalt(pepper.keys[0], recipient.channel, recipient.key)),
+    dependencies.hashPassword(password, passwordSalt(pepper.current, recipient.channel, recipient.key)),
     dependencies.documents.store(registrationId, custom.documents, signal),
     openChannel(work),
   ]);
@@ -30,23 +31,22 @@ export async function keepAndSend(
   const requestedAt = dependencies.now();
   const code = dependencies.makeCode();
   const binding = { registrationId, channel: recipient.channel, address: recipient.key };
-  const registration: PendingRegistration = {
-    ...recordFields(request),
-    registration_id: registrationId,
-    password_hash: passwordHash,
-    referrer_user_id: referrerUserId,
-    custom_fields: JSON.stringify(custom.fields),
-    consents: custom.consents,
+  const registration = pendingRegistration(request, {
+    registrationId,
+    passwordHash,
+    referrerUserId,
+    custom,
     documents,
-    requested_at: new Date(requestedAt).toISOString(),
-  };
+    requestedAt,
+  });
   const seals = sealSecrets({ code, passwordHash }, binding, pepper, requestedAt);
+  done.registration = registration;
   // In parallel: the record does not depend on whether the address is a client's, the message does.
   const [, , known] = await awaitAll([
     done.key && dependencies.keys.markSent(done.key, registrationId, signal),
     countShared(work),
     dependencies.directory.isClient({ emailKey, phone: phoneE164 }, work.telemetry, signal),
-    keep(registration, seals, requestedAt, work),
+    dependencies.registrations.put(registration, seals, requestedAt, signal),
   ]);
   signal.throwIfAborted();
 
@@ -67,10 +67,10 @@ async function openChannel({ dependencies, request }: Work): Promise<OtpChannel>
 /**
  * Counts what recipients share. The recipient is counted before: of simultaneous requests for one recipient only the
  * one that may send comes here, so the others cannot use up its prefix, country or domain.
- * @throws as `passLimit`
+ * @throws as `passCounted`
  */
 async function countShared(work: AdmittedWork): Promise<void> {
-  passLimit(work, await countAndNote(work, work.admission.countShared(work.signal)));
+  passCounted(work, await work.admission.countShared(work.signal));
 }
 
 /** The owner of the address gets no code. */
@@ -80,18 +80,28 @@ function chooseMessage(isOwners: boolean, code: string): Message {
 
 async function noteDelivery(delivery: Delivery, registrationId: string, work: Work): Promise<void> {
   const { dependencies, done, telemetry } = work;
-  await Promise.all([
-    bestEffort(telemetry, 'delivery', (signal) =>
-      dependencies.registrations.noteDelivery(registrationId, delivery, signal),
-    ),
-    done.key && finish(work, done.key),
-  ]);
+  const noted = bestEffort(telemetry, 'delivery', (signal) =>
+    dependencies.registrations.noteDelivery(registrationId, delivery, signal),
+  );
+  const finished = done.key && finish(work, done.key);
+  await noted;
+  await finished;
 }
 
 const MAX_USER_AGENT_CHARACTERS = 256;
 
-/** The fields of the request that are stored unchanged. */
-function recordFields({ body, source, userAgent }: Request<RegistrationRequest>) {
+/** The record of a registration. @param made what was made for the request; `requestedAt` in epoch milliseconds */
+function pendingRegistration(
+  { body, source, userAgent }: Request<RegistrationRequest>,
+  made: {
+    registrationId: string;
+    passwordHash: string;
+    referrerUserId: string | undefined;
+    custom: CheckedCustomFields;
+    documents: StoredDocument[];
+    requestedAt: number;
+  },
+): PendingRegistration {
   return {
     type: body.type,
     otp_type: body.recipient.channel,
@@ -105,12 +115,14 @@ function recordFields({ body, source, userAgent }: Request<RegistrationRequest>)
     language: body.language,
     source,
     user_agent: userAgent?.slice(0, MAX_USER_AGENT_CHARACTERS),
+    registration_id: made.registrationId,
+    password_hash: made.passwordHash,
+    referrer_user_id: made.referrerUserId,
+    custom_fields: JSON.stringify(made.custom.fields),
+    consents: made.custom.consents,
+    documents: made.documents,
+    requested_at: new Date(made.requestedAt).toISOString(),
   };
-}
-
-async function keep(registration: PendingRegistration, seals: Seals, requestedAt: number, work: Work): Promise<void> {
-  work.done.registration = registration;
-  await work.dependencies.registrations.put(registration, seals, requestedAt, work.signal);
 }
 
 /** @throws Problem `otp_delivery_failed` if certainly nothing was sent; an unknown outcome counts as sent */

@@ -11,8 +11,8 @@ import { type CheckedCustomFields, checkCustomFields, type RegistrationRequest }
 import { keepAndSend } from './message.ts';
 import {
   type AdmittedWork,
-  countAndNote,
   finish,
+  passCounted,
   passLimit,
   type RegistrationDependencies,
   refuseReached,
@@ -77,7 +77,11 @@ async function claimKey({ dependencies, request, signal, done }: Work, pepper: P
   const key = scopedKey(request);
   if (key === undefined) return undefined;
   // A fingerprint is much faster to guess than a password hash, so it excludes the password.
-  const sent = fingerprints(request.sentBody, pepper.keys, ['password', 'repeat_password']);
+  const sent = fingerprints(
+    request.sentBody,
+    pepper.keys.map(({ hmacKey }) => hmacKey),
+    ['password', 'repeat_password'],
+  );
   const leaseMs = request.endsAt - dependencies.now() + 1_000;
   const claim = await dependencies.keys.claim(key, sent, leaseMs, signal);
   if (claim.kind === 'fresh') done.key = claim.held;
@@ -120,25 +124,20 @@ async function checkReplay(work: AdmittedWork, claim: Exclude<KeyClaim, { kind: 
   }
 }
 
-/** Registers the person, and counts the request and its refusal for the channel. @throws if certainly nothing was sent */
+/** Registers the person. @throws if certainly nothing was sent */
 async function register(work: AdmittedWork, records: Records): Promise<void> {
-  const { channel } = work.request.body.recipient;
-  work.telemetry.event('RegistrationRequested', { channel });
   try {
-    await passAndSend(work, records);
+    passLimit(work, work.admission.source);
+    await checkCaptcha(work);
+    const custom = await checkFields(work, records);
+    passCounted(work, await work.admission.countRecipient(work.signal));
+    await keepAndSend(work, custom, records.referrerId);
   } catch (error) {
+    const { channel } = work.request.body.recipient;
     const type = error instanceof Problem ? error.type : 'internal_error';
     work.telemetry.event('RegistrationRefused', { channel, type });
     throw error;
   }
-}
-
-async function passAndSend(work: AdmittedWork, records: Records): Promise<void> {
-  passLimit(work, work.admission.source);
-  await checkCaptcha(work);
-  const custom = await checkFields(work, records);
-  passLimit(work, await countAndNote(work, work.admission.countRecipient(work.signal)));
-  await keepAndSend(work, custom, records.referrerId);
 }
 
 /** @throws Problem `captcha_failed` */

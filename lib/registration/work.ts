@@ -78,11 +78,10 @@ export async function finish({ dependencies, telemetry }: Work, key: HeldKey): P
   await bestEffort(telemetry, 'finish', (signal) => dependencies.keys.finish(key, signal));
 }
 
-/** Records the counts for `undo`. */
-export async function countAndNote({ done }: Work, counting: Promise<LimitDecision>): Promise<LimitDecision> {
-  const decision = await counting;
-  done.counted.push(...decision.counted);
-  return decision;
+/** As `passLimit`, for a decision whose counts are not recorded for `undo` yet. */
+export function passCounted(work: Work, decision: LimitDecision): void {
+  work.done.counted.push(...decision.counted);
+  passLimit(work, decision);
 }
 
 /** @throws Problem if a limit is reached; Error if those of a message to a phone could not be checked */

@@ -1,7 +1,8 @@
-import { createHmac, hash, type KeyObject, randomInt, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, randomInt, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import { type Channel, CODE_VALID_MINUTES } from '../validators/otp-types.ts';
-import type { Pepper } from './pepper.ts';
+import { keyedHash } from './keyed-hash.ts';
+import type { Pepper, PepperKey } from './pepper.ts';
 
 /** How many different codes may be guessed for one registration. */
 export const MAX_GUESSES = 5;
@@ -18,9 +19,8 @@ const SALT_BYTES = 16;
  * The salt of all passwords of one channel and address, so that a confirmation compares with all its registrations by
  * one hash. No two addresses share a salt, and without the pepper none can be computed ahead.
  */
-export function passwordSalt(key: KeyObject, channel: Channel, address: string): Buffer {
-  const message = JSON.stringify([channel, address]);
-  return createHmac('sha256', key).update(`salt\n${message}`).digest().subarray(0, SALT_BYTES);
+export function passwordSalt({ hashKey }: PepperKey, channel: Channel, address: string): Buffer {
+  return Buffer.from(keyedHash(hashKey, `salt\n${channel}\n${address}`), 'base64url').subarray(0, SALT_BYTES);
 }
 
 /** The registration that a code and a password belong to. */
@@ -56,8 +56,8 @@ export function sealSecrets(
   now: number,
 ): Seals {
   return {
-    pepper_version: pepper.version,
-    code: seal(code, binding, pepper.keys[0]),
+    pepper_version: pepper.current.version,
+    code: seal(code, binding, pepper.current),
     password: passwordDigest(passwordHash),
     expires_at_ms: now + CODE_VALID_MINUTES * 60_000,
   };
@@ -68,7 +68,7 @@ export function sealSecrets(
  * gone
  */
 export function sealGuess(guess: string, binding: CodeBinding, { pepper_version }: Seals, pepper: Pepper) {
-  const key = pepper.key(pepper_version);
+  const key = pepper.keys.find(({ version }) => version === pepper_version);
   return key && seal(guess, binding, key);
 }
 
@@ -83,7 +83,7 @@ export function isSameSeal(one: string, other: string): boolean {
   return expected.length === actual.length && timingSafeEqual(expected, actual);
 }
 
-function seal(code: string, { registrationId, channel, address }: CodeBinding, key: KeyObject): string {
+function seal(code: string, { registrationId, channel, address }: CodeBinding, { hmacKey }: PepperKey): string {
   const message = JSON.stringify([registrationId, channel, address, code]);
-  return createHmac('sha256', key).update(`code\n${message}`).digest('base64url');
+  return createHmac('sha256', hmacKey).update(`code\n${message}`).digest('base64url');
 }

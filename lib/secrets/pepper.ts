@@ -1,20 +1,22 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
+import { hashKey } from './keyed-hash.ts';
 
-/**
- * The secret keys that codes are sealed with. Several, so that a new one can replace an old one while old codes still
- * verify.
- */
+/** A secret key. */
+export interface PepperKey {
+  readonly version: string;
+  /** For the HMACs of codes and bodies. */
+  readonly hmacKey: KeyObject;
+  /** For `keyedHash`. */
+  readonly hashKey: string;
+}
+
+/** The secret keys. Several, so that a new one can replace an old one while old codes still verify. */
 export interface Pepper {
   /** What new codes are sealed with. */
-  readonly version: string;
-  /** All keys, the one of `version` first. */
-  readonly keys: readonly [KeyObject, ...KeyObject[]];
-  /** The versions of these keys. */
-  readonly versions: readonly string[];
-  key(version: string): KeyObject | undefined;
-  /** A secret of 32 bytes for the names of counters. */
-  readonly nameKey: string;
+  readonly current: PepperKey;
+  /** The current one first. */
+  readonly keys: readonly PepperKey[];
 }
 
 /** The pepper secret is malformed. The message holds nothing of the secret. */
@@ -39,15 +41,13 @@ export function parsePepper(text: string): Pepper {
   if (Object.values(rest).some((one) => one.length < MIN_KEY_CHARACTERS)) {
     throw new PepperMalformed(`A key of the pepper secret is shorter than ${MIN_KEY_CHARACTERS} characters.`);
   }
-  const byVersion = new Map(Object.entries(rest).map(([version, one]) => [version, createSecretKey(one, 'utf8')]));
-  const key = byVersion.get(current);
+  const keys = Object.entries(rest).map(([version, one]) => pepperKey(version, one));
+  const key = keys.find(({ version }) => version === current);
   if (key === undefined) throw new PepperMalformed('The pepper secret does not hold the version named in `current`.');
-  byVersion.delete(current);
-  return {
-    version: current,
-    keys: [key, ...byVersion.values()],
-    versions: [current, ...byVersion.keys()],
-    key: (version) => (version === current ? key : byVersion.get(version)),
-    nameKey: createHmac('sha256', key).update('names').digest('base64url'),
-  };
+  return { current: key, keys: [key, ...keys.filter((one) => one !== key)] };
+}
+
+function pepperKey(version: string, text: string): PepperKey {
+  const hmacKey = createSecretKey(text, 'utf8');
+  return { version, hmacKey, hashKey: hashKey(hmacKey) };
 }

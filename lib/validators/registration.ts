@@ -13,7 +13,7 @@ import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { FIXED_FIELDS, type Form } from './form.ts';
 import { isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
-import { RegistrationPasswordSchema } from './passwords.ts';
+import { MIN_PASSWORD_CHARACTERS, RegistrationPasswordSchema } from './passwords.ts';
 import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneSchema, parsePhone } from './phone.ts';
 import {
   type BodyViolation,
@@ -132,15 +132,12 @@ export type ServedCountries = readonly string[] | undefined;
  */
 export function registrationRequestSchema(served: ServedCountries) {
   return v.pipeAsync(
-    v.unknown(),
-    v.transform(dropBlanks),
-    RegistrationBodySchema,
-    v.rawCheck(checkBetweenFields),
+    v.pipe(v.unknown(), v.transform(dropBlanks), RegistrationBodySchema, v.rawCheck(checkBetweenFields)),
     v.rawCheckAsync(checkPassword),
     v.rawCheckAsync((context) => checkPhone(context, served)),
     v.transformAsync(async (body) => {
       const { email, type, name, phone, otp_type, password, form_id, referrer_id, language } = body;
-      const parsed = await parsedPhone(phone);
+      const parsed = phone && (await parsedPhone(phone));
       const key = emailKey(email);
       return {
         /** As typed. */
@@ -168,11 +165,9 @@ export type RegistrationRequest = v.InferOutput<ReturnType<typeof registrationRe
 function dropBlanks(body: unknown): unknown {
   if (!isObject(body)) return body;
   const filled = { ...body };
+  if (isObject(body.phone)) filled.phone = dropEmpty(body.phone);
   for (const name of FIXED_FIELDS) {
-    if (!Object.hasOwn(body, name)) continue;
-    const value = name === 'phone' ? dropEmpty(body.phone) : body[name];
-    if (value === '' || value === undefined) delete filled[name];
-    else filled[name] = value;
+    if (filled[name] === '' || filled[name] === undefined) delete filled[name];
   }
   return filled;
 }
@@ -201,7 +196,8 @@ function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
 
 async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> {
   const { password } = objectMembers(dataset.value);
-  if (!v.is(RegistrationPasswordSchema, password) || !(await isCommonPassword(password))) return;
+  if (typeof password !== 'string' || password.length < MIN_PASSWORD_CHARACTERS) return;
+  if (!(await isCommonPassword(password))) return;
   addIssue({ message: rule('common', 'must not be a password that many people use'), path: issuePath('password') });
 }
 
@@ -211,7 +207,7 @@ async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> 
  */
 async function checkPhone({ dataset, addIssue }: BodyContext, served: ServedCountries): Promise<void> {
   const { phone, otp_type } = objectMembers(dataset.value);
-  if (!v.is(PhoneSchema, phone)) return;
+  if (phone === undefined || !v.is(PhoneSchema, phone)) return;
   const parsed = await parsedPhone(phone);
   if (parsed === undefined) {
     addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: issuePath('phone', 'number') });
@@ -236,7 +232,7 @@ type Phone = { country_code?: string; number?: string };
 /** Each phone is parsed once: this is the slowest rule. */
 const phonesSeen = new WeakMap<Phone, ReturnType<typeof parsePhone>>();
 
-async function parsedPhone(phone: Phone = {}): ReturnType<typeof parsePhone> {
+async function parsedPhone(phone: Phone): ReturnType<typeof parsePhone> {
   const found = phonesSeen.get(phone) ?? parsePhone(phone.country_code ?? '', phone.number ?? '');
   phonesSeen.set(phone, found);
   return found;
@@ -299,10 +295,15 @@ export async function checkCustomFields(
   return { ok: true, fields, documents: decodeDocuments(form.fields, values), consents: givenConsents(form, fields) };
 }
 
+const IS_FIXED: ReadonlySet<string> = new Set(FIXED_FIELDS);
+
 function unknownFields({ fields }: Form, values: Readonly<Record<string, unknown>>): BodyViolation[] {
-  const known = new Set<string>([...FIXED_FIELDS, ...fields.map(({ key }) => key)]);
+  const known = new Set(fields.map(({ key }) => key));
   return Object.keys(values)
-    .filter((key) => !known.has(key) && !(key === CUSTOM_FIELDS && dropEmpty(values[key]) === undefined))
+    .filter(
+      (key) =>
+        !IS_FIXED.has(key) && !known.has(key) && !(key === CUSTOM_FIELDS && dropEmpty(values[key]) === undefined),
+    )
     .slice(0, MAX_VIOLATIONS)
     .map((key) => ({
       pointer: jsonPointer([key]),

@@ -174,7 +174,7 @@ async function seed(
   if (holds === undefined) return;
   const { signal } = new AbortController();
   const registration_id = `seeded-${address}`;
-  const password_hash = await hash(PASSWORD, passwordSalt(pepper.keys[0], 'email', address));
+  const password_hash = await hash(PASSWORD, passwordSalt(pepper.current, 'email', address));
   const place = { registrationId: registration_id, channel: 'email', address } as const;
   const record = registrationRecord(registration_id, address, {
     password_hash,

@@ -135,7 +135,6 @@ describe('Nothing that a person typed, and no code', () => {
 
   it('was kept out of what there was to say: every event that registration knows was logged and counted', () => {
     const outcomes = [
-      'RegistrationRequested',
       'RegistrationRefused',
       'OtpSent',
       'OtpDeliveryFailed',

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { stoppable, within } from '../../lib/deadline.ts';
+import { within } from '../../lib/deadline.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -47,29 +47,5 @@ describe('A deadline', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(50);
     await sleep(30);
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
-  });
-});
-
-describe('A deadline that may be cut short', () => {
-  const never = new AbortController().signal;
-
-  it('aborts at the earlier of its two times', async () => {
-    const late = stoppable(10_000, never);
-    late.stopIn(20);
-    expect(late.signal.aborted).toBe(false);
-    await sleep(40);
-    expect(late.signal.aborted).toBe(true);
-    const early = stoppable(20, never);
-    early.stopIn(10_000);
-    await sleep(40);
-    expect(early.signal.aborted).toBe(true);
-  });
-
-  it('aborts with its outer signal, and at once when no time is left', () => {
-    const outer = new AbortController();
-    const { signal } = stoppable(10_000, outer.signal);
-    outer.abort('over');
-    expect(signal.reason).toBe('over');
-    expect(stoppable(0, never).signal.aborted).toBe(true);
   });
 });

@@ -13,7 +13,8 @@ import { startTextServer } from '../../infra/local/platforms/text-server.ts';
 import type { ManagerRights } from '../../infra/local/platforms/web-api-accounts.ts';
 import { startWebApiServer, type WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
-import { derivePasswords, parsePasswordKey } from '../../lib/platform/passwords.ts';
+import { accountKeys } from '../../lib/openings/dependencies.ts';
+import { derivePasswords } from '../../lib/platform/passwords.ts';
 import type { LoginRange } from '../../lib/records/crm-records.ts';
 import { environmentVariables, SettlementEnvironment } from '../../lib/validators/deployment.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
@@ -267,7 +268,7 @@ async function writtenIn(
 
 /** The passwords that the operations have, answered or not. */
 function derivedPasswords(operations: Item[]): string[] {
-  const key = parsePasswordKey(SECRETS.get('platform/password-key') ?? '');
+  const { passwords: key } = accountKeys(SECRETS.get('platform/password-key') ?? '');
   return operations.flatMap(({ nonce }) =>
     (['tp5', 'tp4'] as const).flatMap((version) =>
       Object.values(derivePasswords({ key, nonce: String(nonce), version })),

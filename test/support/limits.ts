@@ -104,8 +104,7 @@ export class LimitsWorld {
   ): Promise<Map<string, Counter>> {
     const counters = limitCounters({ ...DEFAULT_LIMITS, ...settings });
     const message = await counters.message(this.pepper, recipient);
-    const own = [...counters.source(this.pepper, source), ...counters.wrong(this.pepper, source)];
-    const all = [...own, ...message.recipient, ...message.shared];
+    const all = Object.values({ ...counters.source(this.pepper, source), ...message }).flat();
     return new Map(all.map((one) => [one.pk.split('#')[0] ?? '', one]));
   }
 

@@ -114,7 +114,7 @@ export class RegistrationScene {
     const registrationId = `r${serial}`;
     const keys = Array.from({ length: documents }, (_, place) => `registrations/${registrationId}/${place + 1}`);
     const record = registrationRecord(registrationId, address, {
-      password_hash: hashOf(password, passwordSalt(this.pepper.keys[0], 'email', address)),
+      password_hash: hashOf(password, passwordSalt(this.pepper.current, 'email', address)),
       referrer_user_id: 'CLIENT01',
       source: this.source,
       documents: keys.map((key, index) => ({ ...DOCUMENT, index, key })),

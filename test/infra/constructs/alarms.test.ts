@@ -13,8 +13,8 @@ const OPENING = ['create-tp5-account', 'create-tp4-account'];
 const ROUTES = ['request-registration', 'confirm-registration', ...OPENING];
 /** The functions whose error events raise an alarm; `any`: one alarm counts the event of all functions. */
 const ALARMED: Record<string, string[]> = {
-  OtpDeliveryFailed: ['request-registration'],
   OtpOutcomeUnknown: ['any'],
+  OtpDeliveryFailed: ['request-registration'],
   LimitUncheckable: ['request-registration', 'confirm-registration'],
   CaptchaUnavailable: ['request-registration'],
   AccountOutcomeUnknown: ['any'],
@@ -186,10 +186,16 @@ describe('The dashboard', () => {
   it('has a graph for each channel, from the request to the confirmation', () => {
     const found = graphs(full).filter(({ title }) => title.startsWith('Registrations by'));
     expect(found.map(({ title }) => title.split(' ').at(-1))).toEqual(['email', 'sms', 'call', 'whatsapp']);
-    const events = ['RegistrationRequested', 'OtpSent', 'RegistrationRefused'];
+    const ends = ['OtpSent', 'RegistrationRefused', 'OtpOutcomeUnknown'];
     const confirmations = ['RegistrationConfirmed', 'seconds_to_confirm'];
-    for (const { title, metrics } of found) {
-      expect(metrics.map(([, name]) => name)).toEqual([...events, ...confirmations]);
+    for (const {
+      title,
+      metrics: [requested, ...metrics],
+    } of found) {
+      expect(requested).toMatchObject([
+        { label: 'requested', expression: 'FILL(sent, 0) + FILL(refused, 0) + FILL(unknown, 0)' },
+      ]);
+      expect(metrics.map(([, name]) => name)).toEqual([...ends, ...confirmations]);
       for (const metric of metrics)
         expect(metric).toEqual(expect.arrayContaining(['channel', title.split(' ').at(-1)]));
     }

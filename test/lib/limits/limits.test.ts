@@ -141,6 +141,7 @@ describe('What counts as one', () => {
     ['channelPerDay', 'another country', true, MOBILE, canadian],
     ['channelPerDay', 'another channel', false, MOBILE, phone('+447400133456', 'whatsapp')],
     ['mailDomainPerHour', 'a subdomain', true, mail('a@x.acme.co.uk'), mail('b@y.acme.co.uk')],
+    ['mailDomainPerHour', 'its own subdomain', true, mail('a@acme.com'), mail('b@x.acme.com')],
     ['mailDomainPerHour', 'another one of a public suffix', false, mail('a@acme.co.uk'), mail('b@other.co.uk')],
     ['mailDomainPerHour', 'a dynamic name, which anybody gets', true, mail('a@x.duckdns.org'), mail('b@y.duckdns.org')],
     ['mailDomainPerHour', 'an example, without mailboxes', true, mail('a@example.com'), mail('b@example.com')],

@@ -80,7 +80,7 @@ describe.concurrent('A request for a registration', () => {
     const isUndone = typeof answer === 'string' && (fault === 'refused' || fault === 'answer lost');
     if (isUndone) expect(kept).toEqual([]);
 
-    const [source] = limitCounters(DEFAULT_LIMITS).source(scene.pepper, scene.source);
+    const [source] = limitCounters(DEFAULT_LIMITS).source(scene.pepper, scene.source).source;
     const counted = async () =>
       Number((await database.tables.limits.get({ pk: source?.pk ?? '' }, forever))?.n_hour ?? 0);
     // The lease of a killed function and the pause of the recipient are over.

@@ -102,7 +102,6 @@ describe('A request that is refused', () => {
     const fake = fakeRegistration({ limits: { 'count recipient': REACHED } });
     expect(await fake.run(registrationRequest())).toMatchObject({ options: { retryAfterSeconds: 41 } });
     expect(fake.events).toEqual([
-      { name: 'RegistrationRequested', fields: { channel: 'email' } },
       { name: 'LimitReached', fields: { channel: 'email' } },
       { name: 'RegistrationRefused', fields: { channel: 'email', type: 'too_many_requests' } },
     ]);
