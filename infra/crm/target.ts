@@ -4,7 +4,7 @@ import {
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
 import * as v from 'valibot';
-import { localClient } from '../local/listen.ts';
+import { localClient } from '../local-client.ts';
 import { CommandError, wrong } from './command.ts';
 import { type CrmTable, crmTable } from './crm-table.ts';
 

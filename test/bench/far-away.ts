@@ -2,8 +2,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { createServer as createTlsServer } from 'node:tls';
 import { crmTable } from '../../infra/crm/crm-table.ts';
 import { TABLES } from '../../infra/local/database.ts';
-import { localClient } from '../../infra/local/listen.ts';
 import type { Certificate } from '../../infra/local/platforms/certificate.ts';
+import { localClient } from '../../infra/local-client.ts';
 import type { Stage } from './stage.ts';
 
 /** A distant service, optionally behind TLS. */

@@ -134,12 +134,7 @@ describe('Nothing that a person typed, and no code', () => {
   });
 
   it('was kept out of what there was to say: every event that registration knows was logged and counted', () => {
-    const outcomes = [
-      'RegistrationRefused',
-      'OtpSent',
-      'OtpDeliveryFailed',
-      'OtpOutcomeUnknown',
-    ];
+    const outcomes = ['RegistrationRefused', 'OtpSent', 'OtpDeliveryFailed', 'OtpOutcomeUnknown'];
     const others = ['LimitReached', 'LimitUncheckable', 'OperationNotSettled', 'RequestRefused', 'InternalError'];
     for (const event of [...outcomes, ...others]) {
       expect(texts.log).toMatch(new RegExp(`"message":"${event}"`));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { localClient } from '../../infra/local/listen.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
+import { localClient } from '../../infra/local-client.ts';
 import { DEPLOYED_FUNCTIONS, type DeployedFunction } from '../../infra/routes.ts';
 import { gather, SETTING_NAMES } from '../../infra/settings.ts';
 import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
-import { localClient } from '../../infra/local/listen.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
+import { localClient } from '../../infra/local-client.ts';
 import { databaseClient, dynamoTable, type Item } from '../../lib/aws/dynamodb.ts';
 import { dynamoRegistrations } from '../../lib/records/registrations.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';

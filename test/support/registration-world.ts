@@ -1,8 +1,8 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
-import { localClient } from '../../infra/local/listen.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type ServiceOptions, startService } from '../../infra/local/service.ts';
+import { localClient } from '../../infra/local-client.ts';
 import { NOTIFIER } from '../../infra/routes.ts';
 import { databaseClient, dynamoTable, type Item, type Table } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
