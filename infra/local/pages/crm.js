@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { Ago, CopyButton, Section, shellCommand } from './parts.js';
 
-/** @import { CrmState, FaultsState } from '../live-state.ts' */
+/** @import { CrmState, FaultsState } from '../outbox-page.ts' */
 /** @import { FirstCall } from '../first-calls.ts' */
 
 /** This many events are shown. */

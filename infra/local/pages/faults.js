@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { useRef, useState } from 'preact/hooks';
 import { announce, findElement, Section } from './parts.js';
 
-/** @import { FaultsState } from '../live-state.ts' */
+/** @import { FaultsState } from '../outbox-page.ts' */
 /** @typedef {FaultsState[string]} TargetFaults */
 /** @typedef {TargetFaults['waiting'][number]} Fault */
 /** @typedef {Fault['kind']} FaultKind */

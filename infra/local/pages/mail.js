@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 
-/** @import { ShownMessage } from '../live-state.ts' */
+/** @import { ShownMessage } from '../outbox-page.ts' */
 
 const FOLDED_PX = 384;
 

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Mail } from './mail.js';
 import { Ago, announce, CallToCopy, CopyButton, Count, findElement, Section } from './parts.js';
 
-/** @import { OutboxState, ShownMessage } from '../live-state.ts' */
+/** @import { OutboxState, ShownMessage } from '../outbox-page.ts' */
 /** @import { FirstCall } from '../first-calls.ts' */
 /** @typedef {ShownMessage['kind']} Kind */
 

@@ -5,7 +5,7 @@ import { Messages, messageNews } from './messages.js';
 import { announce, Count, findElement, Top } from './parts.js';
 import { Servers, serverNews } from './servers.js';
 
-/** @import { PageState } from '../live-state.ts' */
+/** @import { PageState } from '../outbox-page.ts' */
 
 /** The page at /_local. A stream of events sends each part of the state that changes; actions call the JSON routes. */
 

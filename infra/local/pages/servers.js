@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { CallToCopy, Section } from './parts.js';
 
-/** @import { AccountsState } from '../live-state.ts' */
+/** @import { AccountsState } from '../outbox-page.ts' */
 /** @import { FirstCall } from '../first-calls.ts' */
 /** @typedef {AccountsState[string]} ServerAccounts */
 /** @typedef {ServerAccounts['newest'][number]} Account */

@@ -58,19 +58,6 @@ describe('The operations', () => {
     expect(operations[3]?.responses['404']?.content?.['application/json']?.example).toEqual({ message: 'Not Found' });
   });
 
-  it('answer 204 without a body to a registration and its confirmation, and 200 with login and passwords to an account', () => {
-    const [registration, tp5, tp4, confirmation] = operations;
-    for (const open of [registration, confirmation]) expect(open?.responses['204']).not.toHaveProperty('content');
-    for (const account of [tp5, tp4]) {
-      expect(account?.responses['200']?.content).toHaveProperty(['application/json', 'schema', '$ref']);
-    }
-    expect(Object.keys(schemas.TradingAccount?.properties ?? {})).toEqual([
-      'login',
-      'master_password',
-      'investor_password',
-    ]);
-  });
-
   it('need IAM or a token with the scope accounts:create, except the registration and its confirmation', () => {
     const accountSecurity = [{ iam: [] }, { jwt: ['accounts:create'] }];
     expect(operations.map(({ security }) => security)).toEqual([[], accountSecurity, accountSecurity, []]);
