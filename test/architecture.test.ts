@@ -69,9 +69,9 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   [/^infra\/local\//, /^[^.]/],
   [
     /^infra\/(constructs\/|[\w-]+\.ts$)/,
-    /^(?!functions|lib|test|infra\/local)|^lib\/(validators\/|http\/problem\.ts$)/,
+    /^(?!functions|lib|test|infra\/local\/)|^lib\/(validators\/|http\/problem\.ts$)/,
   ],
-  [/^infra\//, /^(?!functions|test|infra\/local)/],
+  [/^infra\//, /^(?!functions|test|infra\/local\/)/],
   [/^test\//, /^/],
 ];
 
