@@ -193,11 +193,6 @@ describe('Who may import whom', () => {
       "import { SESClient } from '@aws-sdk/client-ses';",
     ],
     [
-      'a use case that knows an adapter',
-      'lib/openings/opening.ts',
-      "import { webApi } from '../platform/web-api/web-api.ts';",
-    ],
-    [
       'a lib file that knows the local service',
       'lib/messages/planted.ts',
       "import { Faults } from '../../infra/local/faults.ts';",
@@ -209,7 +204,6 @@ describe('Who may import whom', () => {
     ],
     ['a lib file without a rule', 'lib/utils/planted.ts', "import { join } from 'node:path';"],
     ['a lazy import', 'lib/validators/planted.ts', "const { table } = await import('../aws/dynamodb.ts');"],
-    ['a re-export', 'lib/problem.ts', "export { table } from '../aws/dynamodb.ts';"],
     [
       'the environment read outside the configuration',
       'lib/messages/planted.ts',

@@ -1,9 +1,7 @@
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../infra/local/service.ts';
-import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
 import { checkEvent } from '../support/events.ts';
-import { call, openAccount, register } from '../support/local-service.ts';
+import { call, openAccount, register, tablesOf } from '../support/local-service.ts';
 
 let service: LocalService;
 beforeAll(async () => {
@@ -24,14 +22,12 @@ function published(): unknown[] {
 
 /** As if the lease of the last worker were over. */
 async function makeDue(name: 'operations' | 'registrations'): Promise<void> {
-  const client = databaseClient();
-  const { Items = [] } = await client.send(new ScanCommand({ TableName: name }));
-  for (const { pk, due_at } of Items) {
-    if (due_at === undefined) continue;
-    const past = { update: 'SET due_at = :past, lease_until = :past', values: { ':past': 0 } };
-    await dynamoTable(client, name).update({ pk: String(pk) }, past, AbortSignal.timeout(60_000));
+  const { items, table, close } = tablesOf(service);
+  const past = { update: 'SET due_at = :past, lease_until = :past', values: { ':past': 0 } };
+  for (const { pk, due_at } of await items(name)) {
+    if (due_at !== undefined) await table(name).update({ pk: String(pk) }, past, AbortSignal.timeout(60_000));
   }
-  client.destroy();
+  close();
 }
 
 describe('The settler publishes', () => {

@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../infra/local/service.ts';
-import { localClient } from '../../infra/local-client.ts';
 import { DEPLOYED_FUNCTIONS, type DeployedFunction } from '../../infra/routes.ts';
 import { gather, SETTING_NAMES } from '../../infra/settings.ts';
-import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
-import { dynamoRegistrations } from '../../lib/records/registrations.ts';
 import {
   AccountEnvironment,
   ConfirmationEnvironment,
@@ -16,9 +13,13 @@ import {
 import type { Channel, PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { WITH_SETTINGS } from '../specification/settings-cases.ts';
 import { PHONE_CHANNELS } from '../specification/table.ts';
-import { PATIENT } from '../support/database.ts';
 import { FRONT_PROOF } from '../support/front.ts';
-import { call, openAccount as requestAccount, register as requestRegistration } from '../support/local-service.ts';
+import {
+  call,
+  openAccount as requestAccount,
+  register as requestRegistration,
+  tablesOf,
+} from '../support/local-service.ts';
 import { loudService } from '../support/loud-service.ts';
 import { OTHERS } from '../support/other-settings.ts';
 
@@ -247,18 +248,11 @@ async function keptForNineDays(running: Running): Promise<void> {
   const { text = '' } = running.service.outbox.list().findLast(({ to }) => to === email) ?? {};
   const code = /^\d{6}$/m.exec(text)?.[0];
   expect(await confirm(running, { email, code })).toBe(204);
-  const client = databaseClient({
-    ...localClient(running.service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'),
-    ...PATIENT,
-  });
-  const rows = dynamoTable(client, running.service.environment.REGISTRATIONS_TABLE ?? '');
+  const { registrations, table, close } = tablesOf(running.service);
   const signal = AbortSignal.timeout(30_000);
-  const [{ registration_id } = { registration_id: '' }] = await dynamoRegistrations(rows).list(
-    { otp_type: 'email', address: email },
-    signal,
-  );
-  const item = await rows.get({ pk: `registration#${registration_id}` }, signal);
-  client.destroy();
+  const [found] = await registrations.list({ otp_type: 'email', address: email }, signal);
+  const item = await table('registrations').get({ pk: `registration#${found?.registration_id}` }, signal);
+  close();
   const days = (Number(item?.expires_at) - Date.now() / 1_000) / 86_400;
   expect(Math.round(days)).toBe(9);
 }

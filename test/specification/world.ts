@@ -1,10 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
-import { localClient } from '../../infra/local-client.ts';
-import { databaseClient, dynamoTable, type Item } from '../../lib/aws/dynamodb.ts';
-import { dynamoRegistrations } from '../../lib/records/registrations.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
-import { PATIENT } from '../support/database.ts';
+import { tablesOf } from '../support/local-service.ts';
 import { coldStart } from '../support/registration-world.ts';
 import { RECORDS } from './records.ts';
 import type { Version } from './table.ts';
@@ -18,10 +15,7 @@ export interface World {
 type Items = ReturnType<typeof itemsOf>;
 
 function itemsOf(service: LocalService) {
-  const client = databaseClient({ ...localClient(service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT });
-  const read = (name: string, key: Record<string, string>): Promise<Item | undefined> =>
-    dynamoTable(client, name).get(key, AbortSignal.timeout(60_000));
-  const registrations = dynamoRegistrations(dynamoTable(client, 'registrations'));
+  const { table, registrations, close } = tablesOf(service);
   return {
     registration: async (channel: Channel, address: string) => {
       const signal = AbortSignal.timeout(60_000);
@@ -29,8 +23,8 @@ function itemsOf(service: LocalService) {
       return registrations.get(newest?.registration_id ?? 'none', signal);
     },
     account: (userId: string, version: Version, connectionId: string, login: number) =>
-      read('accounts', { pk: userId, sk: `${version}#${connectionId}#${login}` }),
-    close: () => client.destroy(),
+      table('accounts').get({ pk: userId, sk: `${version}#${connectionId}#${login}` }, AbortSignal.timeout(60_000)),
+    close,
   };
 }
 

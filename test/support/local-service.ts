@@ -1,5 +1,10 @@
 import { PutSuppressedDestinationCommand, SESv2Client } from '@aws-sdk/client-sesv2';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { LocalService } from '../../infra/local/service.ts';
+import { localClient } from '../../infra/local-client.ts';
+import { databaseClient, dynamoTable, type Item } from '../../lib/aws/dynamodb.ts';
+import { dynamoRegistrations } from '../../lib/records/registrations.ts';
+import { PATIENT } from './database.ts';
 import { checked } from './openapi.ts';
 
 const REGISTRATION = {
@@ -61,6 +66,20 @@ export async function put(service: LocalService, path: string, body: unknown) {
     status: answer.status,
     type: answer.headers.get('content-type'),
     body: (await answer.json()) as Record<string, unknown>,
+  };
+}
+
+/** The tables of the service, with a client that waits for them. */
+export function tablesOf({ environment }: Pick<LocalService, 'environment'>) {
+  const client = databaseClient({ ...localClient(environment, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT });
+  const table = (name: string) => dynamoTable(client, name);
+  return {
+    table,
+    registrations: dynamoRegistrations(table('registrations')),
+    /** All items of a table. */
+    items: async (TableName: string): Promise<Item[]> =>
+      (await client.send(new ScanCommand({ TableName }))).Items ?? [],
+    close: () => client.destroy(),
   };
 }
 

@@ -1,16 +1,14 @@
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type ServiceOptions, startService } from '../../infra/local/service.ts';
 import { localClient } from '../../infra/local-client.ts';
 import { NOTIFIER } from '../../infra/routes.ts';
-import { databaseClient, dynamoTable, type Item, type Table } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
-import { dynamoRegistrations } from '../../lib/records/registrations.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { withCheapHashes } from './cheap-hashes.ts';
 import { PATIENT } from './database.ts';
+import { tablesOf } from './local-service.ts';
 import { checked } from './openapi.ts';
 import { crmRecords, newPersons, type Person } from './persons.ts';
 
@@ -97,15 +95,10 @@ async function replyOf(answer: Response) {
 export async function registrationWorld({ clients = 40, ...options }: ServiceOptions & { clients?: number } = {}) {
   const service = await startService({ records: crmRecords(clients), load: loadForTests, ...options });
   const { environment } = service;
-  const database = databaseClient({ ...localClient(environment, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT });
-  const [registrationTable, limits] = ['registrations', 'limits'].map((name) => dynamoTable(database, name)) as [
-    Table,
-    Table,
-  ];
+  const { registrations, table, items, close } = tablesOf(service);
   const readSecret = secretReader({ ...localClient(environment, 'AWS_ENDPOINT_URL_SECRETS_MANAGER'), ...PATIENT });
   const patience = () => AbortSignal.timeout(60_000);
   const pepper = parsePepper(await readSecret(environment.PEPPER_SECRET ?? '', patience()));
-  const registrations = dynamoRegistrations(registrationTable);
 
   /** Posts a body (as JSON unless it is a text) from a unique source address. */
   const postTo = async (path: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -122,9 +115,6 @@ export async function registrationWorld({ clients = 40, ...options }: ServiceOpt
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
     );
-  /** All items of a table. */
-  const items = async (TableName: 'operations' | 'registrations' | 'limits'): Promise<Item[]> =>
-    (await database.send(new ScanCommand({ TableName }))).Items ?? [];
 
   return {
     service,
@@ -147,10 +137,12 @@ export async function registrationWorld({ clients = 40, ...options }: ServiceOpt
     items,
     /** As if the waits of all limits were over. */
     async forgetLimits() {
-      await Promise.all((await items('limits')).map(({ pk }) => limits.delete({ pk: String(pk) }, patience())));
+      await Promise.all(
+        (await items('limits')).map(({ pk }) => table('limits').delete({ pk: String(pk) }, patience())),
+      );
     },
     async close() {
-      database.destroy();
+      close();
       await service.close();
     },
   };

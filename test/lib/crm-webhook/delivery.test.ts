@@ -209,23 +209,6 @@ describe('The message of a confirmed registration', () => {
     });
   });
 
-  it('has no verdict where documents are not scanned', async () => {
-    const world = await registered();
-    expect(await world.notify({ scanned: false })).toBe(true);
-    const [document] = JSON.parse(world.accepted[0]?.body ?? '').data.documents;
-    expect(document).toHaveProperty('url');
-    expect(document).not.toHaveProperty('verdict');
-  });
-
-  it('names a document with malware, without a link', async () => {
-    const world = await registered();
-    world.tags = { ...PENDING, GuardDutyMalwareScanStatus: 'THREATS_FOUND' };
-    expect(await world.notify()).toBe(true);
-    const [document] = JSON.parse(world.accepted[0]?.body ?? '').data.documents;
-    expect(document).toMatchObject({ name: 'ü.pdf', verdict: 'THREATS_FOUND' });
-    expect(document).not.toHaveProperty('url');
-  });
-
   it('waits for the verdict of the scan, and then keeps the document', async () => {
     const world = await registered();
     world.tags = { ...PENDING };

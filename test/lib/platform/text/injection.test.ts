@@ -5,7 +5,7 @@ import type { SimulatedServer } from '../../../../infra/local/platforms/simulate
 import { startTextServer } from '../../../../infra/local/platforms/text-server.ts';
 import { type AccountOrder, PlatformFailure } from '../../../../lib/platform/platform.ts';
 import { ANY_TIME, forever } from '../../../support/outcomes.ts';
-import { anOrder, DIALECTS, GROUPS, MASTER, opening, textPlatform } from '../../../support/text-protocol.ts';
+import { anOrder, aServer, DIALECTS, GROUPS, MASTER, opening, textPlatform } from '../../../support/text-protocol.ts';
 
 const KEYS = [
   'LEVERAGE',
@@ -145,18 +145,9 @@ describe.each(DIALECTS)('%s', (dialect) => {
     ['utf-8', `${'é'.repeat(100)}`, 'é'.repeat(63)],
     ['utf-8', 'e\u0301', 'é'],
   ])('in %s the name %s becomes %s', async (codePage, name, expected) => {
-    const server = await startTextServer({
-      dialect,
-      codePage,
-      master: MASTER,
-      groups: GROUPS.map((one) => ({ name: one })),
-    });
-    try {
-      await opening(dialect, server, { name }, { code_page: codePage });
-      expect(server.accounts().at(-1)?.name).toBe(expected);
-    } finally {
-      await server.close();
-    }
+    const server = await aServer({ dialect, codePage });
+    await opening(dialect, server, { name }, { code_page: codePage });
+    expect(server.accounts().at(-1)?.name).toBe(expected);
   });
 
   it.each([
@@ -166,13 +157,9 @@ describe.each(DIALECTS)('%s', (dialect) => {
     [`${'a'.repeat(36)}@example.com`.slice(-47), `${'a'.repeat(36)}@example.com`.slice(-47)],
     [`${'a'.repeat(37)}@example.com`, ''],
   ])('the e-mail address %s is carried as %j, never cut', async (email, expected) => {
-    const server = await startTextServer({ dialect, master: MASTER, groups: GROUPS.map((name) => ({ name })) });
-    try {
-      await opening(dialect, server, { email });
-      expect(server.accounts().at(-1)?.email).toBe(expected);
-    } finally {
-      await server.close();
-    }
+    const server = await aServer({ dialect });
+    await opening(dialect, server, { email });
+    expect(server.accounts().at(-1)?.email).toBe(expected);
   });
 });
 
