@@ -116,80 +116,40 @@ describe('The right code and password', () => {
 });
 
 describe('A refusal', () => {
-  const refusals: [string, () => Promise<unknown>, Given][] = [
-    ['of a wrong code', () => world.register({ documents: 2 }), { code: '999999' }],
-    ['of a wrong password and code', () => world.register(), { code: '999999', password: 'wrong password' }],
-    ['of a wrong password', () => world.register(), { password: 'wrong password' }],
-    ['where nothing was asked for', async () => {}, {}],
-    [
-      'of an owner’s notice',
-      () => world.register({ delivery: { kind: 'owner_notice', outcome: 'sent', email_taken: true } }),
-      {},
-    ],
-    [
-      'of an expired code',
-      async () => {
-        await world.register();
-        world.now += 10 * MINUTE;
-      },
-      {},
-    ],
-    [
-      'without guesses left',
-      async () => {
-        await world.register();
-        for (let i = 0; i < 5; i += 1) await world.confirm({ code: `99999${i}` });
-      },
-      {},
-    ],
-    [
-      'of the code of another registration of the address',
-      async () => {
-        await world.register({ code: '012345', password: 'other password' });
-        await world.register({ code: '222222' });
-      },
-      {},
-    ],
-    [
-      'of a registration that was confirmed a day ago',
-      async () => {
-        await world.register();
-        await world.confirm();
-        world.now += DAY;
-      },
-      {},
-    ],
-    [
-      'of a registration that has disappeared',
-      async () => {
-        await world.register();
-        world.now += DAY;
-      },
-      {},
-    ],
-    [
-      'of a wrong code of a confirmed registration',
-      async () => {
-        await world.register();
-        await world.confirm();
-      },
-      { code: '999999' },
-    ],
-  ];
+  /** What was there before, with how many wrong guesses, whether it is confirmed, and how long ago. */
+  const having =
+    (registered: Given[], { guesses = 0, confirmed = false, ms = 0 } = {}) =>
+    async () => {
+      for (const given of registered) await world.register(given);
+      for (let i = 0; i < guesses; i += 1) await world.confirm({ code: `99999${i}` });
+      if (confirmed) await world.confirm();
+      world.now += ms;
+    };
+  const notice = { delivery: { kind: 'owner_notice', outcome: 'sent', email_taken: true } } as const;
+  const wrong = { code: '999999' };
 
-  it.each(refusals)(
-    '%s is code_not_accepted, after the same calls and as many hashes as every other',
-    async (_, before, given) => {
-      await before();
-      [world.hashes, world.objectCalls, world.published, database.calls.length] = [0, 0, [], 0];
-      expect(await world.confirm(given)).toBe('code_not_accepted');
-      expect(world.hashes).toBe(1);
-      const calls = database.calls.map(({ operation }) => operation);
-      expect(calls).toEqual(['GetItem', 'UpdateItem', 'GetItem']);
-      expect(world.published).toEqual([]);
-      expect(world.objectCalls).toBe(0);
-    },
-  );
+  it.each<[string, () => Promise<void>, Given]>([
+    ['of a wrong code', having([{ documents: 2 }]), wrong],
+    ['of a wrong password and code', having([{}]), { ...wrong, password: 'wrong password' }],
+    ['of a wrong password', having([{}]), { password: 'wrong password' }],
+    ['where nothing was asked for', having([]), {}],
+    ['of an owner’s notice', having([notice]), {}],
+    ['of an expired code', having([{}], { ms: 10 * MINUTE }), {}],
+    ['without guesses left', having([{}], { guesses: 5 }), {}],
+    ['of the code of another registration', having([{ password: 'other password' }, { code: '222222' }]), {}],
+    ['of a registration that was confirmed a day ago', having([{}], { confirmed: true, ms: DAY }), {}],
+    ['of a registration that has disappeared', having([{}], { ms: DAY }), {}],
+    ['of a wrong code of a confirmed registration', having([{}], { confirmed: true }), wrong],
+  ])('%s is code_not_accepted, after the same calls and as many hashes as every other', async (_, prepare, given) => {
+    await prepare();
+    [world.hashes, world.objectCalls, world.published, database.calls.length] = [0, 0, [], 0];
+    expect(await world.confirm(given)).toBe('code_not_accepted');
+    expect(world.hashes).toBe(1);
+    const calls = database.calls.map(({ operation }) => operation);
+    expect(calls).toEqual(['GetItem', 'UpdateItem', 'GetItem']);
+    expect(world.published).toEqual([]);
+    expect(world.objectCalls).toBe(0);
+  });
 
   it('for a wrong password uses up no guess', async () => {
     await world.register();
