@@ -167,9 +167,11 @@ export async function checkCustomField(
   }
   if (value === undefined) return { value };
   const result = v.safeParse(CUSTOM_FIELD_VALUES[field.type], value);
-  const violations = result.success
-    ? await formViolations(field, result.output)
-    : listViolations(result.issues, [field.key]);
+  if (!result.success) return { violations: listViolations(result.issues, [field.key]) };
+  const violations =
+    field.type === 'phone'
+      ? await phoneViolations(field, v.parse(PhoneSchema, result.output))
+      : formViolations(field, result.output);
   return violations.length === 0 ? { value: result.output } : { violations };
 }
 
@@ -183,11 +185,10 @@ function isEmpty(value: unknown, type: FormField['type']): boolean {
 }
 
 /** The rules of its field that a value of the right type breaks. */
-async function formViolations(field: FormField, value: unknown): Promise<BodyViolation[]> {
+function formViolations(field: FormField, value: unknown): BodyViolation[] {
   if (field.must === true && value !== true) {
     return [{ pointer: jsonPointer([field.key]), rule: 'must_be_true', detail: 'must be true' }];
   }
-  if (field.type === 'phone') return phoneViolations(field, v.parse(PhoneSchema, value));
   return CHOICES.has(field.type) ? choiceViolations(field, value) : [];
 }
 
