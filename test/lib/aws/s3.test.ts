@@ -2,18 +2,15 @@ import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
 import { type S3StandIn, startS3 } from '../../../infra/local/stand-ins/s3.ts';
-import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type NewObject, type ObjectStore, objectStore } from '../../../lib/aws/s3.ts';
 import { clientSettings } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
 
-let faults: Faults;
 let s3: S3StandIn;
 let store: ObjectStore;
 
 beforeEach(async () => {
-  faults = new Faults();
-  s3 = await startS3({ faults, buckets: ['documents'] });
+  s3 = await startS3({ faults: new Faults(), buckets: ['documents'] });
   onTestFinished(() => s3.close());
   store = objectStore('documents', clientSettings(s3.url));
 });
@@ -63,43 +60,5 @@ describe('The tags of an object', () => {
 
   it('cannot be deleted without an object', async () => {
     await expect(store.deleteTags('nothing', forever)).rejects.toMatchObject({ reason: 'NoSuchKey' });
-  });
-
-  it('are deleted with three attempts', async () => {
-    await store.put({ ...object('kept'), tag: { Key: 'registration', Value: 'pending' } }, forever);
-    faults.set({ kind: 'throttled', times: 2 });
-    await store.deleteTags('kept', forever);
-    expect(tagsOf('kept')).toEqual({});
-    faults.set({ kind: 'throttled', times: 3 });
-    await expect(store.deleteTags('kept', forever)).rejects.toMatchObject({ reason: 'SlowDown' });
-  });
-});
-
-describe('A failing object store', () => {
-  it.each([
-    ['throttled', 'SlowDown'],
-    ['down', 'ECONN(REFUSED|RESET)'],
-  ] as const)('that is %s is asked three times', async (kind, reason) => {
-    faults.set({ kind, times: 2 });
-    await store.put(object('second'), forever);
-    expect(s3.objects.size).toBe(1);
-    faults.set({ kind, times: 3 });
-    const failure: unknown = await store.put(object('third'), forever).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(AwsFailure);
-    expect((failure as AwsFailure).reason).toMatch(new RegExp(`^${reason}$`));
-    expect(faults.list()).toEqual([]);
-  });
-
-  it('that refuses is asked once', async () => {
-    faults.set({ kind: 'refused', times: 1 });
-    await expect(store.put(object('refused'), forever)).rejects.toMatchObject({ reason: 'AccessDenied' });
-    expect(s3.requests).toBe(1);
-  });
-
-  it('is given up when the time is over', async () => {
-    faults.set({ kind: 'slow', times: 1, ms: 20_000 });
-    const start = performance.now();
-    await expect(store.put(object('slow'), AbortSignal.timeout(50))).rejects.toBeInstanceOf(AwsFailure);
-    expect(performance.now() - start).toBeLessThan(15_000);
   });
 });

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Faults } from '../../../infra/local/faults.ts';
+import { startEvents } from '../../../infra/local/stand-ins/events.ts';
+import { startS3 } from '../../../infra/local/stand-ins/s3.ts';
+import { startSecrets } from '../../../infra/local/stand-ins/secrets.ts';
+import { eventBus } from '../../../lib/aws/eventbridge.ts';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
+import { objectStore } from '../../../lib/aws/s3.ts';
+import { secretReader } from '../../../lib/aws/secrets.ts';
+import { clientSettings, testDatabase } from '../../support/database.ts';
+import { forever } from '../../support/outcomes.ts';
+
+/** A service with its faults, and a call of it. */
+interface Called {
+  faults: Faults;
+  call(signal: AbortSignal): Promise<unknown>;
+}
+
+/** A stand-in that ends with its test. */
+async function settingsOf(started: Promise<{ url: string; close(): Promise<void> }>) {
+  const { url, close } = await started;
+  onTestFinished(() => close());
+  return clientSettings(url);
+}
+
+const DOCUMENT = {
+  key: 'registrations/r-1/1',
+  body: Buffer.from('content'),
+  mediaType: 'application/pdf',
+  sha256: createHash('sha256').update('content').digest('base64'),
+  metadata: {},
+};
+
+async function documents() {
+  const faults = new Faults();
+  return { faults, store: objectStore('documents', await settingsOf(startS3({ faults, buckets: ['documents'] }))) };
+}
+
+const SERVICES: Record<string, () => Promise<Called>> = {
+  async 'of a table'() {
+    const { faults, tables } = await testDatabase(onTestFinished, {});
+    await tables.registrations.put({ pk: 'a' }, forever);
+    return { faults, call: (signal) => tables.registrations.get({ pk: 'a' }, signal) };
+  },
+  async 'that puts a document'() {
+    const { faults, store } = await documents();
+    return { faults, call: (signal) => store.put(DOCUMENT, signal) };
+  },
+  async 'that deletes tags'() {
+    const { faults, store } = await documents();
+    await store.put(DOCUMENT, forever);
+    return { faults, call: (signal) => store.deleteTags(DOCUMENT.key, signal) };
+  },
+  async 'of a secret'() {
+    const faults = new Faults();
+    const settings = await settingsOf(startSecrets({ faults, secrets: new Map([['name', 'value']]) }));
+    return { faults, call: (signal) => secretReader(settings)('name', signal) };
+  },
+  async 'of the bus'() {
+    const faults = new Faults();
+    const settings = await settingsOf(startEvents({ faults, buses: ['events'], deliver: () => {} }));
+    const entry = { source: 'broker.api', detailType: 'AccountOpened', detail: '{"id":"o-1"}' };
+    return { faults, call: (signal) => eventBus('events', settings)(entry, signal) };
+  },
+};
+
+/** The services have different words. */
+const BUSY = /^(ProvisionedThroughputExceededException|SlowDown|ThrottlingException)$/;
+const GONE = /^ECONN(REFUSED|RESET)$/;
+const REFUSED = /^AccessDenied(Exception)?$/;
+
+/** All services at once: they wait between their attempts. */
+async function each(check: (called: Called, name: string) => Promise<void>): Promise<void> {
+  await Promise.all(Object.entries(SERVICES).map(async ([name, start]) => check(await start(), name)));
+}
+
+describe('A call of each service', () => {
+  it.each([
+    ['throttled', 3, BUSY],
+    ['down', 3, GONE],
+    ['refused', 1, REFUSED],
+  ] as const)('that is %s has %i attempts', async (kind, attempts, reason) => {
+    await each(async ({ faults, call }, name) => {
+      faults.set({ kind, times: attempts - 1 });
+      await call(forever);
+      faults.set({ kind, times: attempts + 1 });
+      const failure: unknown = await call(forever).catch((error: unknown) => error);
+      expect(failure, name).toBeInstanceOf(AwsFailure);
+      expect((failure as AwsFailure).reason, name).toMatch(reason);
+      expect(faults.list(), name).toMatchObject([{ times: 1 }]);
+    });
+  });
+
+  it('is given up when the time is over', async () => {
+    await each(async ({ faults, call }, name) => {
+      faults.set({ kind: 'slow', times: 1, ms: 20_000 });
+      const begun = performance.now();
+      await expect(call(AbortSignal.timeout(50)), name).rejects.toBeInstanceOf(AwsFailure);
+      expect(performance.now() - begun, name).toBeLessThan(15_000);
+    });
+  });
+});
