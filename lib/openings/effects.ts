@@ -102,6 +102,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
         deposit,
         deposit_with_opening: platform.fundsWithOpening,
         master_given: body.master_password !== undefined,
+        server: address(connection),
       };
       if (platform.keyed && body.login !== undefined)
         await requireFree(platform, body.login, held, times.platformSignal);
@@ -121,6 +122,8 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
     async send(login) {
       const server = await work.server();
       if (server?.client === undefined) return { on: 'unclear' };
+      // The first server may have the account.
+      if (hasMoved(held, server)) return { on: 'foreign' };
       const order = buildOrder(body, server.client, held, passwords, held.plan?.deposit, login);
       const leftMs = times.platformEndsAt - dependencies.now();
       const answerMs = held.plan?.keyed === true ? Math.min(ANSWER_MS, leftMs / 2) : leftMs;
@@ -174,7 +177,8 @@ function sharedEffects(work: Work): Omit<Effects, 'prepare' | 'send' | 'nextLogi
       try {
         const { password, given } = await work.master();
         const mark = { operationId: held.operationId, login, masterPassword: password, masterGiven: given };
-        return { on: await server.platform.look(mark, within(LOOK_MS, times.platformSignal)) };
+        const sighting = await server.platform.look(mark, within(LOOK_MS, times.platformSignal));
+        return { on: sighting === 'unmarked' && hasMoved(held, server) ? 'foreign' : sighting };
       } catch (failure) {
         reportRefusal(failure, work.telemetry);
         return { on: 'unclear' };
@@ -196,6 +200,15 @@ function sharedEffects(work: Work): Omit<Effects, 'prepare' | 'send' | 'nextLogi
   };
 }
 
+function address({ host, port }: Connection): string {
+  return `${host.toLowerCase()}:${port}`;
+}
+
+/** Whether the connection has led to another server since the first command. */
+function hasMoved({ plan }: Held, { connection }: Server): boolean {
+  return plan?.server !== undefined && plan.server !== address(connection);
+}
+
 /** A server that refuses the service is an operator's matter. */
 export function reportRefusal(error: unknown, telemetry: Telemetry): void {
   const isRefusal = error instanceof PlatformFailure && error.kind === 'platform_refused';
@@ -206,8 +219,9 @@ export function reportRefusal(error: unknown, telemetry: Telemetry): void {
 async function payment(work: Work, life: OpenLife, pay: boolean): Promise<PaymentOutcome> {
   const { held, times, telemetry } = work;
   if (life.deposit !== 'sent') return 'kept';
-  const platform = (await work.server())?.platform;
-  if (platform === undefined) return pay ? 'refused' : 'unknown';
+  const server = await work.server();
+  if (server === undefined || hasMoved(held, server)) return pay ? 'refused' : 'unknown';
+  const { platform } = server;
   const log = (error: unknown) =>
     telemetry.event('OperationNotSettled', { step: 'deposit', login: life.login, ...describeError(error) });
   if (pay) {
@@ -241,7 +255,8 @@ async function publish({ dependencies, held, times, telemetry }: Work, life: Ope
 /** The record of an open account. */
 export function accountRecord({ plan }: Held, { login, opened_at }: OpenLife): AccountRecord {
   if (plan === undefined) throw new Error('An open account has a plan.');
-  const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, master_given, ...details } = plan;
+  const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, master_given, server, ...details } =
+    plan;
   return { ...details, login, opened_at };
 }
 

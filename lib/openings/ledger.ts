@@ -142,6 +142,8 @@ const PlanSchema = v.object({
   deposit_with_opening: v.boolean(),
   /** The caller gave the master password, so it cannot be derived. */
   master_given: v.boolean(),
+  /** The address of the server that the first command went to. */
+  server: v.optional(v.string()),
 });
 const StoredSchema = v.object({
   pk: v.string(),

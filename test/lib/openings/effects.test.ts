@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import type { AccountDependencies } from '../../../lib/openings/dependencies.ts';
+import { planTimes } from '../../../lib/openings/dependencies.ts';
+import { type AccountRequest, requestEffects, type Work } from '../../../lib/openings/effects.ts';
+import type { Held } from '../../../lib/openings/ledger.ts';
+import type { Sighting, TradingPlatform } from '../../../lib/platform/platform.ts';
+import { LIVE } from '../../support/crm-example.ts';
+import { ANN, BODY, planFor, recordingTelemetry } from '../../support/openings.ts';
+
+const LOGIN = 500_001;
+const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
+
+/** The effects of a retry whose first command went to the server of `LIVE`. @param change of the connection since */
+function retry(change: object, sighting: Sighting = 'absent') {
+  const platform: Partial<TradingPlatform> = {
+    open: async () => ({ login: LOGIN }),
+    look: async () => sighting,
+    fund: async () => {},
+  };
+  const server = { platform: platform as TradingPlatform, connection: { ...LIVE, ...change }, client: ANN };
+  const plan = planFor('operation-1', { server: `${LIVE.host}:${LIVE.port}` });
+  const work: Work = {
+    dependencies: { now: Date.now } as AccountDependencies,
+    held: { plan, operationId: 'operation-1', nonce: 'n' } as Held,
+    times: planTimes(Date.now(), Date.now() + 20_000),
+    telemetry: recordingTelemetry([]),
+    server: async () => server,
+    master: async () => ({ password: PASSWORDS.master_password, given: false }),
+  };
+  return requestEffects(work, { body: BODY, version: 'tp5', passwords: PASSWORDS } as AccountRequest);
+}
+
+describe('A retry whose connection leads to another server since', () => {
+  it.each([{ host: 'mt5-2.example.com' }, { port: 8443 }])('sends nothing there: %j', async (moved) => {
+    expect(await retry({ name: 'Renamed', groups: [] }).send(LOGIN)).toEqual({ on: 'opened', login: LOGIN });
+    expect(await retry(moved).send(LOGIN)).toEqual({ on: 'foreign' });
+  });
+
+  it('takes an account there for its own only if it shows the mark', async () => {
+    const looked = (change: object, sighting: Sighting) => retry(change, sighting).look(LOGIN);
+    expect(await looked({}, 'unmarked')).toEqual({ on: 'unmarked' });
+    expect(await looked({ port: 8443 }, 'unmarked')).toEqual({ on: 'foreign' });
+    expect(await looked({ port: 8443 }, 'ours')).toEqual({ on: 'ours' });
+  });
+
+  it('pays nothing there', async () => {
+    const life = { at: 'open', login: LOGIN, opened_at: '', recorded: true, deposit: 'sent', published: true } as const;
+    expect(await retry({}).complete(life, true)).toMatchObject({ deposit: 'made' });
+    expect(await retry({ port: 8443 }).complete(life, true)).toMatchObject({ deposit: 'refused' });
+  });
+});
