@@ -128,6 +128,7 @@ describe('The registrations of one address', () => {
     expect(await idsOf(place.address)).toEqual([newest.registration_id]);
     const item = await database.tables.registrations.get({ pk: `email#${place.address}` }, signal());
     expect(Object.keys(item ?? {}).toSorted()).toEqual(['expires_at', newest.registration_id, 'pk'].toSorted());
+    expect(item?.expires_at).toBe(Math.ceil((now + 25 * 60 * 60_000) / 1_000));
   });
 });
 

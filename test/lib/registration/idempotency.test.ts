@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LeaseLost } from '../../../lib/records/registration-keys.ts';
+import type { ProblemType } from '../../../lib/problem.ts';
+import { type KeyClaim, LeaseLost } from '../../../lib/records/registration-keys.ts';
 import {
   fakeRegistration,
   HELD_KEY,
@@ -52,39 +53,32 @@ describe('An Idempotency-Key', () => {
     expect(await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }, KEYED))).toEqual({ replayed: true });
   });
 
-  describe.each(['finished', 'undecided'] as const)('of a request that is %s', (kind) => {
-    const claim = { kind, held, registrationId: 'r-1' };
+  /** The registration that an earlier request with the key has kept. */
+  const kept = { registrationId: 'r-1' };
+  const running = { kind: 'in_progress', retryAfterSeconds: 5 } as const;
+  const DIFFERS = 'hash of another password';
+  const SAME = 'hash of correct horse battery';
 
-    it('and another password gets idempotency_key_reused, by the hash that was kept', async () => {
-      const fake = fakeRegistration({ claim, keptHash: 'hash of another password' });
-      expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('idempotency_key_reused');
-      expect(fake.sent).toEqual([]);
-    });
-
-    it('and the same password gets the first answer, with the same steps', async () => {
-      const [same, other] = ['correct horse battery', 'another password'].map((password) =>
-        fakeRegistration({ claim, keptHash: `hash of ${password}` }),
-      );
-      expect(await same?.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
-      await other?.run(registrationRequest({}, KEYED));
-      expect(same?.log).toEqual(other?.log);
-      expect(same?.steps()).toContain('verify');
-    });
-
-    it('whose registration is gone counts as the same, after as much work', async () => {
-      const fake = fakeRegistration({ claim });
-      expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
-      expect(fake.steps()).toContain('get record');
-      expect(fake.steps().slice(-2)).toEqual(['verify', 'release counts']);
-    });
-  });
-
-  it('of a running request, and another password, gets idempotency_key_reused', async () => {
-    const claim = { kind: 'in_progress', retryAfterSeconds: 5, registrationId: 'r-1' } as const;
-    const other = fakeRegistration({ claim, keptHash: 'hash of another password' });
-    expect(typeOf(await other.run(registrationRequest({}, KEYED)))).toBe('idempotency_key_reused');
-    const same = fakeRegistration({ claim, keptHash: 'hash of correct horse battery' });
-    expect(typeOf(await same.run(registrationRequest({}, KEYED)))).toBe('request_in_progress');
+  it.each<[string, KeyClaim, hash: string | undefined, ProblemType | 'answered']>([
+    ['finished, with another password', { kind: 'finished', ...kept }, DIFFERS, 'idempotency_key_reused'],
+    ['finished, with the same password', { kind: 'finished', ...kept }, SAME, 'answered'],
+    ['finished, whose registration is gone', { kind: 'finished', ...kept }, undefined, 'answered'],
+    ['undecided, with another password', { kind: 'undecided', held, ...kept }, DIFFERS, 'idempotency_key_reused'],
+    ['undecided, with the same password', { kind: 'undecided', held, ...kept }, SAME, 'answered'],
+    ['undecided, whose registration is gone', { kind: 'undecided', held, ...kept }, undefined, 'answered'],
+    ['running, with another password', { ...running, ...kept }, DIFFERS, 'idempotency_key_reused'],
+    ['running, with the same password', { ...running, ...kept }, SAME, 'request_in_progress'],
+    ['running, before its registration is known', { ...running, registrationId }, undefined, 'request_in_progress'],
+    ['of another body', { kind: 'reused' }, undefined, 'idempotency_key_reused'],
+  ])('of a request that is %s', async (_, claim, keptHash, expected) => {
+    const fake = fakeRegistration({ claim, ...(keptHash === undefined ? {} : { keptHash }) });
+    const other = fakeRegistration({ claim, keptHash: DIFFERS });
+    const answer = await fake.run(registrationRequest({}, KEYED));
+    expect(answer).toEqual(expected === 'answered' ? { replayed: true } : expect.objectContaining({ type: expected }));
+    expect([fake.sent, fake.released]).toEqual([[], ['admit']]);
+    // What was kept is seen in the answer alone.
+    await other.run(registrationRequest({}, KEYED));
+    expect(fake.log).toEqual(other.log);
   });
 
   it('distinguishes bodies by everything but the passwords', async () => {
@@ -105,14 +99,10 @@ describe('An Idempotency-Key', () => {
     expect(fake.steps().slice(4)).toEqual(['count replay', 'finish', 'verify', 'release counts']);
   });
 
-  it.each([
-    ['request_in_progress', { kind: 'in_progress', retryAfterSeconds: 5, registrationId }],
-    ['idempotency_key_reused', { kind: 'reused' }],
-  ] as const)('that is taken answers %s and does nothing', async (type, claim) => {
-    const fake = fakeRegistration({ claim });
-    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe(type);
-    expect(fake.sent).toEqual([]);
-    expect(fake.released).toEqual(['admit']);
+  it('of a request that may have sent is never worked on again, and finished, so that every later retry is answered', async () => {
+    const fake = fakeRegistration({ claim: { kind: 'undecided', held, registrationId } });
+    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
+    expect(fake.steps().slice(4)).toEqual(['count replay', 'finish', 'verify', 'release counts']);
   });
 
   it('lost to another try before the send answers request_in_progress; its record and counts are undone, its key is not', async () => {
