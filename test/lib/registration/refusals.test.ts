@@ -12,6 +12,11 @@ import {
   typeOf,
 } from '../../support/registration-fakes.ts';
 
+const PHONES = ['sms', 'call', 'whatsapp'] as const;
+const reached = (...steps: ('admit' | 'count recipient' | 'count shared' | 'count wrong id')[]): FakeSettings => ({
+  limits: Object.fromEntries(steps.map((step) => [step, REACHED])),
+});
+
 describe('A request that is refused', () => {
   /** The reason of the refusal, its last steps, and the released counts. */
   type Refusal = [
@@ -22,9 +27,6 @@ describe('A request that is refused', () => {
     settings?: FakeSettings,
     body?: Parameters<typeof registrationRequest>[0],
   ];
-  const reached = (...steps: ('admit' | 'count recipient' | 'count shared' | 'count wrong id')[]): FakeSettings => ({
-    limits: Object.fromEntries(steps.map((step) => [step, REACHED])),
-  });
   const documents: FakeSettings = { form: { id: 'FORM0001', fields: [{ key: 'd', type: 'document' }] } };
   const large = { members: { d: [{ id: '1', name: 'a', doc: 'A'.repeat(4_400_000) }] } };
   const wrong: FakeSettings = { wrongDocuments: [{ pointer: '#/d/0/doc', rule: 'media_type', detail: 'd' }] };
@@ -125,19 +127,16 @@ describe('The limits', () => {
       expect(fake.events).toContainEqual({ name: 'LimitUncheckable', fields: { channel: 'email' } });
     });
 
-    it.each(['sms', 'call', 'whatsapp'] as const)(
-      'refuse a %s, and all that was counted is released',
-      async (channel) => {
-        const fake = fakeRegistration(settings);
-        const answer = await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }, KEYED));
-        expect(typeOf(answer)).toBe('internal_error');
-        expect(fake.sent).toEqual([]);
-        const counts = fake.steps().filter((one) => one === 'admit' || one.startsWith('count '));
-        expect(fake.released).toEqual(counts);
-        expect(fake.steps().at(-1)).toBe('release');
-        expect(fake.events).toContainEqual({ name: 'LimitUncheckable', fields: { channel } });
-      },
-    );
+    it.each(PHONES)('refuse a %s, and all that was counted is released', async (channel) => {
+      const fake = fakeRegistration(settings);
+      const answer = await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }, KEYED));
+      expect(typeOf(answer)).toBe('internal_error');
+      expect(fake.sent).toEqual([]);
+      const counts = fake.steps().filter((one) => one === 'admit' || one.startsWith('count '));
+      expect(fake.released).toEqual(counts);
+      expect(fake.steps().at(-1)).toBe('release');
+      expect(fake.events).toContainEqual({ name: 'LimitUncheckable', fields: { channel } });
+    });
   });
 });
 
@@ -147,40 +146,32 @@ describe('The captcha of a request', () => {
     refused: { kind: 'refused' },
     down: { kind: 'unavailable', reason: 'TimeoutError' },
   } as const;
+  type Checked = [string, keyof typeof outcomes, ProblemType | 'answered', FakeSettings?, Channel?];
+  const again = { held: HELD_KEY, registrationId: undefined };
   const withCaptcha = (outcome: keyof typeof outcomes, channel: Channel = 'email') =>
     registrationRequest({ recipient: RECIPIENTS[channel] }, { ...KEYED, captcha: async () => outcomes[outcome] });
 
-  it('that is passed changes nothing', async () => {
-    const fake = fakeRegistration();
-    expect(await fake.run(withCaptcha('passed'))).toEqual({});
+  it.each<Checked>([
+    ['that is passed changes nothing', 'passed', 'answered'],
+    ['that is not passed refuses it', 'refused', 'captcha_failed'],
+    ['that cannot be checked lets a mail pass', 'down', 'answered'],
+    ...PHONES.map((on): Checked => ['that cannot be checked refuses it', 'down', 'internal_error', {}, on]),
+    ['is not asked about when it is a repeat', 'refused', 'answered', { claim: { kind: 'finished', ...again } }],
+    ['is not asked about when it may have sent', 'refused', 'answered', { claim: { kind: 'undecided', ...again } }],
+    ['is not asked about when its source is over a limit', 'refused', 'too_many_requests', reached('admit')],
+  ])('%s: %s, %s', async (_, outcome, expected, settings = {}, channel = 'email') => {
+    const fake = fakeRegistration(settings);
+    expect(typeOf(await fake.run(withCaptcha(outcome, channel)))).toBe(expected);
+    const isSent = expected === 'answered' && settings.claim === undefined;
+    expect(fake.sent).toHaveLength(isSent ? 1 : 0);
   });
 
-  it('that is not passed gets captcha_failed', async () => {
-    const fake = fakeRegistration();
-    expect(typeOf(await fake.run(withCaptcha('refused')))).toBe('captcha_failed');
-    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'release counts', 'release']);
-  });
-
-  it('that cannot be checked lets a mail pass', async () => {
-    const fake = fakeRegistration();
-    expect(await fake.run(withCaptcha('down'))).toEqual({});
+  it('stops a request before any work, or is noted as unavailable', async () => {
+    const [refused, unchecked] = [fakeRegistration(), fakeRegistration()];
+    await refused.run(withCaptcha('refused'));
+    expect(refused.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'release counts', 'release']);
+    await unchecked.run(withCaptcha('down'));
     const fields = { channel: 'email', reason: 'TimeoutError' };
-    expect(fake.events).toContainEqual({ name: 'CaptchaUnavailable', fields });
-  });
-
-  it.each(['sms', 'call', 'whatsapp'] as const)('that cannot be checked refuses a %s', async (channel) => {
-    const fake = fakeRegistration();
-    expect(typeOf(await fake.run(withCaptcha('down', channel)))).toBe('internal_error');
-    expect(fake.sent).toEqual([]);
-  });
-
-  it.each(['finished', 'undecided'] as const)('is not asked about when the request is a repeat (%s)', async (kind) => {
-    const fake = fakeRegistration({ claim: { kind, held: HELD_KEY, registrationId: undefined } });
-    expect(await fake.run(withCaptcha('refused'))).toEqual({ replayed: true });
-  });
-
-  it('is not asked about when the source is over its limit', async () => {
-    const fake = fakeRegistration({ limits: { admit: REACHED } });
-    expect(typeOf(await fake.run(withCaptcha('refused')))).toBe('too_many_requests');
+    expect(unchecked.events).toContainEqual({ name: 'CaptchaUnavailable', fields });
   });
 });
