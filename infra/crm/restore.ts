@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
+import { reservationKey } from '../../lib/openings/ledger.ts';
 import { due, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, type TableName } from '../tables.ts';
 import { addRecords, readTable } from './change.ts';
@@ -56,6 +57,7 @@ const OperationSchema = v.object({
       keyed: v.boolean(),
       deposit: v.optional(v.number()),
       deposit_with_opening: v.boolean(),
+      server: v.optional(v.string()),
     }),
   ),
 });
@@ -92,9 +94,8 @@ function reservation(item: Item): Item | undefined {
   const parsed = v.safeParse(OperationSchema, item);
   if (!parsed.success || parsed.output.plan === undefined) return undefined;
   const { operation_id, life, plan } = parsed.output;
-  const { connection_id, version, keyed } = plan;
   if (life.login === undefined) return undefined;
-  return { pk: `${keyed ? version : connection_id}#${life.login}`, operation_id, connection_id };
+  return { pk: reservationKey(plan, life.login), operation_id, connection_id: plan.connection_id };
 }
 
 /** Copies lost items from a table that AWS restored. */

@@ -322,6 +322,14 @@ function stateWrite(table: string, next: Held, at: number, ...rest: [until?: num
   return { table, update: { pk }, expression: { update, condition: isHeld, names, values } };
 }
 
+/** The key of a login's reservation. A server that chooses its logins has them for itself, by whichever connection. */
+export function reservationKey(
+  { keyed, version, server, connection_id }: Pick<Plan, 'keyed' | 'server' | 'connection_id'> & { version: string },
+  name: number,
+): string {
+  return `${keyed ? version : (server ?? connection_id)}#${name}`;
+}
+
 /** A login is reserved with the state that names it, and released with the state that gives it up. */
 function reservationWrites(table: string, before: Held, next: Held): Write[] {
   const { plan, operationId } = next;
@@ -331,7 +339,7 @@ function reservationWrites(table: string, before: Held, next: Held): Write[] {
     condition: 'attribute_not_exists(pk) OR operation_id = :operation',
     values: { ':operation': operationId },
   };
-  const key = (name: number) => `${plan.keyed ? plan.version : plan.connection_id}#${name}`;
+  const key = (name: number) => reservationKey(plan, name);
   const earlier = from.at === 'sent' ? from.login : undefined;
   // If the protocol cannot name logins, the answer has the login.
   const isNamed = to.at === 'sent' || (to.at === 'open' && !plan.keyed && from.at !== 'open');

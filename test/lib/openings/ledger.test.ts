@@ -137,14 +137,17 @@ describe('A login', () => {
     expect(await world.holder(`tp5#${login + 1}`)).toBe(escalated.operationId);
   });
 
-  it('of a protocol that cannot name one is reserved for its connection when it is known', async () => {
+  it('of a protocol that cannot name one is reserved for its server when it is known', async () => {
     const login = newLogin();
-    const plugIn = { keyed: false, version: 'tp4', connection_id: 'tp4-live-1' } as const;
-    const [one, other] = [await world.claimed(undefined, plugIn), await world.claimed(undefined, plugIn)];
+    const plugIn = { keyed: false, version: 'tp4', server: 'mt4.example.com:443' } as const;
+    const [one, other] = [
+      await world.claimed(undefined, { ...plugIn, connection_id: 'tp4-live-1' }),
+      await world.claimed(undefined, { ...plugIn, connection_id: 'tp4-raw-1' }),
+    ];
     for (const held of [one, other]) await write(held, sent(undefined));
     await write(one, open(login));
     await expect(write(other, open(login))).rejects.toThrow(LoginReserved);
-    expect(await world.holder(`tp4-live-1#${login}`)).toBe(one.operationId);
+    expect(await world.holder(`mt4.example.com:443#${login}`)).toBe(one.operationId);
   });
 });
 

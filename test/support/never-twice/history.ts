@@ -392,7 +392,9 @@ export class History {
   }
 
   #holder({ shape: { connection } }: Intent, login: number): string | undefined {
-    return this.#watch.holders.get(`${isKeyed(connection) ? CONNECTIONS[connection].version : connection}#${login}`);
+    const { version, server } = CONNECTIONS[connection];
+    const place = isKeyed(connection) ? version : `127.0.0.1:${this.#world.servers[server].port}`;
+    return this.#watch.holders.get(`${place}#${login}`);
   }
 
   #sight(intent: Intent): Sight {

@@ -12,7 +12,7 @@ export interface WatchedOperation extends Item {
   revision: number;
   expires_at?: number;
   life?: Life;
-  plan?: { user_id: string; version: string; connection_id: string; keyed: boolean };
+  plan?: { user_id: string; version: string; connection_id: string; keyed: boolean; server?: string };
 }
 
 /**
@@ -133,7 +133,7 @@ export class LedgerWatch {
 /** The reservation that an operation must have in its state. */
 function reservationKey({ life, plan }: WatchedOperation): string | undefined {
   if (life === undefined || plan === undefined || !('login' in life) || life.login === undefined) return undefined;
-  return `${plan.keyed ? plan.version : plan.connection_id}#${life.login}`;
+  return `${plan.keyed ? plan.version : (plan.server ?? plan.connection_id)}#${life.login}`;
 }
 
 const FACTS = [...new Set(Object.values(LIFE).flatMap((row) => row.flatMap(({ on }) => on)))];
