@@ -81,20 +81,9 @@ async function change({ target, dryRun, terminal }: ItemLocation, { add, gone }:
 }
 
 /** The records of a change. */
-interface Concerned {
-  /** The keys of the changed records. */
-  changed: ReadonlySet<string>;
-  /** The current items of the changed records and their pointers. */
-  items: ReadonlyMap<string, CrmItem>;
-  /** The items of the added records, as they will be. */
-  added: readonly CrmItem[];
-  /** For each pointer that leads to a changed record, or did: the ids of the added records that it will lead to. */
-  pointers: ReadonlyMap<string, readonly string[]>;
-  /** Unchanged records that share a pointer with an added one. */
-  others: readonly LocatedRecord[];
-}
+type Concerned = Awaited<ReturnType<typeof readConcerned>>;
 
-async function readConcerned(target: Target, { add, gone }: Change, terminal: Terminal): Promise<Concerned> {
+async function readConcerned(target: Target, { add, gone }: Change, terminal: Terminal) {
   const changed = new Set([...add.map(({ kind, record }) => itemKey(kind, record.id)), ...gone]);
   const read = async (keys: readonly string[]) => {
     const items = await target.table.readMany(keys);
@@ -105,17 +94,14 @@ async function readConcerned(target: Target, { add, gone }: Change, terminal: Te
   const before = await read([...changed]);
   const { items: added, owners } = await serializeRecords(add);
   const { owners: formerly } = await serializeRecords(before.placed);
+  /** For each pointer that leads to a changed record, or did: the ids of the added records that it will lead to. */
   const pointers = new Map([...[...formerly.keys()].map((key): [string, string[]] => [key, []]), ...owners]);
   const { items: leading } = await read([...pointers.keys()]);
   const sharing = leading.filter(({ pk }) => owners.has(pk) && !pk.startsWith('phone#'));
   const others = await read(sharing.flatMap(ownerKeys).filter((key) => !changed.has(key)));
-  return {
-    changed,
-    items: new Map([...before.items, ...leading].map((item) => [item.pk, item])),
-    added,
-    pointers,
-    others: others.placed,
-  };
+  /** The current items of the changed records and their pointers. */
+  const items = new Map([...before.items, ...leading].map((item) => [item.pk, item]));
+  return { changed, items, added, pointers, others: others.placed };
 }
 
 function ownerKeys(item: CrmItem): string[] {
