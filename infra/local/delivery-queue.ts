@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { REDELIVERY } from '../../lib/validators/deployment.ts';
-import type { BusEvent } from './stand-ins/events.ts';
+import type { BusEvent } from './outbox.ts';
 
 type Consumer = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 

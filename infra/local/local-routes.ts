@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { Form } from '../../lib/validators/form.ts';
 import { formSchema } from '../crm/form.ts';
+import type { LocalAws } from './aws.ts';
 import { docsRoutes } from './docs.ts';
 import { ENDINGS, type FaultStep, type Faults, STEP_FAULT_KINDS } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
@@ -9,11 +10,19 @@ import { nameParameter, parseBody, Refusal } from './local-answers.ts';
 import { type FaultsState, outboxRoutes } from './outbox-page.ts';
 import { pageRoutes } from './pages.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
-import type { LocalService } from './service.ts';
+import type { Captcha } from './stand-ins/captcha.ts';
+import type { CrmStandIn } from './stand-ins/crm.ts';
 
 /** The data that the routes below `/_local` show. */
-export interface LocalState
-  extends Pick<LocalService, 'outbox' | 'bus' | 'deliveries' | 'crm' | 'captcha' | 'platforms' | 'environment'> {
+export interface LocalState extends Pick<LocalAws, 'outbox' | 'bus' | 'deliveries'> {
+  /** The CRM, unless the events go to another one. */
+  crm: CrmStandIn | undefined;
+  /** The captcha provider, if the registration needs one. */
+  captcha: Captcha | undefined;
+  /** The simulated trading servers by connection id. */
+  platforms: ReadonlyMap<string, SimulatedServer>;
+  /** The settings of the functions. */
+  environment: Readonly<Record<string, string>>;
   targets: FaultTargets;
   /** The forms that the service was started with. */
   forms: readonly Pick<Form, 'id' | 'name'>[];

@@ -1,5 +1,3 @@
-import type { BusEvent } from './stand-ins/events.ts';
-
 /** A message that was sent through a stand-in. */
 export interface OutboxEntry {
   kind: 'email' | 'sms' | 'call' | 'whatsapp' | 'popup';
@@ -37,6 +35,20 @@ export class Outbox {
   clear(): void {
     this.#messages = [];
   }
+}
+
+/** An event as a rule's target gets it. */
+export interface BusEvent {
+  version: '0';
+  id: string;
+  'detail-type': string;
+  source: string;
+  account: string;
+  /** ISO 8601, in whole seconds. */
+  time: string;
+  region: string;
+  resources: string[];
+  detail: Record<string, unknown>;
 }
 
 type Target = (event: BusEvent) => void;

@@ -15,15 +15,14 @@ import { type Faults, serviceFaults } from './faults.ts';
 import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
 import { lambdaContext } from './gateway-event.ts';
-import { localRoutes } from './local-routes.ts';
+import { type LocalState, localRoutes } from './local-routes.ts';
 import { makeSecrets, providerKeys, SETTINGS, setEnvironment, webhookKeys } from './local-settings.ts';
 import type { OutboxEntry } from './outbox.ts';
-import type { SimulatedServer } from './platforms/simulated-server.ts';
 import { runAsFunction } from './rights/callers.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 import { resolveAddress, startPlatform } from './simulated-platforms.ts';
-import { type Captcha, startCaptcha } from './stand-ins/captcha.ts';
-import { type CrmStandIn, startCrm } from './stand-ins/crm.ts';
+import { startCaptcha } from './stand-ins/captcha.ts';
+import { startCrm } from './stand-ins/crm.ts';
 import { startProvider } from './stand-ins/provider.ts';
 
 type LoadFunction = (name: DeployedFunction) => Promise<LambdaHandler>;
@@ -49,19 +48,13 @@ export interface ServiceOptions {
   clock?: boolean;
 }
 
-export interface LocalService extends Omit<LocalAws, 'faults' | 'findAccessKey'> {
+export interface LocalService
+  extends Omit<LocalAws, 'faults' | 'findAccessKey'>,
+    Pick<LocalState, 'crm' | 'captcha' | 'platforms' | 'environment'> {
   url: string;
   port: number;
-  /** The CRM, unless the events go to another one. */
-  crm: CrmStandIn | undefined;
-  /** The captcha provider, if the registration needs one. */
-  captcha: Captcha | undefined;
   /** The faults of an embedded service or, by connection id, of a simulated trading server. */
   faults(target: string): Faults;
-  /** The simulated trading servers by connection id. */
-  platforms: ReadonlyMap<string, SimulatedServer>;
-  /** The settings of the functions. */
-  environment: Readonly<Record<string, string>>;
   /** Calls the functions that a deployment's clock calls, once. */
   tick(): Promise<void>;
   /** Ends everything at once. */

@@ -1,21 +1,8 @@
 import * as v from 'valibot';
+import type { BusEvent } from '../outbox.ts';
 import { busArn } from '../rights/arn.ts';
 import { jsonService, operation, parseObject } from './protocols.ts';
 import { requestId, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
-
-/** An event as a rule's target gets it. */
-export interface BusEvent {
-  version: '0';
-  id: string;
-  'detail-type': string;
-  source: string;
-  account: string;
-  /** ISO 8601, in whole seconds. */
-  time: string;
-  region: string;
-  resources: string[];
-  detail: Record<string, unknown>;
-}
 
 export interface EventsOptions extends Omit<StandInOptions, 'record'> {
   /** Buses that there are, by name. */

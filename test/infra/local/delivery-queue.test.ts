@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
 import { expect, it } from 'vitest';
 import { DeliveryQueue } from '../../../infra/local/delivery-queue.ts';
-import type { BusEvent } from '../../../infra/local/stand-ins/events.ts';
+import type { BusEvent } from '../../../infra/local/outbox.ts';
 
 const EVENT: BusEvent = {
   ...{ version: '0', account: '000000000000', region: 'eu-west-1', resources: [] },

@@ -3,11 +3,10 @@ import { DeliveryQueue } from '../../../infra/local/delivery-queue.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { Faults } from '../../../infra/local/faults.ts';
 import { firstCalls } from '../../../infra/local/first-calls.ts';
-import { Bus, Outbox } from '../../../infra/local/outbox.ts';
+import { Bus, type BusEvent, Outbox } from '../../../infra/local/outbox.ts';
 import { type LiveSources, type PageState, SHOWN_PER_KIND, watchState } from '../../../infra/local/outbox-page.ts';
 import type { SimulatedAccount } from '../../../infra/local/platforms/account-store.ts';
 import type { LocalClient } from '../../../infra/local/stand-ins/crm.ts';
-import type { BusEvent } from '../../../infra/local/stand-ins/events.ts';
 
 const TEXT = { kind: 'sms', to: '+447400123456', text: '048271 is your code.' } as const;
 const ACCOUNT: SimulatedAccount = {
