@@ -129,7 +129,10 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
       const answerMs = held.plan?.keyed === true ? Math.min(ANSWER_MS, leftMs / 2) : leftMs;
       try {
         const opened = await server.platform.open(order, times.openingEndsAt, within(answerMs));
-        if (login !== undefined && opened.login !== login) return { on: 'lost' };
+        if (login !== undefined && opened.login !== login) {
+          telemetry.event('AnswerLost', { reason: 'another_login', login: opened.login });
+          return { on: 'lost', elsewhere: true };
+        }
         return { on: 'opened', login: opened.login };
       } catch (failure) {
         return failureFact(failure, telemetry);

@@ -42,8 +42,8 @@ export type Fact =
   /** A command was answered: opened; refused because its login exists; refused; refused for its content. */
   | { on: 'opened'; login: number }
   | { on: 'exists' | 'refused' | 'rejected' }
-  /** A command may have been executed, or may still be. */
-  | { on: 'lost' }
+  /** A command may have been executed, or may still be. `elsewhere`: its answer names a login that it did not name. */
+  | { on: 'lost'; elsewhere?: boolean }
   /**
    * The platform was asked about the login. `ours`: the account shows this operation's mark. `foreign`: it shows
    * another operation's id, or refuses our password. `unmarked`: it shows neither. `silent`: the platform cannot tell
@@ -89,6 +89,9 @@ interface Transition<S extends State = State> {
 // Guards.
 const one = (life: Of<'sent'>) => life.commands === 'one';
 const unkeyed = (_: Life, { keyed }: Context) => !keyed;
+/** A repeated command could open a second account: it names no login, or the server opens another one. */
+const unrepeatable = (_: Life, { keyed }: Context, fact: Fact) =>
+  !keyed || (fact.on === 'lost' && fact.elsewhere === true);
 const oneAndNext = (life: Of<'sent'>, { next }: Context) => one(life) && next() !== undefined;
 const hasNext = (_: Life, { next }: Context) => next() !== undefined;
 const isRequest = (_: Life, { worker }: Context) => worker === 'request';
@@ -150,7 +153,7 @@ export const LIFE: { readonly [S in State]: readonly Transition<S>[] } = {
     { on: ['reserved', 'refused'], to: gone, step: 'stop' },
   ],
   sent: [
-    { on: ['resume', 'lost'], if: unkeyed, to: undecided, step: 'stop' },
+    { on: ['resume', 'lost'], if: unrepeatable, to: undecided, step: 'stop' },
     { on: ['resume', 'lost'], to: many, step: 'look' },
     // The server has answered with a login that another operation holds.
     { on: ['reserved'], if: unkeyed, to: undecided, step: 'stop' },

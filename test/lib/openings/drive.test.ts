@@ -160,6 +160,7 @@ describe('An opening', () => {
   /** What the platform's answer or a look-up says. */
   const learned = (on: string, login: number): Learned => {
     if (on === 'lost') return lost;
+    if (on === 'elsewhere') return { on: 'lost', elsewhere: true };
     if (on === 'opened') return { on, login };
     return (on === 'refused' || on === 'rejected' ? { on, failure: platformRefusal } : { on }) as Learned;
   };
@@ -185,6 +186,7 @@ describe('An opening', () => {
     ['loses the answer, and finds the account, whatever it shows', 'send 0 lost, look 0 unmarked', 'opened', 'done'],
     ['loses the answer, and finds nothing', 'send 0 lost, look 0 absent, send 0 opened', 'opened', 'done'],
     ["loses the answer, and finds another's mark", 'send 0 lost, look 0 foreign', 'undecided', 'undecided'],
+    ['hears another login, and repeats nothing', 'send 0 elsewhere', 'undecided', 'undecided'],
     ['loses the answer of a plug-in', 'send - lost', 'undecided', 'undecided', ofPlugIn],
     [
       ...(['keeps its login if a repeated command is refused', 'send 0 lost, look 0 absent, send 0 rejected'] as const),

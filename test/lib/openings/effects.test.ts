@@ -11,9 +11,9 @@ const LOGIN = 500_001;
 const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
 
 /** The effects of a retry whose first command went to the server of `LIVE`. @param change of the connection since */
-function retry(change: object, sighting: Sighting = 'absent') {
+function retry(change: object, sighting: Sighting = 'absent', opened = LOGIN) {
   const platform: Partial<TradingPlatform> = {
-    open: async () => ({ login: LOGIN }),
+    open: async () => ({ login: opened }),
     look: async () => sighting,
     fund: async () => {},
   };
@@ -48,4 +48,8 @@ describe('A retry whose connection leads to another server since', () => {
     expect(await retry({}).complete(life, true)).toMatchObject({ deposit: 'made' });
     expect(await retry({ port: 8443 }).complete(life, true)).toMatchObject({ deposit: 'refused' });
   });
+});
+
+it('An answer that names another login than the command says that the server opens accounts elsewhere', async () => {
+  expect(await retry({}, 'absent', LOGIN + 1).send(LOGIN)).toEqual({ on: 'lost', elsewhere: true });
 });
