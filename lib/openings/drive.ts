@@ -106,7 +106,7 @@ class Loop {
         if (to === undefined) await this.#leaveToOperators();
         return this.#end();
       }
-      if (step === 'rest' || !this.#hasTime(step)) return this.#rest(fact);
+      if (step === 'rest' || (step !== 'look' && !this.#hasTime(step))) return this.#rest(fact);
       fact = await this.#do(step);
     }
   }
@@ -119,7 +119,8 @@ class Loop {
     return {
       worker,
       keyed: plan?.keyed ?? true,
-      next: () => (login === undefined ? undefined : effects.nextLogin(login)),
+      // A login that is not sent at once is not reserved: an account there would later count as ours.
+      next: () => (login === undefined || !this.#hasTime('send') ? undefined : effects.nextLogin(login)),
       deposit: plan?.deposit === undefined || plan.deposit_with_opening ? 'none' : 'due',
       now: at,
       old: since !== undefined && at - since > DAY_MS,
@@ -139,6 +140,8 @@ class Loop {
       }
       return effects.send(login);
     }
+    // Without a look, a login that is taken is given up, and one that may be ours rests.
+    if (step === 'look' && !this.#hasTime(step)) return { on: 'unclear' };
     if (step === 'pause') await wait(PAUSE_MS);
     if (step === 'pause' || step === 'look') return effects.look(login ?? 0);
     if (life.at === 'open' && step !== 'resume') return effects.complete(life, step === 'pay');

@@ -29,6 +29,8 @@ class Scene {
   completed: Learned = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
   prepared: { plan?: Partial<Plan>; fails?: Error } = {};
   hasNext = true;
+  /** How long each command and look-up takes, in milliseconds. */
+  takesMs = 0;
   ledger: Ledger = world.ledger;
   recorded = true;
 
@@ -54,6 +56,7 @@ class Scene {
   #effects({ operationId }: Held): Effects {
     const next = (name: string, list: Learned[]): Learned => {
       this.calls.push(name);
+      world.now += this.takesMs;
       return (list.length > 1 ? list.shift() : list[0]) ?? { on: 'lost' };
     };
     return {
@@ -145,6 +148,25 @@ describe('A first request', () => {
     expect(scene.calls[0]).toBe(`send ${scene.login + 1}`);
     expect(scene.events.map(({ name }) => name)).toEqual(['AccountOpened']);
   });
+
+  it.each([
+    ['to look', 19_500, 1],
+    ['for the next login', 9_800, 2],
+  ])(
+    'gives up a login that exists if no time is left %s, so that nobody takes the account for ours',
+    async (_, takesMs, calls) => {
+      const failure = new PlatformFailure('login_taken', { reason: 'login_exists' });
+      const scene = Object.assign(new Scene(), {
+        sends: [{ on: 'exists', failure }],
+        looks: [{ on: 'unmarked' }],
+        takesMs,
+      });
+      const held = await world.claimed();
+      expect(await scene.run(held)).toMatchObject({ kind: 'failed', failure: { kind: 'login_range_exhausted' } });
+      expect(scene.calls).toHaveLength(calls);
+      expect(await world.state(held)).toBeUndefined();
+    },
+  );
 
   it('reports an account in its range that the ledger does not know', async () => {
     const scene = new Scene();
