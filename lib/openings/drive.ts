@@ -175,7 +175,8 @@ class Loop {
       this.#reserved = undefined;
       return 'written';
     } catch (error) {
-      if (error instanceof LoginReserved) {
+      // A login that is given up is another's only in tables that were lost or restored; the settler looks at it later.
+      if (error instanceof LoginReserved && to.at !== 'gone') {
         this.#reserved = 'login' in to ? to.login : undefined;
         return 'reserved';
       }

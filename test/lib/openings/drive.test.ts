@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { drive, type Effects, type End, type Learned } from '../../../lib/openings/drive.ts';
-import type { Held, Ledger, Plan } from '../../../lib/openings/ledger.ts';
+import { type Held, type Ledger, LoginReserved, type Plan } from '../../../lib/openings/ledger.ts';
 import type { Context, Life } from '../../../lib/openings/life.ts';
 import { PlatformFailure } from '../../../lib/platform/platform.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
@@ -301,6 +301,21 @@ describe('A database that fails', () => {
     expect(scene.calls.map((call) => call.split(' ')[0])).toEqual(calls);
     expect(await world.state(held)).toBe(state);
   });
+});
+
+it('A login that it cannot release, because a restored table gives it to another operation, ends the drive', async () => {
+  const scene = Object.assign(new Scene(), { sends: [refusal('refused')], hasNext: false });
+  let tries = 0;
+  const write: Ledger['write'] = async (held, to, signal) => {
+    if (to.at !== 'gone') return world.ledger.write(held, to, signal);
+    tries += 1;
+    throw tries > 1 ? new Error('It tries again.') : new LoginReserved();
+  };
+  scene.ledger = { ...world.ledger, write };
+  const held = await world.claimed();
+  expect(await scene.run(held)).toMatchObject({ kind: 'failed', failure: { kind: 'platform_refused' } });
+  expect(tries).toBe(1);
+  expect(await world.state(held)).toBe('sent');
 });
 
 describe('A later worker', () => {
