@@ -5,7 +5,7 @@ import { accountRecord } from '../../lib/openings/effects.ts';
 import { dynamoLedger, type Held, type Ledger, type Listed } from '../../lib/openings/ledger.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import { PlatformFailure, type PlatformInspector, type TradingPlatform } from '../../lib/platform/platform.ts';
-import { type Accounts, dynamoAccounts, openedAccounts } from '../../lib/records/accounts.ts';
+import { type AccountRecord, type Accounts, dynamoAccounts, openedAccounts } from '../../lib/records/accounts.ts';
 import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
@@ -112,12 +112,30 @@ async function operatorFact(
   if (life.at === 'open' || life.at === 'done') throw new CommandError(`Its account is known: ${life.login}.`);
   if (life.at !== 'undecided')
     throw new CommandError('The settler still looks for its account: only what waits for an operator can be settled.');
-  if (login === undefined) return { on: 'operator_found_none' };
+  if (login === undefined) {
+    const known = await knownLogin(target, held);
+    if (known === undefined) return { on: 'operator_found_none' };
+    throw new CommandError(`It has opened the account ${known}: settle it with --login ${known}.`);
+  }
   if (held.plan?.keyed === true && login !== life.login)
     throw new CommandError(`It has only asked for the login ${life.login}.`);
   const exists = await ask(target, held, (platform, signal) => platform.exists(login, signal));
   if (exists === false) throw new CommandError(`The server knows no account ${login}; nothing was settled.`);
   return { on: 'operator_found', login };
+}
+
+/** The login of its account, if the account's record or its mark on the server shows it. */
+async function knownLogin(target: Target, held: Held): Promise<number | undefined> {
+  const { operationId, life, plan } = held;
+  if (plan === undefined) return undefined;
+  const records = await readAccounts(target, plan.user_id);
+  const record = records.find(({ operation_id }) => operation_id === operationId);
+  const login = record?.login ?? ('login' in life ? life.login : undefined);
+  if (login === undefined || !plan.keyed) return login;
+  const seen = await ask(target, held, (platform, signal) => platform.look({ operationId, login }, signal));
+  // A server that was restored may have lost an account that has a record.
+  const isKnown = seen === 'ours' || (record !== undefined && seen !== 'absent');
+  return isKnown ? login : undefined;
 }
 
 /** Applies the fact. The settler completes the account. */
@@ -261,13 +279,17 @@ export async function showClient(target: Target, id: string, { print }: Terminal
 
 const ACCOUNT_HEADINGS = ['OPENED', 'VERSION', 'CONNECTION', 'LOGIN', 'GROUP', 'LEVERAGE', 'OPERATION'];
 
-async function listAccounts({ clientOf, resource }: Target, id: string): Promise<string[][]> {
+async function listAccounts(target: Target, id: string): Promise<string[][]> {
+  const found = await readAccounts(target, id);
+  return found.map(({ opened_at, version, connection_id, login, group, leverage, operation_id }) => [
+    ...[opened_at, version, connection_id, String(login), group, String(leverage), operation_id],
+  ]);
+}
+
+async function readAccounts({ clientOf, resource }: Target, id: string): Promise<AccountRecord[]> {
   const client = databaseClient(clientOf('DYNAMODB'));
   try {
-    const found = await openedAccounts(dynamoTable(client, await resource('AccountsTable')), id, callSignal());
-    return found.map(({ opened_at, version, connection_id, login, group, leverage, operation_id }) => [
-      ...[opened_at, version, connection_id, String(login), group, String(leverage), operation_id],
-    ]);
+    return await openedAccounts(dynamoTable(client, await resource('AccountsTable')), id, callSignal());
   } finally {
     client.destroy();
   }

@@ -116,6 +116,14 @@ describe('npm run crm -- restore', () => {
     await lost('operations', [{ ...finished, life: { at: 'sent', login, commands: 'one' } }]);
     await restore('operations');
     expect((await openAccount(key)).status).toBe(504);
+    const server = operators.service.platforms.get('tp5-live-1') ?? expect.fail();
+    const none = () => operators.local('settle', String(finished.operation_id), '--none');
+    const known = { code: 1, reported: `It has opened the account ${login}: settle it with --login ${login}.\n` };
+    server.edit(login, { comment: '' });
+    expect(await none(), 'by its record').toMatchObject(known);
+    server.edit(login, { comment: String(finished.operation_id) });
+    await lose('accounts');
+    expect(await none(), 'by its mark').toMatchObject(known);
     const settled = await operators.local('settle', String(finished.operation_id), '--login', String(login));
     expect(settled).toMatchObject({ code: 0 });
     expect(await openAccount(key)).toMatchObject({ status: 200, login: first.login });
