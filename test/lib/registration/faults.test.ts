@@ -63,7 +63,7 @@ function answerToRequest(what: string, fault: StepFault): unknown {
   return isSent || isUnchecked ? 204 : 'problem';
 }
 
-describe.concurrent('A request for a registration', () => {
+describe('A request for a registration', () => {
   it('takes these steps, some of them side by side', async () => {
     const steps = stepsWith();
     expect(await new RegistrationScene(database).request(steps)).toBe(204);
@@ -148,7 +148,7 @@ describe('A confirmation with documents', () => {
 
 const cases = withFaults(CONFIRMATION);
 
-describe.concurrent('A confirmation in which one step goes wrong', () => {
+describe('A confirmation in which one step goes wrong', () => {
   it.each(cases)('%s: %s', async (what, fault, step) => {
     const { world, id, confirmation } = await registered();
     const steps = stepsWith(step, fault);
@@ -185,7 +185,7 @@ const confirmed = cases.filter(([what, fault]) =>
 );
 
 // Each in a database of its own: the settler publishes all that is pending.
-describe.concurrent('A registration that was confirmed, and whose caller never comes back', () => {
+describe('A registration that was confirmed, and whose caller never comes back', () => {
   it.each(confirmed)('is published within two minutes after the fault: %s: %s', async (_, fault, step) => {
     const { world, id, confirmation } = await registered(await testDatabase(afterAll));
     const steps = stepsWith(step, fault);
