@@ -154,11 +154,12 @@ async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): P
     send: neverCalled,
     look: neverCalled,
     record,
-    complete: async (life) => ({
+    complete: async (life, pay) => ({
       on: 'completed',
       recorded: life.recorded || (await record(life)),
       published: life.published,
-      deposit: 'kept',
+      // Certainly not paid: the settler pays.
+      deposit: pay ? 'refused' : 'kept',
     }),
     notify: async () => {},
   };

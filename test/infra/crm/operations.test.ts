@@ -129,6 +129,17 @@ describe('npm run crm -- settle', () => {
     expect(await listed()).toEqual([]);
   });
 
+  it('by the login leaves the deposit to the settler', async () => {
+    const id = await openWithFailedDeposit({ ...DEMO, account_type_id: 'ATLIVE05' });
+    const item = (await operators.items('operations')).find(({ operation_id }) => operation_id === id) ?? {};
+    const { login } = item.life as { login: number };
+    const plan = { ...(item.plan as object), deposit: 100 };
+    const undecided = { ...item, life: { at: 'undecided', login }, plan, since: Date.now() };
+    await withOperations((table) => table.put(undecided, signal()));
+    expect(await operators.local('settle', id, '--login', String(login))).toMatchObject({ code: 0, reported: '' });
+    expect(await listed()).toMatchObject([{ operation_id: id, life: { at: 'open', login, deposit: 'due' } }]);
+  });
+
   it('as none frees the key', async () => {
     const { id, retry } = await openInVain();
     expect((await retry()).status).toBe(409);
