@@ -1,5 +1,5 @@
 import { BODY_LIMITS } from '../../lib/http/json-body.ts';
-import { KEPT_SECONDS } from '../../lib/records/registration-keys.ts';
+import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
 import {
   MAX_DOCUMENT_BYTES,
   MAX_DOCUMENTS,
@@ -18,7 +18,7 @@ export function description(): string {
     'All paths are relative to the base URL of the deployment. Requests and answers are JSON in UTF-8, with an object at the root. Unknown fields are refused. Answers may get new members: ignore those that you do not know.',
     'Every answer of the service has the headers `x-request-id` (name it when you ask for help), `cache-control: no-store`, `x-content-type-options: nosniff` and `strict-transport-security`.',
     '## Safe repeats',
-    `Where an operation takes an \`Idempotency-Key\`, send your own key, a new one for each registration or account. Then you may repeat the same request with that key as often as you like. The service keeps the key for ${KEPT_SECONDS / 3_600} hours, for its route, caller and user.`,
+    `Where an operation takes an \`Idempotency-Key\`, send your own key, a new one for each registration or account. Then you may repeat the same request with that key as often as you like. The service keeps the key for ${KEY_HOURS} hours, for its route, caller and user.`,
     table(['A repeat', 'is answered'], REPEATS),
     '## Errors',
     'Every error of the service is a problem document (RFC 9457, `application/problem+json`). Switch on `type`, which never changes; `title` and `detail` are for people. `errors` lists every violation of the request at once.',

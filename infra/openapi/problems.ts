@@ -1,5 +1,5 @@
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
-import { KEPT_SECONDS } from '../../lib/records/registration-keys.ts';
+import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
 import type { OperationId } from '../routes.ts';
 import { table } from './json.ts';
 
@@ -99,7 +99,7 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   unsupported_media_type: { operations: EVERY, when: 'The content type is not `application/json` or a `+json` type.' },
   idempotency_key_reused: {
     operations: KEYED,
-    when: `The \`Idempotency-Key\` was used with another body within the last ${KEPT_SECONDS / 3_600} hours.`,
+    when: `The \`Idempotency-Key\` was used with another body within the last ${KEY_HOURS} hours.`,
   },
   too_many_requests: {
     operations: [...REGISTRATION, ...CONFIRMATION],

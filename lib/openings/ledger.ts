@@ -1,10 +1,11 @@
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { ConditionFailed, type Item, type Table, type Transact, tryWrite, type Write } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
 import type { AccountDetails } from '../records/accounts.ts';
 import { assignments } from '../records/assignments.ts';
 import { DUE_ATTRIBUTES, due, OPERATOR_ONLY, readDue, readDueKeys } from '../records/due.ts';
+import { keyExpiry, keyItem } from '../records/idempotency-keys.ts';
 import type { Life } from './life.ts';
 
 /**
@@ -93,8 +94,6 @@ export interface Ledger {
   ): Promise<Map<number, string>>;
 }
 
-/** How long the key of a finished operation, or of one that has sent nothing, is kept: 24 hours. */
-const KEPT_SECONDS = 24 * 60 * 60;
 /** The settler takes this many of a shard in one run. */
 const MAX_DUE = 100;
 /** Operators see this many of a shard. */
@@ -217,7 +216,7 @@ interface Call {
 function newOperation(scope: readonly string[] | undefined, leaseUntil: number): Held {
   const operationId = randomUUID();
   return {
-    pk: scope === undefined ? `operation#${operationId}` : operationKey(scope),
+    pk: scope === undefined ? `operation#${operationId}` : keyItem(scope),
     operationId,
     nonce: randomUUID(),
     lease: randomUUID(),
@@ -235,7 +234,7 @@ async function claim(call: Call, held: Held, fingerprint: string): Promise<Claim
   const { pk, operationId: operation_id, nonce, lease, leaseUntil: lease_until, revision, life } = held;
   const at = now();
   const seconds = Math.floor(at / 1_000);
-  const item = { pk, operation_id, nonce, fingerprint, lease, lease_until, revision, life, expires_at: expiry(at) };
+  const item = { pk, operation_id, nonce, fingerprint, lease, lease_until, revision, life, expires_at: keyExpiry(at) };
   const isFree = {
     condition:
       'attribute_not_exists(pk) OR (lease = :lease AND revision = :first) ' +
@@ -314,7 +313,7 @@ function stateWrite(table: string, next: Held, at: number, ...rest: [until?: num
     revision,
     ...(isEnd || rest.length > 0 ? { lease_until: 0 } : {}),
     ...(dueAt === undefined ? {} : due(operationId, dueAt)),
-    ...(isFinished ? { expires_at: expiry(at) } : {}),
+    ...(isFinished ? { expires_at: keyExpiry(at) } : {}),
   };
   const remove = [...(dueAt === undefined ? DUE_ATTRIBUTES : []), ...(isFinished ? [] : ['expires_at'])];
   const { update, names, values } = assignments(set, remove);
@@ -358,16 +357,6 @@ function reservationWrites(table: string, before: Held, next: Held): Write[] {
 async function single(table: Table, write: Write, signal: AbortSignal): Promise<void> {
   if ('update' in write) await table.update(write.update, write.expression, signal);
   if ('delete' in write) await table.delete(write.delete, signal, write.expression);
-}
-
-/** Rounded up, so that it never expires early. */
-function expiry(at: number): number {
-  return Math.ceil(at / 1_000) + KEPT_SECONDS;
-}
-
-/** The partition key of an idempotency key. @param scope as in `claim` */
-export function operationKey(scope: readonly string[]): string {
-  return `key#${hash('sha256', JSON.stringify(scope), 'base64url')}`;
 }
 
 function parse(item: Item): v.InferOutput<typeof StoredSchema> {

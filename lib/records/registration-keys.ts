@@ -1,8 +1,9 @@
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
 import { assignments } from './assignments.ts';
+import { keyExpiry, keyItem } from './idempotency-keys.ts';
 
 /**
  * The record of an `Idempotency-Key` of a registration, so that its message leaves at most once:
@@ -61,9 +62,6 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
-/** How long an `Idempotency-Key` is kept after the last step: 24 hours. */
-export const KEPT_SECONDS = 24 * 60 * 60;
-
 const StoredKey = v.object({
   pk: v.string(),
   fingerprint: v.string(),
@@ -76,11 +74,9 @@ const StoredKey = v.object({
 
 /** Keys in DynamoDB, one item each. A claim takes one round trip; one that acquires another worker's key takes two. */
 export function dynamoRegistrationKeys(table: Table, now: () => number = Date.now): RegistrationKeys {
-  const keptUntil = () => Math.ceil(now() / 1_000) + KEPT_SECONDS;
-
   const write = async (held: HeldKey, set: Item, signal: AbortSignal) => {
     held.revision += 1;
-    const { update, names, values } = assignments({ ...set, revision: held.revision, expires_at: keptUntil() });
+    const { update, names, values } = assignments({ ...set, revision: held.revision, expires_at: keyExpiry(now()) });
     values[':lease'] = held.lease;
     const expression = { update, names, values, condition: 'lease = :lease AND revision <= :revision' };
     await requireLease(table.update({ pk: held.pk }, expression, signal));
@@ -88,10 +84,10 @@ export function dynamoRegistrationKeys(table: Table, now: () => number = Date.no
 
   return {
     async claim(scope, fingerprints, leaseMs, signal) {
-      const pk = `key#${hash('sha256', JSON.stringify(scope), 'base64url')}`;
+      const pk = keyItem(scope);
       const held: HeldKey = { pk, lease: randomUUID(), revision: 0 };
       const [at, seconds] = [now(), Math.floor(now() / 1_000)];
-      const lease = { lease: held.lease, lease_until: at + leaseMs, revision: 0, expires_at: keptUntil() };
+      const lease = { lease: held.lease, lease_until: at + leaseMs, revision: 0, expires_at: keyExpiry(at) };
       const isFree = {
         // An attribute that is absent is not greater.
         condition: 'NOT expires_at > :seconds AND NOT lease_until > :now',

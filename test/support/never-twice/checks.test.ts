@@ -70,6 +70,13 @@ describe('The check of an answer', () => {
     expect(() => checkAnswer(aSight(), anIntent(), refusal)).toThrow('there is an account');
   });
 
+  it('accepts that a login is taken by the account of the same key, once the key has expired', () => {
+    const taken = problem(409, 'login_taken');
+    checkAnswer(aSight({ current: undefined }), anIntent(), taken);
+    const twice = aSight({ current: undefined, accounts: [anAccount(), anAccount({ login: 503_002 })] });
+    expect(() => checkAnswer(twice, anIntent(), taken)).toThrow('there is an account');
+  });
+
   it.each<[string, AccountAnswer, Partial<FinalSight>]>([
     ['an answer that the contract does not have', problem(418, 'teapot'), {}],
     ['its own login that is said to be taken', problem(409, 'login_taken'), { accounts: [] }],

@@ -166,7 +166,9 @@ export function checkAnswer(sight: Sight, intent: Intent, answer: AccountAnswer)
     if (word === '409 login_taken' && current !== undefined && sight.holder(intent.login ?? 0) === current)
       throw wrong('its own login is said to be taken');
     const keepsLogin = REFUSED_CONTENT.has(word) && sight.operations.some(({ life }) => life?.at === 'sent');
-    if (!keepsLogin && sight.accounts.length > Math.max(intent.answers.length, intent.uses - 1))
+    // A key that has expired is another request's: the accounts of the earlier ones stay.
+    const earlier = sight.operations.filter(({ operation_id }) => operation_id !== current).length;
+    if (!keepsLogin && sight.accounts.length > Math.max(intent.answers.length, earlier))
       throw wrong(`${word}, but there is an account`);
   }
   if (status !== 200) return;

@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { ENDINGS, type Fault, type FaultKind, PLATFORM_FAULT_KINDS } from '../../../infra/local/faults.ts';
 import { UNDOCUMENTED_CODE } from '../../../infra/local/platforms/simulated-server.ts';
+import { KEY_HOURS, keyExpiry } from '../../../lib/records/idempotency-keys.ts';
 import type { ConnectionId } from '../account-connections.ts';
 
 /** How long a key is kept after the last write, in milliseconds. */
-export const KEPT_MS = 24 * 60 * 60 * 1_000;
+export const KEPT_MS = keyExpiry(0) * 1_000;
+/** How much longer that is than callers are told. */
+export const KEPT_LONGER_MS = KEPT_MS - KEY_HOURS * 60 * 60 * 1_000;
 
 /** How late a server may execute a command, in milliseconds, even if the connection has ended: longer than a lease. */
 const LATE_MS = [50, 1_500, 20_000, 65_000, 200_000];

@@ -4,7 +4,16 @@ import type { Question } from '../../../infra/local/platforms/text-accounts.ts';
 import { CONNECTIONS, type ConnectionId, isKeyed } from '../account-connections.ts';
 import type { Target } from '../account-world.ts';
 import type { Shape } from './checks.ts';
-import { databaseFault, faultOf, KINDS, type Kind, lateFault, platformFault, SKEW_MS } from './circumstances.ts';
+import {
+  databaseFault,
+  faultOf,
+  KEPT_LONGER_MS,
+  KINDS,
+  type Kind,
+  lateFault,
+  platformFault,
+  SKEW_MS,
+} from './circumstances.ts';
 import { killed, type Moment, moment, noted } from './moments.ts';
 
 /** The parallel requests with their circumstances; then the elapsed time, in milliseconds, and the edits by people. */
@@ -207,10 +216,10 @@ const scripts = fc.oneof(
   refusedLater,
 );
 
-/** Retried right before its key expires, and right after. */
+/** Retried right before its key expires, or before callers take it for expired, and right after. */
 function atKeysEnd(fault: fc.Arbitrary<Fault | null>): fc.Arbitrary<Script> {
   const second = fc
-    .constantFrom(2_000, 8_000, 8_000)
+    .constantFrom(2_000, 8_000, KEPT_LONGER_MS + 2_000, KEPT_LONGER_MS + 8_000)
     .chain((beforeKeyEndsMs) =>
       struck(fc.oneof(killed, moment, none), beforeKeyEndsMs + 6_000).map((round) => ({ ...round, beforeKeyEndsMs })),
     );
