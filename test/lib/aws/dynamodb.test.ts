@@ -42,6 +42,16 @@ describe('A table', () => {
     expect(database.calls).toHaveLength(1);
   });
 
+  it('has all items of a partition, on however many pages', async () => {
+    const { accounts } = database.tables;
+    const text = 'a'.repeat(390_000);
+    for (const sk of ['k1', 'k2', 'k3', 'other']) await accounts.put({ pk: 'q', sk, text }, forever);
+    database.calls.length = 0;
+    const items = await accounts.query('q', 'k', forever);
+    expect(items.map(({ sk }) => sk)).toEqual(['k1', 'k2', 'k3']);
+    expect(database.calls.length).toBeGreaterThan(1);
+  });
+
   it('updates the attributes of an expression, and returns the updated item', async () => {
     const names = { '#count': 'count' };
     await table.put({ pk: 'u', count: 1, other: 'stays' }, forever);
