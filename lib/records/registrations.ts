@@ -6,6 +6,7 @@ import type { Seals } from '../secrets/one-time-code.ts';
 import { CONFIRMED_DAYS } from '../validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { Consent } from '../validators/registration.ts';
+import { assignments } from './assignments.ts';
 import type { StoredDocument } from './documents.ts';
 import { DUE_ATTRIBUTES, due, readDue } from './due.ts';
 import { dynamoRegistrationIndex, type RegistrationIndex } from './registration-index.ts';
@@ -103,19 +104,13 @@ export function dynamoRegistrations(
 
   /** @returns false when it was confirmed before */
   async function writeConfirmation(id: string, confirmation: Confirmation, signal: AbortSignal): Promise<boolean> {
-    const { due_shard, due_at } = due(id, now() + PUBLISHING_MS);
     const me = randomUUID();
+    const expires_at = Math.floor(now() / 1_000) + confirmedDays * DAY_SECONDS;
+    const written = { confirmation, confirmed_by: me, expires_at, ...due(id, now() + PUBLISHING_MS) };
     const expression = {
-      update: `SET confirmation = :confirmation, confirmed_by = :me, expires_at = :expires_at, due_shard = :due_shard, due_at = :due_at`,
+      ...assignments(written),
       // It may be our own write, which the SDK repeated after a lost answer.
-      condition: 'attribute_exists(pk) AND (attribute_not_exists(confirmation) OR confirmed_by = :me)',
-      values: {
-        ':confirmation': confirmation,
-        ':me': me,
-        ':expires_at': Math.floor(now() / 1_000) + confirmedDays * DAY_SECONDS,
-        ':due_shard': due_shard,
-        ':due_at': due_at,
-      },
+      condition: 'attribute_exists(pk) AND (attribute_not_exists(confirmation) OR #confirmed_by = :confirmed_by)',
     };
     try {
       return (await tryWrite(table.update(registrationKey(id), expression, signal))) !== undefined;

@@ -37,34 +37,35 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
   /** Everything that is stored, by `<bucket>/<key>`. */
   const objects = new Map<string, S3Object>();
 
+  const actions: Record<string, (name: string, call: Call) => Answer> = {
+    PutObject: put,
+    GetObject: get,
+    // S3 answers the same whether the object existed or not.
+    DeleteObject(name) {
+      objects.delete(name);
+      return DONE;
+    },
+    GetObjectTagging: (name) => tagging(find(name).tags),
+    PutObjectTagging(name, { body }) {
+      const tags = body.matchAll(/<Key>([^<]*)<\/Key><Value>([^<]*)<\/Value>/g);
+      find(name).tags = checkedTags([...tags].map(([, key = '', value = '']) => [key, value]));
+      return { ...DONE, status: 200 };
+    },
+    DeleteObjectTagging(name) {
+      find(name).tags = {};
+      return DONE;
+    },
+  };
+
   function answer(call: Call): Answer {
     const { bucket, key, action } = target(call);
     if (!buckets.includes(bucket)) {
       throw new ServiceError('NoSuchBucket', 'The specified bucket does not exist', 404);
     }
     const name = `${bucket}/${key}`;
-    switch (action) {
-      case 'PutObject':
-        return put(name, call);
-      case 'GetObject':
-        return get(name, call);
-      case 'DeleteObject':
-        // S3 answers the same whether the object existed or not.
-        objects.delete(name);
-        return DONE;
-      case 'GetObjectTagging':
-        return tagging(find(name).tags);
-      case 'PutObjectTagging': {
-        const tags = call.body.matchAll(/<Key>([^<]*)<\/Key><Value>([^<]*)<\/Value>/g);
-        find(name).tags = checkedTags([...tags].map(([, key = '', value = '']) => [key, value]));
-        return { ...DONE, status: 200 };
-      }
-      case 'DeleteObjectTagging':
-        find(name).tags = {};
-        return DONE;
-      default:
-        throw new ServiceError('MethodNotAllowed', undefined, 405);
-    }
+    const run = actions[action];
+    if (run === undefined) throw new ServiceError('MethodNotAllowed', undefined, 405);
+    return run(name, call);
   }
 
   /** @throws ServiceError if there is none */
@@ -79,14 +80,10 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     if (given !== undefined && given !== createHash('sha256').update(body).digest('base64')) {
       throw new ServiceError('BadDigest', 'The content does not match what was sent with it.');
     }
-    const metadata = readMetadata(headers);
-    if (Object.entries(metadata).flat().join('').length > MAX_METADATA_BYTES) {
-      throw new ServiceError('MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size');
-    }
     objects.set(name, {
       body,
       contentType: headers['content-type'] ?? 'binary/octet-stream',
-      metadata,
+      metadata: readMetadata(headers),
       contentDisposition: headers['content-disposition'] ?? 'inline',
       tags: checkedTags([...new URLSearchParams(String(headers['x-amz-tagging'] ?? ''))]),
     });
@@ -156,10 +153,15 @@ function isExpired(path: string): boolean {
   return Date.parse(signedAt) + Number(seconds) * 1_000 < Date.now();
 }
 
+/** @throws ServiceError for more than S3 takes */
 function readMetadata(headers: Call['headers']): Record<string, string> {
   const prefix = 'x-amz-meta-';
-  const found = Object.entries(headers).filter(([header]) => header.startsWith(prefix));
-  return Object.fromEntries(found.map(([header, value]) => [header.slice(prefix.length), String(value)]));
+  const given = Object.entries(headers).filter(([header]) => header.startsWith(prefix));
+  const metadata = Object.fromEntries(given.map(([header, value]) => [header.slice(prefix.length), String(value)]));
+  if (Object.entries(metadata).flat().join('').length > MAX_METADATA_BYTES) {
+    throw new ServiceError('MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size');
+  }
+  return metadata;
 }
 
 /** @throws ServiceError for a tag that S3 does not take */
