@@ -164,11 +164,13 @@ async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): P
     notify: async () => {},
   };
   const { now } = Date;
+  const before = held.life;
   const run = { ledger, effects, telemetry: SILENT, now, platformEndsAt: now() + ASK_MS, signal: callSignal() };
   const end = await drive({ worker: 'operator', ...run }, held, fact);
   if (fact.on === 'operator_found' && end.kind !== 'opened')
     throw new CommandError(`The login ${fact.login} belongs to another operation; nothing was settled.`);
   if (end.kind === 'overtaken') throw new CommandError('Another worker has acquired it; look at it again.');
+  if (held.life === before) throw new CommandError('It could not be written. Repeat the command.');
 }
 
 const SILENT: Telemetry = { event: () => {}, with: () => SILENT };

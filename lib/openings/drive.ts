@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../deadline.ts';
+import { awaitAll, within } from '../deadline.ts';
 import { OPERATOR_ONLY } from '../records/due.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import { type Held, type Ledger, LoginReserved, Overtaken, type Plan } from './ledger.ts';
@@ -164,12 +164,13 @@ class Loop {
     const isBeforeCommand = to.at === 'sent' && to.commands === 'one';
     const isOpening = to.at === 'open' && life.at !== 'open';
     try {
-      const written = ledger.write(this.#held, to, isBeforeCommand ? signal : within(LAST_WRITE_MS));
-      // While the login is reserved, the record may be written at the same time as the state.
-      const recorded = isOpening && 'login' in life && life.login === to.login && effects.record(to);
-      await written;
+      const [, recorded] = await awaitAll([
+        ledger.write(this.#held, to, isBeforeCommand ? signal : within(LAST_WRITE_MS)),
+        // While the login is reserved, the record may be written at the same time as the state.
+        isOpening && 'login' in life && life.login === to.login && effects.record(to),
+      ]);
       if (isOpening) {
-        this.#held.life = { ...to, recorded: await recorded };
+        this.#held.life = { ...to, recorded };
         this.#notice = effects.notify(to.login);
       }
       this.#reserved = undefined;

@@ -1,9 +1,9 @@
 import { within } from '../deadline.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { type AccountDependencies, planTimes } from './dependencies.ts';
-import { drive, type End, type Learned } from './drive.ts';
-import { reportRefusal, type Server, settlerEffects, type Work } from './effects.ts';
-import type { Held, Plan } from './ledger.ts';
+import { drive } from './drive.ts';
+import { reportRefusal, type Server, settlerEffects } from './effects.ts';
+import type { Plan } from './ledger.ts';
 
 /** This many operations are worked on at a time. */
 const AT_ONCE = 8;
@@ -50,42 +50,26 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
   const { ledger, now } = dependencies;
   const stopsAt = endsAt - LAST_WRITES_MS;
   const held = await ledger.acquire(pk, 'settler', endsAt - now(), within(stopsAt - now()));
-  if (held !== undefined)
-    await driveWithoutCaller({ worker: 'settler', dependencies, telemetry, held, stopsAt, servers });
-}
-
-/** Drives an operation for the settler or an operator. */
-async function driveWithoutCaller(
-  run: Pick<Run, 'dependencies' | 'telemetry' | 'servers'> & {
-    worker: 'settler' | 'operator';
-    held: Held;
-    /** Epoch milliseconds. */
-    stopsAt: number;
-  },
-  first?: Learned,
-): Promise<End> {
-  const { dependencies, held, worker, stopsAt, servers } = run;
+  if (held === undefined) return;
   const { plan } = held;
   if (plan === undefined) throw new Error('An operation that is due has a plan.');
-  const { now, ledger } = dependencies;
   const times = planTimes(now(), stopsAt);
   const { user_id, version, connection_id } = plan;
-  const telemetry = run.telemetry.with({ operation_id: held.operationId, user_id, version, connection_id });
-  const work: Work = {
+  const scoped = telemetry.with({ operation_id: held.operationId, user_id, version, connection_id });
+  const effects = settlerEffects({
     dependencies,
     held,
     times,
-    telemetry,
-    server: () => findServer(dependencies, servers, plan, times.platformSignal, telemetry),
+    telemetry: scoped,
+    server: () => findServer(dependencies, servers, plan, times.platformSignal, scoped),
     async master() {
       if (plan.master_given) return { password: undefined, given: true };
       const { passwords: key } = await dependencies.keys(times.platformSignal);
       return { password: dependencies.passwords({ key, nonce: held.nonce, version }).master, given: false };
     },
-  };
+  });
   const { platformEndsAt, signal } = times;
-  const effects = settlerEffects(work);
-  return drive({ worker, ledger, effects, telemetry, now, platformEndsAt, signal }, held, first);
+  await drive({ worker: 'settler', ledger, effects, telemetry: scoped, now, platformEndsAt, signal }, held);
 }
 
 /** A connection whose server does not answer is asked once in a run. */

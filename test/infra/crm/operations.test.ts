@@ -172,6 +172,20 @@ describe('npm run crm -- settle', () => {
     expect((await open(order, key)).status).toBe(200);
   });
 
+  it('that could not be written says so, and leaves the operation on the list', async () => {
+    const { id } = await openInVain();
+    const faults = operators.service.faults('dynamodb');
+    // After the lease it reads the client's accounts of both versions.
+    faults.onCall = async ({ name }) => {
+      if (name === 'UpdateItem') faults.set({ kind: 'refused', times: 9, after: 2 });
+    };
+    const { code, reported } = await operators.local('settle', id, '--none');
+    faults.onCall = () => undefined;
+    faults.clear();
+    expect([code, reported]).toEqual([1, 'It could not be written. Repeat the command.\n']);
+    expect(await listed()).toMatchObject([{ operation_id: id, life: { at: 'undecided' } }]);
+  });
+
   it('with a deposit that is there takes the account off the list', async () => {
     const id = await openWithFailedDeposit(DEMO);
     expect((await operators.local('operations', '--open')).out).toContain('the deposit: an operator pays');
