@@ -38,6 +38,8 @@ export function requireAnswer({ lines: [first, reason], closed }: Answer): void 
   if (first === undefined) throw unavailable(silence(closed));
   if (first === 'OK' || first === 'Disable') return;
   if (first !== 'ERROR' || reason === undefined) throw unavailable('answer_not_understood');
+  // The gateway has lost the server. A command that opens an account may have been executed before.
+  if (/^MT is disconnected$/i.test(reason)) throw unavailable('platform_disconnected');
   const failure = refusal(reason);
   if (failure !== undefined && ABOUT_US.includes(failure.reason)) throw failure;
 }
@@ -48,7 +50,7 @@ const WRONG_PASSWORD = /^(password is wrong|(wrong|invalid) password)$/i;
 /** The server tried to open the account and failed, usually because the login exists. */
 export const CREATE_FAILED = 'account_create_failed';
 /** Reasons about the service or the server, not about the command. */
-const ABOUT_US = ['miss_master', 'invalid_master', 'illegal_ip', 'blocked', 'platform_disconnected'];
+const ABOUT_US = ['miss_master', 'invalid_master', 'illegal_ip', 'blocked'];
 /** Refusals that an operator must fix. */
 const REFUSED = [
   ...['account create failed', 'invalid data', 'invalid name', 'invalid cmd'],
@@ -73,8 +75,6 @@ function refusal(text: string): PlatformFailure | undefined {
       return new PlatformFailure('group_not_found', { reason: 'invalid_group' });
     case 'invalid leverage':
       return new PlatformFailure('validation_failed', { reason: 'invalid_leverage', errors: [LEVERAGE] });
-    case 'mt is disconnected':
-      return unavailable('platform_disconnected');
     default:
       if (!REFUSED.includes(known)) return undefined;
       return new PlatformFailure('platform_refused', { reason: known.replaceAll(' ', '_') });

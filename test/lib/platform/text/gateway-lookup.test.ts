@@ -87,4 +87,10 @@ describe('Looking at a login on a gateway', () => {
     });
     expect(await textPlatform(gateway, server.port, HASTY).look(MARK, forever)).toBe('silent');
   });
+
+  it('fails if the gateway has lost the server', async () => {
+    const server = await aScript((socket) => void socket.end('ERROR\r\nMT is disconnected\r\nend\r\n'));
+    const failure = await failureOf(textPlatform(gateway, server.port, HASTY).look(MARK, forever));
+    expect(`${failure.kind} ${failure.reason}`).toBe('platform_unavailable platform_disconnected');
+  });
 });
