@@ -67,6 +67,7 @@ export class Alarms extends Construct {
     return alarm;
   }
 
+  /** It is not encrypted: CloudWatch could not publish, and alarms hold no personal data. */
   private topic(name: string, description: string, email: string | undefined): Topic {
     const { stackName, account } = Stack.of(this);
     const topic = new Topic(this, name, { displayName: `${stackName} ${name.toLowerCase()}s`, enforceSSL: true });

@@ -28,7 +28,7 @@ export interface FixedEgressProps {
 
 /**
  * A network with one outbound address, for trading servers that admit listed addresses only. It has one NAT gateway: in
- * an outage of that zone no account can be opened (lib/decisions/13-no-vpc-by-default.md).
+ * an outage of that zone no account can be opened. More zones would mean more addresses in every server's list.
  */
 export class FixedEgress extends Construct {
   readonly vpc: IVpc;

@@ -15,6 +15,11 @@ import {
 import { type Settings, signingSecretName, usesAws } from '../settings.ts';
 import type { DataStores } from './data-stores.ts';
 
+/*
+ * Rights are written by hand: the grants of CDK, such as `grantReadWriteData`, allow more than a function calls. The
+ * local service refuses a call whose right is missing here, and CI a right that no call needs.
+ */
+
 /** The actions on one table, without `dynamodb:`. */
 export function onTable(table: Table, sid: string, actions: string[]): PolicyStatement {
   return new PolicyStatement({

@@ -10,6 +10,7 @@ import {
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
 import { list, table } from './json.ts';
+import { problemTable } from './problems.ts';
 
 /** The text above all operations, as Markdown. */
 export function description(): string {
@@ -17,24 +18,25 @@ export function description(): string {
     'Accepts registration requests of new users, and sends each a one-time password by email, SMS, call or WhatsApp. Confirms that password, where the deployment has this extension. Opens trading accounts for existing clients on trading-platform servers of version 5 (`tp5`) and version 4 (`tp4`).',
     'All paths are relative to the base URL of the deployment. Requests and answers are JSON in UTF-8, with an object at the root. Unknown fields are refused. Answers may get new members: ignore those that you do not know.',
     'Every answer of the service has the headers `x-request-id` (name it when you ask for help), `cache-control: no-store`, `x-content-type-options: nosniff` and `strict-transport-security`.',
-    '## Safe repeats',
-    `Where an operation takes an \`Idempotency-Key\`, send your own key, a new one for each registration or account. Then you may repeat the same request with that key as often as you like. The service keeps the key for ${KEY_HOURS} hours, for its route, caller and user.`,
-    table(['A repeat', 'is answered'], REPEATS),
+    '## Retries',
+    `Where an operation takes an \`Idempotency-Key\`, send your own key, a new one for each registration or account. Then retry with the same key and body. The service keeps the key for ${KEY_HOURS} hours after the last request that changed anything, for its route, caller and user.`,
+    table(['The first request', 'The retry gets'], RETRIES),
     '## Errors',
-    'Every error of the service is a problem document (RFC 9457, `application/problem+json`). Switch on `type`, which never changes; `title` and `detail` are for people. `errors` lists every violation of the request at once.',
+    'Every error of the service is a problem document (RFC 9457, `application/problem+json`). Switch on `type`, which never changes; `title` and `detail` are for people. `errors` lists every violation of the request at once, each with a JSON Pointer, a `rule` and a sentence. No answer holds a value that was sent.',
+    problemTable(),
     'The gateway answers some requests itself, as `application/json` with a `message` alone and without the headers of the service: 404 `Not Found` for an unknown path or method, 401 and 403 if authorization fails, 429 when it throttles, 413, 500 and 503. `GatewayMessage` describes them.',
   ].join('\n\n');
 }
 
-const REPEATS: readonly [repeat: string, answer: string][] = [
-  ['of a finished request', 'with the first answer again and `idempotent-replayed: true`'],
-  ['of one that is still running', '409 `request_in_progress`, with `Retry-After`'],
-  ['with another body', '422 `idempotency_key_reused`'],
-  ['of one that failed before anything was created or sent', 'as a new request'],
-  ['of one that may have sent the code', '204; the code is never sent again automatically'],
+const RETRIES: readonly [first: string, retry: string][] = [
+  ['ended with 200 or 204', 'the first answer again, with `idempotent-replayed: true`'],
+  ['still runs', '409 `request_in_progress`, with `Retry-After`'],
+  ['had another body', '422 `idempotency_key_reused`'],
+  ['failed before anything was created or sent', 'the answer of a new request'],
+  ['may have sent the code', '204; the code is never sent again automatically'],
   [
-    'of one that may have opened the account',
-    'with that account, or with `account_outcome_unknown` until the outcome is known; never with a second account',
+    'may have opened the account',
+    'that account, or `account_outcome_unknown` until the outcome is known; never a second account',
   ],
 ];
 

@@ -1,10 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { HEADERS } from './answers.ts';
 import { crmItemsDocument } from './crm-items.ts';
 import { description } from './description.ts';
 import type { JsonObject } from './json.ts';
 import { PARAMETERS, paths } from './operations.ts';
-import { problemTable } from './problems.ts';
 import { schemas } from './schemas.ts';
 import { eventsDocument, webhookSchemas, webhooks } from './webhooks.ts';
 
@@ -62,22 +61,18 @@ const SECURITY_SCHEMES: JsonObject = {
   },
 };
 
-const ERRORS = /(?<=<!-- errors: .* -->\n).*(?=<!-- end of errors -->)/s;
-
-/** The generated files, by their path from `infra/`. Of the page, the table of errors alone is generated. */
-export async function generatedFiles(): Promise<Record<string, string>> {
+/** The generated files, by their names in `infra/`. */
+export function generatedFiles(): Record<string, string> {
   const document = JSON.stringify(openapi(), null, 2);
-  const page = await readFile(new URL('../../lib/README.md', import.meta.url), 'utf8');
   return {
     'openapi.json': `${document}\n`,
     'crm-items.json': `${JSON.stringify(crmItemsDocument(), null, 2)}\n`,
     'events.json': `${JSON.stringify(eventsDocument(), null, 2)}\n`,
-    '../lib/README.md': page.replace(ERRORS, () => `${problemTable()}\n`),
   };
 }
 
 if (import.meta.main) {
-  for (const [name, text] of Object.entries(await generatedFiles())) {
+  for (const [name, text] of Object.entries(generatedFiles())) {
     await writeFile(new URL(`../${name}`, import.meta.url), text);
   }
 }

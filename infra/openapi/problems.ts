@@ -28,7 +28,7 @@ interface ProblemNote {
 }
 
 /**
- * The description of each public error type, for OpenAPI and the page. `PROBLEMS` has the status and the title; these
+ * The description of each public error type, for the OpenAPI document. `PROBLEMS` has the status and the title; these
  * notes are here so that no function loads them.
  */
 export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {

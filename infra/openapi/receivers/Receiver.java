@@ -1,4 +1,4 @@
-// Receives the webhook (infra/docs/webhook.md). To be copied; a JSON library reads the message. WEBHOOK_SECRET=whsec_... PORT=4000 java Receiver.java (Java 17)
+// Receives the webhook (infra/docs/integrating.md). To be copied; a JSON library reads the message. WEBHOOK_SECRET=whsec_... PORT=4000 java Receiver.java (Java 17)
 import com.sun.net.httpserver.HttpServer;
 import java.net.InetSocketAddress;
 import java.security.MessageDigest;

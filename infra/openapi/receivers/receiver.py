@@ -1,4 +1,4 @@
-# Receives the webhook (infra/docs/webhook.md). To be copied. WEBHOOK_SECRET=whsec_... PORT=4000 python3 receiver.py
+# Receives the webhook (infra/docs/integrating.md). To be copied. WEBHOOK_SECRET=whsec_... PORT=4000 python3 receiver.py
 import base64, hashlib, hmac, json, os, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 

@@ -23,12 +23,9 @@ function file(name: string): string {
 }
 
 describe('The generated files', () => {
-  it.each(['openapi.json', 'crm-items.json', 'events.json', '../lib/README.md'])(
-    '%s is what `npm run openapi` writes',
-    async (name) => {
-      expect(file(name)).toBe((await generatedFiles())[name]);
-    },
-  );
+  it.each(Object.entries(generatedFiles()))('%s is what `npm run openapi` writes', (name, text) => {
+    expect(file(name)).toBe(text);
+  });
 
   it('pass the linter', async () => {
     const cli = fileURLToPath(new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url));
