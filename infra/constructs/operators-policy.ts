@@ -19,7 +19,7 @@ export interface OperatorsPolicyProps {
 
 /**
  * Exactly what `npm run crm` and `npm run doctor` call (test/infra/operators-policy.test.ts runs them all). A
- * deployment needs other rights, and `crm call` the policy of the API's callers.
+ * deployment needs other rights.
  */
 export class OperatorsPolicy extends Construct {
   constructor(scope: Construct, id: string, { settings, data, topicArns, webhook }: OperatorsPolicyProps) {

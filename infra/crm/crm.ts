@@ -2,7 +2,6 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, Option } from 'commander';
-import { call } from './call.ts';
 import { check, checkItems, showHighestLogin } from './check.ts';
 import { explain, HELP_HINT, printable, standardOutput, type Terminal } from './command.ts';
 import { forget } from './forget.ts';
@@ -133,14 +132,6 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     .command('rotate')
     .description('replaces it, without downtime; takes 20 minutes, and goes on where it was stopped')
     .action(() => onTarget((target) => rotatePepper(target, terminal)));
-  crm
-    .command('call <path> <file>')
-    .description(
-      'sends the JSON of a file to a path of the API (- reads the standard input), signed with AWS credentials',
-    )
-    .option('--key <key>', 'the Idempotency-Key; a new one where none is given')
-    .addOption(new Option('--token <token>', 'a token instead of the signature').env('API_TOKEN'))
-    .action((path, file, options) => onTarget((target) => call(target, [path, file], options, terminal)));
 }
 
 function supportCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {

@@ -18,8 +18,6 @@ export interface Target {
   table: CrmTable;
   /** The settings of the clients of a service; empty: the environment has them. */
   clientOf(service: Service): ClientConfig;
-  /** The base address of the API; absent if only a table is named. */
-  apiUrl?: string | undefined;
   /** Whether only a table is named: then there is nothing else. */
   isTable?: true;
   /**
@@ -90,7 +88,6 @@ async function openLocal(address: string): Promise<Target> {
     table: crmTable(await resource('CrmTable'), clientOf('DYNAMODB')),
     clientOf,
     resource,
-    apiUrl: url,
     pepperSecret: output.PEPPER_SECRET,
   };
 }
@@ -109,7 +106,6 @@ async function openStack(stack: string): Promise<Target> {
       table: crmTable(table),
       clientOf: () => ({}),
       resource: (logicalId) => physicalName(stack, logicalId),
-      apiUrl: output('ApiUrl'),
       pepperSecret: output('PepperSecretArn'),
     };
   } finally {

@@ -105,8 +105,7 @@ describe('The operators’ command, called as the pages say', () => {
   }
 
   it('works, from the first import to the last erasure', async () => {
-    const [, order = ''] = /printf '%s' '([^']+)' > order\.json/.exec(PAGE) ?? [];
-    const [records, orderFile] = [await crmFile(), await operators.fileOf(order)];
+    const records = await crmFile();
     const cdkJson = cdkJsonOf({});
     changeSettings(['senderAddress=a@acme.example', ...SECRETS_OF_THE_PAGE], cdkJson);
     const all = commands('npm run crm --')
@@ -120,7 +119,6 @@ describe('The operators’ command, called as the pages say', () => {
       const words: Record<string, string> = {
         ...files,
         'crm.json': records,
-        'order.json': orderFile,
         '--stack': '--local',
         $STACK: operators.service.url,
         NAME: operators.service.url,
@@ -155,7 +153,7 @@ describe('The operators’ command, called as the pages say', () => {
 
 /** Services that the AWS CLI names differently, and commands of its own. */
 const CLIENTS: Record<string, string> = { events: 'eventbridge', secretsmanager: 'secrets-manager' };
-const OF_THE_CLI = ['cloudformation deploy', 'dynamodb wait', 's3 rb', 'logs tail'];
+const OF_THE_CLI = ['cloudformation deploy', 'configure export-credentials', 'dynamodb wait', 's3 rb', 'logs tail'];
 const GLOBAL = ['query', 'output', 'region'];
 /** Services of which the project has no client. */
 const UNKNOWN = ['cognito-idp', 'ec2', 'iam', 'logs', 'sqs', 'xray'];

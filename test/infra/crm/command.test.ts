@@ -1,66 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { call } from '../../../infra/crm/call.ts';
 import { explain } from '../../../infra/crm/command.ts';
-import { openTarget, type Target } from '../../../infra/crm/target.ts';
 import { crm, Operators } from '../../support/operators.ts';
 
 const operators = new Operators();
-
-describe('npm run crm -- call', () => {
-  const ORDER = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
-  const PATH = '/public/v1/users/CLIENT01/tp5/accounts';
-
-  it('sends a request signed, and the same one again with its key', async () => {
-    const first = await operators.local('call', PATH, ORDER);
-    expect([first.code, JSON.parse(first.out)]).toEqual([0, expect.objectContaining({ login: expect.any(Number) })]);
-    const key = /^Idempotency-Key: (\S+)/.exec(first.reported)?.[1] ?? '';
-    expect(key).toMatch(/^[\da-f]{8}-/);
-    expect((await operators.local('call', PATH, ORDER, '--key', key)).out).toBe(first.out);
-  });
-
-  it('ends with 1 and shows the problem when the request is refused', async () => {
-    const { code, out, reported } = await operators.local('call', PATH, { ...ORDER, leverage: 0 });
-    expect(JSON.parse(out)).toMatchObject({ type: 'validation_failed' });
-    expect(reported).toMatch(/HTTP 400, x-request-id: \S+\nThe request was refused\.\n$/);
-    expect(code).toBe(1);
-  });
-
-  it.each([
-    [{}, /^AWS4-HMAC-SHA256 Credential=LOCAL\w+\/\d{8}\/eu-west-1\/execute-api\/aws4_request, /],
-    [{ token: 'abc' }, /^Bearer abc$/],
-  ])(
-    'signs for the region and the service that API Gateway asks for, or shows the token: %j',
-    async (options, shown) => {
-      let authorization: string | undefined;
-      const server = createServer(({ headers }, response) => {
-        authorization = headers.authorization;
-        response.writeHead(204).end();
-      });
-      await once(server.listen(0, '127.0.0.1'), 'listening');
-      const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const target: Target = { ...(await openTarget({ local: operators.service.url })), apiUrl };
-      const quiet = {
-        print: () => {},
-        report: () => {},
-        cdkJson: '',
-        resolveHost: async () => [],
-        wait: async () => {},
-      };
-      const file = await operators.fileOf('{}');
-      await call(target, ['/x', file], options, { ...quiet, input: (async function* () {})() });
-      target.table.close();
-      server.close();
-      expect(authorization).toMatch(shown);
-    },
-  );
-});
 
 describe('The command', () => {
   it('shows its help, and that of each command', async () => {
@@ -113,7 +60,6 @@ describe('The command', () => {
     [['forget', '123'], 2, ADDRESS],
     [['registration', 'nobody'], 2, ADDRESS],
     [['registration', '+447400123488', '--unsuppress'], 2, '--unsuppress takes an email address'],
-    [['call', 'public/v1/users', {}], 2, 'PATH begins with a slash'],
     [['highest-login', { connections: {} }, 'x'], 1, 'has no connection x that can be called.\n'],
     [['highest-login', [null], 'x'], 1, 'has no connection x that can be called.\n'],
   ])('finds nothing to do for %j, and says so', async (args, code, sentence) => {

@@ -78,7 +78,7 @@ describe('The calls for integrators', () => {
     },
   );
 
-  it.each(['signed.mjs', 'signed.sh'])('%s opens an account with a signature that AWS accepts', async (file) => {
+  it.each(['account.mjs', 'account.sh'])('%s opens an account with a signature that AWS accepts', async (file) => {
     const { request, body, output } = await run(file, CREDENTIALS);
     expect([request.method, request.url]).toEqual(['POST', '/public/v1/users/CLIENT01/tp5/accounts']);
     expect(JSON.parse(body)).toEqual(ORDER);
@@ -91,13 +91,13 @@ describe('The calls for integrators', () => {
     expect(output).toContain('500001');
   });
 
-  it.each(['signed.mjs', 'signed.sh'])('%s sends the token of a role next to its signature', async (file) => {
+  it.each(['account.mjs', 'account.sh'])('%s sends the token of a role next to its signature', async (file) => {
     const { request } = await run(file, { ...CREDENTIALS, AWS_SESSION_TOKEN: 'a-session' });
     expect(request.headers['x-amz-security-token']).toBe('a-session');
     expect(request.headers.authorization).toContain('x-amz-security-token');
   });
 
-  it.each(['token.mjs', 'token.sh'])('%s opens an account with a token', async (file) => {
+  it.each(['account.mjs', 'account.sh'])('%s opens an account with a token', async (file) => {
     const { request, body, output } = await run(file, { API_TOKEN: 'a.token.here' });
     expect(request.headers).toMatchObject({
       authorization: 'Bearer a.token.here',
