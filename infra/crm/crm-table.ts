@@ -7,8 +7,9 @@ import {
   DynamoDBDocumentClient,
   GetCommand,
   PutCommand,
-  ScanCommand,
+  paginateScan,
 } from '@aws-sdk/lib-dynamodb';
+import pLimit from 'p-limit';
 import type { CrmItem } from './crm-items.ts';
 
 export type Item = Record<string, unknown>;
@@ -75,13 +76,8 @@ export function tableItems(
     itemKey: (item: Item): Item => Object.fromEntries(keys.map((name) => [name, item[name]])),
     /** All items, a page at a time. */
     async *pages(): AsyncGenerator<Item[]> {
-      let from: Item | undefined;
-      do {
-        const command = new ScanCommand({ TableName, ConsistentRead: true, ExclusiveStartKey: from });
-        const page = await documents.send(command);
+      for await (const page of paginateScan({ client: documents }, { TableName, ConsistentRead: true }))
         yield page.Items ?? [];
-        from = page.LastEvaluatedKey;
-      } while (from !== undefined);
     },
     /** Those of the keys that exist, in any order: a call for each 100. */
     async get(wanted: readonly Item[]) {
@@ -123,19 +119,16 @@ async function splitBatches<T>(
   send: (batch: T[]) => Promise<T[]>,
   progress?: (count: number) => void,
 ): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    while (next < all.length) {
-      const batch = all.slice(next, next + size);
-      next += batch.length;
-      let waiting = batch;
-      for (let round = 0; waiting.length > 0; round += 1) {
-        if (round === MAX_ROUNDS) throw new Error('The database is too busy. Try again later.');
-        if (round > 0) await sleep(Math.random() * Math.min(5_000, 100 * 2 ** round));
-        waiting = await send(waiting);
-      }
-      progress?.(batch.length);
+  const batches = Array.from({ length: Math.ceil(all.length / size) }, (_, place) =>
+    all.slice(place * size, (place + 1) * size),
+  );
+  await pLimit(AT_ONCE).map(batches, async (batch) => {
+    let waiting = batch;
+    for (let round = 0; waiting.length > 0; round += 1) {
+      if (round === MAX_ROUNDS) throw new Error('The database is too busy. Try again later.');
+      if (round > 0) await sleep(Math.random() * Math.min(5_000, 100 * 2 ** round));
+      waiting = await send(waiting);
     }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    progress?.(batch.length);
+  });
 }

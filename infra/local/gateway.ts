@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Context } from 'aws-lambda';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import pLimit from 'p-limit';
 import { CORS } from '../routes.ts';
 import { type GatewayEvent, gatewayEvent, lambdaContext } from './gateway-event.ts';
 import { closed, isForeign, listen } from './listen.ts';
-import { Mutex } from './mutex.ts';
 
 export type LambdaHandler = (event: GatewayEvent, context: Context) => Promise<unknown>;
 
@@ -120,7 +120,7 @@ export async function startGateway(options: GatewayOptions) {
 
 function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): void {
   const url = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
-  const turns = new Mutex(EVENTS_AT_ONCE);
+  const turns = pLimit(EVENTS_AT_ONCE);
   const config = { origins: route.cors === true ? (options.allowedOrigins ?? []) : [] };
   app.route({
     method: route.method,
@@ -130,9 +130,7 @@ function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): 
     onRequest: async (request, reply) => {
       if (route.cors === true) allowOrigin(request, reply).header('access-control-expose-headers', EXPOSED_HEADERS);
       const event = await createEvent(route, request);
-      const result = await turns.take(() =>
-        invoke(route, event, options.integrationTimeoutMs ?? INTEGRATION_TIMEOUT_MS),
-      );
+      const result = await turns(() => invoke(route, event, options.integrationTimeoutMs ?? INTEGRATION_TIMEOUT_MS));
       return sendResult(reply, result);
     },
     handler: () => undefined,

@@ -1,5 +1,5 @@
+import pLimit from 'p-limit';
 import { describe, it } from 'vitest';
-import { Mutex } from '../../infra/local/mutex.ts';
 import type { Case } from './cases.ts';
 import { type Surroundings, worldOf } from './world.ts';
 
@@ -34,10 +34,10 @@ export function walk(parts: readonly Part[]): void {
   for (const { title, sections, ...surroundings } of parts) {
     describe(title, () => {
       const world = worldOf(surroundings);
-      const turns = new Mutex(AT_ONCE);
+      const turns = pLimit(AT_ONCE);
       for (const section of sections) {
         describe(section.title, { concurrent: section.concurrent === true }, () => {
-          for (const one of section.cases) it(one.title, () => turns.take(() => one.run(world())));
+          for (const one of section.cases) it(one.title, () => turns(() => one.run(world())));
         });
       }
     });

@@ -5,8 +5,8 @@ import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import pLimit from 'p-limit';
 import { ENTRY_FILE } from '../../infra/bundle.ts';
-import { Mutex } from '../../infra/local/mutex.ts';
 import { SCRIPT } from './bundles.ts';
 import type { Invocation, Message } from './environment.ts';
 import { WorldClock } from './world-clock.ts';
@@ -112,7 +112,7 @@ export class Environments {
     end: (outcome: Outcome) => void,
     working: Working,
   ): Promise<Outcome> {
-    const environment = this.#idleOf(functionName).pop() ?? (await loading.take(() => this.#start(functionName)));
+    const environment = this.#idleOf(functionName).pop() ?? (await loading(() => this.#start(functionName)));
     working.environment = environment;
     const onMessage = (message: Message) => {
       if (message.kind === 'answer' || message.kind === 'crash') end(message);
@@ -253,7 +253,7 @@ function timeOut(ms: number, working: Working, end: () => void): { stop(): void 
 /**
  * Loading takes a processor for a while: were many functions loaded at once, the simulated services would seem to hang.
  */
-const loading = new Mutex(2);
+const loading = pLimit(2);
 
 /** In this process, with the simulated services: they watch its sockets for refused connections. */
 function tellOfRefusal(port: number): void {
