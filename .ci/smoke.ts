@@ -10,7 +10,7 @@ import { startService } from '../infra/local/service.ts';
 import { DEPLOYED_FUNCTIONS } from '../infra/routes.ts';
 
 /**
- * What a stranger does first, done by a script: `npm start`, then curl on every route; and the bundles that are
+ * The first steps of a new user, as a script: `npm start`, then curl on every route; and the bundles that are
  * deployed, loaded by this Node and called through the gateway. Its last line is `N passed, N failed`.
  */
 
@@ -113,7 +113,7 @@ async function walk(url: string, first: number): Promise<void> {
       const outbox = JSON.parse((await curl(`${url}/_local/outbox`)).body) as { kind: string; text: string }[];
       must(outbox.length === 1 && outbox[0]?.kind === kind, `the outbox has ${outbox.map((entry) => entry.kind)}`);
       const digits = outbox[0].text.replace(/\D*(\d)\D+(?=\d\b)/g, '$1');
-      must(/\d{6}/.test(outbox[0].text) || /\d{6}/.test(digits), 'no code of six digits stands in the message');
+      must(/\d{6}/.test(outbox[0].text) || /\d{6}/.test(digits), 'the message has no code of six digits');
     });
   }
 
@@ -127,7 +127,7 @@ async function walk(url: string, first: number): Promise<void> {
     const body = { otp_type: 'email', email, password: REGISTRATION.password, code };
     const answer = await curl(`${url}/public/v1/account/register/confirm`, body, source);
     must(answer.status === 204, `answered ${answer.status} ${answer.body}`);
-    // The CRM hears of it on its own.
+    // The CRM is notified without another call.
     for (let looks = 1; !(await curl(`${url}/_local/clients`)).body.includes(email); looks += 1) {
       must(looks < 50, 'the CRM has no such client');
       await sleep(100);
@@ -152,10 +152,7 @@ async function walk(url: string, first: number): Promise<void> {
       const platform = `${url}/_local/platforms/${connection}`;
       const list = JSON.parse((await curl(`${platform}/accounts`)).body) as Record<string, unknown>[];
       const account = list.find(({ login }) => login === opened.login);
-      must(
-        account?.group === group && account.leverage === 100 && account.name === 'Ann Lee',
-        'the account is another',
-      );
+      must(account?.group === group && account.leverage === 100 && account.name === 'Ann Lee', 'it is another account');
       for (const [access, password] of [
         ['master', opened.master_password],
         ['investor', opened.investor_password],
@@ -174,7 +171,7 @@ async function walk(url: string, first: number): Promise<void> {
       `answered ${answer.status} ${answer.body}`,
     );
   });
-  await check('all faults of a request are listed at once', async () => {
+  await check('all errors of a request are listed at once', async () => {
     const answer = await curl(
       `${url}/public/v1/account/register/request`,
       { email: 'x', form_id: 'y' },
@@ -200,7 +197,7 @@ if (started.url !== '') {
   started.npm.kill('SIGKILL');
 }
 
-await check('a CRM file with faults ends npm start, every fault listed', async () => {
+await check('a CRM file with errors ends npm start, every error listed', async () => {
   const file = join(folder, 'crm.json');
   await writeFile(file, JSON.stringify({ clients: [{ id: 'CLIENT01', email: 'x' }], forms: 7 }));
   const bad = await npmStart({ CRM_FILE: file });
@@ -218,7 +215,7 @@ const service = await startService({
 });
 console.log('The bundled functions:');
 await walk(service.url, 11);
-await check('the clock’s function runs', () => service.tick());
+await check('the scheduled function runs', () => service.tick());
 await service.close();
 await rm(folder, { recursive: true });
 

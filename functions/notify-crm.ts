@@ -9,7 +9,7 @@ const config = webhookConfig();
 const dependencies = webhookDependencies(config);
 const log = telemetry('notify-crm', config.stage);
 
-/** Posts the events of the queue to the CRM. Those that it returns come again. */
+/** Posts the events of the queue to the CRM. Those that it returns are delivered again. */
 export async function handler(
   { Records }: SQSEvent,
   context: { getRemainingTimeInMillis(): number },

@@ -11,7 +11,7 @@ const config = settlementConfig();
 const dependencies = accountDependencies(config);
 const registrations = dynamoRegistrations(dynamoTable(databaseClient(), config.registrationsTable));
 const log = telemetry('settle-operations', config.stage);
-/** For registrations, in milliseconds; accounts have the rest. */
+/** For registrations, in milliseconds; the rest of the time is for accounts. */
 const PUBLISHING_MS = 10_000;
 
 /**

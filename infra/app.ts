@@ -5,7 +5,7 @@ import { hasPrivateAddress } from './crm/public-address.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings, SettingsError } from './settings.ts';
 
-/** What `cdk` runs: reads the settings, puts the stack together, and has it checked by the rules of AWS Solutions. */
+/** What `cdk` runs: reads the settings, builds the stack, and checks it by the rules of AWS Solutions. */
 const app = new App({ context: flags });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 try {

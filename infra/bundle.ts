@@ -48,7 +48,7 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
     target: 'node24',
     // Packages' ES modules, not their CommonJS: smaller by a third, and free of `require`.
     mainFields: ['module', 'main'],
-    // Colours for a terminal.
+    // Colors for a terminal.
     external: ['supports-color'],
     minify: true,
     // Messages in other scripts unescaped: escapes take six bytes a character.
@@ -172,7 +172,7 @@ async function main([wanted, folder]: string[]): Promise<void> {
   for (const name of names) {
     const outdir = resolve(wanted === 'all' ? join(folder, name) : folder);
     if (existsSync(outdir) && readdirSync(outdir).length > 0 && !existsSync(join(outdir, ENTRY_FILE))) {
-      process.stderr.write(`${outdir} holds something else than a bundle.\n`);
+      process.stderr.write(`${outdir} is not empty, and holds no bundle.\n`);
       process.exitCode = 1;
       return;
     }

@@ -54,7 +54,7 @@ export const EXTENSIONS = [
   },
 ] as const satisfies readonly (ApiRoute & { setting: string })[];
 
-/** Functions that the clock calls, and no caller. */
+/** Functions that run on a schedule and have no callers. */
 export const SCHEDULED = [
   { name: 'settle-operations', everyMinutes: 1, timeoutSeconds: 55 },
 ] as const satisfies readonly { name: string; everyMinutes: number; timeoutSeconds: number }[];
@@ -80,6 +80,6 @@ export type DeployedFunction = (DeployedRoute | ScheduledFunction | typeof NOTIF
 export const CORS = {
   allowHeaders: ['content-type', 'authorization', 'idempotency-key', 'captcha-token'],
   exposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
-  /** How long a browser keeps that in mind. */
+  /** How long a browser may cache that answer, in seconds. */
   maxAgeSeconds: 3_600,
 };

@@ -68,7 +68,7 @@ const CustomDomainSchema = closedObject({
   certificateArn: text(/^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of a certificate'),
 });
 
-/** From where on the spend of messages raises an alarm. Of the whole account and region, as AWS counts it. */
+/** The spend of messages from which an alarm is raised. Of the whole account and region, as AWS counts it. */
 const SpendSchema = closedObject({
   smsUsdPerMonth: v.optional(amount(0.01, 1e6), 50),
   callUsdPerMonth: v.optional(amount(0.01, 1e6), 50),
@@ -112,7 +112,7 @@ export const SettingsSchema = closedObject({
     list(text(/^[a-z][a-z0-9-]{0,31}$/, 'must be names of small letters, digits and hyphens')),
     [],
   ),
-  /** Roles of this account that may open accounts, where IAM is asked. */
+  /** Roles of this account that may open accounts, if IAM decides. */
   callerRoles: v.optional(list(text(/^[\w+=,.@-]{1,64}$/, 'must be names of roles')), []),
   throttle: v.optional(ThrottleSchema, {}),
   memory: v.optional(MemorySchema, {}),
@@ -171,23 +171,23 @@ export type Settings = ReturnType<typeof readSettings>;
 
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
 
-  constructor(faults: readonly string[]) {
-    super(['The settings are not valid:', ...faults.map((fault) => `  ${fault}`)].join('\n'));
-    this.faults = faults;
+  constructor(errors: readonly string[]) {
+    super(['The settings are not valid:', ...errors.map((error) => `  ${error}`)].join('\n'));
+    this.errors = errors;
   }
 }
 
 /**
- * Reads the settings from CDK's context; CDK's own entries in it are left alone.
- * @throws SettingsError with every fault
+ * Reads the settings from CDK's context; CDK's own entries in it do not change.
+ * @throws SettingsError with every error
  */
 export function readSettings(context: Record<string, unknown>) {
   const given = gather(context);
-  const { values, faults } = parseSettings(SettingsSchema, given);
+  const { values, errors } = parseSettings(SettingsSchema, given);
   const all = [
-    ...faults,
+    ...errors,
     ...contradictions(given),
     ...(values === undefined ? [] : [...tooManyWarm(values), ...expiresTooEarly(values), ...tooLarge(values)]),
   ];
@@ -202,8 +202,8 @@ export function defaultPlatformSecrets(stage: string): string {
 }
 
 /**
- * The entries of the context that are settings, with dotted names and JSON texts as the groups that they mean. An empty
- * text takes a setting, or a whole group, away.
+ * The entries of the context that are settings, with dotted names and JSON texts as the groups that they mean. An
+ * empty text removes a setting, or a whole group.
  */
 export function gather(context: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries(context)
@@ -256,7 +256,7 @@ const ENVIRONMENTS = {
 
 /** What Lambda would refuse when the function is deployed. */
 function tooLarge(values: v.InferOutput<typeof SettingsSchema>): string[] {
-  const faults = Object.entries(ENVIRONMENTS).flatMap(([name, schema]) => {
+  const errors = Object.entries(ENVIRONMENTS).flatMap(([name, schema]) => {
     const variables = variablesOf(schema, { ...values, brand: { ...values.brand, legal: undefined } });
     const bytes = Buffer.byteLength(JSON.stringify(variables));
     if (bytes <= MAX_ENVIRONMENT_BYTES) return [];
@@ -269,7 +269,7 @@ function tooLarge(values: v.InferOutput<typeof SettingsSchema>): string[] {
       `${largest.setting}: is the largest with ${largest.bytes} bytes; the variables of ${name} are ${bytes} bytes, and Lambda accepts ${MAX_ENVIRONMENT_BYTES}`,
     ];
   });
-  return faults.slice(0, 1);
+  return errors.slice(0, 1);
 }
 
 /** The variables of a function, with names of its resources that are as long as AWS makes them. */
@@ -299,23 +299,23 @@ const ONE_OF = ['jwtIssuer', 'machineClients', 'callerRoles'];
 
 function contradictions(given: Record<string, unknown>): string[] {
   const isOff = (value: unknown) => value === undefined || parseText(flag, value) === false;
-  const faults = BELONGS_TO.filter(([name, other]) => given[name] !== undefined && isOff(given[other])).map(
+  const errors = BELONGS_TO.filter(([name, other]) => given[name] !== undefined && isOff(given[other])).map(
     ([name, other]) => `${other}: is required where ${name} is given`,
   );
   const [first, ...others] = ONE_OF.filter((name) => given[name] !== undefined);
-  faults.push(...others.map((name) => `${name}: is given, but ${first} too`));
+  errors.push(...others.map((name) => `${name}: is given, but ${first} too`));
   const channels = parseSettings(v.object({ channels: deploymentEntries.channels }), {
     channels: given.channels,
   }).values;
   if (channels !== undefined) {
-    faults.push(...missingByChannels({ ...given, ...channels }), ...givenInVain(given, channels.channels));
+    errors.push(...missingByChannels({ ...given, ...channels }), ...givenInVain(given, channels.channels));
   }
   for (const name of ['vpcCidr', 'egressAllocationId']) {
     if (given[name] !== undefined && parseText(flag, given.vpc) !== true) {
-      faults.push(`${name}: is given, but vpc is not true`);
+      errors.push(`${name}: is given, but vpc is not true`);
     }
   }
-  return [...new Set(faults)];
+  return [...new Set(errors)];
 }
 
 function tooManyWarm({ provisioned, concurrency }: v.InferOutput<typeof SettingsSchema>): string[] {
@@ -324,7 +324,7 @@ function tooManyWarm({ provisioned, concurrency }: v.InferOutput<typeof Settings
     .map((kind) => `provisioned.${kind}: must be at most concurrency.${kind}`);
 }
 
-/** The CRM's queue tries for a day. An event whose registration has expired counts as delivered. */
+/** The CRM's queue retries for a day. An event whose registration has expired counts as delivered. */
 function expiresTooEarly({ crmWebhook, confirmedDays }: v.InferOutput<typeof SettingsSchema>): string[] {
   return crmWebhook !== undefined && confirmedDays < 2 ? ['confirmedDays: must be at least 2 with crmWebhook'] : [];
 }
@@ -335,7 +335,7 @@ export function usesAws(settings: Pick<Settings, 'channels' | 'provider'>, chann
 }
 
 function givenInVain(given: Record<string, unknown>, channels: readonly Channel[]): string[] {
-  const faults = OTP_TYPES.filter(isPhoneChannel)
+  const errors = OTP_TYPES.filter(isPhoneChannel)
     .filter((channel) => !channels.includes(channel))
     .flatMap((channel) =>
       [
@@ -344,9 +344,9 @@ function givenInVain(given: Record<string, unknown>, channels: readonly Channel[
       ].map((name) => `${name}: is given, but channels does not list ${channel}`),
     );
   if (given.voiceMetricsRole !== undefined && !channels.includes('call')) {
-    faults.push('voiceMetricsRole: is given, but channels does not list call');
+    errors.push('voiceMetricsRole: is given, but channels does not list call');
   }
   if (given.phone !== undefined && channels.length === 1)
-    faults.push('phone: is given, but channels lists email alone');
-  return faults;
+    errors.push('phone: is given, but channels lists email alone');
+  return errors;
 }

@@ -14,7 +14,7 @@ const TABLES = {
   Crm: { recoveryDays: 35 },
   /** Opened accounts. */
   Accounts: { sortKey: true, recoveryDays: 35 },
-  /** Reserved logins, kept without an end. If they are lost, a connection needs a fresh range. */
+  /** Reserved logins, kept indefinitely. If they are lost, a connection needs a fresh range. */
   Logins: { recoveryDays: 35 },
   /** Operations: 24 hours after they ended. */
   Operations: { expires: true, recoveryDays: 35 },

@@ -40,7 +40,7 @@ export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
   return withSender(read(AccountEnvironment, environment), environment);
 }
 
-/** @throws ConfigurationError with every fault */
+/** @throws ConfigurationError with every error */
 export function webhookConfig(environment: NodeJS.ProcessEnv = process.env) {
   return read(WebhookEnvironment, environment);
 }
@@ -100,10 +100,10 @@ function read<const S extends v.ObjectSchema<v.ObjectEntries, undefined>>(
     const value = environment[variableName(name)];
     if (value) given[name] = value;
   }
-  const { values, faults } = parseSettings(schema, given);
-  if (values !== undefined) faults.push(...contradictions(values));
-  if (values === undefined || faults.length > 0) {
-    throw new ConfigurationError(faults.map((fault) => fault.replace(/^\w+/, variableName)).join('; '));
+  const { values, errors } = parseSettings(schema, given);
+  if (values !== undefined) errors.push(...contradictions(values));
+  if (values === undefined || errors.length > 0) {
+    throw new ConfigurationError(errors.map((error) => error.replace(/^\w+/, variableName)).join('; '));
   }
   return values;
 }

@@ -34,7 +34,7 @@ const EVENTS = {
   EventFailed: 'ERROR',
   /** The CRM accepted an event. */
   CrmNotified: 'INFO',
-  /** It did not; the event is delivered again. */
+  /** The CRM did not accept an event, which is delivered again. */
   CrmNotNotified: 'ERROR',
   /** The CRM named a client whose id or email address is another client's. */
   ClientNotWritten: 'ERROR',

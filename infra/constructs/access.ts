@@ -7,7 +7,7 @@ import type { Settings } from '../settings.ts';
 import { MachineClients } from './machine-clients.ts';
 import { output } from './stack-names.ts';
 
-/** How a caller of the account routes shows that it may. */
+/** How a caller proves that it may call the account routes. */
 export interface Access {
   authorizer: IHttpRouteAuthorizer;
   /** Of tokens. */
@@ -30,7 +30,10 @@ export function createAccess(scope: Construct, settings: Settings): Access {
   };
 }
 
-/** What lets users and roles of IAM call the account routes; the roles that the settings name have it already. */
+/**
+ * The policy that lets users and roles of IAM call the account routes; the roles that the settings name have it
+ * already.
+ */
 export function callersPolicy(scope: Construct, api: HttpApi, paths: string[], callerRoles: string[]): void {
   const policy = new ManagedPolicy(scope, 'OpenAccounts', {
     description: 'To call the account routes of the API; for the users and roles that may open accounts.',

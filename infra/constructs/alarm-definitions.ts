@@ -34,7 +34,7 @@ interface AlarmRow {
   /** The heading in infra/docs/runbook.md; absent: the event. With `of` the alarm's name. */
   id?: string;
   of?: string;
-  /** The loss for a person. */
+  /** What a person loses. */
   loss: string;
   when: Condition | AnyOf;
   fix?: string;
@@ -199,7 +199,7 @@ function settlerFails(lambda: LambdaFunction, logGroup: ILogGroup): AlarmRow {
   const period = Duration.minutes(15);
   return {
     id: 'SettlerFails',
-    loss: 'Accounts whose callers did not come back stay without record, deposit or event.',
+    loss: 'Accounts whose callers did not retry have no record, deposit or event.',
     when: {
       metric: new MathExpression({
         expression: 'runs - errors',
@@ -399,7 +399,7 @@ function rollbacks({ route: { name, timeoutSeconds }, lambda }: MonitoredFunctio
     {
       ...own,
       id: 'NearDeadline',
-      loss: `Callers wait nearly ${timeoutSeconds} seconds, and soon in vain.`,
+      loss: `Callers wait nearly ${timeoutSeconds} seconds, and soon time out.`,
       when: {
         metric: lambda.metricDuration({ period: Duration.minutes(5), statistic: 'Maximum' }),
         count: [timeoutSeconds * 1_000 * 0.8, 5],

@@ -111,7 +111,7 @@ function condition({ metric, atLeast, fewerThan, twice }: Exclude<AlarmDefinitio
   return { metric, ...limit, evaluationPeriods: twice ? 3 : 1, datapointsToAlarm: twice ? 2 : 1 };
 }
 
-/** The text of a page: the loss for a person, two commands, and the runbook. */
+/** The text of a page: what a person loses, two commands, and the runbook. */
 function describe({ id, loss, show, fix }: AlarmDefinition): string {
   const commands = fix === undefined ? ' ' : `\nShow: ${show}\nFix: ${fix}\n`;
   return `${loss}${commands}More: infra/docs/runbook.md, ${id}`;

@@ -28,7 +28,7 @@ import { ownEnding } from './stack-names.ts';
 export class DataStores extends Construct {
   readonly crm: Table;
   readonly accounts: Table;
-  /** Reserved logins, kept without an end. If they are lost, a connection needs a fresh range. */
+  /** Reserved logins, kept indefinitely. If they are lost, a connection needs a fresh range. */
   readonly logins: Table;
   readonly operations: Table;
   readonly registrations: Table;
@@ -69,7 +69,7 @@ export class DataStores extends Construct {
 
     const { platformSecrets, stage } = settings;
     this.pepper = this.secret('Pepper', {
-      description: 'What one-time passwords are sealed with: versions by number, and which of them is current.',
+      description: 'The keys that one-time passwords are sealed with: versions by number, and the current one.',
       template: { current: '1' },
       key: '1',
       notRotated:
@@ -77,7 +77,7 @@ export class DataStores extends Construct {
     });
     this.passwordKey = this.secret('PasswordKey', {
       secretName: `${platformSecrets}password-derivation-${stage}-${ownEnding(this)}`,
-      description: 'What generated account passwords are derived from.',
+      description: 'The key that generated account passwords are derived from.',
       template: {},
       key: 'key',
       notRotated: 'It protects nothing that is kept for long, and with a new key retries would be refused for a day.',
@@ -121,7 +121,7 @@ export class DataStores extends Construct {
     return made;
   }
 
-  /** A changed template generates the value again: codes and passwords of before become invalid. */
+  /** A changed template generates the value again: earlier codes and passwords become invalid. */
   private secret(name: string, { secretName, description, template, key, notRotated }: MadeSecret): Secret {
     const made = new Secret(this, name, {
       ...(secretName === undefined ? {} : { secretName }),
@@ -150,7 +150,7 @@ interface MadeSecret {
 
 /**
  * S3 rounds up to the next midnight: documents of pending registrations are kept for 24 to 48 hours. After 24 the
- * registration that they belong to is gone, unless it was confirmed, which takes the tag away.
+ * registration that they belong to is gone, unless it was confirmed, which removes the tag.
  */
 function expiry({ confirmation, confirmedDays }: Settings): LifecycleRule[] {
   const uploads = { abortIncompleteMultipartUploadAfter: Duration.days(1) };

@@ -17,7 +17,7 @@ export class DocumentScan extends Construct {
     super(scope, id);
     const role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal(SCANNER),
-      description: 'What GuardDuty needs to scan documents (Malware Protection for S3).',
+      description: 'The rights that GuardDuty needs to scan documents (Malware Protection for S3).',
     });
     const statements = this.rights(bucket);
     for (const statement of statements) role.addToPolicy(statement);
@@ -26,7 +26,7 @@ export class DocumentScan extends Construct {
       protectedResource: { s3Bucket: { bucketName: bucket.bucketName, objectPrefixes: [`${DOCUMENTS_FOLDER}/`] } },
       actions: { tagging: { status: 'ENABLED' } },
     });
-    // It tries the role at once.
+    // GuardDuty uses the role at once.
     plan.node.addDependency(role);
     const rule = `events:<AWS::Region>:<AWS::AccountId>:rule/${MANAGED_RULE}`;
     for (const resource of [`<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*`, `arn:<AWS::Partition>:${rule}`])

@@ -56,7 +56,7 @@ export class FixedEgress extends Construct {
       'The network of the account functions, to be joined with that of trading servers.',
       vpc.vpcId,
     );
-    output(this, 'RouteTableIds', 'Of that network: where the way to trading servers is added.', tables);
+    output(this, 'RouteTableIds', 'Of that network: where routes to trading servers are added.', tables);
     output(
       this,
       'EgressAllocationId',

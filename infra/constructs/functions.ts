@@ -61,7 +61,7 @@ export function createFunction(route: DeployedRoute, context: FunctionContext): 
   }
 }
 
-/** The name of its construct, and what its outputs begin with: `RequestRegistration`. */
+/** The name of its construct, and the prefix of its outputs: `RequestRegistration`. */
 export function constructName({ name }: DeployedRoute | ScheduledFunction | typeof NOTIFIER): string {
   return name.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

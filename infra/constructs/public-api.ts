@@ -24,7 +24,7 @@ import type { Settings } from '../settings.ts';
 import { type Access, callersPolicy, createAccess } from './access.ts';
 import { output, ownEnding } from './stack-names.ts';
 
-/** A route and what answers it. */
+/** A route and its function. */
 export type AnsweredRoute = DeployedRoute & { lambda: Alias };
 
 export interface PublicApiProps {
@@ -138,7 +138,7 @@ export class PublicApi extends Construct {
     return stage;
   }
 
-  /** The address that AWS gives, and a domain of the deployment, next to it or alone. */
+  /** The default address of AWS, and a domain of the deployment, in addition or alone. */
   private addresses({ customDomain, defaultEndpoint }: Settings, stage: HttpStage): void {
     if (customDomain === undefined) {
       output(this, 'ApiUrl', 'The base URL of the API.', this.api.apiEndpoint);

@@ -47,7 +47,7 @@ export async function addRecords(
   await change(where, { add: place(add, named), gone: [] });
 }
 
-/** Deletes records of a kind; none, when one of them is not there. */
+/** Deletes records of a kind; none, if one of them is missing. */
 export async function removeRecords(where: ItemLocation, kind: CrmKind, ids: readonly string[]): Promise<void> {
   const { table, name } = where.target;
   const known = new Set((await table.readMany(ids.map((id) => itemKey(kind, id)))).map(({ pk }) => pk));
@@ -58,12 +58,12 @@ export async function removeRecords(where: ItemLocation, kind: CrmKind, ids: rea
 
 async function change({ target, dryRun, terminal }: ItemLocation, { add, gone }: Change): Promise<void> {
   const content = await readConcerned(target, { add, gone }, terminal);
-  const faults = [
+  const errors = [
     ...localHostErrors(add),
     ...duplicateErrors([...content.others, ...add]),
     ...overlapErrors(add, content.others),
   ];
-  if (faults.length > 0) throw new CrmFileError(faults);
+  if (errors.length > 0) throw new CrmFileError(errors);
   for (const { path, kind, record } of add) {
     const warnings = kind === 'connections' ? await connectionWarnings(record, path, target, terminal) : [];
     for (const warning of warnings) terminal.report(`${warning}\n`);
@@ -87,8 +87,8 @@ async function readConcerned(target: Target, { add, gone }: Change, terminal: Te
   const changed = new Set([...add.map(({ kind, record }) => itemKey(kind, record.id)), ...gone]);
   const read = async (keys: readonly string[]) => {
     const items = await target.table.readMany(keys);
-    const { records, faults } = parseItems(items);
-    reportDamage(target, faults, terminal);
+    const { records, errors } = parseItems(items);
+    reportDamage(target, errors, terminal);
     return { items, placed: place(records, (kind, _, id) => `the table's ${kind}[${JSON.stringify(id)}]`) };
   };
   const before = await read([...changed]);
@@ -171,11 +171,11 @@ function short(value: unknown): string {
 
 /** Reads the records of the whole table, and reports those that are damaged. */
 export async function readTable(target: Target, terminal: Terminal): Promise<CrmRecords> {
-  const { records, faults } = parseItems(await target.table.readAll());
-  reportDamage(target, faults, terminal);
+  const { records, errors } = parseItems(await target.table.readAll());
+  reportDamage(target, errors, terminal);
   return records;
 }
 
-function reportDamage({ name }: Target, faults: readonly RecordError[], { report }: Terminal): void {
-  for (const { path, rule } of faults) report(`Damaged in ${name}, and skipped: ${path}: ${rule}\n`);
+function reportDamage({ name }: Target, errors: readonly RecordError[], { report }: Terminal): void {
+  for (const { path, rule } of errors) report(`Damaged in ${name}, and skipped: ${path}: ${rule}\n`);
 }

@@ -90,24 +90,24 @@ export async function checkItems(
   terminal: Terminal,
 ): Promise<void> {
   const items = await table.readAll();
-  const { records, faults } = parseItems(items);
+  const { records, errors } = parseItems(items);
   const placed = place(records, (kind, _, id) => itemKey(kind, id));
   const rules = (await Promise.all(placed.map(recordErrors))).flat();
-  faults.push(...rules, ...duplicateErrors(placed), ...overlapErrors(placed));
+  errors.push(...rules, ...duplicateErrors(placed), ...overlapErrors(placed));
   const { differing, dangling, unknown } = compare(items, await serializeItems(records));
   if (fix) {
     await table.write(differing.map((item) => ({ put: item })));
     await table.write(dangling.map(({ pk }) => ({ delete: pk })));
     terminal.print(`${counted(differing.length + dangling.length, 'item')} fixed in ${name}.\n`);
   } else {
-    faults.push(
+    errors.push(
       ...differing.map(describeDifference),
-      ...dangling.map(({ pk }) => fault(pk, 'leads to no such record')),
+      ...dangling.map(({ pk }) => recordError(pk, 'leads to no such record')),
     );
   }
-  faults.push(...unknown.map(({ pk }) => fault(pk, 'is not a key of this table')));
-  for (const { path, rule } of faults) terminal.print(`${path}: ${rule}\n`);
-  if (faults.length > 0) throw new CommandError(`${counted(faults.length, 'error')} in ${name}.`);
+  errors.push(...unknown.map(({ pk }) => recordError(pk, 'is not a key of this table')));
+  for (const { path, rule } of errors) terminal.print(`${path}: ${rule}\n`);
+  if (errors.length > 0) throw new CommandError(`${counted(errors.length, 'error')} in ${name}.`);
   terminal.print(`${counted(items.length, 'item')} in ${name}, no errors.\n`);
 }
 
@@ -129,10 +129,10 @@ function compare(items: readonly CrmItem[], wanted: readonly CrmItem[]) {
 }
 
 function describeDifference({ pk, record }: CrmItem): RecordError {
-  if (record === undefined) return fault(pk, 'is missing, or does not lead to the right records');
-  return fault(pk, "has another `e164` than the record's phone, or attributes that are not known");
+  if (record === undefined) return recordError(pk, 'is missing, or does not lead to the right records');
+  return recordError(pk, "has another `e164` than the record's phone, or attributes that are not known");
 }
 
-function fault(path: string, rule: string): RecordError {
+function recordError(path: string, rule: string): RecordError {
   return { path, rule };
 }

@@ -48,7 +48,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Ends the message on every wrong call. */
+/** The end of the message about a wrong call. */
 export const HELP_HINT = 'npm run crm -- --help shows how it is called.';
 
 /** The operator called the command wrongly. */
@@ -56,7 +56,7 @@ export function wrong(message: string): CommandError {
   return new CommandError(`${message}\n${HELP_HINT}`, 2);
 }
 
-/** The faults, one a line. */
+/** The errors, one on each line. */
 export function indented(error: CrmFileError): string {
   return error.message.replace(/^/gm, '  ');
 }
@@ -74,7 +74,7 @@ export function explain(error: unknown): { message: string; exitCode: 1 | 2 } {
   if (error instanceof CommandError) return error;
   if (error instanceof CrmFileError) {
     return {
-      message: `${counted(error.faults.length, 'fault')}; nothing was written:\n${indented(error)}`,
+      message: `${counted(error.errors.length, 'error')}; nothing was written:\n${indented(error)}`,
       exitCode: 1,
     };
   }
@@ -102,7 +102,7 @@ const SERVICE_ERRORS: Record<string, string> = {
 };
 
 const DENIED = /AccessDenied|NotAuthorized|Unauthorized|AuthorizationError/i;
-/** Every service of AWS words its refusal so, with different quotes. */
+/** Every AWS service words its refusal like this, with different quotes. */
 const REFUSAL = /not authorized to perform:? [`'"]?([a-z0-9-]+:\w+)[`'"]?(?: on resource:? [`'"]?([^\s`'",]+))?/i;
 
 /**
@@ -119,7 +119,7 @@ export function missingRight(error: unknown): string | undefined {
 /** How AWS names a thing that does not exist. CloudFormation has no specific name for it. */
 const ABSENT = /NotFound|NoSuch|does not exist/;
 
-/** @param names of errors that say so @returns undefined for a thing that does not exist */
+/** @param names of such errors @returns undefined for a thing that does not exist */
 export async function orAbsent<T>(work: Promise<T>, names = ABSENT): Promise<T | undefined> {
   try {
     return await work;

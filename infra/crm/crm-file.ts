@@ -12,14 +12,14 @@ export interface CrmFile extends CrmRecords {
 
 /**
  * Reads the text of a CRM file.
- * @throws CrmFileError with every fault
+ * @throws CrmFileError with every error
  */
 export async function parseCrmFile(text: string): Promise<CrmFile> {
   return checkCrmFile(parseJson(text));
 }
 
 /**
- * Reads the text of one record, as a CRM file has it. @throws CrmFileError with every fault, paths within the record
+ * Reads the text of one record, as a CRM file has it. @throws CrmFileError with every error, paths within the record
  */
 export async function parseCrmRecord(kind: CrmKind, text: string): Promise<CrmRecords> {
   try {
@@ -27,25 +27,25 @@ export async function parseCrmRecord(kind: CrmKind, text: string): Promise<CrmRe
   } catch (error) {
     if (!(error instanceof CrmFileError)) throw error;
     const within = (path: string) => path.slice(path === '' ? 0 : `${kind}[0]`.length).replace(/^\./, '');
-    throw new CrmFileError(error.faults.map(({ path, rule }) => ({ path: within(path), rule })));
+    throw new CrmFileError(error.errors.map(({ path, rule }) => ({ path: within(path), rule })));
   }
 }
 
-/** @throws CrmFileError with every fault */
+/** @throws CrmFileError with every error */
 async function checkCrmFile(content: unknown): Promise<CrmFile> {
   if (!isObject(content)) throw new CrmFileError([{ path: '', rule: 'must be a JSON object' }]);
-  const faults: RecordError[] = [];
+  const errors: RecordError[] = [];
   const file: CrmFile = { ...emptyRecords(), local_secrets: {} };
   const placed: LocatedRecord[] = [];
 
   for (const [name, value] of Object.entries(content)) {
     if (name === 'local_secrets') {
       if (isObject(value)) file.local_secrets = value;
-      else faults.push({ path: name, rule: 'must be an object' });
+      else errors.push({ path: name, rule: 'must be an object' });
     } else if (!isKind(name)) {
-      faults.push({ path: member('', name), rule: 'is not known' });
+      errors.push({ path: member('', name), rule: 'is not known' });
     } else if (!Array.isArray(value)) {
-      faults.push({ path: name, rule: 'must be an array' });
+      errors.push({ path: name, rule: 'must be an array' });
     } else {
       for (const [index, entry] of value.entries()) {
         const path = `${name}[${index}]`;
@@ -54,7 +54,7 @@ async function checkCrmFile(content: unknown): Promise<CrmFile> {
         if (result.typed) placed.push({ path, kind: name, record: result.output } as LocatedRecord);
         for (const issue of result.issues ?? []) {
           const at = issuePath(path, issue);
-          faults.push({
+          errors.push({
             path: at,
             rule: at.endsWith('.logins') ? `${describeRule(issue)}: ${CHOOSE_RANGE}` : describeRule(issue),
           });
@@ -63,12 +63,12 @@ async function checkCrmFile(content: unknown): Promise<CrmFile> {
     }
   }
 
-  faults.push(
+  errors.push(
     ...(await Promise.all(placed.map(recordErrors))).flat(),
     ...duplicateErrors(placed),
     ...overlapErrors(placed),
   );
-  if (faults.length > 0) throw new CrmFileError(faults);
+  if (errors.length > 0) throw new CrmFileError(errors);
   for (const one of placed) put(file, one);
   return file;
 }

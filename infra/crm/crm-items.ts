@@ -142,18 +142,18 @@ export async function serializeItems(records: CrmRecords): Promise<CrmItem[]> {
 }
 
 /** The records of these items, and the errors of unreadable ones. Pointers are skipped. */
-export function parseItems(items: readonly CrmItem[]): { records: CrmRecords; faults: RecordError[] } {
+export function parseItems(items: readonly CrmItem[]): { records: CrmRecords; errors: RecordError[] } {
   const records = emptyRecords();
-  const faults: RecordError[] = [];
+  const errors: RecordError[] = [];
   for (const { pk, record } of items.toSorted((a, b) => (a.pk < b.pk ? -1 : 1))) {
     const kind = recordKind(pk);
     if (kind === undefined) continue;
     const result = v.safeParse(KINDS[kind].schema, record);
     if (!result.success)
-      faults.push(...result.issues.map((issue) => ({ path: issuePath(pk, issue), rule: describeRule(issue) })));
+      errors.push(...result.issues.map((issue) => ({ path: issuePath(pk, issue), rule: describeRule(issue) })));
     else if (itemKey(kind, result.output.id) !== pk)
-      faults.push({ path: `${pk}.id`, rule: 'must be the id in the key' });
+      errors.push({ path: `${pk}.id`, rule: 'must be the id in the key' });
     else put(records, { path: pk, kind, record: result.output } as LocatedRecord);
   }
-  return { records, faults };
+  return { records, errors };
 }

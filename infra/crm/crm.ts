@@ -17,8 +17,8 @@ import { CDK_JSON } from './service-secrets.ts';
 import { LOCAL_URL, openTarget, type Target, type Where } from './target.ts';
 
 const AFTER_HELP = `
-AWS credentials and region come from the environment (AWS_PROFILE, AWS_REGION and so on). Within a pipe, use
-\`npm run -s crm\`, which leaves out npm's own words. The command ends with 0 when all went well, 1 when something
+AWS credentials and region come from the environment (such as AWS_PROFILE and AWS_REGION). Within a pipe, use
+\`npm run -s crm\`, which leaves out npm's own output. The command ends with 0 when all went well, 1 when something
 did not, 2 when it was called wrongly.
 `;
 
@@ -78,7 +78,7 @@ function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): v
     .action((file, options) => onTarget((target) => importFile(target, file, options, terminal)));
   crm
     .command('export [file]')
-    .description('writes all records as a CRM file, to the standard output where no file is named')
+    .description('writes all records as a CRM file, to the standard output if no file is named')
     .action((file) => onTarget((target) => exportFile(target, file, terminal)));
   crm
     .command('list <kind>')
@@ -91,7 +91,7 @@ function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): v
     .action((id) => onTarget((target) => printForm(target, id, terminal)));
   crm
     .command('put <kind> <file>')
-    .description('adds or changes one record, which stands in a file as JSON (- reads the standard input)')
+    .description('adds or changes one record, which is in a file as JSON (- reads the standard input)')
     .option(...DRY_RUN)
     .action((kind, file, options) => onTarget((target) => put(target, [kind, file], options, terminal)));
   crm
@@ -128,9 +128,9 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     .action((name) => onTarget((target) => rotateSigningKey(target, name, terminal)));
   crm
     .command('pepper')
-    .description('what codes are sealed with')
+    .description('the key that codes are sealed with')
     .command('rotate')
-    .description('replaces it, without downtime; takes 20 minutes, and goes on where it was stopped')
+    .description('replaces it, without downtime; takes 20 minutes, and resumes after an interruption')
     .action(() => onTarget((target) => rotatePepper(target, terminal)));
 }
 
@@ -140,7 +140,7 @@ function supportCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     .description(
       'shows why a person gets no code: messages and their delivery, suppression by SES, limits, confirmation',
     )
-    .option('--unsuppress', 'takes the email address off the suppression list of SES')
+    .option('--unsuppress', 'removes the email address from the suppression list of SES')
     .action((address, options) => onTarget((target) => showRegistrations(target, address, options, terminal)));
   crm
     .command('client <id>')

@@ -30,8 +30,8 @@ export async function readForm(table: Pick<CrmTable, 'read'>, id: string): Promi
   if (item === undefined) return undefined;
   const result = v.safeParse(FormRecordSchema, item.record);
   if (result.success) return result.output;
-  const faults = result.issues.map((issue) => ({ path: issuePath(item.pk, issue), rule: describeRule(issue) }));
-  throw new CommandError(`The record is not a form:\n${indented(new CrmFileError(faults))}`);
+  const errors = result.issues.map((issue) => ({ path: issuePath(item.pk, issue), rule: describeRule(issue) }));
+  throw new CommandError(`The record is not a form:\n${indented(new CrmFileError(errors))}`);
 }
 
 /** JSON Schema of draft 7, which form libraries read. */

@@ -103,7 +103,7 @@ async function operatorFact(
 ): Promise<Learned> {
   const { life } = held;
   if (deposit === true) {
-    if (life.at !== 'done' || !life.unpaid) throw new CommandError('Nothing says that its deposit is missing.');
+    if (life.at !== 'done' || !life.unpaid) throw new CommandError('Its deposit is not known to be missing.');
     const holdsFunds = await ask(target, held, (platform, signal) => platform.holdsFunds(life.login, signal));
     if (holdsFunds === false)
       throw new CommandError(`The account ${life.login} is empty: make the deposit on the server first.`);
@@ -120,7 +120,7 @@ async function operatorFact(
   if (held.plan?.keyed === true && login !== life.login)
     throw new CommandError(`It has only asked for the login ${life.login}.`);
   const exists = await ask(target, held, (platform, signal) => platform.exists(login, signal));
-  if (exists === false) throw new CommandError(`The server knows no account ${login}; nothing was settled.`);
+  if (exists === false) throw new CommandError(`The server has no account ${login}; nothing was settled.`);
   return { on: 'operator_found', login };
 }
 

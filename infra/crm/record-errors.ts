@@ -9,11 +9,11 @@ export interface RecordError {
 
 export class CrmFileError extends Error {
   override readonly name = 'CrmFileError';
-  readonly faults: readonly RecordError[];
+  readonly errors: readonly RecordError[];
 
-  constructor(faults: readonly RecordError[]) {
-    super(faults.map(({ path, rule }) => (path === '' ? rule : `${path}: ${rule}`)).join('\n'));
-    this.faults = faults;
+  constructor(errors: readonly RecordError[]) {
+    super(errors.map(({ path, rule }) => (path === '' ? rule : `${path}: ${rule}`)).join('\n'));
+    this.errors = errors;
   }
 }
 

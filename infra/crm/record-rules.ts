@@ -28,11 +28,11 @@ export function localHostErrors(placed: readonly LocatedRecord[]): RecordError[]
 /** Duplicate ids, email addresses, referral codes and field keys. */
 export function duplicateErrors(placed: readonly LocatedRecord[]): RecordError[] {
   const seen = new Map<string, string>();
-  const faults: RecordError[] = [];
+  const errors: RecordError[] = [];
   function once(key: string, path: string): void {
     const first = seen.get(key);
     if (first === undefined) seen.set(key, path);
-    else faults.push({ path, rule: `is the same as ${first}` });
+    else errors.push({ path, rule: `is the same as ${first}` });
   }
   for (const { path, kind, record } of placed) {
     once(KINDS[kind].key(record.id), `${path}.id`);
@@ -41,14 +41,14 @@ export function duplicateErrors(placed: readonly LocatedRecord[]): RecordError[]
       if (record.referral_code !== undefined) once(crmKey.referral(record.referral_code), `${path}.referral_code`);
     }
   }
-  return faults;
+  return errors;
 }
 
 /** The rules of one record that its schema does not know. */
 export async function recordErrors({ path, kind, record }: LocatedRecord): Promise<RecordError[]> {
-  const faults: RecordError[] = [];
+  const errors: RecordError[] = [];
   const recordError = (at: string, rule: string) => {
-    faults.push({ path: `${path}${at}`, rule });
+    errors.push({ path: `${path}${at}`, rule });
   };
   if (Buffer.byteLength(JSON.stringify(record)) > MAX_RECORD_BYTES)
     recordError('', `must be at most ${MAX_RECORD_BYTES} bytes`);
@@ -59,19 +59,19 @@ export async function recordErrors({ path, kind, record }: LocatedRecord): Promi
       recordError('.language', 'must be a BCP 47 tag');
   }
   if (kind === 'connections') connectionErrors(record, recordError);
-  return faults;
+  return errors;
 }
 
-function connectionErrors(connection: Connection, fault: (at: string, rule: string) => void): void {
-  if (!isHost(connection.host)) fault('.host', 'must be a host name or an address, without scheme and port');
+function connectionErrors(connection: Connection, report: (at: string, rule: string) => void): void {
+  if (!isHost(connection.host)) report('.host', 'must be a host name or an address, without scheme and port');
   if ('code_page' in connection && !iconv.encodingExists(connection.code_page))
-    fault('.code_page', 'is not a known encoding');
+    report('.code_page', 'is not a known encoding');
   if ('ca' in connection && connection.ca !== undefined && !isCertificate(connection.ca))
-    fault('.ca', 'must be a PEM certificate');
+    report('.ca', 'must be a PEM certificate');
   const { groups = [] } = connection;
   const names = Array.isArray(groups) ? groups.entries() : Object.keys(groups).map((name) => [name, name] as const);
   for (const [key, name] of names) {
-    if (isManagerGroup(name)) fault(member('.groups', key), 'must not be a group of managers');
+    if (isManagerGroup(name)) report(member('.groups', key), 'must not be a group of managers');
   }
 }
 
@@ -81,17 +81,17 @@ function connectionErrors(connection: Connection, fault: (at: string, rule: stri
  */
 export function overlapErrors(placed: readonly LocatedRecord[], kept: readonly LocatedRecord[] = []): RecordError[] {
   const before = kept.filter(isConnection);
-  const faults: RecordError[] = [];
+  const errors: RecordError[] = [];
   for (const one of placed.filter(isConnection)) {
     const other = before.find(({ record }) => loginsOverlap(record, one.record));
     if (other !== undefined && one.record.host !== LOCAL_HOST)
-      faults.push({
+      errors.push({
         path: `${one.path}.logins`,
         rule: `has logins of ${other.path}.logins, which is on the same host`,
       });
     before.push(one);
   }
-  return faults;
+  return errors;
 }
 
 function isConnection(one: LocatedRecord): one is LocatedRecordMap<'connections'> {

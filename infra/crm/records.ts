@@ -70,7 +70,7 @@ async function naming<T>(file: string, work: () => Promise<T>): Promise<T> {
     if (!(error instanceof CrmFileError)) throw error;
     const name = file === '-' ? 'The standard input' : file;
     throw new CommandError(
-      `${name} has ${counted(error.faults.length, 'fault')}; nothing was written:\n${indented(error)}`,
+      `${name} has ${counted(error.errors.length, 'error')}; nothing was written:\n${indented(error)}`,
     );
   }
 }

@@ -4,14 +4,14 @@ import type { Target } from './target.ts';
 
 const ATTRIBUTES = ['QueueArn', 'ApproximateNumberOfMessages'] as const;
 
-/** Has the events that the CRM did not accept for a day delivered again. They keep their ids. */
+/** Delivers the events again that the CRM did not accept for a day. They keep their ids. */
 export async function redeliver({ resource, clientOf }: Target, { print }: Terminal): Promise<void> {
   const QueueUrl = await resource('CrmUndeliveredQueue');
   const client = new SQSClient({ maxAttempts: 5, useQueueUrlAsEndpoint: false, ...clientOf('SQS') });
   try {
     const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...ATTRIBUTES] });
     const { QueueArn, ApproximateNumberOfMessages = '0' } = (await client.send(command)).Attributes ?? {};
-    if (ApproximateNumberOfMessages === '0') return print('There is no event that the CRM did not accept.\n');
+    if (ApproximateNumberOfMessages === '0') return print('The CRM has accepted every event.\n');
     await client.send(new StartMessageMoveTaskCommand({ SourceArn: QueueArn }));
     print(`${counted(Number(ApproximateNumberOfMessages), 'event')} will be delivered again.\n`);
   } finally {

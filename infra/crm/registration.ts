@@ -37,7 +37,7 @@ export async function showRegistrations(
   terminal: Terminal,
 ): Promise<void> {
   const person = await parsePerson(typed);
-  if (unsuppress && !person.isEmail) throw wrong('--unsuppress takes an email address off the list of SES.');
+  if (unsuppress && !person.isEmail) throw wrong('--unsuppress removes an email address from the list of SES.');
   const tables = await openTables(target);
   const mail = mailAccount(target.clientOf('SESV2'));
   try {
@@ -105,7 +105,7 @@ async function describeRegistration({ record, codeExpiresAt, guesses }: Found, m
   return lines.map((line) => `${line}\n`).join('');
 }
 
-const NO_EVENTS = 'unknown; SES says it with Virtual Deliverability Manager, some minutes after the email';
+const NO_EVENTS = 'unknown; SES reports it with Virtual Deliverability Manager, some minutes after the email';
 
 function describeMessage({ delivery }: StoredRegistration): string {
   if (delivery === undefined) return 'unknown, the request did not end';
@@ -132,7 +132,7 @@ async function showSuppression(
       `Suppression list of SES: ${address}, ${reason} since ${since}. SES accepts emails to it and delivers none.\n`,
     );
     if (unsuppress) await mail.unsuppress(address);
-    print(unsuppress ? `  It is off the list now.\n` : '  If the mailbox works again: --unsuppress\n');
+    print(unsuppress ? `  It was removed from the list.\n` : '  If the mailbox works again: --unsuppress\n');
   }
 }
 

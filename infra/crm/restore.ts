@@ -105,8 +105,7 @@ export async function restore(
   options: RestoreOptions,
   terminal: Terminal,
 ): Promise<void> {
-  if (name === 'limits')
-    throw new CommandError('The limits are not restored: their windows begin again by themselves.');
+  if (name === 'limits') throw new CommandError('The limits are not restored: their windows start again.');
   if (name === 'crm') return restoreCrm(target, options, terminal);
   const rule = RULES[name];
   if (rule === undefined) throw wrong(`TABLE is crm, ${Object.keys(RULES).join(', ')}.`);

@@ -76,7 +76,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Of a key that requests are signed with, as long as HMAC-SHA-256 makes use of. */
+/** Of a key that requests are signed with, as long as HMAC-SHA-256 can use. */
 const SIGNING_KEY_BYTES = 32;
 
 /**
@@ -104,14 +104,14 @@ export async function rotateSigningKey(target: Target, name: string, terminal: T
   terminal.print(`${current}\n`);
 }
 
-/** Until every function has forgotten an earlier value, and until the last code sealed with it has expired. */
+/** Until no function caches an earlier value, and until the last code sealed with it has expired. */
 const KNOWN_MS = FRESH_MS;
 const FORGOTTEN_MS = FRESH_MS + CODE_VALID_MINUTES * 60_000;
 
 /**
  * Replaces the key that codes are sealed with. The new key is added, then used, then the old key is removed. Each step
- * waits until all functions have seen the one before, so every code can be verified at any time. After an interruption
- * the next call resumes.
+ * waits until all functions use the result of the one before, so every code can be verified at any time. After an
+ * interruption the next call resumes.
  */
 export async function rotatePepper(target: Target, terminal: Terminal): Promise<void> {
   const name = target.pepperSecret;

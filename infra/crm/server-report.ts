@@ -22,12 +22,12 @@ export interface ServerReport {
   ranges?: RangeReport;
 }
 
-/** How long one trading server may take to log us in and to answer all questions, in milliseconds. */
+/** How long one trading server may take to accept our login and to answer all questions, in milliseconds. */
 const INSPECTION_MS = 20_000;
-/** How many logins of a range are asked for if the server cannot list its accounts. */
+/** How many logins of a range are checked if the server cannot list its accounts. */
 const SAMPLES = 20;
 
-/** Inspects trading servers. It throws PlatformFailure if the server does not let us in. */
+/** Inspects trading servers. @throws PlatformFailure if the server does not accept our login */
 export function serverReporter(target: Target): (connection: Connection) => Promise<ServerReport> {
   const platforms = platformConnections({ readSecret: secretReader(target.clientOf('SECRETS_MANAGER')) });
   return async (connection) => {
@@ -139,7 +139,7 @@ function onRights({ protocol, demo }: Connection, rights: Rights): Remark {
   const about = 'rights';
   if (protocol !== 'web-api') {
     const says = knowsPassword(protocol)
-      ? 'cannot be seen: the protocol has no word for them'
+      ? 'cannot be seen: the protocol has no command for them'
       : 'cannot be seen, nor whether our password is right: the protocol has no command but the one that opens accounts';
     return { about, state: 'warning', says, fix: TRY_ONE };
   }

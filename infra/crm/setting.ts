@@ -5,9 +5,9 @@ import { CDK_JSON } from './service-secrets.ts';
 
 const USAGE = `npm run setting                                          shows the settings of cdk.json
 npm run setting -- senderAddress=no-reply@acme.example channels=email,sms phone.countries=GB,DE
-npm run setting -- sms.senderId=                         takes one away, or a whole group
+npm run setting -- sms.senderId=                         removes one, or a whole group
 
-Writes settings into cdk.json, where cdk and the doctor read them. Nothing is written when one is not valid.
+Writes settings into cdk.json, where cdk and the doctor read them. Nothing is written if a setting is not valid.
 `;
 
 const NETWORK_NOTE = `

@@ -18,7 +18,7 @@ export interface Target {
   table: CrmTable;
   /** The settings of the clients of a service; empty: the environment has them. */
   clientOf(service: Service): ClientConfig;
-  /** Whether only a table is named: then there is nothing else. */
+  /** Whether only a table is named, and nothing else can be used. */
   isTable?: true;
   /**
    * The name of a table, a bucket or a queue by its id in the stack, such as `OperationsTable`.
@@ -67,7 +67,7 @@ const EnvironmentSchema = v.record(v.string(), v.string());
 
 async function openLocal(address: string): Promise<Target> {
   if (!/^https?:/.test(address))
-    throw wrong(`${address} is no address of a local service: write --local=URL, or --local behind the rest.`);
+    throw wrong(`${address} is no address of a local service: write --local=URL, or --local at the end.`);
   const url = address.replace(/\/+$/, '');
   const answer = await fetch(`${url}/_local/environment`).then(
     (response) => response.json(),

@@ -148,7 +148,7 @@ const protection: Check = check('messages', 'protect configuration', async (prob
   );
 });
 
-/** A system of the broker that is posted to. Its name must lead out of private networks: anything else is nothing that AWS reaches. */
+/** A system of the broker that the service posts to. Its name must have a public address: AWS reaches no other. */
 function receiver(subject: string, url: string): Check {
   const { hostname } = new URL(url);
   return check('messages', subject, async (probes) => {

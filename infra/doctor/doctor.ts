@@ -17,10 +17,10 @@ export async function runDoctor(
 ): Promise<number> {
   const program = new Command('npm run doctor --')
     .description(
-      'Says what works, what is missing, and how to fix it; changes nothing. Ends with 1 when something is missing.',
+      'Shows what works, what is missing, and how to fix it; changes nothing. Ends with 1 if something is missing.',
     )
     .option('--stack <name>', 'the deployed stack; else the one that the settings in cdk.json name')
-    .option('--local [url]', `the local service, ${LOCAL_URL} where no address is given`)
+    .option('--local [url]', `the local service, ${LOCAL_URL} if no address is given`)
     .option('--json', 'prints the results as JSON')
     .parse([...args], { from: 'user' });
   const { stack, local, json } = program.opts<{ stack?: string; local?: string | true; json?: true }>();
@@ -60,9 +60,9 @@ function readSettingsFile(cdkJson: string): Settings | { results: CheckResult[] 
   try {
     return readSettings(readContext(cdkJson));
   } catch (error) {
-    const faults = error instanceof SettingsError ? error.faults : ['cannot be read as JSON'];
+    const errors = error instanceof SettingsError ? error.errors : ['cannot be read as JSON'];
     return {
-      results: faults.map((detail) => ({ area: 'settings', subject: 'cdk.json', state: 'missing', detail, fix })),
+      results: errors.map((detail) => ({ area: 'settings', subject: 'cdk.json', state: 'missing', detail, fix })),
     };
   }
 }

@@ -128,7 +128,7 @@ export function secretChecks(secrets: readonly ServiceSecret[]): Check<ServerPro
   );
 }
 
-/** How long after its time an unfinished operation is taken for forgotten, in milliseconds. */
+/** How long after its time an unfinished operation counts as forgotten, in milliseconds. */
 const OVERDUE_MS = 10 * 60_000;
 
 /** The operations whose callers did not retry. */
@@ -165,7 +165,7 @@ function serverCheck(connection: Connection): Check<ServerProbes> {
     }
     try {
       const found = remarks(connection, await probes.report(connection));
-      const entered = works(knowsPassword(connection.protocol) ? 'lets us in' : 'can be reached');
+      const entered = works(knowsPassword(connection.protocol) ? 'accepts our login' : 'can be reached');
       return [
         entered,
         ...found.map(({ about, says, ...rest }) => ({ subject: `${id} ${about}`, detail: says, ...rest })),

@@ -14,7 +14,7 @@ interface DatabaseCall {
   operation: string;
   /** Of a transaction all, separated by commas. */
   table: string;
-  /** Its client made it before, and had no answer in time or a failure. */
+  /** A repeat: its client had no answer in time, or a failure. */
   repeated?: true;
 }
 
@@ -47,7 +47,7 @@ const ERRORS = {
   refused: new ServiceError('AccessDeniedException'),
 };
 
-/** The stand-in of DynamoDB: dynalite, in front of which calls are counted and faults happen. */
+/** The stand-in of DynamoDB: dynalite, with calls that are counted and can fail. */
 export async function startDatabase({ faults = new Faults(), callers }: DatabaseOptions = {}) {
   const dynamo = new Dynamo(SORT_KEYS);
   const calls: DatabaseCall[] = [];
@@ -148,7 +148,9 @@ interface CallInput extends Keyed {
   TransactItems?: Record<string, Keyed & { TableName: string }>[];
 }
 
-/** The parts of a call, each with its action and table. Of a transaction, IAM asks for the rights of the single writes. */
+/**
+ * The parts of a call, each with its action and table. Of a transaction, IAM checks the rights of the single writes.
+ */
 function readParts(call: Call): Part[] {
   const action = readOperation(call);
   const { TableName, RequestItems = {}, TransactItems, ...keyed } = JSON.parse(call.body) as CallInput;

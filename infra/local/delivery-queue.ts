@@ -30,7 +30,7 @@ export class DeliveryQueue {
   #consume: ((message: Message) => Promise<boolean>) | undefined;
   readonly #working = new Set<Promise<void>>();
 
-  /** Has a function work on the messages from now on. */
+  /** From now on this function works on the messages. */
   consume(consumer: Consumer, contextOf: () => Context): void {
     this.#consume = async (message) => {
       const { batchItemFailures } = await consumer({ Records: [sqsRecord(message)] }, contextOf());
@@ -64,7 +64,7 @@ export class DeliveryQueue {
   /** Oldest first. */
   list() {
     return this.#messages.map(({ event, state, deliveries, visibleAt }) => ({
-      /** Of the thing that it is about. */
+      /** The id of its registration or account. */
       id: String(event.detail.id),
       type: event['detail-type'],
       at: event.time,
@@ -74,7 +74,7 @@ export class DeliveryQueue {
     }));
   }
 
-  /** Delivers all that waits now, as if its time had come. Ends when nothing is worked on. */
+  /** Delivers all waiting messages at once. Ends when nothing is worked on. */
   async deliverNow(): Promise<void> {
     for (const one of this.#messages) if (one.state === 'waiting') one.visibleAt = 0;
     this.#work();

@@ -41,15 +41,14 @@ export type FaultStep = keyof typeof STEP_FAULT_KINDS;
 
 export interface Fault {
   kind: FaultKind;
-  /** Strikes at this step instead of a command; its calls alone count then. */
+  /** Occurs at this step instead of a command; then only the calls of the step count. */
   step?: FaultStep;
-  /** How many calls go wrong. */
+  /** The number of calls that fail. */
   times: number;
-  /** How many calls go well before. */
+  /** The number of calls that succeed before. */
   after?: number;
   /**
-   * Of `slow` and `late`: milliseconds that the call waits before it is worked on, as ever; of `repeated`: before it
-   * comes again.
+   * Of `slow` and `late`: the delay before the call is processed, in milliseconds; of `repeated`: before the repeat.
    */
   ms?: number;
   /**
@@ -60,11 +59,11 @@ export interface Fault {
   code?: number;
 }
 
-/** A call that has come in at a target, before anything is made of it. */
+/** A call that arrived at a target, before it is processed. */
 export interface IncomingCall {
   /** The service's own name of it: an operation, a path, a command. */
   name: string;
-  /** What will go wrong with it. */
+  /** Its fault, if it has one. */
   fault: Fault | undefined;
   /** The kind of a command to a trading server. */
   parameters?: Readonly<Record<string, string>>;
@@ -73,7 +72,7 @@ export interface IncomingCall {
 /** The faults waiting at one target; each call takes its turn. */
 export class Faults {
   #waiting: (Fault & { after: number })[] = [];
-  /** Begins with the time (epoch ms), so that a service that is started again is above the one before. */
+  /** Starts at the time (epoch ms), so that a restarted service has a higher one. */
   #version = Date.now();
   readonly kinds: readonly FaultKind[];
   /** The steps that the target has, with the kinds of each. */
@@ -90,7 +89,7 @@ export class Faults {
     await sleep(ms, undefined, { signal, ref: false });
   };
 
-  /** Awaited before a call is worked on: a test may look at it, or hold it up. */
+  /** Awaited before a call is processed: a test may inspect or delay it. */
   onCall: (call: IncomingCall) => Promise<void> | undefined = () => undefined;
 
   /** Called when faults were set or cleared: `down` must close its port before the next call comes. */
@@ -101,7 +100,7 @@ export class Faults {
     return this.#version;
   }
 
-  /** @throws RangeError when the target has no such fault at this step: it would never strike */
+  /** @throws RangeError when the target has no such fault at this step: it would never occur */
   set(fault: Fault): void {
     const { kind, step } = fault;
     if (step !== undefined && this.steps[step]?.includes(kind) !== true) {

@@ -155,13 +155,13 @@ async function createEvent(route: Route, request: FastifyRequest): Promise<Gatew
   if (Object.values(parameters).includes('')) throw new GatewayAnswer(404, 'Not Found');
   const body = await readBody(request.raw);
   const event = gatewayEvent({ id: request.id, request: request.raw, body, parameters, ...route });
-  // Lambda gets the event as JSON and answers in JSON: what does not survive that does not survive here either.
+  // Lambda gets the event as JSON and answers in JSON: what JSON cannot carry is lost here too.
   const payload = JSON.stringify(event);
   if (Buffer.byteLength(payload) > MAX_EVENT_BYTES) throw new GatewayAnswer(413, 'Request Too Long');
   return JSON.parse(payload) as GatewayEvent;
 }
 
-/** @throws GatewayAnswer 413 when the body is too large; the rest of it is read away first */
+/** @throws GatewayAnswer 413 when the body is too large; after the rest of it is drained */
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -19,8 +19,7 @@ export async function listen(server: Server, port: number, host = '127.0.0.1'): 
 }
 
 /**
- * A connection that is idle stays as long as those of AWS do: no call of a slow machine meets one that closes just
- * then.
+ * An idle connection stays open as long as those of AWS, so a slow machine does not use one that is just closing.
  */
 export const LIKE_AWS = { keepAliveTimeout: 60_000 };
 
@@ -46,7 +45,7 @@ export function isForeign({ headers }: IncomingMessage, origins: readonly string
   return headers.origin !== undefined && !origins.includes(headers.origin);
 }
 
-/** Answers foreign requests with 403 and hands on the others: for servers that have no pages. */
+/** Answers foreign requests with 403 and passes the others on: for servers that have no pages. */
 export function refuseForeign(listener: RequestListener): RequestListener {
   return (request, response) => {
     if (!isForeign(request)) return listener(request, response);

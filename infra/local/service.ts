@@ -55,7 +55,7 @@ export interface LocalService
   port: number;
   /** The faults of an embedded service or, by connection id, of a simulated trading server. */
   faults(target: string): Faults;
-  /** Calls the functions that a deployment's clock calls, once. */
+  /** Calls the scheduled functions once. */
   tick(): Promise<void>;
   /** Ends everything at once. */
   close(): Promise<void>;
@@ -70,7 +70,7 @@ let loads = 0;
 interface Closable {
   close(): unknown;
 }
-/** Notes what runs, so that it ends with the service, also with one that fails to start. */
+/** Keeps what runs, so that it ends with the service, also if the service fails to start. */
 type Open = <T extends Closable>(started: T) => T;
 
 /**
@@ -150,7 +150,7 @@ async function startClock(load: LoadFunction, runs: boolean) {
   };
 }
 
-/** Has the function that notifies the CRM work on its queue. */
+/** Starts the function that notifies the CRM on its queue. */
 async function startNotifier(load: LoadFunction, deliveries: DeliveryQueue): Promise<void> {
   const { name, timeoutSeconds } = NOTIFIER;
   const handler = (await load(name)) as unknown as (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
@@ -231,7 +231,7 @@ async function loadRoutes(load: LoadFunction): Promise<Route[]> {
   return routes;
 }
 
-/** Has every function loaded, and called, with credentials of its own. */
+/** Loads and calls every function with credentials of its own. */
 function addIdentity(load: LoadFunction): LoadFunction {
   return async (name) => {
     const handler = await runAsFunction(name, () => load(name));

@@ -24,7 +24,7 @@ export function startPlatform(connection: Connection, secrets: ReadonlyMap<strin
     master,
     groups: simulatedGroups(connection, TP4_GROUPS),
     codePage: connection.code_page,
-    // Answers come in pieces, as on a bad day, yet not byte by byte: each piece is a system call.
+    // Answers come in pieces, as on a slow network, but not byte by byte: each piece is a system call.
     packetBytes: 8,
   });
 }

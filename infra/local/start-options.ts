@@ -78,7 +78,7 @@ function readSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
   return settings;
 }
 
-/** A CRM that events are posted to; without encryption on this machine alone. */
+/** The CRM that events are posted to; plain HTTP on this machine only. */
 function crmWebhook({
   CRM_WEBHOOK: url,
   CRM_WEBHOOK_SECRET: key,
@@ -115,7 +115,7 @@ function readProviderKey({ PROVIDER_SECRET: key }: NodeJS.ProcessEnv): Pick<Serv
   return { providerKey: key };
 }
 
-/** True of an address of a system of the broker; without encryption on this machine alone. */
+/** Whether this is an address of a system of the broker; plain HTTP on this machine only. */
 function isReceiver(url: string): boolean {
   return /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])\S+$/.test(url) && URL.canParse(url);
 }
@@ -130,9 +130,9 @@ function isSigningKey(key: string | undefined): boolean {
 
 /** A setting that the functions do not get. */
 function parseOrigins(given: string | undefined): string[] {
-  const { values, faults } = parseSettings(v.object({ allowedOrigins }), { allowedOrigins: given });
+  const { values, errors } = parseSettings(v.object({ allowedOrigins }), { allowedOrigins: given });
   if (values === undefined)
-    throw new UsageError(`A setting is not valid: ${faults.join('; ').replace(/^\w+/, 'ALLOWED_ORIGINS')}`);
+    throw new UsageError(`A setting is not valid: ${errors.join('; ').replace(/^\w+/, 'ALLOWED_ORIGINS')}`);
   return values.allowedOrigins;
 }
 
@@ -143,12 +143,12 @@ async function readCrmFile(path: string): Promise<CrmFile> {
   });
   try {
     const file = await parseCrmFile(text);
-    const faults = localSecretErrors(file);
-    if (faults.length > 0) throw new CrmFileError(faults);
+    const errors = localSecretErrors(file);
+    if (errors.length > 0) throw new CrmFileError(errors);
     return file;
   } catch (error) {
     if (!(error instanceof CrmFileError)) throw error;
-    const count = error.faults.length === 1 ? '1 fault' : `${error.faults.length} faults`;
+    const count = error.errors.length === 1 ? '1 error' : `${error.errors.length} errors`;
     throw new UsageError(`CRM_FILE ${path} has ${count}:\n${error.message.replace(/^/gm, '  ')}`);
   }
 }

@@ -167,9 +167,9 @@ function parseProblem({ headers }: Response, text: string): Problem | undefined 
   return isProblem ? (JSON.parse(text) as Problem) : undefined;
 }
 
-/** How many milliseconds to wait before the same request is sent again; undefined: a repeat is of no use. */
+/** How many milliseconds to wait before the same request is sent again; undefined: a retry cannot succeed. */
 function retryDelay(sends: number, { status, problem, retryAfter }: RequestError): number | undefined {
-  // Random, so that clients that failed together do not come back together.
+  // Random, so that clients that failed together do not retry together.
   const jitter = 0.5 + Math.random() / 2;
   if (retryAfter !== undefined) return retryAfter * 1_000 + FIRST_WAIT_MS * jitter;
   // The gateway throttles or fails, or the service has an error of its own.

@@ -36,7 +36,7 @@ createServer(async (request, response) => {
     answers.set(id, answer);
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   } catch {
-    // Anything but 2xx: the event comes again.
+    // Anything but 2xx: the event is delivered again.
     response.writeHead(401).end();
   }
 }).listen(Number(PORT), '127.0.0.1', () => process.stdout.write('ready\n'));

@@ -35,7 +35,8 @@ export interface QueuedEvent {
 const POSTPONE_MS = 2_000;
 
 /**
- * Notifies the CRM of an event. One that the CRM does not accept comes again, after a longer time with every delivery.
+ * Notifies the CRM of an event. If the CRM does not accept it, the event is delivered again, with a longer delay each
+ * time.
  * @returns whether it is done
  */
 export async function notifyCrm(
@@ -54,7 +55,7 @@ export async function notifyCrm(
     return true;
   } catch (error) {
     scoped.event('CrmNotNotified', describeError(error));
-    // If this fails too, the message comes when the queue's own time is up. The time of the delivery may be over.
+    // If this fails too, the queue delivers the message after its own timeout. The time of this delivery may be over.
     const postponing = within(POSTPONE_MS);
     await dependencies.postpone(receiptHandle, secondsUntilNext(deliveries), postponing).catch(() => {});
     return false;
@@ -84,7 +85,7 @@ async function notifyOfRegistration(
   signal: AbortSignal,
 ): Promise<void> {
   const registration = await registrations.get(event.id, signal);
-  // Expired, or erased at the person's wish: there is nothing to say any more.
+  // Expired, or erased at the person's request: there is nothing left to post.
   if (registration === undefined) return;
   const linked = await links(registration.documents, signal);
   // Confirming may have left them to expire, because their scan had not ended.

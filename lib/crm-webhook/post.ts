@@ -4,7 +4,7 @@ import { type SigningKeys, signWebhook } from '../secrets/webhook-signature.ts';
 import { isObject } from '../validators/primitives.ts';
 import { AnswerSchema, type WebhookAnswer } from './messages.ts';
 
-/** The CRM did not accept an event, or did not say so. */
+/** The CRM did not accept an event, or its answer did not arrive. */
 export class NotAccepted extends Error {
   override readonly name = 'NotAccepted';
   /** A code for the log; nothing of the answer. */
@@ -51,7 +51,7 @@ export function signedPost(
   };
 }
 
-/** An empty answer says no more than that the event is accepted. */
+/** An empty answer only means that the event is accepted. */
 function accepted(text: string): WebhookAnswer {
   if (text.trim() === '') return {};
   const answer = v.safeParse(v.pipe(v.string(), v.parseJson(), v.check(isObject), AnswerSchema), text);

@@ -41,7 +41,7 @@ export interface RequestRules<Body extends BodySchema, Path extends v.GenericSch
   path: Path;
   /** Absent: no proxy is in front. */
   front?: Front;
-  /** Absent: no captcha is asked for. */
+  /** Absent: no captcha is required. */
   captcha?: CaptchaVerifier | undefined;
 }
 

@@ -37,8 +37,8 @@ export const NO_FRONT: Front = {
 };
 
 /**
- * The front names the person's address in a header. The header counts only next to the front's secret. If it does not
- * hold a single address, the address that the gateway saw counts.
+ * The front names the person's address in a header. The header counts only together with the front's secret. If it
+ * does not hold a single address, the address that the gateway saw counts.
  */
 export function createFront(
   settings: FrontSettings | undefined,

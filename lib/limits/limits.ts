@@ -17,7 +17,7 @@ export type Admission = Awaited<ReturnType<RegistrationLimits['admit']>>;
 type SeenItems = ReadonlyMap<unknown, Item>;
 
 /**
- * How often registration may be asked for, and how many messages may be sent, in DynamoDB. No count throws.
+ * The limits of registrations and their messages, in DynamoDB. No method that counts throws.
  * @param once makes the same table with a client that repeats no write
  */
 export function dynamoLimits(table: Table, once: () => Table, limits: Limits, now: () => number = Date.now) {
@@ -26,7 +26,7 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
     decide(await Promise.all(all.map((one) => count({ table, now, signal }, one, seen?.get(one.pk)))));
 
   return {
-    /** Counts a request for a registration for its source, and next to it reads the other counters. */
+    /** Counts a registration request for its source, and reads the other counters in parallel. */
     async admit(asked: { source: string; recipient: Recipient }, pepper: Pepper, signal: AbortSignal) {
       const { source, wrong } = counters.source(pepper, asked.source);
       const messages = counters.message(pepper, asked.recipient);

@@ -7,7 +7,7 @@ export interface OtpChannel {
   prepare?(language: string | undefined): Promise<void>;
   /**
    * @param to an email address as typed, or a phone number in E.164
-   * @param language BCP 47, as asked for; the channel falls back to English
+   * @param language BCP 47, as requested; the channel falls back to English
    * @param id identifies the message, for a provider that recognizes duplicates
    * @returns the provider's message id, which does not prove delivery
    */

@@ -22,7 +22,7 @@ export interface OpenedAccount {
 
 /** Notices to a client whose account was opened. Each is sent at most once and fails with `DeliveryFailure`. */
 export interface AccountNotices {
-  /** @param language BCP 47, as asked for or as the client's record has it */
+  /** @param language BCP 47, as requested, or as the client's record has it */
   email(
     client: { email: string },
     account: OpenedAccount,

@@ -16,7 +16,7 @@ const NO_REPEAT =
  * | failed | the failure: 400, 409 `login_taken`, 500, 502, 503 |
  * | unknown | 504, with `Retry-After` for a caller with a key |
  * | undecided, protocol names logins | 504 |
- * | undecided, protocol does not | 504 from the drive that came to it, 409 from later ones |
+ * | undecided, protocol does not | 504 from the drive that reached it, 409 from later ones |
  * | overtaken | 409 `request_in_progress` |
  *
  * @throws Problem for every end but `opened`

@@ -47,11 +47,11 @@ export interface Drive {
 export type End =
   /** `replayed`: an earlier drive had opened the account. */
   | { kind: 'opened'; login: number; replayed: boolean }
-  /** The caller hears this failure. */
+  /** The caller is answered with this failure. */
   | { kind: 'failed'; failure: unknown }
-  /** A retry may know more. */
+  /** A retry may find the outcome. */
   | { kind: 'unknown' }
-  /** Only an operator knows more. `first`: this drive came to that end. */
+  /** Only an operator can find the outcome. `first`: this drive reached this end. */
   | { kind: 'undecided'; keyed: boolean; first: boolean }
   /** Another worker has acquired the operation. */
   | { kind: 'overtaken' };
@@ -140,7 +140,7 @@ class Loop {
       }
       return effects.send(login);
     }
-    // Without a look, a login that is taken is given up, and one that may be ours rests.
+    // Without time for a look-up the login is unclear: if it is known to exist it is given up, else it is kept.
     if (step === 'look' && !this.#hasTime(step)) return { on: 'unclear' };
     if (step === 'pause') await wait(PAUSE_MS);
     if (step === 'pause' || step === 'look') return effects.look(login ?? 0);
@@ -176,7 +176,8 @@ class Loop {
       this.#reserved = undefined;
       return 'written';
     } catch (error) {
-      // A login that is given up is another's only in tables that were lost or restored; the settler looks at it later.
+      // A login to be given up can belong to another operation only after a table was restored. The settler checks it
+      // later.
       if (error instanceof LoginReserved && to.at !== 'gone') {
         this.#reserved = 'login' in to ? to.login : undefined;
         return 'reserved';
@@ -242,7 +243,7 @@ class Loop {
     const backoff = worker === 'settler' ? Math.min(HOUR_MS, Math.max(MINUTE_MS, age)) : MINUTE_MS;
     let until: number | undefined = now() + backoff;
     if (life.at === 'sent' && age > DAY_MS) {
-      // A login that is still free waits for a retry. A server that is still away is reported and looked at again.
+      // A login that is still free waits for a retry. A server that is still unavailable is reported and asked again.
       if (fact.on === 'absent') until = undefined;
       else telemetry.event('AccountOutcomeUnknown', { reason: fact.on });
     }

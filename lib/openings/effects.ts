@@ -68,7 +68,7 @@ export function settlerEffects(work: Work): Effects {
     ...sharedEffects(work),
     prepare: neverSent,
     send: neverSent,
-    // Guards read it in every state.
+    // The guards of `life.ts` call it in every state.
     nextLogin: () => undefined,
     noLoginFailure: neverSent,
   };
@@ -212,13 +212,13 @@ function hasMoved({ plan }: Held, { connection }: Server): boolean {
   return plan?.server !== undefined && plan.server !== address(connection);
 }
 
-/** A server that refuses the service is an operator's matter. */
+/** Only an operator can help if a server refuses the service. */
 export function reportRefusal(error: unknown, telemetry: Telemetry): void {
   const isRefusal = error instanceof PlatformFailure && error.kind === 'platform_refused';
   if (isRefusal) telemetry.event('PlatformRefused', { reason: error.reason });
 }
 
-/** Pays, or looks whether an earlier payment has arrived. */
+/** Pays, or checks whether an earlier payment has arrived. */
 async function payment(work: Work, life: OpenLife, pay: boolean): Promise<PaymentOutcome> {
   const { held, times, telemetry } = work;
   if (life.deposit !== 'sent') return 'kept';

@@ -321,7 +321,10 @@ function stateWrite(table: string, next: Held, at: number, ...rest: [until?: num
   return { table, update: { pk }, expression: { update, condition: isHeld, names, values } };
 }
 
-/** The key of a login's reservation. A server that chooses its logins has them for itself, by whichever connection. */
+/**
+ * The key of a login's reservation. If the server chooses the logins, they are unique on that server, for all its
+ * connections.
+ */
 export function reservationKey(
   { keyed, version, server, connection_id }: Pick<Plan, 'keyed' | 'server' | 'connection_id'> & { version: string },
   name: number,

@@ -13,7 +13,7 @@
 type Deposit = 'none' | 'due' | 'sent' | 'made' | 'failed';
 
 export type Life =
-  /** Nothing has left. */
+  /** Nothing was sent. */
   | { at: 'claimed' }
   /**
    * The account may exist, at this login only (absent: the protocol cannot name a login). `one`: only one command can
@@ -95,7 +95,7 @@ const unrepeatable = (_: Life, { keyed }: Context, fact: Fact) =>
 const oneAndNext = (life: Of<'sent'>, { next }: Context) => one(life) && next() !== undefined;
 const hasNext = (_: Life, { next }: Context) => next() !== undefined;
 const isRequest = (_: Life, { worker }: Context) => worker === 'request';
-/** A server without this command will not have it later. */
+/** A server that lacks the look-up will lack it later too. */
 const oldForSettler = (_: Life, { worker, old }: Context) => worker === 'settler' && old;
 const depositDue = (life: Open) => life.deposit === 'due';
 const complete = (life: Open, context: Context, fact: Fact) => {

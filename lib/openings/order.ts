@@ -67,7 +67,7 @@ const MAX_CHOICES = 16;
 
 /**
  * The logins that an operation asks for, one after the other: the caller's own, or logins of the connection's first
- * range, uniform over it, so that two operations seldom meet.
+ * range, uniform over it, so that two operations seldom choose the same one.
  */
 export function* chosenLogins(nonce: string, own: number | undefined, connection: Connection): Generator<number> {
   if (own !== undefined) return yield own;

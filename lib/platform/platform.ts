@@ -70,7 +70,7 @@ export interface TradingPlatform {
   fund(login: number, amount: number, sendDeadline: number, signal: AbortSignal): Promise<void>;
   /** Whether the account holds money. @throws PlatformFailure */
   holdsFunds(login: number, signal: AbortSignal): Promise<boolean>;
-  /** Ends the session politely, if there is one. */
+  /** Logs out, if there is a session. */
   close(): Promise<void>;
 }
 

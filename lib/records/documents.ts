@@ -33,8 +33,9 @@ export interface Documents {
    */
   store(registrationId: string, documents: readonly CheckedDocument[], signal: AbortSignal): Promise<StoredDocument[]>;
   /**
-   * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated. If they are scanned,
-   * it keeps the verdict, and leaves out a document that has none yet: two writers of tags would undo each other's.
+   * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated. If they are
+   * scanned, it keeps the verdict, and leaves out a document that has none yet: two writers of tags would overwrite
+   * each other's changes.
    * @throws AwsFailure
    */
   keep(documents: readonly Pick<StoredDocument, 'key'>[], signal: AbortSignal): Promise<void>;
@@ -101,7 +102,7 @@ export function s3Documents(
   };
 }
 
-/** Takes the tag of pending documents away, and no other. */
+/** Removes the tag of pending documents, and no other tag. */
 async function keepScanned(store: Store, key: string, signal: AbortSignal): Promise<void> {
   const { [PENDING_DOCUMENT.Key]: pending, ...others } = await store.tags(key, signal);
   if (pending !== undefined && others[SCAN_TAG] !== undefined) await store.putTags(key, others, signal);

@@ -14,14 +14,14 @@ const RegistrationConfirmed = v.pipe(
   v.object({
     id: id('The registration, under which its record and its documents are kept.'),
     otp_type: v.pipe(v.picklist(OTP_TYPES), v.description('The channel of the one-time password.')),
-    verified: v.pipe(v.picklist(['email', 'phone']), v.description('Which address the person has shown to hold.')),
+    verified: v.pipe(v.picklist(['email', 'phone']), v.description('The address that the person has proved to own.')),
     email_taken: flag(
-      "The e-mail address was a client's when the registration was asked for, or when the code was given.",
+      "The email address was a client's when the registration was requested, or when the code was entered.",
     ),
     form_id: id('The form.'),
     referrer_user_id: v.optional(id('The client who referred the person.')),
-    requested_at: time('When it was asked for'),
-    confirmed_at: time('When the code was given'),
+    requested_at: time('When it was requested'),
+    confirmed_at: time('When the code was entered'),
   }),
   v.title('RegistrationConfirmed'),
   v.description('A person has confirmed a registration, and may become a client.'),
@@ -29,7 +29,7 @@ const RegistrationConfirmed = v.pipe(
 
 const AccountOpened = v.pipe(
   v.object({
-    id: id('The operation, which also stands in the comment of the account.'),
+    id: id('The operation. Its id is also in the comment of the account.'),
     user_id: id('The client.'),
     version: v.pipe(v.picklist(['tp5', 'tp4']), v.description('Of the platform.')),
     connection_id: id('The connection.'),
@@ -41,7 +41,7 @@ const AccountOpened = v.pipe(
     enable_rebate: flag('The account takes part in rebates.'),
     rebate_user_id: v.optional(id('The client who gets the rebates.')),
     opened_at: time('When the account was known to be open'),
-    caller: id('Who asked for it: the IAM principal, or the subject or client of the token.'),
+    caller: id('The caller: the IAM principal, or the subject or client of the token.'),
   }),
   v.title('AccountOpened'),
   v.description('A trading account was opened for a client, and its record is written.'),

@@ -6,7 +6,7 @@ import type { EventDetail, EventType } from './event-schemas.ts';
 export type Publish = <T extends EventType>(type: T, detail: EventDetail<T>, signal: AbortSignal) => Promise<void>;
 
 export interface Events {
-  /** Something is about to happen: loads and connects what publishing needs. */
+  /** Loads and connects what publishing needs, before there is an event. */
   prepare(): void;
   publish: Publish;
 }

@@ -12,7 +12,7 @@ export function keyItem(scope: readonly string[]): string {
 
 /**
  * When a key expires, in epoch seconds. A worker whose clock is ahead must not start a second time what its caller may
- * still repeat, so it is a little later than callers are told.
+ * still repeat, so it is a little later than documented.
  * @param at when the last step was, in epoch milliseconds
  */
 export function keyExpiry(at: number): number {

@@ -36,7 +36,7 @@ export interface PendingRegistration {
   /** The person's consents, with the version of each text. */
   consents?: Consent[] | undefined;
   language?: string | undefined;
-  /** The address of the person who asked. */
+  /** The source address of the request. */
   source: string;
   /** Of the browser, at most 256 characters. */
   user_agent?: string | undefined;
@@ -60,7 +60,7 @@ export interface Delivery {
 interface Confirmation {
   /** ISO 8601, UTC. */
   confirmed_at: string;
-  /** True: the email address was a client's then, or when the registration was asked for. */
+  /** True: the email address was a client's then, or when the registration was requested. */
   email_taken: boolean;
   /** False: the event is not known to be published. */
   published: boolean;

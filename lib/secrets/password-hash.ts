@@ -1,7 +1,7 @@
 import { argon2, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
-/** argon2id as OWASP's Password Storage Cheat Sheet has it: 19 MiB, two passes, one lane. */
+/** argon2id as OWASP's Password Storage Cheat Sheet recommends: 19 MiB, two passes, one lane. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 };
 const TAG_BYTES = 32;
 
@@ -48,7 +48,7 @@ export async function verifyPassword(phc: string, password: string): Promise<boo
 }
 
 /**
- * In Unicode's composed form (NFC, as RFC 8265 has passwords), because keyboards differ in how they write `é`. Not the
+ * In Unicode's composed form (NFC, as RFC 8265 requires), because keyboards differ in how they write `é`. Not the
  * compatibility form: it maps different characters to one.
  */
 function passwordBytes(password: string): Buffer {

@@ -30,7 +30,7 @@ const MIN_KEY_CHARACTERS = 32;
 /**
  * Reads the pepper secret: `{"current": "2", "1": "<random text>", "2": "<random text>"}`. Each key is a random text of
  * at least 32 characters, used unchanged. To rotate: add a version, then name it in `current`. When the codes of the
- * old version have expired, and functions have forgotten the old secret, remove it. While both are there, a
+ * old version have expired, and no function caches the old secret any more, remove it. While both are there, a
  * confirmation hashes the password twice. When the old one is gone, a confirmation under it can no longer be repeated.
  * @throws PepperMalformed
  */

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import * as v from 'valibot';
 
-/** The least bytes of a key, as Standard Webhooks asks for. */
+/** The minimum length of a key in bytes, by Standard Webhooks. */
 const MIN_KEY_BYTES = 24;
 
 const KeySchema = v.pipe(

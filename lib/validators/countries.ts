@@ -7,7 +7,7 @@ const NOT_ISO = new Set(['AC', 'TA']);
 /** ISO 3166-1 alpha-2, and `XK`. */
 export const COUNTRY_CODES: ReadonlySet<string> = new Set(Object.keys(codes).filter((code) => !NOT_ISO.has(code)));
 
-/** True of a code that phone numbers belong to: those of the standard, and a few more places. */
+/** Whether phone numbers belong to this code: those of the standard, and a few more places. */
 export function hasPhoneNumbers(code: string): boolean {
   return Object.hasOwn(codes, code);
 }

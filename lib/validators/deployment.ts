@@ -98,7 +98,7 @@ const url = v.optional(publicUrl);
 /** The broker's own provider, to which messages of a phone channel are posted instead of AWS. */
 const ProviderSchema = closedObject({ sms: url, call: url, whatsapp: url } satisfies Record<PhoneChannel, typeof url>);
 
-/** How often registration may be asked for and confirmed, and how many messages may be sent (lib/limits). */
+/** How often a person may request and confirm a registration, and how many messages may be sent (lib/limits). */
 const LimitsSchema = closedObject({
   /** How long the next message to a recipient waits after the first, second, … of a day; the last wait repeats. */
   resendSeconds: v.optional(
@@ -367,7 +367,7 @@ export const CLEAN_VERDICT = 'NO_THREATS_FOUND';
  */
 export const REDELIVERY = { firstSeconds: 30, maxSeconds: 3_600, deliveries: 31 } as const;
 
-/** The index over the operations that are not at their end, oldest first in each shard (lib/openings/ledger.ts). */
+/** The index over the operations that have not ended, oldest first in each shard (lib/openings/ledger.ts). */
 export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as const;
 
 /** The environment variable of a setting or resource: `senderAddress` is `SENDER_ADDRESS`. */

@@ -27,7 +27,7 @@ export const EmailSchema = v.pipe(
 );
 
 const TOO_LONG = rule('length', `must be at most ${MAX_CHARACTERS} characters`);
-const NO_ADDRESS = rule('format', 'must be an e-mail address');
+const NO_ADDRESS = rule('format', 'must be an email address');
 
 function emailError(email: string): string | undefined {
   if (email.length > MAX_CHARACTERS) return TOO_LONG;

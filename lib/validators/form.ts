@@ -68,7 +68,7 @@ const FormFieldSchema = closedObject({
 });
 export type FormField = v.InferOutput<typeof FormFieldSchema>;
 
-/** True of a field that a request may not leave empty. */
+/** Whether a request must fill this field. */
 export function isRequired({ required, must }: FormField): boolean {
   return required === true || must === true;
 }

@@ -24,5 +24,5 @@ export const CaptchaTokenSchema = v.pipe(
   v.string(),
   v.regex(/^[\x21-\x7e]+$/, TOKEN_FORMAT),
   v.maxLength(MAX_TOKEN_CHARACTERS, TOKEN_FORMAT),
-  v.description('What the widget of the captcha gave the page. Needed where the deployment asks for a captcha.'),
+  v.description('What the widget of the captcha gave the page. Required if the deployment requires a captcha.'),
 );

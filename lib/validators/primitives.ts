@@ -128,7 +128,7 @@ export function issuePath(first: Key, ...more: Key[]): [v.UnknownPathItem, ...v.
   return [item(first), ...more.map(item)];
 }
 
-/** True of what JSON calls an object. */
+/** Whether this is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

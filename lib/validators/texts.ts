@@ -69,15 +69,15 @@ export function parseJson(value: unknown): unknown {
 export function parseSettings<const S extends v.GenericSchema>(
   schema: S,
   given: Record<string, unknown>,
-): { values: v.InferOutput<S> | undefined; faults: string[] } {
+): { values: v.InferOutput<S> | undefined; errors: string[] } {
   const result = v.safeParse(schema, parseText(schema, given));
-  const faults = new Set<string>();
+  const errors = new Set<string>();
   for (const issue of result.issues ?? []) {
     const name = (issue.path ?? []).map(({ key }) => String(key)).join('.');
     // All elements of a list count as one error, under the list's name.
-    faults.add(`${name.replace(/(\.\d+)+$/, '')}: ${explain(issue)}`);
+    errors.add(`${name.replace(/(\.\d+)+$/, '')}: ${explain(issue)}`);
   }
-  return { values: result.success ? result.output : undefined, faults: [...faults] };
+  return { values: result.success ? result.output : undefined, errors: [...errors] };
 }
 
 function explain(issue: v.BaseIssue<unknown>): string {

@@ -72,7 +72,7 @@ function ofOneLargeThing({ body, room }: Parts): HostileBody[] {
     { what: 'a long name', text: body(`"name":"${'n'.repeat(room)}"`) },
     { what: 'a long name beyond Latin', text: body(`"name":"${'名'.repeat(room / 3)}"`) },
     { what: 'a long name of emoji', text: body(`"name":"${'👍'.repeat(room / 4)}"`) },
-    { what: 'a long e-mail address', text: body(`"email":"${'a.'.repeat(room / 2 - 10)}@example.com"`) },
+    { what: 'a long email address', text: body(`"email":"${'a.'.repeat(room / 2 - 10)}@example.com"`) },
     { what: 'a long password', text: body(`"password":"${'é'.repeat(room / 2)}"`) },
     { what: 'a long type', text: body(`"type":"${': '.repeat(room / 2)}"`) },
     { what: 'a long channel', text: body(`"otp_type":"${': '.repeat(room / 2)}"`) },

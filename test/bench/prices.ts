@@ -37,7 +37,7 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
       SES: (ofService('SES').length / requests) * PRICES.mail,
       CloudWatch: (LOGGED_BYTES / 1e9) * PRICES.logGb,
     };
-    const what = name === 'request-registration' ? 'registrations by e-mail' : 'tp5 accounts';
+    const what = name === 'request-registration' ? 'registrations by email' : 'tp5 accounts';
     for (const [service, cost] of Object.entries(costs)) {
       if (cost > 0) figures.push(figure(`10,000 ${what}: ${service}`, 'USD', [cost * TIMES]));
     }

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { readSettings, SettingsError } from '../../infra/settings.ts';
 import { EVERYTHING, SENDER } from '../support/stack.ts';
 
-function faultsOf(context: Record<string, unknown>): readonly string[] {
+function errorsOf(context: Record<string, unknown>): readonly string[] {
   try {
     readSettings(context);
     return [];
   } catch (error) {
-    if (error instanceof SettingsError) return error.faults;
+    if (error instanceof SettingsError) return error.errors;
     throw error;
   }
 }
@@ -20,7 +20,7 @@ describe('The settings of a deployment', () => {
   it('have room for legal texts in every language', () => {
     const languages = ['en', 'de', 'es', 'fr', 'it', 'pt', 'pl', 'ru', 'ar', 'zh'];
     const legal = Object.fromEntries(languages.map((language) => [language, 'x'.repeat(3_000)]));
-    expect(faultsOf({ ...SENDER, brand: { legal } })).toEqual([]);
+    expect(errorsOf({ ...SENDER, brand: { legal } })).toEqual([]);
   });
 
   it('need nothing but the sender address', () => {
@@ -93,7 +93,7 @@ describe('The settings of a deployment', () => {
 
   it('leave the entries of CDK itself alone', () => {
     const context = { ...SENDER, 'aws:cdk:bundling-stacks': ['**'], '@aws-cdk/core:x': true, 'cli-telemetry': false };
-    expect(faultsOf(context)).toEqual([]);
+    expect(errorsOf(context)).toEqual([]);
   });
 
   it('have the sender address with its domain in punycode, as SES wants it', () => {
@@ -110,11 +110,11 @@ describe('The settings of a deployment', () => {
 
   it('keep logs for as long as CloudWatch can: ten years', () => {
     expect(readSettings({ ...SENDER, logRetentionDays: '3653' }).logRetentionDays).toBe(3_653);
-    expect(faultsOf({ ...SENDER, logRetentionDays: '3654' })).toHaveLength(1);
+    expect(errorsOf({ ...SENDER, logRetentionDays: '3654' })).toHaveLength(1);
   });
 
   it('are all accepted together', () => {
-    expect(faultsOf({ ...SENDER, ...EVERYTHING })).toEqual([]);
+    expect(errorsOf({ ...SENDER, ...EVERYTHING })).toEqual([]);
   });
 });
 
@@ -126,7 +126,7 @@ it('A provider of the broker replaces the AWS settings of a channel', () => {
 
 describe('Faulty settings', () => {
   it('are all listed at once, each by its name', () => {
-    const faults = faultsOf({
+    const errors = errorsOf({
       senderAdress: 'no-reply@acme.example',
       stage: 'Production!',
       channels: 'sms,fax',
@@ -136,7 +136,7 @@ describe('Faulty settings', () => {
       jwtIssuer: 'login.acme.example',
       memory: '1769',
     });
-    expect([...faults].sort()).toEqual([
+    expect([...errors].sort()).toEqual([
       'brand.colour: is no setting',
       'channels: must list email, sms, call or whatsapp',
       'jwtAudience: is required where jwtIssuer is given',
@@ -151,7 +151,7 @@ describe('Faulty settings', () => {
   });
 
   it.each<[Record<string, unknown>, string]>([
-    [{ senderAddress: 'acme.example' }, 'senderAddress: must be an e-mail address'],
+    [{ senderAddress: 'acme.example' }, 'senderAddress: must be an email address'],
     [{ senderIdentity: 'none' }, 'senderIdentity: must be domain, address'],
     [{ channels: 'sms' }, 'channels: must list email'],
     [{ allowedOrigins: '*' }, 'allowedOrigins: must be origins'],
@@ -250,9 +250,9 @@ describe('Faulty settings', () => {
       'confirmedDays: must be at least 2 with crmWebhook',
     ],
     [{ 'sms.a.b': '1' }, 'sms.a: is no setting'],
-  ])('are refused: $1', (settings, fault) => {
-    const faults = faultsOf({ ...SENDER, ...settings });
-    expect(faults.map((one) => one.slice(0, fault.length))).toContain(fault);
+  ])('are refused: $1', (settings, error) => {
+    const errors = errorsOf({ ...SENDER, ...settings });
+    expect(errors.map((one) => one.slice(0, error.length))).toContain(error);
   });
 
   it('never cause anything but a list of errors', () => {
@@ -269,7 +269,7 @@ describe('Faulty settings', () => {
     );
     fc.assert(
       fc.property(fc.dictionary(name, fc.jsonValue()), (context) => {
-        for (const fault of faultsOf(context)) expect(fault).toMatch(/^.+: [a-z][^:]*$/s);
+        for (const error of errorsOf(context)) expect(error).toMatch(/^.+: [a-z][^:]*$/s);
       }),
     );
   });

@@ -87,17 +87,17 @@ const OF_ONE_VERSION: readonly ErrorCase[] = [
   error('tp5', '400 validation_failed', 'a login that is reserved on another server of the platform', {
     body: { login: 8_000_001 },
     goesWrong: retcode(3003, 1),
-    faults: listed('reserved@#/login'),
+    violations: listed('reserved@#/login'),
   }),
   ...['tp4-gateway', 'tp4-plugin'].map((connection_id) =>
     error('tp4', '400 not_supported_by_connection', `passwords that ${connection_id} cannot carry`, {
       body: { connection_id, master_password: 'aB3=5', investor_password: 'aB3|5' },
-      faults: listed('characters@#/master_password', 'characters@#/investor_password'),
+      violations: listed('characters@#/master_password', 'characters@#/investor_password'),
     }),
   ),
   error('tp4', '400 not_supported_by_connection', 'a custom login and a read-only account where neither is possible', {
     body: { connection_id: 'tp4-plugin', login: 700_200, enable_readonly: true },
-    faults: listed('not_supported@#/login', 'not_supported@#/enable_readonly'),
+    violations: listed('not_supported@#/login', 'not_supported@#/enable_readonly'),
   }),
   error('tp4', '400 not_supported_by_connection', 'a deposit into a group that cannot have one', {
     body: {
@@ -105,7 +105,7 @@ const OF_ONE_VERSION: readonly ErrorCase[] = [
       group: 'standard',
       account_type_id: DEMO_PLACES.tp4.funded,
     },
-    faults: listed('not_supported@#/account_type_id'),
+    violations: listed('not_supported@#/account_type_id'),
   }),
   error('tp4', '504 account_outcome_unknown', 'an answer of tp4-plugin that never comes', {
     body: { connection_id: 'tp4-plugin' },

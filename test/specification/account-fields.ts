@@ -161,7 +161,7 @@ function password(version: Version, role: 'master_password' | 'investor_password
   const inWords = (value: unknown) => named(`the ${role} ${value}`, value);
   const rules = Object.entries(PASSWORDS[version]).map(([rule, { good = [], bad = [] }]) => [
     rule,
-    { good: good.map(inWords), bad: bad.map(([value, ...faults]): Bad => [inWords(value), ...faults]) },
+    { good: good.map(inWords), bad: bad.map(([value, ...violations]): Bad => [inWords(value), ...violations]) },
   ]);
   return [
     field(version, role, {
@@ -237,10 +237,10 @@ function otherMembers(version: Version): Field[] {
 /** Section 2.3: `user_id` is in the path. */
 function userIds(version: Version): FieldCase[] {
   const row = `2.3 user_id, ${version}`;
-  const cases = (rule: string, faults: string[], ...userIds: string[]) =>
+  const cases = (rule: string, violations: string[], ...userIds: string[]) =>
     userIds.map((userId) => {
       const says = JSON.stringify(userId);
-      return { row, rule, says, operation: version, userId, faults: listed(...faults) };
+      return { row, rule, says, operation: version, userId, violations: listed(...violations) };
     });
   return [
     ...cases('unique id of the client', [], CLIENT.id),

@@ -1,16 +1,16 @@
 import { expect } from 'vitest';
-import type { Fault as LocalFault } from '../../infra/local/faults.ts';
+import type { Fault } from '../../infra/local/faults.ts';
 import type { ProblemType } from '../../lib/problem.ts';
 import { call } from './caller.ts';
-import { accountsSoFar, checkFaults, doneSoFar, place } from './checks.ts';
+import { accountsSoFar, checkViolations, doneSoFar, place } from './checks.ts';
 import { accepted } from './promises.ts';
-import type { Change, Fault, FieldCase, Operation, Stand } from './table.ts';
+import type { Change, FieldCase, Operation, Stand, Violation } from './table.ts';
 import type { World } from './world.ts';
 
-/** A service or a connection, and its fault. */
-export type Wrong = [target: string, fault: LocalFault];
+/** A service or a connection, and its violation. */
+export type Wrong = [target: string, fault: Fault];
 
-/** One case of the table of errors: a request, and its fault. */
+/** One case of the table of errors: a request, and its violation. */
 export interface ErrorCase extends Change {
   /** A row of the specification that it covers, next to the contract's table of errors. */
   stands?: { row: string; rule: string };
@@ -19,12 +19,12 @@ export interface ErrorCase extends Change {
   type: ProblemType;
   /** The whole body. */
   raw?: string;
-  /** The fault of the local service. */
+  /** The violation of the local service. */
   goesWrong?: Wrong;
   /** More members of the problem. */
   members?: Record<string, unknown>;
-  /** All faults that are to be listed. */
-  faults?: readonly Fault[];
+  /** All violations that are to be listed. */
+  violations?: readonly Violation[];
   retryAfter?: boolean;
 }
 
@@ -72,40 +72,40 @@ export function decided(title: string, run: Run): Case {
 
 /** It is answered with an error of the contract's table. */
 export function meets(
-  problem: Pick<ErrorCase, 'status' | 'type' | 'says' | 'operation' | 'stands' | 'faults'>,
+  problem: Pick<ErrorCase, 'status' | 'type' | 'says' | 'operation' | 'stands' | 'violations'>,
   run: Run,
 ): Case {
-  const { status, type, says, operation, stands, faults = [] } = problem;
+  const { status, type, says, operation, stands, violations = [] } = problem;
   const row = stands === undefined ? '' : `${stands.row}: ${stands.rule} — `;
   return {
     title: `${row}${operation}: ${says} is answered with ${status} ${type}`,
     stands: stands === undefined ? [] : [{ ...stands, kept: false }],
     error: `${status} ${type}`,
-    broken: faults.map(({ rule }) => rule),
+    broken: violations.map(({ rule }) => rule),
     run,
   };
 }
 
-/** A value of a field: accepted, or refused with exactly these faults, and nothing is done. */
-export function ofField({ row, rule, says, faults, ...change }: FieldCase): Case {
-  if (faults.length === 0) return keeps(row, rule, `${says} is accepted`, (world) => accepted(world, change));
-  const words = faults.map((fault) => `${fault.rule} at ${place(fault)}`).join(', ');
+/** A value of a field: accepted, or refused with exactly these violations, and nothing is done. */
+export function ofField({ row, rule, says, violations, ...change }: FieldCase): Case {
+  if (violations.length === 0) return keeps(row, rule, `${says} is accepted`, (world) => accepted(world, change));
+  const words = violations.map((violation) => `${violation.rule} at ${place(violation)}`).join(', ');
   const refused = breaks(row, rule, `${says} is refused with ${words}`, async (world) => {
     const before = doneSoFar(world);
-    checkFaults(await call(world, change), faults);
+    checkViolations(await call(world, change), violations);
     expect(doneSoFar(world)).toEqual(before);
   });
-  return { ...refused, broken: faults.map((fault) => fault.rule) };
+  return { ...refused, broken: violations.map((violation) => violation.rule) };
 }
 
 /** A case of the table of errors: answered as it says, and nothing is sent or opened. */
 export function ofError(problem: ErrorCase): Case {
-  const { raw, goesWrong, members = {}, faults = [], retryAfter = false, status, type, ...change } = problem;
+  const { raw, goesWrong, members = {}, violations = [], retryAfter = false, status, type, ...change } = problem;
   const run = async (world: World) => {
     world.service.outbox.clear();
     const before = accountsSoFar(world);
     const answer = await call(world, change, raw === undefined ? {} : { raw });
-    checkFaults(answer, faults, type, status);
+    checkViolations(answer, violations, type, status);
     if (type !== 'account_outcome_unknown') expect(accountsSoFar(world)).toEqual(before);
     expect(answer.body).toMatchObject(members);
     if (retryAfter) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -118,7 +118,7 @@ export function ofError(problem: ErrorCase): Case {
 export async function whileWrong<T>(
   { service }: World,
   target: string,
-  fault: LocalFault,
+  fault: Fault,
   run: () => Promise<T>,
 ): Promise<T> {
   const faults = service.faults(target);

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Answer } from './caller.ts';
-import type { Fault } from './table.ts';
+import type { Violation } from './table.ts';
 import type { World } from './world.ts';
 
 /** The counted effects of the service since its start; a refused request adds none. */
@@ -22,21 +22,29 @@ export function accountsSoFar({ service }: World): Record<string, number> {
 }
 
 /** The place of an error, as in the answer. */
-export function place(fault: Fault): string {
-  return 'pointer' in fault ? fault.pointer : 'parameter' in fault ? fault.parameter : fault.header;
+export function place(violation: Violation): string {
+  return 'pointer' in violation ? violation.pointer : 'parameter' in violation ? violation.parameter : violation.header;
 }
 
-/** Exactly these faults, each with a sentence. */
-export function checkErrors(errors: readonly (Fault & { detail: string })[], faults: readonly Fault[]): void {
-  const inWords = (fault: Fault) => `${fault.rule} at ${place(fault)}`;
-  expect(errors.map(inWords).sort()).toEqual(faults.map(inWords).sort());
+/** Exactly these violations, each with a sentence. */
+export function checkErrors(
+  errors: readonly (Violation & { detail: string })[],
+  violations: readonly Violation[],
+): void {
+  const inWords = (violation: Violation) => `${violation.rule} at ${place(violation)}`;
+  expect(errors.map(inWords).sort()).toEqual(violations.map(inWords).sort());
   for (const { detail } of errors) expect(detail).toMatch(/^\S.{5,}/);
 }
 
-/** A problem of this status and type with exactly these faults. */
-export function checkFaults(answer: Answer, faults: readonly Fault[], type = 'validation_failed', status = 400): void {
+/** A problem of this status and type with exactly these violations. */
+export function checkViolations(
+  answer: Answer,
+  violations: readonly Violation[],
+  type = 'validation_failed',
+  status = 400,
+): void {
   checkProblem(answer, status, type);
-  checkErrors((answer.body?.errors ?? []) as (Fault & { detail: string })[], faults);
+  checkErrors((answer.body?.errors ?? []) as (Violation & { detail: string })[], violations);
 }
 
 export function checkProblem(answer: Answer, status: number, type: string): void {

@@ -4,9 +4,9 @@ import { PROBLEM_TYPES, problemStatuses } from '../../infra/openapi/problems.ts'
 import { CUSTOM_FIELD_TYPES } from '../../lib/validators/form.ts';
 import { RULES } from '../../lib/validators/primitives.ts';
 import { FIELDS } from './fields.ts';
-import { MANY_FAULTS } from './many-faults.ts';
 import { PARTS } from './parts.ts';
 import { FIELD_STANDS, ROWS } from './rows.ts';
+import { SEVERAL_ERRORS } from './several-errors.ts';
 import { gaps } from './table.ts';
 
 const cases = Object.values(PARTS).flatMap((parts) =>
@@ -40,7 +40,7 @@ describe('Nothing of the specification is missing', () => {
   });
 
   it('every rule that an answer can name has a case that breaks it', () => {
-    const words = [...values, ...MANY_FAULTS].flatMap(({ faults }) => faults.map(({ rule }) => rule));
+    const words = [...values, ...SEVERAL_ERRORS].flatMap(({ violations }) => violations.map(({ rule }) => rule));
     const broken = new Set([...cases.flatMap((one) => one.broken ?? []), ...words]);
     expect([...broken].sort()).toEqual(Object.keys(RULES).sort());
   });

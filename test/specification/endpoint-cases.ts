@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { bodyOf, call, JSON_TYPE, newSource, PATHS, request } from './caller.ts';
 import { breaks, type Case, decided, keeps } from './cases.ts';
-import { checkFaults, checkNotFound, checkProblem } from './checks.ts';
+import { checkNotFound, checkProblem, checkViolations } from './checks.ts';
 import { accepted, openAccount, register } from './promises.ts';
 import { CLIENT } from './records.ts';
 import { OPERATIONS, type Operation, PHONE_CHANNELS, VERSIONS, type Version } from './table.ts';
@@ -73,7 +73,7 @@ function account(operation: Version): Case[] {
   return [
     breaks(row, 'path variable', 'of seven characters is refused', async (world) => {
       const answer = await call(world, { operation, userId: 'CLIENT1' });
-      checkFaults(answer, [{ parameter: 'user_id', rule: 'length' }]);
+      checkViolations(answer, [{ parameter: 'user_id', rule: 'length' }]);
     }),
     keeps(row, 'success status 200', 'and nothing else', (world) => accepted(world, { operation })),
     keeps(row, 'success body', 'is JSON of exactly three members', (world) => accepted(world, { operation })),

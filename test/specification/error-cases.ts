@@ -5,10 +5,10 @@ import { ACCOUNT_ERRORS } from './account-errors.ts';
 import { call, JSON_TYPE, newEmail, newKey, newSource, request } from './caller.ts';
 import { type Case, type ErrorCase, error, meets, ofError, whileWrong } from './cases.ts';
 import { checkProblem } from './checks.ts';
-import { MANY_FAULTS } from './many-faults.ts';
 import { openAccount } from './promises.ts';
 import { RECORDS } from './records.ts';
 import { REGISTRATION_ERRORS } from './registration-errors.ts';
+import { SEVERAL_ERRORS } from './several-errors.ts';
 import { type Change, listed, OPERATIONS, VERSIONS } from './table.ts';
 import type { Part, Section } from './walk.ts';
 
@@ -49,8 +49,8 @@ const NOT_ACCEPTED = meets(
 );
 
 /** One request of each operation with several errors; `fields.test.ts` has all of them. */
-function manyFaults(): ErrorCase[] {
-  const shown = OPERATIONS.map((operation) => MANY_FAULTS.find((one) => one.operation === operation));
+function severalErrors(): ErrorCase[] {
+  const shown = OPERATIONS.map((operation) => SEVERAL_ERRORS.find((one) => one.operation === operation));
   return shown.flatMap((one) => (one === undefined ? [] : [{ ...one, status: 400, type: 'validation_failed' }]));
 }
 
@@ -58,7 +58,7 @@ export const ERROR_SECTIONS: readonly Section[] = [
   {
     title: '7, and the errors where it is silent',
     cases: [
-      ...[...REGISTRATION_ERRORS, ...ACCOUNT_ERRORS, ...manyFaults()].map(ofError),
+      ...[...REGISTRATION_ERRORS, ...ACCOUNT_ERRORS, ...severalErrors()].map(ofError),
       ...LOGIN_TAKEN,
       NEVER_SETTLED,
       NOT_ACCEPTED,
@@ -95,7 +95,7 @@ export function choosyPlatform(): Part {
           ofError(
             error('tp4', '400 validation_failed', 'a leverage that the platform does not offer', {
               body: { connection_id: CHOOSY.id },
-              faults: listed('not_offered@#/leverage'),
+              violations: listed('not_offered@#/leverage'),
             }),
           ),
         ],

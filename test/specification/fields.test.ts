@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { place } from './checks.ts';
 import { FIELDS, overHttp } from './fields.ts';
 import { checkRules } from './judge.ts';
-import { MANY_FAULTS } from './many-faults.ts';
+import { SEVERAL_ERRORS } from './several-errors.ts';
 
 for (const [section, cases] of Object.entries(FIELDS)) {
   describe(`${section}, on the rules`, () => {
     for (const one of cases) {
-      const words = one.faults.map((fault) => `${fault.rule} at ${place(fault)}`).join(', ');
+      const words = one.violations.map((violation) => `${violation.rule} at ${place(violation)}`).join(', ');
       const outcome = words === '' ? 'is accepted' : `is refused with ${words}`;
       it(`${one.row}: ${one.rule} — ${one.says} ${outcome}`, () => checkRules(one));
     }
@@ -15,15 +15,15 @@ for (const [section, cases] of Object.entries(FIELDS)) {
 }
 
 describe('Several errors of one request are listed at once, up to a hundred', () => {
-  for (const one of MANY_FAULTS) it(`${one.operation}: ${one.says}`, () => checkRules(one));
+  for (const one of SEVERAL_ERRORS) it(`${one.operation}: ${one.says}`, () => checkRules(one));
 });
 
 it('a value that the rules judge otherwise than the table says is noticed', async () => {
-  const [good] = FIELDS['2.1: the registration request'].filter(({ faults }) => faults.length === 0);
-  const [bad] = FIELDS['2.1: the registration request'].filter(({ faults }) => faults.length > 0);
+  const [good] = FIELDS['2.1: the registration request'].filter(({ violations }) => violations.length === 0);
+  const [bad] = FIELDS['2.1: the registration request'].filter(({ violations }) => violations.length > 0);
   if (good === undefined || bad === undefined) throw new Error('The table is empty.');
-  await expect(checkRules({ ...good, faults: [{ pointer: '#/email', rule: 'format' }] })).rejects.toThrow();
-  await expect(checkRules({ ...bad, faults: [] })).rejects.toThrow();
+  await expect(checkRules({ ...good, violations: [{ pointer: '#/email', rule: 'format' }] })).rejects.toThrow();
+  await expect(checkRules({ ...bad, violations: [] })).rejects.toThrow();
 });
 
 it('every row with values has one that goes over HTTP', () => {

@@ -20,12 +20,12 @@ export const FIELDS = {
  */
 export function overHttp(cases: readonly FieldCase[]): FieldCase[] {
   const shown = new Set<string>();
-  return cases.filter(({ row, rule, operation, faults, served, readAs }) => {
+  return cases.filter(({ row, rule, operation, violations, served, readAs }) => {
     if (served !== undefined || readAs !== undefined) return false;
-    const isPromise = cases.every((one) => one.row !== row || one.rule !== rule || one.faults.length === 0);
+    const isPromise = cases.every((one) => one.row !== row || one.rule !== rule || one.violations.length === 0);
     const shows =
-      faults.length > 0
-        ? faults.map((fault) => `${operation} ${fault.rule}`)
+      violations.length > 0
+        ? violations.map((violation) => `${operation} ${violation.rule}`)
         : [row, ...(isPromise ? [`${row} ${rule}`] : [])];
     const isNew = shows.some((one) => !shown.has(one));
     for (const one of shows) shown.add(one);

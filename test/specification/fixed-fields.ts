@@ -396,7 +396,7 @@ export const AGREEING_FIELDS: FieldCase[] = [
     says: 'the same letters in other code points',
     operation,
     body: { password: 'é'.repeat(8), repeat_password: 'e\u0301'.repeat(8) },
-    faults: listed('password_mismatch@#/repeat_password'),
+    violations: listed('password_mismatch@#/repeat_password'),
   },
   ...PHONE_CHANNELS.map((otp_type) => ({
     row: '2.1 phone.number',
@@ -404,7 +404,7 @@ export const AGREEING_FIELDS: FieldCase[] = [
     says: `a number of a satellite network with ${otp_type}`,
     operation,
     body: { otp_type, phone: { country_code: '870', number: '773123456' } },
-    faults: listed('number_type@#/phone/number'),
+    violations: listed('number_type@#/phone/number'),
   })),
 ];
 
@@ -417,6 +417,6 @@ export const SERVED_COUNTRIES: FieldCase[] = [...PHONE_CHANNELS, 'email'].flatMa
     operation,
     body: { otp_type, phone },
     served: ['GB'],
-    faults: phone === CANADIAN && otp_type !== 'email' ? listed('country_not_served@#/phone/country_code') : [],
+    violations: phone === CANADIAN && otp_type !== 'email' ? listed('country_not_served@#/phone/country_code') : [],
   })),
 );

@@ -132,7 +132,7 @@ const DOCUMENT_FIELDS: Field[] = [
             ...['QUI=\n', ' QUI=', 'ab-_', 'QUI', 'Q===', 'data:text/plain;base64,QUI='],
           ].map((doc) => [named(`the doc ${JSON.stringify(doc)}`, [{ ...DOCUMENT, doc }]), 'base64@/0/doc'] as const),
           [
-            named('faults in the first and the third of three', [
+            named('violations in the first and the third of three', [
               { ...DOCUMENT, doc: '%' },
               DOCUMENT,
               { ...DOCUMENT, doc: '%' },

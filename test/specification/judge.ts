@@ -63,7 +63,7 @@ async function judgeForm({ body }: Request<RegistrationRequest>): Promise<Judgme
 export async function checkRules(one: RuleCase & Pick<FieldCase, 'readAs'>): Promise<void> {
   const raw = JSON.stringify(bodyOf(one));
   const judgment = await judge(one, raw);
-  checkErrors('errors' in judgment ? judgment.errors : [], one.faults);
+  checkErrors('errors' in judgment ? judgment.errors : [], one.violations);
   if ('errors' in judgment) return;
   const kept = JSON.parse(JSON.stringify(judgment.kept)) as Record<string, unknown>;
   if (one.readAs === undefined) {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { call, newEmail, newPhone } from './caller.ts';
 import { breaks, type Case, keeps, ofField } from './cases.ts';
-import { checkFaults } from './checks.ts';
+import { checkViolations } from './checks.ts';
 import { FIELDS, overHttp } from './fields.ts';
 import { accepted, register } from './promises.ts';
 import { CLIENT, DEMANDING_FORM, FORM, keyOf, RECORDS } from './records.ts';
@@ -23,7 +23,9 @@ const PURPOSE: readonly Case[] = [
     },
   ),
   breaks('1 registration', 'of type trader', 'another type is refused', async (world) => {
-    checkFaults(await call(world, { operation, body: { type: 'partner' } }), [{ pointer: '#/type', rule: 'one_of' }]);
+    checkViolations(await call(world, { operation, body: { type: 'partner' } }), [
+      { pointer: '#/type', rule: 'one_of' },
+    ]);
   }),
 ];
 
@@ -51,7 +53,7 @@ const WHOLE: readonly Case[] = [
   breaks('2.1 custom_fields', 'decided: required by the form', 'all missing ones are listed', async (world) => {
     const answer = await call(world, { operation, body: { form_id: DEMANDING_FORM } });
     const form = RECORDS.forms.find(({ id }) => id === DEMANDING_FORM);
-    checkFaults(answer, form?.fields.map(({ key }) => ({ pointer: `#/${key}`, rule: 'required' })) ?? []);
+    checkViolations(answer, form?.fields.map(({ key }) => ({ pointer: `#/${key}`, rule: 'required' })) ?? []);
   }),
 ];
 

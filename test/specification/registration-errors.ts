@@ -46,16 +46,16 @@ const OF_REGISTRATION: readonly ErrorCase[] = [
   error(operation, '400 referrer_not_found', "a client's id as the referrer_id", { body: { referrer_id: CLIENT.id } }),
   tooLarge('2.2 document', 'decided: at most 3 MB', 'a document of more than 3 MB', {
     body: withDocuments(1_000, 3 * MEGABYTE + 1),
-    faults: listed(`size@#/${DOCUMENTS}/1/doc`),
+    violations: listed(`size@#/${DOCUMENTS}/1/doc`),
   }),
   tooLarge('2.2 document', 'decided: at most 4 MB together', 'documents of more than 4 MB together', {
     body: withDocuments(2 * MEGABYTE, 2 * MEGABYTE, 1, 1),
-    faults: listed(`size@#/${DOCUMENTS}/2/doc`),
+    violations: listed(`size@#/${DOCUMENTS}/2/doc`),
   }),
   ...Object.entries(TOO_MANY_BYTES).map(([says, body]) =>
     tooLarge('2.1 custom_fields', 'decided: at most 200 kB of JSON beside the documents', says, {
       body,
-      faults: listed('size@#'),
+      violations: listed('size@#'),
     }),
   ),
   tooLarge('8 size limits', 'decided: a registration of 5.9 MB', 'a body of 5,900,001 bytes', {

@@ -4,7 +4,7 @@ import { PHONE_CHANNELS, type Row, rowsOf, type Stand, VERSIONS, type Version } 
 /** The values of all fields, as stands. */
 export const FIELD_STANDS: readonly Stand[] = Object.values(FIELDS)
   .flat()
-  .map(({ row, rule, faults }) => ({ row, rule, kept: faults.length === 0 }));
+  .map(({ row, rule, violations }) => ({ row, rule, kept: violations.length === 0 }));
 
 /** Sections 1, 2.3, 2.4, 4 and 7, of an account. */
 function ofAccounts(version: Version): Row[] {

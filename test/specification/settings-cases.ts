@@ -76,7 +76,9 @@ const WITH_CAPTCHA: PartWithSettings = {
           }),
         ),
         ofError(
-          error(operation, '400 validation_failed', 'no captcha-token', { faults: listed('required@captcha-token') }),
+          error(operation, '400 validation_failed', 'no captcha-token', {
+            violations: listed('required@captcha-token'),
+          }),
         ),
       ],
     },

@@ -1,6 +1,6 @@
 /**
  * The specification as a table: rows (`rows.ts`), values of fields (`fixed-fields.ts`, `form-fields.ts`,
- * `account-fields.ts`), requests with several errors (`many-faults.ts`), and cases over HTTP
+ * `account-fields.ts`), requests with several errors (`several-errors.ts`), and cases over HTTP
  * (`*-cases.ts`, `*-errors.ts`).
  *
  * To add a row or a value:
@@ -40,7 +40,7 @@ export interface Row {
 }
 
 /** Where something is wrong with a request, and which rule it breaks. */
-export type Fault = { rule: string } & ({ pointer: string } | { parameter: string } | { header: string });
+export type Violation = { rule: string } & ({ pointer: string } | { parameter: string } | { header: string });
 
 /** The differences of a request from a good one. */
 export interface Change {
@@ -55,8 +55,8 @@ export interface Change {
 export interface RuleCase extends Change {
   /** The request, in words. */
   says: string;
-  /** All faults that are to be listed; none: the request is accepted. */
-  faults: readonly Fault[];
+  /** All violations that are to be listed; none: the request is accepted. */
+  violations: readonly Violation[];
   /** The countries whose numbers get messages, if not all of them. */
   served?: readonly string[];
 }
@@ -109,17 +109,20 @@ export function spelled(number: string): Named {
  * A value that breaks rules: the words of all of them, each followed by `@` and the place below the field, if it
  * differs.
  */
-export type Bad = readonly [value: unknown, ...faults: string[]];
+export type Bad = readonly [value: unknown, ...violations: string[]];
 
 /** Several values that break the same rule. */
-export function each(fault: string, ...values: unknown[]): Bad[] {
-  return values.map((value) => [value, fault]);
+export function each(violation: string, ...values: unknown[]): Bad[] {
+  return values.map((value) => [value, violation]);
 }
 
 /** A limit and its figure: the value of that size is accepted, and the next larger one breaks the rule. */
-export function limit(most: number, make: (size: number) => unknown, ...faults: string[]) {
+export function limit(most: number, make: (size: number) => unknown, ...violations: string[]) {
   const ofSize = (size: number) => named(`${size} of at most ${most}`, make(size));
-  return { good: [ofSize(most)], bad: [[ofSize(most + 1), ...(faults.length === 0 ? ['length'] : faults)] as Bad] };
+  return {
+    good: [ofSize(most)],
+    bad: [[ofSize(most + 1), ...(violations.length === 0 ? ['length'] : violations)] as Bad],
+  };
 }
 
 const WRONG_TYPES = {
@@ -145,10 +148,10 @@ export interface Field {
   values?: Readonly<Record<string, { good?: readonly unknown[]; bad?: readonly Bad[] }>>;
 }
 
-/** Faults by their words: `format@#/email`, `length@user_id` of a path, `format@Idempotency-Key` of a header. */
-export function listed(...faults: string[]): Fault[] {
-  return faults.map((fault) => {
-    const [rule = '', place = ''] = fault.split('@');
+/** Violations by their words: `format@#/email`, `length@user_id` of a path, `format@Idempotency-Key` of a header. */
+export function listed(...violations: string[]): Violation[] {
+  return violations.map((violation) => {
+    const [rule = '', place = ''] = violation.split('@');
     if (place.startsWith('#')) return { pointer: place, rule };
     return /^[a-z_]+$/.test(place) ? { parameter: place, rule } : { header: place, rule };
   });
@@ -158,14 +161,14 @@ export function listed(...faults: string[]): Fault[] {
 export function fieldCases(field: Field): FieldCase[] {
   const { row, operation, at, type, required, values = {} } = field;
   const carried = field.carried ?? ((value) => ({ [at]: value }));
-  const make = (rule: string, value: unknown, faults: readonly string[]): FieldCase => ({
+  const make = (rule: string, value: unknown, violations: readonly string[]): FieldCase => ({
     row,
     rule,
     says: inWords(value),
     operation,
     body: carried(value instanceof Named ? value.value : value),
     ...(value instanceof ReadAs ? { readAs: { [at]: value.as } } : {}),
-    faults: listed(...faults.map((fault) => fault.replace(/@|$/, `@#/${at}`))),
+    violations: listed(...violations.map((violation) => violation.replace(/@|$/, `@#/${at}`))),
   });
 
   const ofType = type === undefined ? [] : WRONG_TYPES[type].map((value) => make(type, value, ['type']));
@@ -177,7 +180,7 @@ export function fieldCases(field: Field): FieldCase[] {
   ];
   const ofValues = Object.entries(values).flatMap(([rule, { good = [], bad = [] }]) => [
     ...good.map((value) => make(rule, value, [])),
-    ...bad.map(([value, ...faults]) => make(rule, value, faults)),
+    ...bad.map(([value, ...violations]) => make(rule, value, violations)),
   ]);
   return [...ofType, ...presence, ...ofValues];
 }

@@ -1,6 +1,6 @@
 import type { PendingRegistration } from '../../lib/records/registrations.ts';
 
-/** A registration by e-mail, as it is kept. */
+/** A registration by email, as it is kept. */
 export function registrationRecord(
   registration_id: string,
   address = 'bob@example.com',

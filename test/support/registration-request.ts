@@ -18,11 +18,11 @@ export const phone = { country_code: '44', number: '07400 123456' };
 export const parse = async (body: unknown) => v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), body);
 
 /** The violations of a body, in a deployment that serves these countries. */
-export async function faultsOf(body: unknown, served: ServedCountries = [ALL_COUNTRIES]) {
+export async function violationsOf(body: unknown, served: ServedCountries = [ALL_COUNTRIES]) {
   const result = await v.safeParseAsync(registrationRequestSchema(served), body);
   return result.success ? [] : listViolations(result.issues);
 }
 
 export async function rulesOf(body: unknown, served?: ServedCountries): Promise<string[]> {
-  return (await faultsOf(body, served)).map(({ pointer, rule }) => `${pointer} ${rule}`);
+  return (await violationsOf(body, served)).map(({ pointer, rule }) => `${pointer} ${rule}`);
 }

@@ -137,13 +137,16 @@ function List(props) {
   `;
 }
 
-/** What connects a control with its label and its errors. @param {string} pointer @param {FieldError[]} errors */
+/**
+ * The attributes that connect a control with its label and its errors. @param {string} pointer @param {FieldError[]}
+ * errors
+ */
 function state(pointer, errors) {
   const isInvalid = errors.some((error) => matchesPlace(error, pointer));
   return { id: pointer, ...(isInvalid && { 'aria-invalid': 'true', 'aria-describedby': `${pointer}-error` }) };
 }
 
-/** True of an error at this pointer or within it. @param {FieldError} error @param {string} place */
+/** Whether an error is at this pointer or below it. @param {FieldError} error @param {string} place */
 export function matchesPlace({ pointer }, place) {
   return pointer === place || pointer?.startsWith(`${place}/`) === true;
 }

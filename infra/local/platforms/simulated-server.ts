@@ -7,7 +7,7 @@ import { AccountStore } from './account-store.ts';
 /** The delay of a slow or late server whose fault names none, in milliseconds. */
 const ACTING_LATE_MS = 1_000;
 
-/** A return code in no list: the fault `retcode` with it carries the command out. */
+/** A return code that is on no list: the fault `retcode` with it carries the command out. */
 export const UNDOCUMENTED_CODE = 9_999;
 
 /** A simulated trading server that listens on 127.0.0.1 and speaks its real protocol. */
@@ -37,7 +37,7 @@ interface Command<R> {
   answer(reply: R): unknown;
   /** The reply that the fault `throttled`, `refused` or `retcode` is. */
   refusal(fault: Fault): R;
-  /** Sends what makes no sense. */
+  /** Sends garbage. */
   garbage(): unknown;
   /** Ends the connection. */
   end(ending: NonNullable<Fault['ending']> | 'dropped'): void;

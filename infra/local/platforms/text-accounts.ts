@@ -12,11 +12,11 @@ export interface TextServerOptions {
   /** In which names are shown; the server itself only knows bytes. */
   codePage?: string;
   firstLogin?: number;
-  /** Client addresses that are listened to; absent: any. */
+  /** Client addresses that are admitted; absent: any. */
   allowedAddresses?: string[];
   /** How long the plug-in makes one `IP=` wait between two accounts. */
   floodSeconds?: number;
-  /** How the gateway answers `WCHKACCOUNT` and of `WCHECKPASS`; absent: it supports both. */
+  /** How the gateway answers `WCHKACCOUNT` and `WCHECKPASS`; absent: it supports both. */
   accountCheck?: Question;
   passwordCheck?: Question;
   /** How many bytes of an answer go out in one packet. */
@@ -40,7 +40,7 @@ const DETAILS = {
   ...{ COUNTRY: 32, STATE: 256, CITY: 256, ADDRESS: 256, ZIPCODE: 256, ID: 256, STATUS: 256, AGENT: 256 },
   ...{ PHONE: 32, PHONE_PASSWORD: 256, SEND_REPORTS: 256 },
 };
-/** All that it takes. A new key is refused, so that no test passes without its effect. */
+/** All keys that it accepts. It refuses a new one, so that no test passes without its effect. */
 const KEYS = new Set([
   ...['MASTER', 'IP', 'GROUP', 'LOGIN', 'NAME', 'PASSWORD', 'INVESTOR', 'EMAIL', 'COMMENT', 'LEVERAGE', 'READONLY'],
   ...['DEPOSIT', 'BALANCE', 'BALCOMMENT'],
@@ -85,7 +85,7 @@ export class TextAccounts {
     return UNKNOWN_COMMAND;
   }
 
-  /** The plug-in: groups by index, every login its own, one `invalid data` for most faults. */
+  /** The plug-in: groups by index, every login its own, one `invalid data` for most errors. */
   #register(command: string): Reply {
     if (cut(find(command, 'MASTER='), SIZES.other) !== this.#options.master) return error('invalid data');
     const ip = cut(find(command, 'IP='), SIZES.other);
@@ -104,7 +104,7 @@ export class TextAccounts {
     return this.#add({ ...account, login: 0, readonly: false, balance: group.name.startsWith('demo') ? deposit : 0 });
   }
 
-  /** The gateway: groups by name, the login and the read-only flag read, an error for each fault. */
+  /** The gateway: groups by name, the login and the read-only flag read, an error text for each error. */
   #create(command: string): Reply {
     const name = this.#decode(find(command, 'GROUP=') ?? '', SIZES.group);
     const group = this.#options.groups.find((candidate) => candidate.name === name);
@@ -194,7 +194,10 @@ function integer(text: string | undefined): number {
   return Number(/^\s*[+-]?\d+/.exec(text ?? '')?.[0] ?? 0);
 }
 
-/** Fewer than five characters, or only one of lower case, upper case, digits; any other character makes up for one. */
+/**
+ * Fewer than five characters, or only one of lower case, upper case, digits; any other character counts for a missing
+ * kind.
+ */
 function isSimple(password: string, minLength = 5): boolean {
   const classes = [/[a-z]/, /[A-Z]/, /\d/].filter((one) => one.test(password)).length;
   return password.length < Math.max(5, minLength) || (classes < 2 && !/[^A-Za-z\d]/.test(password));

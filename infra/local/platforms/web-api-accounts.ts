@@ -8,7 +8,7 @@ import type { SimulatedGroup } from './simulated-server.ts';
 export interface ManagerRights {
   openAccounts?: boolean;
   changeBalances?: boolean;
-  /** `names`: of an account's personal data the name is shown, and nothing else, its comment neither. */
+  /** `names`: of an account's personal data only the name is shown, and no comment. */
   personalData?: boolean | 'names';
   /** False: it may not read its own record with its rights. */
   ownRecord?: boolean;
@@ -196,7 +196,7 @@ export class WebApiAccounts {
   }
 }
 
-/** The texts of the return codes that this server has. Others are asked for as a fault. */
+/** The texts of the return codes that this server has. A fault can name others. */
 const RETCODES: Record<number, string> = {
   0: 'Done',
   3: 'Invalid parameters',

@@ -10,7 +10,7 @@ export interface Caller {
   readonly rights?: readonly Right[];
 }
 
-/** Who there is, by access key. */
+/** The callers by access key. */
 export type Callers = ReadonlyMap<string, Caller>;
 
 /** A unique access key in AWS's format. */
@@ -26,7 +26,7 @@ export interface ObservedCall {
   by: string[];
 }
 
-/** One call for each set of rights that ever allowed one, in this process: the rights that a test run has used. */
+/** One call for each set of rights that allowed a call in this process: the rights that a test run has used. */
 export const observedCalls = new Map<string, ObservedCall>();
 
 /** @returns AWS's sentence about the first right that is missing; undefined: the call may be made */
@@ -52,7 +52,7 @@ function sentence(name: string, { action, resource }: Need): string {
 const running = new AsyncLocalStorage<string>();
 
 /**
- * Does work as a function of this name. Lambda gives each function an environment of its own; here all functions share
+ * Runs work as a function of this name. Lambda gives each function an environment of its own; here all functions share
  * one process, so its credentials depend on the function that asks for them.
  */
 export function runAsFunction<T>(name: string, work: () => T): T {

@@ -25,7 +25,7 @@ export interface Right {
 }
 
 /**
- * The rights of a policy, each apart, so that a call shows which of them it needs.
+ * The rights of a policy, each separately, so that a call shows which of them it needs.
  * @throws Error at a statement that is more than allowed actions, resources, and the conditions below
  */
 export function parseRights(principal: string, statements: readonly Statement[]): Right[] {

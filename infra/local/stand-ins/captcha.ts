@@ -3,7 +3,7 @@ import type { CaptchaSettings } from '../../../lib/validators/deployment.ts';
 import { type Answer, type Call, json, ServiceError, type StandInOptions, serve } from './stand-in.ts';
 
 export interface CaptchaOptions extends Pick<StandInOptions, 'faults'> {
-  /** The secret key that the deployment shows. */
+  /** The secret key that the deployment sends. */
   secret: string;
   settings: CaptchaSettings;
 }
@@ -18,7 +18,7 @@ interface Solved {
 
 export type Captcha = Awaited<ReturnType<typeof startCaptcha>>;
 
-/** How long a token can be shown; every provider takes it once. */
+/** How long a token is valid; every provider accepts it once. */
 const TOKEN_MS = 120_000;
 
 /** The check of tokens that Turnstile, hCaptcha and reCAPTCHA share: a form in, JSON out. */

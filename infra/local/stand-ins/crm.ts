@@ -23,15 +23,15 @@ interface ReceivedMessage {
 }
 
 export interface CrmOptions extends Pick<StandInOptions, 'faults'> {
-  /** With one of which a message must be signed. */
+  /** A message must be signed with one of them. */
   keys: () => SigningKeys;
 }
 
 export type CrmStandIn = Awaited<ReturnType<typeof startCrm>>;
 
 /**
- * The broker's CRM: accepts signed events, and makes a client of each confirmed registration whose email address is not
- * a client's yet. A message that comes again gets the same answer.
+ * The broker's CRM: accepts signed events, and makes a client of each confirmed registration whose email address is
+ * not a client's yet. A repeated message gets the same answer.
  */
 export async function startCrm({ keys, faults }: CrmOptions) {
   const messages = new Map<string, ReceivedMessage>();

@@ -38,7 +38,7 @@ export function downtime(server: Server, faults: Faults): { check(): void; stop(
   }
 
   function reopen(error: NodeJS.ErrnoException): void {
-    // An outgoing connection may sit on the port for a moment.
+    // An outgoing connection may occupy the port for a moment.
     if (error.code === 'EADDRINUSE' && open && !stopped) setTimeout(() => server.listen(port, address), 20);
   }
 

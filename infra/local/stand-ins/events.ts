@@ -5,9 +5,9 @@ import { jsonService, operation, parseObject } from './protocols.ts';
 import { requestId, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface EventsOptions extends Omit<StandInOptions, 'record'> {
-  /** Buses that there are, by name. */
+  /** The existing buses, by name. */
   buses: string[];
-  /** Called with every event that a bus took on. */
+  /** Called with every event that a bus accepted. */
   deliver: (event: BusEvent) => void;
 }
 

@@ -6,7 +6,7 @@ import { element, xml } from './protocols.ts';
 import { type Answer, type Call, ServiceError, type StandInOptions, serve } from './stand-in.ts';
 
 export interface S3Options extends Omit<StandInOptions, 'record'> {
-  /** Buckets that there are. */
+  /** The existing buckets. */
   buckets: string[];
   /** True: every new object is scanned for malware. */
   scanned?: boolean;
@@ -25,7 +25,7 @@ export type S3StandIn = Awaited<ReturnType<typeof startS3>>;
 
 const MAX_METADATA_BYTES = 2_048;
 const SCAN_MS = 100;
-/** The text of the test file that every scanner takes for malware. */
+/** The text of the test file that every scanner recognizes as malware. */
 const EICAR = 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE';
 /** Letters of any script, digits, spaces and some signs. */
 const TAG_KEY = /^(?!aws:)[\p{L}\p{N}\p{Z}+\-=._:/@]{1,128}$/u;
@@ -91,7 +91,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     return { status: 200, headers: { etag: `"${createHash('md5').update(body).digest('hex')}"` }, body: '' };
   }
 
-  /** As Amazon GuardDuty does: the verdict comes to the tags that there are. */
+  /** As Amazon GuardDuty does: the verdict is added to the existing tags. */
   function scan(name: string): void {
     const object = objects.get(name);
     if (object !== undefined) object.tags[SCAN_TAG] = object.body.includes(EICAR) ? 'THREATS_FOUND' : CLEAN_VERDICT;
@@ -164,7 +164,7 @@ function readMetadata(headers: Call['headers']): Record<string, string> {
   return metadata;
 }
 
-/** @throws ServiceError for a tag that S3 does not take */
+/** @throws ServiceError for a tag that S3 does not accept */
 function checkedTags(tags: readonly [key: string, value: string][]): Record<string, string> {
   if (tags.every(([key, value]) => TAG_KEY.test(key) && TAG_VALUE.test(value))) return Object.fromEntries(tags);
   throw new ServiceError('InvalidTag', 'The TagKey or TagValue you have provided is invalid');

@@ -6,7 +6,7 @@ import { type Call, requestId, ServiceError, type StandIn, type StandInOptions, 
 export interface SesOptions extends StandInOptions {
   /** Identities (addresses or domains) that mails may be sent from. */
   verified: string[];
-  /** Configuration sets that there are. */
+  /** The existing configuration sets. */
   configurationSets?: string[];
 }
 
@@ -83,7 +83,7 @@ function readMail(form: URLSearchParams) {
   };
 }
 
-/** @throws ServiceError for what SES does not take */
+/** @throws ServiceError for input that SES does not accept */
 function checkMail({ sender, to, replyTo, subject, text, html, tags }: Mail): void {
   if (sender === '' || subject === '') {
     throw new ServiceError('ValidationError', '1 validation error detected: Member must not be null');

@@ -2,7 +2,7 @@ import { list, parseObject, queryService } from './protocols.ts';
 import { requestId, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface SnsOptions extends StandInOptions {
-  /** Topics that there are, by ARN. */
+  /** The existing topics, by ARN. */
   topics?: string[];
   /** Numbers whose owners want no messages, in E.164. */
   optedOut?: string[];

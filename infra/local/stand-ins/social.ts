@@ -100,7 +100,7 @@ export function startSocial({ record, ...options }: SocialOptions): Promise<Stan
 }
 
 /**
- * The message as the template makes it, in English; undefined when the template does not exist or asks for other
+ * The message as the template makes it, in English; undefined when the template does not exist or has other
  * parameters.
  */
 function rendered({ name, components: [body, button] }: Template, options: Omit<SocialOptions, 'record'>) {

@@ -11,7 +11,7 @@ export interface StandInOptions {
   faults: Faults;
   /** The callers and their rights; absent: everything is allowed. */
   callers?: Callers | undefined;
-  /** Called with every message that the service took on. */
+  /** Called with every message that the service accepted. */
   record: (entry: OutboxEntry) => void;
 }
 
@@ -82,7 +82,7 @@ interface Signed {
   denied: string;
 }
 
-/** Serves a service over HTTP, with the faults that were asked for. */
+/** Serves a service over HTTP, with the requested faults. */
 export async function serve(service: Service, { faults, callers }: Omit<StandInOptions, 'record'>) {
   const closing = new AbortController();
   let requests = 0;
@@ -91,7 +91,7 @@ export async function serve(service: Service, { faults, callers }: Omit<StandInO
   const server = createServer(
     LIKE_AWS,
     refuseForeign((request, response) => {
-      // Tests move the clock of the functions alone, and a client that sees two times repeats a refused call.
+      // Tests move only the clock of the functions, and a client that sees two different times retries a refused call.
       response.sendDate = false;
       work(request)
         .then((answer) => {
@@ -126,7 +126,7 @@ export async function serve(service: Service, { faults, callers }: Omit<StandInO
     }
   }
 
-  /** @throws ServiceError if the caller is unknown or has not the right */
+  /** @throws ServiceError if the caller is unknown or lacks the right */
   function admit(request: IncomingMessage, call: Call, { name, needs, denied }: Signed): void {
     const caller = findCaller(request, name, callers);
     if (caller === undefined) throw new ServiceError('UnrecognizedClientException', undefined, 403);

@@ -6,7 +6,7 @@ import { requestId, ServiceError, type StandIn, type StandInOptions, serve } fro
 export interface VoiceOptions extends StandInOptions {
   /** Numbers or pools that can call. */
   originationIdentities: string[];
-  /** Protect configurations that there are. */
+  /** The existing protect configurations. */
   protectConfigurations?: string[];
   /** Numbers whose owners want no calls, in E.164. */
   optedOut?: string[];
@@ -139,8 +139,8 @@ const PAUSE = '<break time="(?:\\d{1,4}ms|\\ds)"/>';
 const DIGITS = new RegExp(`${DIGIT}(?:${PAUSE}${DIGIT})*`, 'g');
 
 /**
- * The spoken text of the SSML that the service makes: pauses as spaces, spelled digits as one number. Amazon Polly takes
- * more. @returns undefined for other tags, and for markup that is not escaped
+ * The spoken text of the SSML that the service makes: pauses as spaces, spelled digits as one number. Amazon Polly
+ * supports more. @returns undefined for other tags, and for markup that is not escaped
  */
 export function spokenText(ssml: string): string | undefined {
   const [, content] = /^<speak>(.*)<\/speak>$/s.exec(ssml) ?? [];

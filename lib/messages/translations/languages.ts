@@ -46,7 +46,7 @@ function isLanguage(tag: string): tag is Language {
 
 const loaded = new Map<Language, Promise<{ translation: Translation }>>();
 
-/** @param tag BCP 47, as asked for */
+/** @param tag BCP 47, as requested */
 export async function findTranslation(tag: string | undefined): Promise<Translation> {
   const language = pickLanguage(tag);
   const file = loaded.get(language) ?? FILES[language]();

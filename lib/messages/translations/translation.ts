@@ -36,7 +36,7 @@ export interface Translation {
   /**
    * Wordings from the fullest to the shortest: the first that fits one part is sent. Those of languages in Latin script
    * keep to the letters of GSM 03.38 (160 characters) where the language can be written well with them; all others have
-   * 70 characters. The last wording must fit beside a name of the longest length.
+   * 70 characters. The last wording must fit next to a name of the longest length.
    */
   sms: {
     code: readonly (Phrase<'brand'> & Phrase<'code'>)[];

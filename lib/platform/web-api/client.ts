@@ -65,7 +65,7 @@ export class WebApiClient {
     }
   }
 
-  /** Waits for running commands, then ends the session politely. A later command opens a new session. */
+  /** Waits for running commands, then logs out. A later command opens a new session. */
   close(): Promise<void> {
     return this.#runExclusive(undefined, async () => {
       this.#closed = true;

@@ -50,16 +50,12 @@ describe('The command', () => {
     [['form', 'NOTTHERE'], 1, 'There is no form with this id in the local service.\n'],
     [['check', 'nothing'], 1, 'There is no connection nothing in the local service.\n'],
     [['operation', 'nothing'], 1, 'No operation nothing is open; 0 operations are.\n'],
-    [
-      ['restore', 'limits', '--from', 'x'],
-      1,
-      'The limits are not restored: their windows begin again by themselves.\n',
-    ],
+    [['restore', 'limits', '--from', 'x'], 1, 'The limits are not restored: their windows start again.\n'],
     [['restore', 'accounts', '--from', 'nothing'], 1, 'There is no such table in this account and region.\n'],
     [['forget', '+44'], 2, ADDRESS],
     [['forget', '123'], 2, ADDRESS],
     [['registration', 'nobody'], 2, ADDRESS],
-    [['registration', '+447400123488', '--unsuppress'], 2, '--unsuppress takes an email address'],
+    [['registration', '+447400123488', '--unsuppress'], 2, '--unsuppress removes an email address'],
     [['highest-login', { connections: {} }, 'x'], 1, 'has no connection x that can be called.\n'],
     [['highest-login', [null], 'x'], 1, 'has no connection x that can be called.\n'],
   ])('finds nothing to do for %j, and says so', async (args, code, sentence) => {

@@ -11,7 +11,7 @@ const SECRETS = {
   'platform/tp4-gw-1': { master: 'x' },
 };
 
-async function faultsOf(content: unknown): Promise<string[]> {
+async function errorsOf(content: unknown): Promise<string[]> {
   try {
     await parseCrmFile(typeof content === 'string' ? content : JSON.stringify(content));
     return [];
@@ -47,7 +47,7 @@ describe('a CRM file', () => {
   });
 
   it('may begin with a byte order mark', async () => {
-    expect(await faultsOf('\uFEFF{}')).toEqual([]);
+    expect(await errorsOf('\uFEFF{}')).toEqual([]);
   });
 
   it.each([
@@ -59,8 +59,8 @@ describe('a CRM file', () => {
     ['{"clients": {}}', 'clients: must be an array'],
     ['{"clients": [7]}', 'clients[0]: must be an object'],
     ['{"local_secrets": []}', 'local_secrets: must be an object'],
-  ])('that is %j is refused: %s', async (text, fault) => {
-    expect(await faultsOf(text)).toEqual([fault]);
+  ])('that is %j is refused: %s', async (text, error) => {
+    expect(await errorsOf(text)).toEqual([error]);
   });
 
   const RANGE = 'must hold at least 1000 logins: choose a range such as';
@@ -70,7 +70,7 @@ describe('a CRM file', () => {
    * alone; these are the kinds of places, and the rules of this file.
    */
   it.each<[record: string, change: object, place: string, rule: string]>([
-    ['clients[0]', { email: 'ann' }, '.email', 'must be an e-mail address'],
+    ['clients[0]', { email: 'ann' }, '.email', 'must be an email address'],
     ['clients[0]', { id: 'SHORT' }, '.id', 'must be 8 characters'],
     ['clients[0]', { phone: { country_code: '44', number: '1' } }, '.phone', 'must be a valid phone number'],
     ['clients[0]', { phone: { country_code: '44' } }, '.phone.number', 'is required'],
@@ -96,8 +96,8 @@ describe('a CRM file', () => {
     ['connections[1]', { code_page: 'windows-9999' }, '.code_page', 'is not a known encoding'],
   ])('is refused, place and rule named: $0$2 $3', async (record, change, place, rule) => {
     const [, kind = '', index] = /^(\w+)\[(\d)\]$/.exec(record) ?? [];
-    const faults = await faultsOf(changed(kind as CrmKind, Number(index), change));
-    expect(faults).toEqual([expect.stringContaining(`${record}${place}: ${rule}`)]);
+    const errors = await errorsOf(changed(kind as CrmKind, Number(index), change));
+    expect(errors).toEqual([expect.stringContaining(`${record}${place}: ${rule}`)]);
   });
 
   it.each([
@@ -107,8 +107,8 @@ describe('a CRM file', () => {
       { id: 'CLIENT02', email: 'b@example.com', name: 'B', referral_code: 'REFANN01' },
       'clients[1].referral_code: is the same as clients[0].referral_code',
     ],
-  ])('has no two clients of one id, e-mail address or referral code: $1', async (client, fault) => {
-    expect(await faultsOf(changed('clients', 1, client))).toEqual([fault]);
+  ])('has no two clients of one id, email address or referral code: $1', async (client, error) => {
+    expect(await errorsOf(changed('clients', 1, client))).toEqual([error]);
   });
 
   it.each([
@@ -123,20 +123,20 @@ describe('a CRM file', () => {
       { ...first, host: owner, logins: { from: 500_000, to: 599_999 } },
       { ...first, id: 'tp5-live-2', host, logins },
     ];
-    expect(await faultsOf({ connections })).toEqual(
+    expect(await errorsOf({ connections })).toEqual(
       refused ? ['connections[1].logins: has logins of connections[0].logins, which is on the same host'] : [],
     );
   });
 
   it('may have two clients of one phone number', async () => {
     const phone = { country_code: '+44', number: '07400 123456' };
-    expect(await faultsOf(changed('clients', 1, { id: 'CLIENT02', email: 'b@example.com', name: 'B', phone }))).toEqual(
+    expect(await errorsOf(changed('clients', 1, { id: 'CLIENT02', email: 'b@example.com', name: 'B', phone }))).toEqual(
       [],
     );
   });
 
-  it('has all its faults listed at once, those between records too', async () => {
-    const faults = await faultsOf({
+  it('has all its errors listed at once, those between records too', async () => {
+    const errors = await errorsOf({
       clients: [
         { id: 'CLIENT01', email: 'a@example.com', name: 'A' },
         { id: 'CLIENT02', email: 'nonsense', name: 'B', shoe_size: 7, hat: 8 },
@@ -146,7 +146,7 @@ describe('a CRM file', () => {
       connections: [{}],
       unknown: 1,
     });
-    expect(faults).toEqual(
+    expect(errors).toEqual(
       expect.arrayContaining([
         'clients[2].name: is required',
         'clients[3].id: is the same as clients[0].id',
@@ -155,16 +155,16 @@ describe('a CRM file', () => {
         'unknown: is not known',
       ]),
     );
-    expect(faults.filter((fault) => fault.startsWith('clients[1]'))).toEqual([
-      'clients[1].email: must be an e-mail address',
+    expect(errors.filter((error) => error.startsWith('clients[1]'))).toEqual([
+      'clients[1].email: must be an email address',
       'clients[1].shoe_size: is not known',
       'clients[1].hat: is not known',
     ]);
   });
 
-  it('is never quoted in a fault', async () => {
+  it('is never quoted in a error', async () => {
     const secret = 'S3cr3t-Value';
-    const faults = await faultsOf({
+    const errors = await errorsOf({
       clients: [
         {
           id: secret,
@@ -180,8 +180,8 @@ describe('a CRM file', () => {
         { protocol: 'web-api', platform: secret, demo: secret },
       ],
     });
-    expect(faults.length).toBeGreaterThan(5);
-    expect(faults.join('\n')).not.toContain(secret);
+    expect(errors.length).toBeGreaterThan(5);
+    expect(errors.join('\n')).not.toContain(secret);
   });
 });
 
@@ -222,6 +222,6 @@ describe('local secrets', () => {
 
 describe('the demo records', () => {
   it('are a valid CRM file', async () => {
-    expect(await faultsOf(DEMO_RECORDS)).toEqual([]);
+    expect(await errorsOf(DEMO_RECORDS)).toEqual([]);
   });
 });

@@ -48,15 +48,15 @@ describe('the items of the table', () => {
 
   it('name the id that differs from the key', () => {
     const record = { id: 'CLIENT01', email: 'ann@example.com', name: 'Ann' };
-    const { records, faults } = parseItems([{ pk: 'client#CLIENT07', record }]);
+    const { records, errors } = parseItems([{ pk: 'client#CLIENT07', record }]);
     expect(records.clients).toEqual([]);
-    expect(faults).toEqual([{ path: 'client#CLIENT07.id', rule: 'must be the id in the key' }]);
+    expect(errors).toEqual([{ path: 'client#CLIENT07.id', rule: 'must be the id in the key' }]);
   });
 
-  it('name the faults of a damaged record, and leave it out', () => {
-    const { records, faults } = parseItems([{ pk: 'client#CLIENT01', record: { id: 'CLIENT01', name: 'x' } }]);
+  it('name the errors of a damaged record, and leave it out', () => {
+    const { records, errors } = parseItems([{ pk: 'client#CLIENT01', record: { id: 'CLIENT01', name: 'x' } }]);
     expect(records.clients).toEqual([]);
-    expect(faults).toEqual([{ path: 'client#CLIENT01.email', rule: 'is required' }]);
+    expect(errors).toEqual([{ path: 'client#CLIENT01.email', rule: 'is required' }]);
   });
 });
 

@@ -214,7 +214,7 @@ describe('npm run crm -- settle', () => {
     [[], 'Say what was found: --login N, --none or --deposit.'],
     [['--none', '--deposit'], 'Say what was found: --login N, --none or --deposit.'],
     [['--login', 'x'], '--login takes the login of the account.'],
-    [['--deposit'], 'Nothing says that its deposit is missing.'],
+    [['--deposit'], 'Its deposit is not known to be missing.'],
   ])('called with %j says why it does nothing', async (options, words) => {
     const { id } = await openInVain();
     const { code, reported } = await operators.local('settle', id, ...options);

@@ -85,7 +85,7 @@ describe('npm run crm -- import', () => {
     expect(await operators.table.readAll()).toEqual(before);
   });
 
-  it('writes nothing when one record is wrong, and lists every fault', async () => {
+  it('writes nothing when one record is wrong, and lists every error', async () => {
     const before = await operators.table.readAll();
     const file = await operators.fileOf({
       clients: [NEW_CLIENT, { id: 'CLIENT98', email: 'nonsense', name: 'X' }],
@@ -93,13 +93,13 @@ describe('npm run crm -- import', () => {
     });
     const { code, reported } = await operators.local('import', file);
     expect(code).toBe(1);
-    expect(reported).toContain(`${file} has 3 faults; nothing was written:`);
-    for (const fault of ['clients[1].email: must', 'forms[0].id: must', 'forms[0].fields: is'])
-      expect(reported).toContain(fault);
+    expect(reported).toContain(`${file} has 3 errors; nothing was written:`);
+    for (const error of ['clients[1].email: must', 'forms[0].id: must', 'forms[0].fields: is'])
+      expect(reported).toContain(error);
     expect(await operators.table.readAll()).toEqual(before);
   });
 
-  it("refuses an e-mail address or a referral code that is another client's in the table", async () => {
+  it("refuses an email address or a referral code that is another client's in the table", async () => {
     const taken = { ...NEW_CLIENT, email: 'ANN@example.com', referral_code: 'REFANN01' };
     const { code, reported } = await operators.local('import', { clients: [taken] });
     expect(code).toBe(1);
@@ -149,7 +149,7 @@ describe('npm run crm -- import', () => {
   it.each([
     [{ id: 'CLIENT01' }, '.email: is required'],
     [null, ': must be an object'],
-  ])('fixes the damaged record %j, and its pointers', async (record, fault) => {
+  ])('fixes the damaged record %j, and its pointers', async (record, error) => {
     await operators.table.write([
       { put: { pk: 'client#CLIENT01', record } },
       // Many programs write a list as a set.
@@ -159,7 +159,7 @@ describe('npm run crm -- import', () => {
     expect(await operators.local('import', file, '--dry-run')).toMatchObject({ code: 0 });
     const { code, reported } = await operators.local('import', file);
     expect(code).toBe(0);
-    expect(reported).toContain(`Damaged in the local service, and skipped: client#CLIENT01${fault}`);
+    expect(reported).toContain(`Damaged in the local service, and skipped: client#CLIENT01${error}`);
     expect(await operators.table.read('client#CLIENT01')).toMatchObject({ record: DEMO_RECORDS.clients[0] });
     expect(await operators.table.read('phone#+447400123456')).toMatchObject({ client_ids: ['CLIENT01'] });
   });
@@ -226,10 +226,10 @@ describe('npm run crm -- put', () => {
     expect(await operators.table.read('client#CLIENT99')).toMatchObject({ record: { name: 'Piped' } });
   });
 
-  it('lists the faults of the record', async () => {
+  it('lists the errors of the record', async () => {
     const { code, reported } = await operators.local('put', 'client', { ...NEW_CLIENT, email: 'x', hat: 1 });
     expect(code).toBe(1);
-    expect(reported).toContain('\n  email: must be an e-mail address\n');
+    expect(reported).toContain('\n  email: must be an email address\n');
     expect(reported).toContain('\n  hat: is not known\n');
   });
 });

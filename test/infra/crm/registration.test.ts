@@ -57,7 +57,9 @@ describe('npm run crm -- registration', () => {
     expect(shown.out).toMatch(
       new RegExp(`${email}, BOUNCE since ${TIME}\\. SES accepts emails to it and delivers none`),
     );
-    expect((await operators.local('registration', typed, '--unsuppress')).out).toContain('It is off the list now.');
+    expect((await operators.local('registration', typed, '--unsuppress')).out).toContain(
+      'It was removed from the list.',
+    );
     expect((await operators.local('registration', typed)).out).toContain('Suppression list of SES: not on it.');
   });
 

@@ -9,7 +9,7 @@ const operators = new Operators();
 
 describe('npm run crm -- check', () => {
   const MAY = 'rights: may open accounts, see personal data, change balances';
-  const UNSEEN = 'rights: cannot be seen: the protocol has no word for them';
+  const UNSEEN = 'rights: cannot be seen: the protocol has no command for them';
   it.each([
     ['tp5-live-1', [MAY, 'logins: 500000 to 599999: 0 of 100000 logins are taken']],
     ['tp5-demo-1', [MAY, 'logins: 600000 to 699999: 0 of 100000 logins are taken']],

@@ -67,9 +67,9 @@ it.each([
   [['channels=email,sms'], 'phone.countries: is required by the channel sms'],
   [['senderAdress=x@acme.example'], 'senderAdress: is no setting'],
   [['a.b.c=1'], 'a: is no setting'],
-])('%j is not written, and every error is reported', (args, fault) => {
+])('%j is not written, and every error is reported', (args, error) => {
   const { change, text } = cdkJson();
-  expect(change(...args)).toMatchObject({ code: 1, told: expect.stringContaining(fault) });
+  expect(change(...args)).toMatchObject({ code: 1, told: expect.stringContaining(error) });
   expect(JSON.parse(text())).toEqual(BEFORE);
 });
 

@@ -23,7 +23,7 @@ describe('A trading server', () => {
   it('works with the right secret, a login, the needed rights, and room in its range', async () => {
     const area = 'trading server';
     expect(await found({})).toEqual([
-      { area, subject: 'tp5-live-1', state: 'works', detail: 'lets us in' },
+      { area, subject: 'tp5-live-1', state: 'works', detail: 'accepts our login' },
       {
         area,
         subject: 'tp5-live-1 rights',
@@ -96,7 +96,7 @@ describe('A trading server', () => {
   it('whose protocol has no command for rights is reported', async () => {
     const [, ...rest] = await reported({ rights: unknown }, GATEWAY);
     expect(rest).toMatchObject([
-      { subject: 'tp4-gw-1 rights', state: 'warning', detail: 'cannot be seen: the protocol has no word for them' },
+      { subject: 'tp4-gw-1 rights', state: 'warning', detail: 'cannot be seen: the protocol has no command for them' },
       { subject: 'tp4-gw-1 logins', state: 'works', detail: '700000 to 799999: 3 of 20 logins are taken' },
     ]);
   });

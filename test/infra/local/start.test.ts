@@ -222,7 +222,7 @@ describe('CRM_FILE=crm.json npm start', () => {
     expect(run.url).not.toBe('');
   });
 
-  it('lists all faults of the file', async () => {
+  it('lists all errors of the file', async () => {
     const { connections } = DEMO_RECORDS;
     const file = await fileOf({
       clients: [
@@ -234,8 +234,8 @@ describe('CRM_FILE=crm.json npm start', () => {
     });
     expect(await told({ CRM_FILE: file })).toBe(
       [
-        `CRM_FILE ${file} has 4 faults:`,
-        '  clients[0].email: must be an e-mail address',
+        `CRM_FILE ${file} has 4 errors:`,
+        '  clients[0].email: must be an email address',
         '  forms[0].id: must be 8 characters',
         '  clients[1].phone: must be a valid phone number',
         '  clients[1].id: is the same as clients[0].id',

@@ -72,7 +72,7 @@ it.each([
 });
 
 describe('A client', () => {
-  it('has an e-mail address, an ISO country and 8-character codes', () => {
+  it('has an email address, an ISO country and 8-character codes', () => {
     expect(rulesOf(ClientSchema, { ...client, email: 'ann', country: 'ZZ', id: 'x', referral_code: 'y' })).toEqual([
       '#/id length',
       '#/email format',
@@ -118,28 +118,28 @@ describe('A connection', () => {
 });
 
 describe('The logins of a connection', () => {
-  const faultsOf = (connection: object, logins: unknown) => rulesOf(ConnectionSchema, { ...connection, logins });
+  const violationsOf = (connection: object, logins: unknown) => rulesOf(ConnectionSchema, { ...connection, logins });
 
   it('are required if the protocol names them', () => {
-    expect(faultsOf(LIVE, undefined)).toEqual(['#/logins required']);
-    expect(faultsOf(GATEWAY, [])).toEqual(['#/logins size']);
+    expect(violationsOf(LIVE, undefined)).toEqual(['#/logins required']);
+    expect(violationsOf(GATEWAY, [])).toEqual(['#/logins size']);
   });
 
   it('are ranges of at least 1,000', () => {
-    expect(faultsOf(LIVE, { from: 1, to: 1_000 })).toEqual([]);
-    expect(faultsOf(LIVE, { from: 1, to: 999 })).toEqual(['#/logins size']);
-    expect(faultsOf(GATEWAY, { from: 2_000, to: 1_000 })).toEqual(['#/logins size']);
+    expect(violationsOf(LIVE, { from: 1, to: 1_000 })).toEqual([]);
+    expect(violationsOf(LIVE, { from: 1, to: 999 })).toEqual(['#/logins size']);
+    expect(violationsOf(GATEWAY, { from: 2_000, to: 1_000 })).toEqual(['#/logins size']);
   });
 
   it('are integers from 1 on that the platform can hold', () => {
-    expect(faultsOf(LIVE, { from: 0, to: 10_000.5 })).toEqual(['#/logins/from minimum', '#/logins/to integer']);
-    expect(faultsOf(LIVE, { from: 2 ** 31, to: 2 ** 32 })).toEqual([]);
-    expect(faultsOf(GATEWAY, { from: 1, to: 2 ** 31 })).toEqual(['#/logins/to maximum']);
-    expect(faultsOf(LIVE, { from: 1 })).toEqual(['#/logins type']);
+    expect(violationsOf(LIVE, { from: 0, to: 10_000.5 })).toEqual(['#/logins/from minimum', '#/logins/to integer']);
+    expect(violationsOf(LIVE, { from: 2 ** 31, to: 2 ** 32 })).toEqual([]);
+    expect(violationsOf(GATEWAY, { from: 1, to: 2 ** 31 })).toEqual(['#/logins/to maximum']);
+    expect(violationsOf(LIVE, { from: 1 })).toEqual(['#/logins type']);
   });
 
   it('are not chosen on web-registration, whose server chooses them', () => {
-    expect(faultsOf(PLUG_IN, { from: 1, to: 10_000 })).toEqual(['#/logins unknown_field']);
+    expect(violationsOf(PLUG_IN, { from: 1, to: 10_000 })).toEqual(['#/logins unknown_field']);
   });
 
   const withLogins = (from: number, to: number, changes: object = {}) =>

@@ -24,14 +24,14 @@ describe('A client’s address', () => {
     expect(fake.kept.delivery).toMatchObject({ kind: 'owner_notice' });
   });
 
-  it('is on a phone channel the number: a client’s e-mail address does not keep the code from a stranger’s phone', async () => {
+  it('is on a phone channel the number: a client’s email address does not keep the code from a stranger’s phone', async () => {
     const fake = fakeRegistration({ known: { email: true, phone: false } });
     await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }));
     expect(fake.sent).toMatchObject([{ message: { kind: 'code' } }]);
     expect(fake.kept.delivery).toMatchObject({ kind: 'code', email_taken: true });
   });
 
-  it('is for e-mail the address: a client’s phone does not keep the code from a stranger’s address', async () => {
+  it('is for email the address: a client’s phone does not keep the code from a stranger’s address', async () => {
     const fake = fakeRegistration({ known: { email: false, phone: true } });
     await fake.run(registrationRequest());
     expect(fake.sent).toMatchObject([{ message: { kind: 'code' } }]);

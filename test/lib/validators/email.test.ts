@@ -10,7 +10,7 @@ const rulesOf = (email: unknown) => {
   return result.success ? [] : listViolations(result.issues).map(({ rule }) => rule);
 };
 
-describe('an e-mail address', () => {
+describe('an email address', () => {
   it('is sent with its domain in punycode and its local part as typed', () => {
     expect(asciiEmail('Ann.Lee@MÜNCHEN.de')).toBe('Ann.Lee@xn--mnchen-3ya.de');
     expect(asciiEmail('Ann@Example.com')).toBe('Ann@example.com');

@@ -13,7 +13,7 @@ import {
   text,
 } from '../../../lib/validators/primitives.ts';
 
-const faultsOf = (schema: v.GenericSchema, value: unknown) => {
+const violationsOf = (schema: v.GenericSchema, value: unknown) => {
   const result = v.safeParse(schema, value);
   return result.success ? [] : listViolations(result.issues).map(({ pointer, rule }) => `${pointer} ${rule}`);
 };
@@ -54,7 +54,7 @@ describe('an object of fixed members', () => {
 
   it('names every member it does not know, also those that JavaScript objects inherit', () => {
     const body = JSON.parse('{"a":"","x":1,"constructor":2,"__proto__":3,"toString":4}');
-    expect(faultsOf(schema, body)).toEqual([
+    expect(violationsOf(schema, body)).toEqual([
       '#/x unknown_field',
       '#/constructor unknown_field',
       '#/__proto__ unknown_field',
@@ -63,12 +63,12 @@ describe('an object of fixed members', () => {
   });
 
   it.each([[null], [[]], [['a']], ['text'], [7], [true]])('refuses %j by its type', (value) => {
-    expect(faultsOf(schema, value)).toEqual(['# type']);
+    expect(violationsOf(schema, value)).toEqual(['# type']);
   });
 
   it('distinguishes a missing member (required) from a null (type)', () => {
-    expect(faultsOf(schema, {})).toEqual(['#/a required']);
-    expect(faultsOf(schema, { a: null, b: null })).toEqual(['#/a type', '#/b type']);
+    expect(violationsOf(schema, {})).toEqual(['#/a required']);
+    expect(violationsOf(schema, { a: null, b: null })).toEqual(['#/a type', '#/b type']);
   });
 });
 
@@ -81,17 +81,17 @@ describe('an open object', () => {
   });
 
   it('is not an array', () => {
-    expect(faultsOf(openObject({}), [])).toEqual(['# type']);
+    expect(violationsOf(openObject({}), [])).toEqual(['# type']);
   });
 });
 
 describe('a list', () => {
   it('that is too long is refused before its elements are looked at', () => {
     const schema = boundedList(v.string(), 2);
-    expect(faultsOf(schema, ['a', 'b'])).toEqual([]);
-    expect(faultsOf(schema, [1, 'b'])).toEqual(['#/0 type']);
-    expect(faultsOf(schema, [1, 2, 3])).toEqual(['# too_many']);
-    expect(faultsOf(schema, { 0: 'a' })).toEqual(['# type']);
+    expect(violationsOf(schema, ['a', 'b'])).toEqual([]);
+    expect(violationsOf(schema, [1, 'b'])).toEqual(['#/0 type']);
+    expect(violationsOf(schema, [1, 2, 3])).toEqual(['# too_many']);
+    expect(violationsOf(schema, { 0: 'a' })).toEqual(['# type']);
   });
 });
 
@@ -112,9 +112,9 @@ describe('A value that is too large', () => {
   it('is a text of more than twice its characters: no other rule is applied to it', () => {
     const { action, asked } = counted();
     const schema = v.pipe(text(1, 10), action);
-    expect(faultsOf(schema, 'a'.repeat(6_000_000))).toEqual(['# length']);
+    expect(violationsOf(schema, 'a'.repeat(6_000_000))).toEqual(['# length']);
     expect(asked()).toBe(0);
-    expect(faultsOf(schema, 'a'.repeat(20))).toEqual(['# length', '# format']);
+    expect(violationsOf(schema, 'a'.repeat(20))).toEqual(['# length', '# format']);
     expect(asked()).toBe(1);
   });
 
@@ -122,7 +122,7 @@ describe('A value that is too large', () => {
     const { action, asked } = counted();
     const schema = boundedList(v.pipe(v.string(), action), 10_000);
     expect(
-      faultsOf(
+      violationsOf(
         schema,
         Array.from({ length: 10_000 }, () => ''),
       ),
@@ -132,8 +132,8 @@ describe('A value that is too large', () => {
 
   it('is a received value that breaks a rule: it is not read to describe the violation', () => {
     const started = 'Invalid type: '.repeat(400_000);
-    expect(faultsOf(v.literal('trader'), started)).toEqual(['# one_of']);
-    expect(faultsOf(v.literal('trader'), `length: ${started}`)).toEqual(['# one_of']);
+    expect(violationsOf(v.literal('trader'), started)).toEqual(['# one_of']);
+    expect(violationsOf(v.literal('trader'), `length: ${started}`)).toEqual(['# one_of']);
   });
 });
 

@@ -10,12 +10,12 @@ import {
   registrationRequestSchema,
   type ServedCountries,
 } from '../../../lib/validators/registration.ts';
-import { faultsOf, least, parse, phone, rulesOf } from '../../support/registration-request.ts';
+import { least, parse, phone, rulesOf, violationsOf } from '../../support/registration-request.ts';
 
 const RegistrationRequestSchema = registrationRequestSchema([ALL_COUNTRIES]);
 
 describe('a registration request', () => {
-  it('with the required fields alone is accepted, and its code goes by e-mail', async () => {
+  it('with the required fields alone is accepted, and its code goes by email', async () => {
     expect(await parse(least)).toEqual({
       email: 'ann@example.com',
       emailKey: 'ann@example.com',
@@ -31,7 +31,7 @@ describe('a registration request', () => {
     });
   });
 
-  it('with every field is accepted; the e-mail is kept as typed, the phone in E.164, the rest for the form', async () => {
+  it('with every field is accepted; the email is kept as typed, the phone in E.164, the rest for the form', async () => {
     const body = {
       ...least,
       email: 'Ann.Lee@MÜNCHEN.de',
@@ -119,15 +119,15 @@ describe('any body', () => {
           body.map((members) => ({ ...least, ...members })),
         ),
         async (sent) => {
-          const faults = await faultsOf(sent);
-          expect(JSON.stringify(faults)).not.toContain(mark);
-          for (const { pointer, rule, detail } of faults) {
+          const errors = await violationsOf(sent);
+          expect(JSON.stringify(errors)).not.toContain(mark);
+          for (const { pointer, rule, detail } of errors) {
             expect(pointer).toMatch(/^#(\/[\w%.~!*'()-]*)*$/);
             expect(Object.keys(RULES)).toContain(rule);
             expect(detail).toMatch(/^(must|is) /);
             expect(detail).not.toBe('is not valid');
           }
-          expect(await faultsOf(sent)).toEqual(faults);
+          expect(await violationsOf(sent)).toEqual(errors);
         },
       ),
       { numRuns: 500 },
@@ -137,7 +137,7 @@ describe('any body', () => {
   it('of JSON at all is accepted or refused, never a crash', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ noUnicodeString: false }), async (sent) => {
-        expect((await faultsOf(sent)).length).toBeGreaterThan(0);
+        expect((await violationsOf(sent)).length).toBeGreaterThan(0);
       }),
     );
   });
@@ -158,7 +158,7 @@ describe('any body', () => {
 
 describe('the phone of a registration request', () => {
   it.each(['sms', 'call', 'whatsapp'])('is needed whole for %s', async (otp_type) => {
-    expect(await faultsOf({ ...least, otp_type, phone: { country_code: '44' } })).toEqual([
+    expect(await violationsOf({ ...least, otp_type, phone: { country_code: '44' } })).toEqual([
       { pointer: '#/phone/number', rule: 'required', detail: `is required when otp_type is ${otp_type}` },
     ]);
   });

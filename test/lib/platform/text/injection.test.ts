@@ -156,7 +156,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     ['ann@exämple.com|LEVERAGE=5', ''],
     [`${'a'.repeat(36)}@example.com`.slice(-47), `${'a'.repeat(36)}@example.com`.slice(-47)],
     [`${'a'.repeat(37)}@example.com`, ''],
-  ])('the e-mail address %s is carried as %j, never cut', async (email, expected) => {
+  ])('the email address %s is carried as %j, never cut', async (email, expected) => {
     const server = await aServer({ dialect });
     await opening(dialect, server, { email });
     expect(server.accounts().at(-1)?.email).toBe(expected);

@@ -19,25 +19,25 @@ function unknown(operation: Operation): RuleCase[] {
         operation,
         says: `a body with ${count} unknown members, of which 100 are listed,`,
         body: Object.fromEntries(unknownMembers(count).map((name) => [name, 1])),
-        faults: listed(...unknownMembers(100).map((name) => `unknown_field@#/${name}`)),
+        violations: listed(...unknownMembers(100).map((name) => `unknown_field@#/${name}`)),
       }),
     ),
     {
       operation,
       says: 'an unknown member with a name of 255 characters, and one of 256, which is not told,',
       body: { ['x'.repeat(255)]: 1, ['x'.repeat(256)]: 1 },
-      faults: listed(`unknown_field@#/${'x'.repeat(255)}`, 'unknown_field@#'),
+      violations: listed(`unknown_field@#/${'x'.repeat(255)}`, 'unknown_field@#'),
     },
   ];
 }
 
 /** A body with these members, and the rules that they break. */
-function wrong(members: Readonly<Record<string, Bad>>, ...others: string[]): Pick<RuleCase, 'body' | 'faults'> {
-  const faults = Object.entries(members).flatMap(([name, [, ...words]]) =>
+function wrong(members: Readonly<Record<string, Bad>>, ...others: string[]): Pick<RuleCase, 'body' | 'violations'> {
+  const violations = Object.entries(members).flatMap(([name, [, ...words]]) =>
     words.map((word) => word.replace(/@|$/, `@#/${name}`)),
   );
   const body = Object.fromEntries(Object.entries(members).map(([name, [value]]) => [name, value]));
-  return { body, faults: listed(...faults, ...others) };
+  return { body, violations: listed(...violations, ...others) };
 }
 
 const without = (...names: string[]) =>
@@ -74,7 +74,7 @@ const REGISTRATIONS: readonly RuleCase[] = [
     says: 'sms without a phone, beside a malformed key',
     body: { otp_type: 'sms', phone: ABSENT },
     headers: { 'idempotency-key': 'two words' },
-    faults: listed('required@#/phone/country_code', 'required@#/phone/number', 'format@Idempotency-Key'),
+    violations: listed('required@#/phone/country_code', 'required@#/phone/number', 'format@Idempotency-Key'),
   },
   {
     operation,
@@ -124,8 +124,8 @@ function ofAccounts(version: Version): RuleCase[] {
   ];
 }
 
-/** Several faults at once, which are all listed, up to a hundred. */
-export const MANY_FAULTS: readonly RuleCase[] = [
+/** Several violations at once, which are all listed, up to a hundred. */
+export const SEVERAL_ERRORS: readonly RuleCase[] = [
   ...OPERATIONS.flatMap(unknown),
   ...REGISTRATIONS,
   ...VERSIONS.flatMap(ofAccounts),
