@@ -10,7 +10,7 @@ export interface Spread {
 export interface Figure {
   what: string;
   /** Of `ours` and `base`; a ratio has none. */
-  unit: 'ms' | 'MB' | '%' | 'kinds' | 'USD';
+  unit: 'ms' | 'MB' | '%' | 'USD';
   ours: Spread;
   /** The comparison, measured alternately in the same run. */
   base?: Spread & { of: string };

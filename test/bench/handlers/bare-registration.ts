@@ -21,13 +21,11 @@ interface Body {
   email: string;
   password: string;
   form_id: string;
-  otp_type?: 'email' | 'sms' | 'call' | 'whatsapp';
-  phone?: string;
-  document?: string;
+  otp_type?: keyof typeof LATER;
 }
 
 export async function handler(event: { body: string }): Promise<{ statusCode: number }> {
-  const { email, password, form_id, otp_type = 'email', phone = '', document } = JSON.parse(event.body) as Body;
+  const { email, password, form_id, otp_type = 'email' } = JSON.parse(event.body) as Body;
   pepper ??= (await secrets.send(new GetSecretValueCommand({ SecretId: env.PEPPER_SECRET }))).SecretString ?? '';
   await read(env.CRM_TABLE, `form#${form_id}`);
   const limits = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
@@ -35,7 +33,6 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
   await count();
 
   const hashed = await hashOf(password);
-  if (document !== undefined) await store(document);
   const code = String(randomInt(0, 1_000_000)).padStart(6, '0');
   const key = { pk: `email#${email}` };
   const Item = {
@@ -52,7 +49,8 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
     database.send(new PutCommand({ TableName: env.REGISTRATIONS_TABLE, Item })),
     pointTo(Item.registration_id, email),
   ]);
-  const id = otp_type === 'email' ? await sendMail(email, code) : await LATER[otp_type](phone, code);
+  await LATER[otp_type]();
+  const id = await sendMail(email, code);
   await database.send(
     new UpdateCommand({
       TableName: env.REGISTRATIONS_TABLE,
@@ -123,32 +121,11 @@ async function sendMail(email: string, code: string): Promise<string | undefined
   return (await mail.send(command)).MessageId;
 }
 
-/** The other channels. */
+/** The clients of the other channels and of documents: in the bundle, and loaded on first use. */
 const LATER = {
-  async sms(PhoneNumber: string, Message: string) {
-    const { PublishCommand, SNSClient } = await import('@aws-sdk/client-sns');
-    return (await new SNSClient({}).send(new PublishCommand({ PhoneNumber, Message }))).MessageId;
-  },
-  async call(DestinationPhoneNumber: string, MessageBody: string) {
-    const { PinpointSMSVoiceV2Client, SendVoiceMessageCommand } = await import('@aws-sdk/client-pinpoint-sms-voice-v2');
-    const OriginationIdentity = (JSON.parse(env.CALL ?? '{}') as { originationIdentity?: string }).originationIdentity;
-    const command = new SendVoiceMessageCommand({ DestinationPhoneNumber, OriginationIdentity, MessageBody });
-    return (await new PinpointSMSVoiceV2Client({}).send(command)).MessageId;
-  },
-  async whatsapp(to: string, code: string) {
-    const { SendWhatsAppMessageCommand, SocialMessagingClient } = await import('@aws-sdk/client-socialmessaging');
-    const { phoneNumberId } = JSON.parse(env.WHATSAPP ?? '{}') as { phoneNumberId?: string };
-    const command = new SendWhatsAppMessageCommand({
-      originationPhoneNumberId: phoneNumberId,
-      metaApiVersion: 'v20.0',
-      message: Buffer.from(JSON.stringify({ to, type: 'template', template: { name: code } })),
-    });
-    return (await new SocialMessagingClient({}).send(command)).messageId;
-  },
+  email: async () => {},
+  sms: () => import('@aws-sdk/client-sns'),
+  call: () => import('@aws-sdk/client-pinpoint-sms-voice-v2'),
+  whatsapp: () => import('@aws-sdk/client-socialmessaging'),
+  document: () => import('@aws-sdk/client-s3'),
 };
-
-async function store(document: string): Promise<void> {
-  const { PutObjectCommand, S3Client } = await import('@aws-sdk/client-s3');
-  const Body = Buffer.from(document, 'base64');
-  await new S3Client({}).send(new PutObjectCommand({ Bucket: env.DOCUMENTS_BUCKET, Key: randomUUID(), Body }));
-}
