@@ -13,20 +13,10 @@ const PATHS = [
 /** The browser of this machine; undefined if it has none. */
 export const CHROMIUM = PATHS.find((path) => existsSync(path));
 
-/** Starts Chromium without a window and without a graphics card. @param args more arguments than every use needs */
-export function launchChromium(...args: string[]): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', '--disable-gpu', ...args] });
-}
-
 /** The title of tests in a browser. Without a browser they are skipped, and this says so. */
 export function inChromium(title: string): string {
   if (CHROMIUM === undefined) process.stderr.write(`Skipped: ${title} (no Chromium on this machine)\n`);
   return title;
-}
-
-interface BrowserOptions extends BrowserContextOptions {
-  /** More arguments of the browser. */
-  args?: string[];
 }
 
 /**
@@ -38,9 +28,11 @@ export class TestBrowser {
   #page: Page | undefined;
   readonly #errors: string[] = [];
 
-  constructor({ args = [], ...options }: BrowserOptions = {}) {
+  constructor(options: BrowserContextOptions = {}) {
     beforeAll(async () => {
-      this.#browser = await launchChromium(...args);
+      // Without a window and without a graphics card.
+      const args = ['--no-sandbox', '--disable-gpu'];
+      this.#browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args });
       const context = await this.#browser.newContext({
         viewport: { width: 1280, height: 900 },
         reducedMotion: 'reduce',

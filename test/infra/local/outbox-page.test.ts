@@ -164,16 +164,8 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
       const email = 'crm@example.com';
       expect(await registerPerson({ email })).toBe(204);
       const mail = service.outbox.list().at(-1);
-      const confirmed = await fetch(`${service.url}/public/v1/account/register/confirm`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({
-          otp_type: 'email',
-          email,
-          code: mail && findCode(mail),
-          password: 'correct horse battery',
-        }),
-      });
+      const body = { otp_type: 'email', email, code: mail && findCode(mail), password: 'correct horse battery' };
+      const confirmed = await call(service, '/public/v1/account/register/confirm', body);
       expect(confirmed.status).toBe(204);
       await crm.getByText(/^failed once, next try/).waitFor();
       await expect.poll(announced).toBe('Event RegistrationConfirmed');
