@@ -29,50 +29,51 @@ describe('The settings of a deployment', () => {
   });
 
   it('mean the same on the command line, where everything is a text and a dot leads into a group', () => {
-    const inFile = readSettings({
-      ...SENDER,
-      channels: ['email', 'sms', 'call'],
-      allowedOrigins: ['https://www.acme.example', 'https://acme.example'],
-      jwtIssuer: 'https://login.acme.example/',
-      jwtAudience: ['accounts'],
-      phone: { countries: ['GB', 'DE'] },
-      sms: { senderId: 'ACME', maxPrice: 0.25 },
-      call: { originationIdentity: 'pool-0a1b' },
-      limits: { resendSeconds: [30, 60], countryPerHour: 'none', recipientPerHour: 3 },
-      brand: {
-        logo: { url: 'https://acme.example/logo.png', alt: 'Acme' },
-        legal: { en: 'Acme Ltd', de: 'Acme GmbH' },
-      },
-      captcha: { provider: 'recaptcha', secret: 'captcha', minScore: 0.5, hostnames: ['www.acme.example'] },
-      memory: { accounts: 2048 },
-      vpc: true,
-      logRetentionDays: 30,
-      retainData: false,
-    });
-    const onCommandLine = readSettings({
-      ...SENDER,
-      channels: 'email, sms,call',
-      allowedOrigins: 'https://www.acme.example,https://acme.example',
-      jwtIssuer: 'https://login.acme.example/',
-      jwtAudience: 'accounts',
-      'phone.countries': 'GB, DE',
-      sms: '{"senderId": "ACME", "maxPrice": "0.25"}',
-      call: '{"originationIdentity": "pool-0a1b"}',
-      'limits.resendSeconds': '30,60',
-      'limits.countryPerHour': 'none',
-      'limits.recipientPerHour': '3',
-      'brand.logo.url': 'https://acme.example/logo.png',
-      'brand.logo.alt': 'Acme',
-      'brand.legal': '{"en": "Acme Ltd"}',
-      'brand.legal.de': 'Acme GmbH',
-      captcha: '{"provider": "recaptcha", "secret": "captcha", "minScore": "0.5"}',
-      'captcha.hostnames': 'www.acme.example',
-      'memory.accounts': '2048',
-      vpc: 'true',
-      logRetentionDays: '30',
-      retainData: 'false',
-    });
-    expect(onCommandLine).toEqual(inFile);
+    const both: Record<string, [inFile: unknown, onCommandLine: string | Record<string, string>]> = {
+      channels: [['email', 'sms', 'call'], 'email, sms,call'],
+      allowedOrigins: [
+        ['https://www.acme.example', 'https://acme.example'],
+        'https://www.acme.example,https://acme.example',
+      ],
+      jwtIssuer: ['https://login.acme.example/', 'https://login.acme.example/'],
+      jwtAudience: [['accounts'], 'accounts'],
+      phone: [{ countries: ['GB', 'DE'] }, { 'phone.countries': 'GB, DE' }],
+      sms: [{ senderId: 'ACME', maxPrice: 0.25 }, '{"senderId": "ACME", "maxPrice": "0.25"}'],
+      call: [{ originationIdentity: 'pool-0a1b' }, '{"originationIdentity": "pool-0a1b"}'],
+      limits: [
+        { resendSeconds: [30, 60], countryPerHour: 'none', recipientPerHour: 3 },
+        {
+          'limits.resendSeconds': '30,60',
+          'limits.countryPerHour': 'none',
+          'limits.recipientPerHour': '3',
+        },
+      ],
+      brand: [
+        { logo: { url: 'https://acme.example/logo.png', alt: 'Acme' }, legal: { en: 'Acme Ltd', de: 'Acme GmbH' } },
+        {
+          'brand.logo.url': 'https://acme.example/logo.png',
+          'brand.logo.alt': 'Acme',
+          'brand.legal': '{"en": "Acme Ltd"}',
+          'brand.legal.de': 'Acme GmbH',
+        },
+      ],
+      captcha: [
+        { provider: 'recaptcha', secret: 'captcha', minScore: 0.5, hostnames: ['www.acme.example'] },
+        {
+          captcha: '{"provider": "recaptcha", "secret": "captcha", "minScore": "0.5"}',
+          'captcha.hostnames': 'www.acme.example',
+        },
+      ],
+      memory: [{ accounts: 2048 }, { 'memory.accounts': '2048' }],
+      vpc: [true, 'true'],
+      logRetentionDays: [30, '30'],
+      retainData: [false, 'false'],
+    };
+    const inFile = Object.entries(both).map(([name, [value]]) => ({ [name]: value }));
+    const typed = Object.entries(both).map(([name, [, text]]) => (typeof text === 'string' ? { [name]: text } : text));
+    expect(readSettings(Object.assign({}, SENDER, ...typed))).toEqual(
+      readSettings(Object.assign({}, SENDER, ...inFile)),
+    );
   });
 
   it('on the command line count more than the same group in cdk.json', () => {

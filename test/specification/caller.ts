@@ -91,7 +91,7 @@ export async function call(world: World, change: Change, sending: Sending = {}):
     'x-forwarded-for': sending.source ?? newSource(),
     ...headers,
   });
-  checkAnswer('POST', PATHS[operation], answer.status, answer.headers, answer.text);
+  checkAnswer(PATHS[operation], answer.status, answer.headers, answer.text);
   if (answer.status < 300) checkDocumented(operation, raw);
   expect(Object.fromEntries(answer.headers)).toMatchObject({
     'cache-control': 'no-store',

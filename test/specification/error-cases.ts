@@ -43,7 +43,7 @@ const NOT_ACCEPTED = meets(
     const body = { otp_type: 'email', email: newEmail(), code: '000000', password: 'correct horse battery' };
     const headers = { ...JSON_TYPE, 'x-forwarded-for': newSource() };
     const answer = await request(world, 'POST', CONFIRM, JSON.stringify(body), headers);
-    checkAnswer('POST', CONFIRM, answer.status, answer.headers, answer.text);
+    checkAnswer(CONFIRM, answer.status, answer.headers, answer.text);
     checkProblem(answer, 400, 'code_not_accepted');
   },
 );

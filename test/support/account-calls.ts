@@ -79,6 +79,6 @@ export function toAnswer(version: PlatformVersion, outcome: Outcome): AccountAns
     headers: Record<string, string>;
     body: string;
   };
-  checkAnswer('POST', `/public/v1/users/{user_id}/${version}/accounts`, statusCode, headers, body);
+  checkAnswer(`/public/v1/users/{user_id}/${version}/accounts`, statusCode, headers, body);
   return { status: statusCode, headers, body: JSON.parse(body) as Record<string, unknown> };
 }

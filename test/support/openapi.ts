@@ -1,35 +1,84 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import * as v from 'valibot';
 import { PROBLEM_TYPES, retryAfterRule } from '../../infra/openapi/problems.ts';
+import type { OperationId } from '../../infra/routes.ts';
 import type { ProblemType } from '../../lib/problem.ts';
+import { ConfirmationRequestSchema } from '../../lib/validators/confirmation.ts';
+import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
+import { registrationRequestSchema } from '../../lib/validators/registration.ts';
+import { tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
 
-/** The parts of the OpenAPI document that are read here. */
-interface AnswerDocument {
-  headers?: Record<string, Reference>;
-  content?: Record<string, { schema: object }>;
-}
-interface OperationDocument {
-  operationId: string;
-  requestBody?: { content: Record<string, { schema: object }> };
-  responses: Record<string, AnswerDocument>;
-}
-interface Document {
-  paths: Record<string, Record<string, OperationDocument>>;
-  components: { schemas: Record<string, object>; headers: Record<string, { schema: { type: string } }> };
+/** The parts of the OpenAPI document that tests read. */
+export interface Schema {
+  type?: string;
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  examples?: unknown[];
+  additionalProperties?: boolean | Schema;
+  enum?: string[];
+  const?: unknown;
+  oneOf?: Reference[];
+  [keyword: string]: unknown;
 }
 interface Reference {
   $ref: string;
 }
+interface Media {
+  schema: Schema;
+  examples?: Record<string, { value: unknown }>;
+  example?: unknown;
+}
+interface AnswerDocument {
+  headers?: Record<string, Reference>;
+  content?: Record<string, Media>;
+}
+interface Operation {
+  operationId: OperationId;
+  'x-deployment-setting'?: string;
+  security: Record<string, string[]>[];
+  parameters?: Reference[];
+  requestBody: { content: Record<string, Media> };
+  responses: Record<string, AnswerDocument>;
+}
+interface Document {
+  paths: Record<string, { post: Operation }>;
+  components: {
+    schemas: Record<string, Schema>;
+    headers: Record<string, { schema: Schema }>;
+    parameters: Record<string, { schema: Schema; required: boolean; in: string; name: string; example?: string }>;
+  };
+}
 
 export type AnswerHeaders = Headers | Record<string, string | number | boolean | undefined>;
 
-const PROBLEM = 'application/problem+json';
 /** The headers of every answer of the service, and of no answer of the gateway. */
 const STANDARD = ['cache-control', 'x-request-id', 'x-content-type-options', 'strict-transport-security'];
 /** Headers of the service: each sent one must be documented. */
 const OURS = [...STANDARD, 'retry-after', 'idempotent-replayed'];
 
 const document: Document = JSON.parse(readFileSync(new URL('../../infra/openapi.json', import.meta.url), 'utf8'));
+export const { schemas, parameters } = document.components;
+export const operations = Object.entries(document.paths).map(([path, { post }]) => ({ path, ...post }));
+
+/** The validator of each operation's body. */
+const BODIES = {
+  requestRegistration: registrationRequestSchema([ALL_COUNTRIES]),
+  confirmRegistration: ConfirmationRequestSchema,
+  createTp5Account: tradingAccountRequestSchema('tp5'),
+  createTp4Account: tradingAccountRequestSchema('tp4'),
+} as const;
+
+/** Whether the validator of the operation accepts a body. */
+export async function accepts(operation: OperationId, body: unknown): Promise<boolean> {
+  return (await v.safeParseAsync(BODIES[operation], body)).success;
+}
+
+/** Validates by the document as it is: `ajv.validate({ $ref: 'openapi#/components/…' }, body)`. */
+export const ajv = new Ajv2020({ strict: false, validateFormats: false });
+ajv.addSchema({ $id: 'openapi', components: document.components });
+
 const FORMATS = {
   uuid: /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/,
   'idn-email': /@/,
@@ -37,8 +86,8 @@ const FORMATS = {
   int32: true,
   int64: true,
 } as const;
-const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS });
-ajv.addSchema({ $id: 'openapi', ...(closed({ components: document.components }) as object) });
+const strict = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS });
+strict.addSchema({ $id: 'openapi', ...(closed({ components: document.components }) as object) });
 
 /**
  * Answers may get new members, so the document leaves its objects open. Here they are closed: every member that is
@@ -60,19 +109,12 @@ function closed(schema: unknown): unknown {
  * @param template the path as in the document, such as `/public/v1/users/{user_id}/tp5/accounts`
  * @throws Error that lists everything that is wrong
  */
-export function checkAnswer(
-  method: string,
-  template: string,
-  status: number,
-  headers: AnswerHeaders,
-  bodyText: string,
-): void {
-  const operation = document.paths[template]?.[method.toLowerCase()];
+export function checkAnswer(template: string, status: number, headers: AnswerHeaders, bodyText: string): void {
+  const operation = document.paths[template]?.post;
   const differences =
     operation === undefined ? ['is not documented'] : answerDifferences(operation, status, headers, bodyText);
   if (differences.length > 0) {
-    const named = `${method} ${template} → ${status}`;
-    throw new Error([`${named} differs from infra/openapi.json:`, ...differences].join('\n  '));
+    throw new Error([`${template} → ${status} differs from infra/openapi.json:`, ...differences].join('\n  '));
   }
 }
 
@@ -81,7 +123,7 @@ export function checkAnswer(
  * @throws Error that lists everything that is wrong
  */
 export function checkRequest(template: string, body: Readonly<Record<string, unknown>>): void {
-  const { schema } = document.paths[template]?.post?.requestBody?.content['application/json'] ?? {};
+  const { schema } = document.paths[template]?.post.requestBody.content['application/json'] ?? {};
   const differences = schema === undefined ? ['is not documented'] : schemaDifferences(schema, body);
   if (differences.length > 0) {
     throw new Error([`A body that ${template} accepts differs from infra/openapi.json:`, ...differences].join('\n  '));
@@ -89,9 +131,9 @@ export function checkRequest(template: string, body: Readonly<Record<string, unk
 }
 
 /** Checks an answer that `fetch` got from a path of the service; the caller can still read it. */
-export async function checked(answer: Response, method = 'POST'): Promise<Response> {
+export async function checked(answer: Response): Promise<Response> {
   const { pathname } = new URL(answer.url);
-  checkAnswer(method, templateOf(pathname), answer.status, answer.headers, await answer.clone().text());
+  checkAnswer(templateOf(pathname), answer.status, answer.headers, await answer.clone().text());
   return answer;
 }
 
@@ -101,12 +143,7 @@ function templateOf(pathname: string): string {
   return templates.find((one) => new RegExp(`^${one.replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname)) ?? pathname;
 }
 
-function answerDifferences(
-  operation: OperationDocument,
-  status: number,
-  headers: AnswerHeaders,
-  bodyText: string,
-): string[] {
+function answerDifferences(operation: Operation, status: number, headers: AnswerHeaders, bodyText: string): string[] {
   const documented = operation.responses[status];
   if (documented === undefined) return [`status ${status} is not documented for ${operation.operationId}`];
   const { content } = documented;
@@ -121,7 +158,7 @@ function answerDifferences(
   const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? 'no content type';
   const schema = content[mediaType]?.schema;
   const body = parsed(bodyText);
-  const type = mediaType === PROBLEM ? String(Object(body).type) : undefined;
+  const type = mediaType === 'application/problem+json' ? String(Object(body).type) : undefined;
   const differences = (() => {
     if (schema === undefined) return [`${mediaType} is not documented`];
     if (body === undefined) return ['the body is not JSON'];
@@ -141,17 +178,17 @@ function parsed(text: string): unknown {
 
 /** By the schema of its type: of all that may be answered, an error would list those of every type. */
 function problemDifferences(
-  schema: { oneOf?: Reference[] },
+  schema: Schema,
   type: string,
   status: number,
   requestId: string | undefined,
   body: unknown,
 ): string[] {
   const types = new Map(
-    (schema.oneOf ?? [schema as Reference]).map((reference) => {
-      const { properties } = component('schemas', reference) as { properties: { type: { const: string } } };
-      return [properties.type.const, reference];
-    }),
+    (schema.oneOf ?? [schema as unknown as Reference]).map((reference) => [
+      String(component('schemas', reference).properties?.type?.const),
+      reference,
+    ]),
   );
   const own = types.get(type);
   if (own === undefined)
@@ -170,7 +207,7 @@ const validators = new Map<string, ValidateFunction>();
 function schemaDifferences(schema: object, value: unknown): string[] {
   const { $ref } = schema as Partial<Reference>;
   const key = JSON.stringify(schema);
-  const validate = validators.get(key) ?? ajv.compile($ref === undefined ? schema : { $ref: `openapi${$ref}` });
+  const validate = validators.get(key) ?? strict.compile($ref === undefined ? schema : { $ref: `openapi${$ref}` });
   validators.set(key, validate);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(
@@ -198,17 +235,20 @@ function headerDifferences(
     if (!isOurs || (name === 'retry-after' && retries === undefined)) {
       return [`the header ${name} does not come with ${type ?? "the gateway's own answer"}`];
     }
-    const { schema } = component('headers', reference) as Document['components']['headers'][string];
+    const { schema } = component('headers', reference);
     return schemaDifferences(schema, schema.type === 'integer' ? Number(value) : value).map(
       (one) => `the header ${name}: ${one}`,
     );
   });
 }
 
-function component(kind: keyof Document['components'], { $ref }: Reference): object {
+function component<Kind extends 'schemas' | 'headers'>(
+  kind: Kind,
+  { $ref }: Reference,
+): Document['components'][Kind][string] {
   const found = document.components[kind][$ref.split('/').at(-1) ?? ''];
   if (found === undefined) throw new Error(`There is no ${$ref}.`);
-  return found;
+  return found as Document['components'][Kind][string];
 }
 
 function headerValue(headers: AnswerHeaders, name: string): string | undefined {

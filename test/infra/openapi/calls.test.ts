@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { delimiter } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accepts } from '../../support/openapi-document.ts';
+import { accepts } from '../../support/openapi.ts';
 
 const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'a-secret', AWS_REGION: 'eu-west-1' };
 

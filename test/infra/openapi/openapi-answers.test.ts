@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AnswerHeaders, checkAnswer, checked } from '../../support/openapi.ts';
-import { operations } from '../../support/openapi-document.ts';
+import { type AnswerHeaders, checkAnswer, checked, operations } from '../../support/openapi.ts';
 
 const STANDARD = {
   'cache-control': 'no-store',
@@ -10,7 +9,6 @@ const STANDARD = {
 };
 const JSON_TYPE = { ...STANDARD, 'content-type': 'application/json' };
 const ACCOUNT = { login: 1, master_password: 'a', investor_password: 'b' };
-const FETCHED = 'http://localhost/public/v1/users/CLIENT01/tp5/accounts';
 
 type More = Record<string, string | undefined>;
 interface Answer {
@@ -42,17 +40,11 @@ const ERROR = { pointer: '#/login', rule: 'type', detail: 'must be a number' };
 /** The differences that the check lists; an empty text: none. */
 function differences({ path = '/public/v1/users/{user_id}/tp5/accounts', status, headers = {}, body }: Answer): string {
   try {
-    checkAnswer('POST', path, status, headers, typeof body === 'string' ? body : JSON.stringify(body));
+    checkAnswer(path, status, headers, typeof body === 'string' ? body : JSON.stringify(body));
     return '';
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-}
-
-function fetched(body: object): Response {
-  const answer = Response.json(body, { headers: STANDARD });
-  Object.defineProperty(answer, 'url', { value: FETCHED });
-  return answer;
 }
 
 describe('An answer', () => {
@@ -130,7 +122,11 @@ describe('An answer', () => {
   });
 
   it('of fetch is checked by its address, and can still be read', async () => {
-    expect(await (await checked(fetched(ACCOUNT))).json()).toEqual(ACCOUNT);
-    await expect(checked(fetched({ ...ACCOUNT, more: 1 }))).rejects.toThrow('additional');
+    const fetched = (body: object) => {
+      const url = { value: 'http://localhost/public/v1/users/CLIENT01/tp5/accounts' };
+      return checked(Object.defineProperty(Response.json(body, { headers: STANDARD }), 'url', url));
+    };
+    expect(await (await fetched(ACCOUNT)).json()).toEqual(ACCOUNT);
+    await expect(fetched({ ...ACCOUNT, more: 1 })).rejects.toThrow('additional');
   });
 });

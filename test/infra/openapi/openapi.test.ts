@@ -10,13 +10,9 @@ import { PROBLEM_NOTES, PROBLEM_TYPES, problemStatuses } from '../../../infra/op
 import { CUSTOM_FIELD_TYPES, FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { IdempotencyKeySchema } from '../../../lib/validators/headers.ts';
 import { RULES } from '../../../lib/validators/primitives.ts';
-import {
-  TradingAccountAnswerSchema,
-  tradingAccountRequestSchema,
-  UserIdSchema,
-} from '../../../lib/validators/trading-account.ts';
+import { UserIdSchema } from '../../../lib/validators/trading-account.ts';
 import { ROWS } from '../../specification/rows.ts';
-import { accepts, ajv, operations, parameters, type Schema, schemas } from '../../support/openapi-document.ts';
+import { accepts, ajv, operations, parameters, type Schema, schemas } from '../../support/openapi.ts';
 
 function file(name: string): string {
   return readFileSync(new URL(`../../../infra/${name}`, import.meta.url), 'utf8');
@@ -201,18 +197,7 @@ describe('For generators of clients', () => {
 });
 
 describe('The examples', () => {
-  const requests = operations.flatMap(({ operationId, requestBody }) =>
-    Object.entries(requestBody.content['application/json']?.examples ?? {}).map(
-      ([name, { value }]) => [operationId, name, value] as const,
-    ),
-  );
-
-  // `client.test.ts` sends them.
-  it.each(requests)('of a request to %s, "%s", keeps its schema', (operationId, _, body) => {
-    const schema = operations.find((one) => one.operationId === operationId)?.requestBody.content['application/json'];
-    expect(ajv.validate({ $ref: `openapi${String(schema?.schema.$ref)}` }, body)).toBe(true);
-  });
-
+  // The linter checks them against their schemas, and `client.test.ts` sends the requests.
   it.each([
     ['requestRegistration', 'RegistrationRequest', 'email'],
     ['createTp5Account', 'Tp5AccountRequest', 'live'],
@@ -238,16 +223,6 @@ describe('The examples', () => {
 
   it('of the path parameter is accepted', () => {
     expect(v.is(UserIdSchema, parameters.UserId?.example)).toBe(true);
-  });
-
-  it('of an opened account is an answer that the service could give', () => {
-    const content = operations[1]?.responses['200']?.content?.['application/json'];
-    for (const { value } of Object.values(content?.examples ?? {})) {
-      expect(v.is(TradingAccountAnswerSchema, value)).toBe(true);
-      const { login: _, ...passwords } = value as Record<string, unknown>;
-      const body = { ...REQUEST_EXAMPLES.createTp5Account.live?.value, ...passwords };
-      expect(v.is(tradingAccountRequestSchema('tp5'), body)).toBe(true);
-    }
   });
 });
 
